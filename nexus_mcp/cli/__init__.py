@@ -1,0 +1,124 @@
+"""The command line. COMMANDS is the table of the commands; `main` is the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from nexus_mcp.cli import exits
+from nexus_mcp.errors import NexusError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from nexus_mcp.cli.options import Command
+
+
+def _serve() -> Command:
+    from nexus_mcp.cli.serve import COMMAND
+
+    return COMMAND
+
+
+def _init() -> Command:
+    from nexus_mcp.cli.init import COMMAND
+
+    return COMMAND
+
+
+def _demo() -> Command:
+    from nexus_mcp.cli.demo import COMMAND
+
+    return COMMAND
+
+
+# Loaded by function, so that a start of the server does not pay for the other commands.
+COMMANDS: dict[str, Callable[[], Command]] = {
+    "serve": _serve,
+    "init": _init,
+    "demo": _demo,
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code (nexus_mcp/cli/exits.py). Errors are one line on stderr."""
+    try:
+        code = _dispatch(sys.argv[1:] if argv is None else list(argv))
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        return exits.INTERRUPTED
+    except BrokenPipeError:
+        _drop_stdout()
+        return exits.OUTPUT_CLOSED
+    except UsageError as error:
+        return _complain(str(error), exits.USAGE)
+    except NexusError as error:
+        return _complain(str(error), exits.FAILED)
+    except OSError as error:
+        _drop_stdout()
+        place = f"{error.filename}: " if error.filename else ""
+        return _complain(f"{place}{error.strerror or error}", exits.FAILED)
+    return code
+
+
+def _dispatch(argv: list[str]) -> int:
+    first = argv[0] if argv else ""
+    if first in COMMANDS:
+        command = COMMANDS[first]()
+        if "--help" in argv or "-h" in argv:
+            from nexus_mcp.cli.help import command_help
+
+            return _print(command_help(command))
+    elif first in ("--help", "-h"):
+        from nexus_mcp.cli.help import overview
+
+        return _print(overview([load() for load in COMMANDS.values()]))
+    elif first in ("--version", "-V"):
+        from nexus_mcp import __version__
+
+        return _print(f"nexus-mcp {__version__}")
+    elif first and not first.startswith("-"):
+        from nexus_mcp.cli.options import nearest
+
+        raise UsageError(f"There is no command {first!r}{nearest(first, COMMANDS)}", next_step="See nexus-mcp --help.")
+    else:
+        return _bare(argv)
+
+    from nexus_mcp.cli.options import parse
+
+    return command.run(parse(argv[1:], command.options, f"nexus-mcp {first}"))
+
+
+def _bare(argv: list[str]) -> int:
+    """Without a command: serves a client that holds the other end of stdin, and explains itself to a human."""
+    from nexus_mcp.cli.options import parse
+
+    command = _serve()
+    values = parse(argv, command.options, "nexus-mcp")
+    if os.isatty(0):
+        from nexus_mcp.cli.help import welcome
+
+        return _print(welcome([load() for load in COMMANDS.values()]))
+    return command.run(values)
+
+
+def _print(text: str) -> int:
+    print(text)
+    return exits.OK
+
+
+def _complain(message: str, code: int) -> int:
+    # One line, whatever a path or an argument holds; no terminal may act on it.
+    line = "".join(c if c.isprintable() else c.encode("unicode_escape", "replace").decode() for c in message)
+    if sys.stderr is not None:
+        print(f"nexus-mcp: {line}", file=sys.stderr)
+    return code
+
+
+def _drop_stdout() -> None:
+    """Lets the interpreter flush what is left into nothing, for it would complain about it at exit."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.close(null)

@@ -1,0 +1,108 @@
+"""`nexus-mcp demo`: one whole cycle on a temporary project, driven by the official MCP client."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from nexus_mcp import __version__
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.options import Command, Option
+from nexus_mcp.errors import NexusError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.cli.demonstration.screen import Screen
+    from nexus_mcp.cli.options import Values
+
+KEEP = Option("--keep", "", "leave the temporary project there afterwards")
+
+
+def run(values: Values) -> int:
+    """Prints the demo and returns 0. Raises NexusError when the server answers otherwise than it must."""
+    # Before the slow imports: the client library alone takes a second to load.
+    print(f"nexus-mcp {__version__} at work on a new project", flush=True)
+    import shutil
+    import tempfile
+
+    folder = os.path.realpath(tempfile.mkdtemp(prefix="nexus-demo-"))
+    try:
+        _show(folder)
+    finally:
+        if KEEP.name in values:
+            print(f"\nThe project is still there: {folder}")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+            print(f"\nThe project {folder} was removed again; --keep would have left it.")
+    return exits.OK
+
+
+def _show(folder: str) -> None:
+    from nexus_mcp.cli.demonstration.project import FILES, make_project
+    from nexus_mcp.cli.demonstration.screen import Screen
+
+    make_project(folder)
+    screen = Screen()
+    screen.verbatim(f"{folder}: a git repository, branch main, {len(FILES)} files, one commit")
+    sys.stdout.flush()
+
+    import asyncio
+
+    asyncio.run(_drive(screen, folder))
+    _files(screen, folder)
+    mount_lines(screen)
+
+
+async def _drive(screen: Screen, folder: str) -> None:
+    from nexus_mcp.cli.demonstration.script import CYCLE
+    from nexus_mcp.cli.mount import serve_command
+    from nexus_mcp.conformance.target import stdio_target
+
+    command = serve_command()
+    async with stdio_target(command, folder) as target:
+        names = await target.tool_names()
+        screen.verbatim(f"{' '.join(command)}: {target.name}, MCP {target.protocol}, {len(names)} tools")
+        screen.line("… stands for what is cut here, to be short.", "dim")
+        for chapter in CYCLE:
+            screen.title(chapter.title)
+            for step in chapter.steps:
+                outcome = await target.call(step.tool, step.arguments)
+                screen.exchange(step, outcome)
+                if outcome.is_error != step.fails:
+                    raise NexusError(f"{step.tool} did not answer as the demo expects.")
+
+
+def _files(screen: Screen, folder: str) -> None:
+    from nexus_mcp.cli.demonstration.project import git, tree
+
+    screen.title("What is left on disk")
+    for name, size in tree(folder, ".nexus"):
+        screen.line(name if size is None else f"{name:40} {size:6} bytes")
+    screen.line()
+    screen.line("git status --short --untracked-files=all    (state/ is ignored)", "bold cyan")
+    screen.verbatim(git(folder, "status", "--short", "--untracked-files=all").rstrip("\n"))
+    screen.line()
+    screen.line(".nexus/history.json", "bold cyan")
+    with open(os.path.join(folder, ".nexus", "history.json"), encoding="utf-8") as file:
+        screen.excerpt(file.read())
+
+
+def mount_lines(screen: Screen) -> None:
+    """How to mount this installation, for copying."""
+    from nexus_mcp.cli.mount import snippets
+
+    screen.title("Mount it")
+    for place, text in snippets():
+        screen.line()
+        screen.line(place, "bold cyan")
+        screen.verbatim(text)
+
+
+COMMAND = Command(
+    "demo",
+    "show a whole plan and its tasks on a temporary project",
+    "Makes a temporary git repository, starts the server there, sends it the calls of\n"
+    "a whole cycle with the official MCP client, and shows the files it left.",
+    (KEEP,),
+    run,
+)

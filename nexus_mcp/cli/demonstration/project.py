@@ -1,0 +1,81 @@
+"""A small real project in a git repository of its own, for the demo to work on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+from nexus_mcp.errors import NexusError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FILES = {
+    "README.md": "# shortlink\n\nTurns long addresses into short ones.\n",
+    "shortlink/__init__.py": "",
+    "shortlink/app.py": (
+        "LINKS: dict[str, str] = {}\n\n\n"
+        "def shorten(url: str) -> str:\n"
+        '    code = f"{len(LINKS):x}"\n'
+        "    LINKS[code] = url\n"
+        "    return code\n"
+    ),
+    "tests/test_app.py": (
+        "from shortlink.app import LINKS, shorten\n\n\n"
+        "def test_shorten() -> None:\n"
+        '    assert LINKS[shorten("a.example/long")] == "a.example/long"\n'
+    ),
+}
+
+
+def make_project(folder: str) -> None:
+    """Writes FILES into the new folder and commits them. Raises NexusError when git does not do its part."""
+    for name, text in FILES.items():
+        path = os.path.join(folder, *name.split("/"))
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    git(folder, "init", "--quiet", "--template=", "--initial-branch=main")
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "--message", "Shorten links")
+
+
+def git(folder: str, *arguments: str) -> str:
+    """The output of a git command in `folder`, untouched by the user's own configuration and variables."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment |= {
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CEILING_DIRECTORIES": os.path.dirname(folder),
+        "LC_ALL": "C",
+    }
+    for role in ("AUTHOR", "COMMITTER"):
+        environment |= {f"GIT_{role}_NAME": "Demo", f"GIT_{role}_EMAIL": "demo@localhost"}
+    try:
+        done = subprocess.run(  # noqa: S603 - the words come from this package
+            ["git", *arguments],  # noqa: S607 - wherever PATH has it
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except FileNotFoundError as error:
+        raise NexusError("git was not found.", next_step="Install git, then start again.") from error
+    except subprocess.CalledProcessError as error:
+        reason = (error.stderr or "").strip().splitlines()
+        raise NexusError(f"git {arguments[0]} failed: {reason[-1] if reason else error.returncode}") from error
+    return done.stdout
+
+
+def tree(folder: str, name: str, indent: str = "") -> Iterator[tuple[str, int | None]]:
+    """(indented name, size in bytes or None for a folder) of everything under `folder/name`, itself included."""
+    path = os.path.join(folder, name)
+    if not os.path.isdir(path):
+        yield indent + name, os.path.getsize(path)
+        return
+    yield f"{indent}{name}/", None
+    for child in sorted(os.listdir(path)):
+        yield from tree(path, child, indent + "  ")

@@ -1,0 +1,44 @@
+"""`nexus-mcp init`: makes .nexus/ and tells how to mount the server. May be run again."""
+
+from __future__ import annotations
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.options import Command
+from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, workspace_from
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.cli.options import Values
+
+NOTES = {
+    ".nexus": "the project's plan, tasks and history",
+    ".nexus/state": "what belongs to a session: plan, tasks, artifacts",
+    ".nexus/.gitignore": "keeps state/ out of git",
+}
+
+
+def run(values: Values) -> int:
+    """Makes what is missing and prints what to do next. Raises PathRefused, StorageError."""
+    from nexus_mcp.cli.mount import snippets
+    from nexus_mcp.store import Store
+
+    workspace = workspace_from(values)
+    made = {path.rstrip("/") for path in Store(workspace).initialise()}
+    print(workspace.root)
+    for path, note in NOTES.items():
+        print(f"  {'made' if path in made else 'there already':13}  {path:17}  {note}")
+    harness_id = workspace.harness_id if HARNESS_ID.name in values else ""
+    print("\nTo mount the server, paste one of these. It serves the repository that the client is started in.")
+    for place, text in snippets(harness_id):
+        print(f"\n{place}\n{text}")
+    return exits.OK
+
+
+COMMAND = Command(
+    "init",
+    "make .nexus/ and print how to mount the server",
+    "Makes .nexus/ with its .gitignore in the project, leaves alone what is there\n"
+    "already, and prints the lines that mount the server in each client.",
+    (PROJECT, HARNESS_ID),
+    run,
+)

@@ -1,0 +1,74 @@
+"""`nexus-mcp serve`: the MCP server on stdin and stdout."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from nexus_mcp.cli.options import Command, Option
+from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, workspace_from
+from nexus_mcp.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.cli.options import Values
+
+LEVELS = ("debug", "info", "warning", "error")
+LOG_VARIABLE = "NEXUS_LOG"
+TOOL_PREFIX = Option("--tool-prefix", "PREFIX", "put before every tool name, e.g. nx_")
+LOG_LEVEL = Option("--log-level", "LEVEL", "debug, info, warning (default) or error; logs go to stderr", LEVELS)
+SDK = Option("--sdk", "", "serve through the official SDK's server instead of our own loop")
+
+# Clients put a prefix of their own before tool names, and the whole may have 64 characters with several of them.
+PREFIX_LIMIT = 32
+
+WAITING = "nexus-mcp waits for an MCP client on stdin; Ctrl-D or Ctrl-C stops it. nexus-mcp init tells how to mount it."
+
+
+def run(values: Values) -> int:
+    """Serves until stdin ends. Raises UsageError for a bad option or environment."""
+    from nexus_mcp import log
+
+    log.set_level(_level(values))
+    prefix = check_prefix(values.get(TOOL_PREFIX.name, ""))
+    workspace = workspace_from(values)
+    from nexus_mcp.server.app import App
+
+    app = App(workspace, prefix)
+    if os.isatty(0):
+        print(WAITING, file=sys.stderr)
+    if SDK.name in values:
+        from nexus_mcp.server.sdk import serve_sdk
+
+        return serve_sdk(app)
+    from nexus_mcp.server.stdio import serve
+
+    return serve(app)
+
+
+def check_prefix(value: str) -> str:
+    """`value` itself. Raises UsageError unless it is empty or can begin a tool name with every client."""
+    usable = value.isascii() and value[:1].isalpha() and value.replace("_", "a").replace("-", "a").isalnum()
+    if value and not (usable and len(value) <= PREFIX_LIMIT):
+        raise UsageError(
+            f"The tool prefix {value!r} is not usable: a letter, then letters, digits, _ and -, "
+            f"at most {PREFIX_LIMIT} in all.",
+            next_step="Example: --tool-prefix nx_",
+        )
+    return value
+
+
+def _level(values: Values) -> str:
+    """The option, else the environment variable (empty counts as unset), else warning."""
+    if LOG_LEVEL.name in values:
+        return values[LOG_LEVEL.name]
+    return LOG_LEVEL.check(os.environ.get(LOG_VARIABLE) or "warning", LOG_VARIABLE)
+
+
+COMMAND = Command(
+    "serve",
+    "speak MCP on stdin and stdout; this is what a client starts",
+    "Serves the eleven tools over stdin and stdout until stdin ends.",
+    (PROJECT, HARNESS_ID, TOOL_PREFIX, LOG_LEVEL, SDK),
+    run,
+)

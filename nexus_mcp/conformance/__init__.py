@@ -1,0 +1,1 @@
+"""Black-box driving of MCP servers: nothing in here knows our own tools."""
