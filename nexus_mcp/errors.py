@@ -1,0 +1,125 @@
+"""What can go wrong, as data; who prints it is decided elsewhere.
+
+    NexusError
+    ├── UsageError            the command line or the environment is wrong
+    ├── ToolError             one of the contract's own messages, word for word
+    ├── InvalidArguments      a call's arguments, every fault of the first kind that occurs
+    ├── UnknownTool           a tool name that is not in the table
+    ├── StateError            a file under .nexus/ cannot be used as it is
+    │   ├── NewerVersion      it may be read, but not written, by this version
+    │   └── JournalError      a pending change that this version cannot complete
+    ├── PathRefused           a link, a special file or an unsafe name where a plain one belongs
+    ├── StorageError          the disk, the permissions or the lock did not allow it; nothing changed
+    │   └── LockTimeout       another process kept the workspace lock
+    └── NotAppliedYet         the change is recorded and completes on the next call
+"""
+
+from __future__ import annotations
+
+
+class NexusError(Exception):
+    """Something went wrong that the caller can be told about.
+
+    `message` says what and where, `next_step` what to do about it (may be empty).
+    """
+
+    def __init__(self, message: str, *, next_step: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.next_step = next_step
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.next_step}" if self.next_step else self.message
+
+
+class UsageError(NexusError):
+    """The command line or the environment is wrong."""
+
+
+class ToolError(NexusError):
+    """A message of the contract; other harnesses match on it, so it carries no next step."""
+
+
+class InvalidArguments(NexusError):
+    """A call's arguments break its input schema. `faults` has one text for each of them."""
+
+    def __init__(self, faults: list[str]) -> None:
+        super().__init__("; ".join(faults))
+        self.faults = faults
+
+
+class UnknownTool(NexusError):
+    """No tool has this name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"Unknown tool: {name}")
+        self.name = name
+
+
+class StateError(NexusError):
+    """A file under `.nexus/` cannot be used. `file` is its path from the project root, `where` a place in it."""
+
+    def __init__(self, file: str, problem: str, *, where: str = "", next_step: str = "") -> None:
+        place = f"{file} ({where})" if where else file
+        super().__init__(
+            f"{place} {problem}; nothing was changed.",
+            next_step=next_step or f"Look at {file}, mend it or restore it from a copy, then call again.",
+        )
+        self.file = file
+        self.problem = problem
+        self.where = where
+
+
+class NewerVersion(StateError):
+    """A file of a newer major version: it can be read here, writing it could lose what we do not know."""
+
+
+class JournalError(StateError):
+    """A pending change is there that this version cannot understand."""
+
+
+class PathRefused(NexusError):
+    """A path that is not what it must be: a link, a special file, a name that could leave its folder."""
+
+    def __init__(self, path: str, problem: str, *, next_step: str) -> None:
+        super().__init__(f"{path} {problem}; nothing was changed.", next_step=next_step)
+        self.path = path
+        self.problem = problem
+
+
+class StorageError(NexusError):
+    """The operating system refused before anything was changed. `path` from the project root, `reason` the system's."""
+
+    def __init__(self, path: str, doing: str, reason: str, *, next_step: str = "") -> None:
+        super().__init__(
+            f"Could not {doing} {path}: {reason}; nothing was changed.",
+            next_step=next_step or "Check the free space and the permissions of the folder, then call again.",
+        )
+        self.path = path
+        self.reason = reason
+
+
+class LockTimeout(StorageError):
+    """Another process held the workspace lock for longer than we wait. `pid` is that process, when it said so."""
+
+    def __init__(self, path: str, seconds: float, pid: int | None) -> None:
+        holder = f"process {pid}" if pid else "another process"
+        super().__init__(
+            path,
+            "get the lock",
+            f"{holder} has held it for {seconds:g} seconds",
+            next_step=f"Call again; if it stays so, look at what {holder} is doing.",
+        )
+        self.pid = pid
+
+
+class NotAppliedYet(NexusError):
+    """The commit point was passed and then something failed: the change is safe and will be completed."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(
+            f"The change is recorded in {path}, but could not be completed now: {reason}.",
+            next_step="Do not repeat it: it completes by itself on the next call. Check the free space and call again.",
+        )
+        self.path = path
+        self.reason = reason

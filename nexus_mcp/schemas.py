@@ -1,0 +1,190 @@
+"""JSON Schema: the registry over schemas/ and a small evaluator for the keywords those files use.
+
+An evaluator of our own, because the libraries cost every server 40 ms and 8 MB and more (docs/decisions/0002);
+the tests hold it against `jsonschema`. A keyword it does not know is an error when a schema is loaded, never ignored.
+"""
+
+from __future__ import annotations
+
+import json
+
+from nexus_mcp.packaged import data_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_ANNOTATIONS = frozenset(
+    ("$schema", "$id", "$comment", "title", "description", "default", "examples", "format", "$defs")
+)
+_ASSERTIONS = frozenset(
+    (
+        "$ref",
+        "type",
+        "enum",
+        "pattern",
+        "minLength",
+        "minimum",
+        "required",
+        "properties",
+        "additionalProperties",
+        "items",
+        "anyOf",
+    )
+)
+_loaded: dict[str, dict[str, Any]] = {}
+_readable: dict[str, dict[str, Any]] = {}
+
+
+class Fault:
+    """One way in which a value breaks a schema. `pointer` is a JSON pointer ("" for the whole value)."""
+
+    __slots__ = ("message", "pointer")
+
+    def __init__(self, pointer: str, message: str) -> None:
+        self.pointer = pointer
+        self.message = message
+
+    def __repr__(self) -> str:
+        return f"Fault({self.pointer!r}, {self.message!r})"
+
+
+def load(name: str) -> dict[str, Any]:
+    """The schema `schemas/<name>.schema.json`, with its `$ref`s put in place. Read once.
+
+    Raises ValueError when it uses a keyword that `faults` does not evaluate.
+    """
+    if name not in _loaded:
+        raw = _read(name)
+        _loaded[name] = _resolved(raw, raw, name)
+    return _loaded[name]
+
+
+def _read(name: str) -> dict[str, Any]:
+    with open(data_path("schemas", *f"{name}.schema.json".split("/")), encoding="utf-8") as file:
+        schema: dict[str, Any] = json.load(file)
+    return schema
+
+
+def readable(name: str) -> dict[str, Any]:
+    """The same schema as far as a file of another harness must keep it: required fields, their types, enums."""
+    if name not in _readable:
+        _readable[name] = _lax(load(name))
+    return _readable[name]
+
+
+def _resolved(schema: Any, document: dict[str, Any], name: str) -> Any:
+    if not isinstance(schema, dict):
+        return schema
+    unknown = set(schema) - _ANNOTATIONS - _ASSERTIONS
+    if unknown or ("$ref" in schema and not set(schema) <= _ANNOTATIONS | {"$ref"}):
+        raise ValueError(f"{name}: keywords that are not evaluated: {sorted(unknown or set(schema) - _ANNOTATIONS)}")
+    if "$ref" in schema:
+        file, _, fragment = schema["$ref"].partition("#/$defs/")
+        if file:
+            name = f"{name.rpartition('/')[0]}/{file.removesuffix('.schema.json')}"
+            document = _read(name)
+        target = document["$defs"][fragment] if fragment else document
+        return {**_resolved(target, document, name), **{k: v for k, v in schema.items() if k != "$ref"}}
+    out = {k: v for k, v in schema.items() if k != "$defs"}
+    if "properties" in schema:
+        out["properties"] = {k: _resolved(v, document, name) for k, v in schema["properties"].items()}
+    if "anyOf" in schema:
+        out["anyOf"] = [_resolved(branch, document, name) for branch in schema["anyOf"]]
+    for key in ("items", "additionalProperties"):
+        if key in schema:
+            out[key] = _resolved(schema[key], document, name)
+    return out
+
+
+def _lax(schema: Any) -> dict[str, Any]:
+    required = schema.get("required", ())
+    out = {k: schema[k] for k in ("type", "enum", "minimum", "required") if k in schema}
+    if "properties" in schema:
+        out["properties"] = {k: _lax(v) for k, v in schema["properties"].items() if k in required}
+    if isinstance(schema.get("items"), dict):
+        out["items"] = _lax(schema["items"])
+    return out
+
+
+def is_integer(value: object) -> bool:
+    """Whether JSON Schema calls it an integer: 2 and 2.0 are, true is not."""
+    return (isinstance(value, int) and not isinstance(value, bool)) or (
+        isinstance(value, float) and value.is_integer()
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+_TYPES = {
+    "object": lambda v: isinstance(v, dict),
+    "array": lambda v: isinstance(v, list),
+    "string": lambda v: isinstance(v, str),
+    "boolean": lambda v: isinstance(v, bool),
+    "null": lambda v: v is None,
+    "number": _is_number,
+    "integer": is_integer,
+}
+
+
+def faults(schema: dict[str, Any], value: object, pointer: str = "") -> list[Fault]:
+    """Every way in which `value` breaks `schema` (draft 2020-12), outermost first; empty when it keeps it."""
+    found: list[Fault] = []
+    wanted = schema.get("type")
+    if wanted is not None:
+        names = [wanted] if isinstance(wanted, str) else wanted
+        if not any(_TYPES[name](value) for name in names):
+            return [Fault(pointer, f"must be of type {' or '.join(names)}")]
+    if "enum" in schema and not any(_same(value, allowed) for allowed in schema["enum"]):
+        found.append(Fault(pointer, f"must be one of {', '.join(map(str, schema['enum']))}"))
+    if "anyOf" in schema and all(faults(branch, value) for branch in schema["anyOf"]):
+        found.append(Fault(pointer, "must match one of the allowed shapes"))
+    if isinstance(value, str):
+        _check_string(schema, value, pointer, found)
+    elif isinstance(value, dict):
+        _check_object(schema, value, pointer, found)
+    elif isinstance(value, list):
+        items = schema.get("items")
+        if items:
+            for index, item in enumerate(value):
+                found += faults(items, item, f"{pointer}/{index}")
+    elif "minimum" in schema and _is_number(value) and value < schema["minimum"]:  # type: ignore[operator]
+        found.append(Fault(pointer, f"must be at least {schema['minimum']}"))
+    return found
+
+
+def _check_string(schema: dict[str, Any], value: str, pointer: str, found: list[Fault]) -> None:
+    if len(value) < schema.get("minLength", 0):
+        found.append(Fault(pointer, "must not be empty"))
+    if "pattern" in schema:
+        import re
+
+        if not re.search(schema["pattern"], value):
+            found.append(Fault(pointer, f"must match {schema['pattern']}"))
+
+
+def _check_object(schema: dict[str, Any], value: dict[str, object], pointer: str, found: list[Fault]) -> None:
+    properties = schema.get("properties", {})
+    found.extend(
+        Fault(f"{pointer}/{escape(name)}", "is required") for name in schema.get("required", ()) if name not in value
+    )
+    others = schema.get("additionalProperties", True)
+    for name, member in value.items():
+        place = f"{pointer}/{escape(name)}"
+        if name in properties:
+            found += faults(properties[name], member, place)
+        elif others is False:
+            found.append(Fault(place, "is not a known field"))
+        elif isinstance(others, dict):
+            found += faults(others, member, place)
+
+
+def escape(name: str) -> str:
+    """A member's name as a JSON pointer spells it (RFC 6901)."""
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def _same(a: object, b: object) -> bool:
+    return a == b and isinstance(a, bool) == isinstance(b, bool)

@@ -1,0 +1,1 @@
+"""The tool table as an MCP server, and the transports that carry it."""

@@ -1,0 +1,1 @@
+"""Plans, tasks and history as plain values, and the transitions between them. No input or output happens here."""

@@ -1,0 +1,62 @@
+"""What history.json means: new cycles, the numbering of plans, and how an archived cycle is summed up."""
+
+from __future__ import annotations
+
+from nexus_mcp.schemas import is_integer
+from nexus_mcp.state import plan as plans
+from nexus_mcp.state.shapes import VERSION
+from nexus_mcp.state.times import next_after
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+
+def cycle(completed_at: str, branch: str, plan: dict[str, Any] | None, tasks: list[dict[str, Any]]) -> dict[str, Any]:
+    """A new cycle."""
+    return {
+        "schema_version": VERSION,
+        "completed_at": completed_at,
+        "branch": branch,
+        "plan": plan,
+        "tasks": tasks,
+    }
+
+
+def completion_time(now: str, cycles: Sequence[dict[str, Any]]) -> str:
+    """`now`, or as much later as it takes to come after the newest cycle and to be unlike all others."""
+    newest = cycles[-1].get("completed_at") if cycles else None
+    after = next_after(newest) if isinstance(newest, str) else None
+    moment = max(now, after) if after else now
+    taken = {c.get("completed_at") for c in cycles if isinstance(c.get("completed_at"), str)}
+    while moment in taken:
+        following = next_after(moment)
+        if following is None:
+            return now
+        moment = following
+    return moment
+
+
+def highest_plan_id(cycles: Sequence[dict[str, Any]]) -> int:
+    """The highest id of an archived plan, 0 when none has one."""
+    ids = [c["plan"].get("id") for c in cycles if isinstance(c.get("plan"), dict)]
+    return max((int(i) for i in ids if is_integer(i)), default=0)
+
+
+def summary(archived: dict[str, Any]) -> dict[str, Any]:
+    """What history_search shows of a cycle. Fields that a legacy cycle lacks are left out."""
+    shown = {name: archived[name] for name in ("completed_at", "branch") if isinstance(archived.get(name), str)}
+    plan = archived.get("plan")
+    if isinstance(plan, dict):
+        if isinstance(plan.get("topic"), str):
+            shown["topic"] = plan["topic"]
+        issues = plan.get("issues")
+        shown["decisions"] = [
+            {name: issue[name] for name in ("title", "decision") if isinstance(issue.get(name), str)}
+            for issue in (issues if isinstance(issues, list) else ())
+            if isinstance(issue, dict) and issue.get("status") == plans.DECIDED
+        ]
+    if isinstance(archived.get("tasks"), list):
+        shown["task_count"] = len(archived["tasks"])
+    return shown

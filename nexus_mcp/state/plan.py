@@ -1,0 +1,81 @@
+"""Transitions of a plan. Each takes a plan as plan.json holds it and returns the changed one."""
+
+from __future__ import annotations
+
+from nexus_mcp.errors import ToolError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+PENDING = "pending"
+DECIDED = "decided"
+NO_PLAN = "No active plan session"
+
+
+def new(plan_id: int, topic: str, titles: list[str], research_summary: str, created_at: str) -> dict[str, Any]:
+    """A plan whose issues are `titles`, numbered from 1, all pending."""
+    return {
+        "id": plan_id,
+        "topic": topic,
+        "issues": [_issue(number, title) for number, title in enumerate(titles, 1)],
+        "research_summary": research_summary,
+        "created_at": created_at,
+    }
+
+
+def _issue(number: int, title: str) -> dict[str, Any]:
+    return {"id": number, "title": title, "status": PENDING}
+
+
+def add(plan: dict[str, Any], title: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(the plan with one more issue, the issue)."""
+    issue = _issue(1 + max((i["id"] for i in plan["issues"]), default=0), title)
+    return {**plan, "issues": [*plan["issues"], issue]}, issue
+
+
+def remove(plan: dict[str, Any], issue_id: int) -> dict[str, Any]:
+    """The plan without this issue; the others keep their ids. Raises ToolError when there is none."""
+    gone = find(plan, issue_id)
+    return {**plan, "issues": [i for i in plan["issues"] if i is not gone]}
+
+
+def edit(plan: dict[str, Any], issue_id: int, title: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(the plan, the issue) with the issue's title changed. Raises ToolError when there is none."""
+    return _replaced(plan, issue_id, lambda issue: {**issue, "title": title})
+
+
+def reopen(plan: dict[str, Any], issue_id: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(the plan, the issue) with the issue pending and its decision gone, its how_* kept. Raises ToolError."""
+    return _replaced(
+        plan, issue_id, lambda issue: {**{k: v for k, v in issue.items() if k != "decision"}, "status": PENDING}
+    )
+
+
+def decide(plan: dict[str, Any], issue_id: int, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(the plan, the issue) decided, with `decision` and those how_* that `given` has. Raises ToolError."""
+    return _replaced(plan, issue_id, lambda issue: {**issue, "status": DECIDED, **given})
+
+
+def find(plan: dict[str, Any], issue_id: int) -> dict[str, Any]:
+    """The first issue with this id. Raises ToolError when there is none."""
+    for issue in plan["issues"]:
+        if issue["id"] == issue_id:
+            return issue  # type: ignore[no-any-return]
+    raise ToolError(f"Issue {issue_id} not found")
+
+
+def pending(plan: dict[str, Any]) -> list[dict[str, Any]]:
+    """The issues still to decide."""
+    return [issue for issue in plan["issues"] if issue["status"] != DECIDED]
+
+
+def decided(plan: dict[str, Any]) -> list[dict[str, Any]]:
+    """The issues that were decided."""
+    return [issue for issue in plan["issues"] if issue["status"] == DECIDED]
+
+
+def _replaced(plan: dict[str, Any], issue_id: int, change: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    old = find(plan, issue_id)
+    new_issue = change(old)
+    return {**plan, "issues": [new_issue if issue is old else issue for issue in plan["issues"]]}, new_issue

@@ -1,0 +1,71 @@
+"""Which values count as a plan, a task list, a history: the check on reading and the order on writing."""
+
+from __future__ import annotations
+
+from nexus_mcp import schemas
+from nexus_mcp.errors import NewerVersion, StateError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+VERSION = "0.5"
+PLAN = "state/plan"
+TASKS = "state/tasks"
+CYCLE = "state/cycle"
+_IDS = ("id", "plan_issue")
+
+
+def checked(value: Any, schema: str, file: str) -> dict[str, Any]:
+    """`value`, read from `file`, with ids spelled `2.0` as 2. Raises StateError when it is not what `schema` describes.
+
+    Another harness's file passes with fields that we do not know; missing or mistyped required ones do not.
+    """
+    found = schemas.faults(schemas.readable(schema), value)
+    if found:
+        listed = "; ".join(f"{fault.pointer or '/'} {fault.message}" for fault in found[:5])
+        more = f"; and {len(found) - 5} more" if len(found) > 5 else ""
+        raise StateError(file, f"is not a valid {schema.removeprefix('state/')} file: {listed}{more}")
+    for item in (value, *value.get("issues", ()), *value.get("tasks", ())):
+        _plain_ids(item)
+    return value  # type: ignore[no-any-return]
+
+
+def _plain_ids(item: dict[str, Any]) -> None:
+    for name in _IDS:
+        if isinstance(item.get(name), float) and item[name].is_integer():
+            item[name] = int(item[name])
+    if "deps" in item:
+        item["deps"] = [int(d) if isinstance(d, float) and d.is_integer() else d for d in item["deps"]]
+
+
+def check_writable(value: dict[str, Any], file: str) -> None:
+    """Raises NewerVersion when `value` has a `schema_version` whose major number is above ours or cannot be told."""
+    version = value.get("schema_version", VERSION)
+    major = str(version).partition(".")[0] if isinstance(version, str) else ""
+    if not (major.isascii() and major.isdigit()) or int(major) > int(VERSION.partition(".")[0]):
+        raise NewerVersion(
+            file,
+            f"is of a schema_version that this nexus-mcp only reads (it writes {VERSION})",
+            where="/schema_version",
+            next_step="Update nexus-mcp, or use the tool that wrote the file.",
+        )
+
+
+def check_new(value: object, schema: dict[str, Any], what: str) -> None:
+    """Raises ValueError when something that we made breaks its schema: a fault of ours, so nothing is written."""
+    found = schemas.faults(schema, value)
+    if found:
+        raise ValueError(f"a new {what} would break its schema at {found[0].pointer}: {found[0].message}")
+
+
+def ordered(value: Any, schema: dict[str, Any]) -> Any:
+    """`value` with the keys that `schema` knows in its order and all others after them, as they came."""
+    if isinstance(value, list) and "items" in schema:
+        return [ordered(item, schema["items"]) for item in value]
+    if not isinstance(value, dict) or "properties" not in schema:
+        return value
+    known = schema["properties"]
+    out = {name: ordered(value[name], known[name]) for name in known if name in value}
+    out.update((name, member) for name, member in value.items() if name not in known)
+    return out

@@ -1,0 +1,59 @@
+"""Transitions of a task list. Each takes tasks.json as a value and returns the changed one."""
+
+from __future__ import annotations
+
+from nexus_mcp.errors import ToolError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+PENDING = "pending"
+IN_PROGRESS = "in_progress"
+COMPLETED = "completed"
+STATUSES = (PENDING, IN_PROGRESS, COMPLETED)
+REUSE_POLICIES = ("fresh", "resume_if_same_artifact", "resume")
+
+
+def empty() -> dict[str, Any]:
+    """A task list as a new tasks.json starts."""
+    return {"goal": "", "decisions": [], "tasks": []}
+
+
+def add(
+    tasks: dict[str, Any], fields: dict[str, Any], created_at: str, *, goal: str, decisions: list[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(the list with one more task, the task). `fields` are the task's own parameters as given.
+
+    A blank `goal` leaves the old one; `decisions` are appended.
+    """
+    number = 1 + max((task["id"] for task in tasks["tasks"]), default=0)
+    task = {"id": number, "status": PENDING, "deps": [], **fields, "created_at": created_at}
+    changed = {
+        **tasks,
+        "goal": goal if goal.strip() else tasks["goal"],
+        "decisions": [*tasks["decisions"], *decisions],
+        "tasks": [*tasks["tasks"], task],
+    }
+    return changed, task
+
+
+def set_status(tasks: dict[str, Any], task_id: int, status: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(the list, the task) with the task's status set. Raises ToolError when there is none with this id."""
+    for index, task in enumerate(tasks["tasks"]):
+        if task["id"] == task_id:
+            changed = {**task, "status": status}
+            rows = tasks["tasks"]
+            return {**tasks, "tasks": [*rows[:index], changed, *rows[index + 1 :]]}, changed
+    raise ToolError(f"Task id {task_id} not found")
+
+
+def count(tasks: dict[str, Any], status: str) -> int:
+    """How many tasks have this status."""
+    return sum(task["status"] == status for task in tasks["tasks"])
+
+
+def ready(tasks: dict[str, Any]) -> list[int]:
+    """Ids of the pending tasks whose deps are all completed, in file order. A dep that names no task is not."""
+    done = {task["id"] for task in tasks["tasks"] if task["status"] == COMPLETED}
+    return [task["id"] for task in tasks["tasks"] if task["status"] == PENDING and done.issuperset(task["deps"])]

@@ -1,0 +1,26 @@
+"""Points in time as the contract writes them: ISO 8601, UTC, milliseconds, `Z`."""
+
+from __future__ import annotations
+
+import time
+
+
+def stamp(seconds: float) -> str:
+    """`2026-01-31T08:15:00.123Z` for seconds since 1970, cut (not rounded) to milliseconds."""
+    # By way of microseconds: 0.123 * 1000 may come out just below 123.
+    whole, rest = divmod(round(seconds * 1_000_000) // 1000, 1000)
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(whole))}.{rest:03d}Z"
+
+
+def next_after(text: str) -> str | None:
+    """The stamp one millisecond after `text`; None when `text` is not a stamp or the last one there is."""
+    from datetime import UTC, datetime, timedelta
+
+    try:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None:
+            return None
+        moment = moment.astimezone(UTC) + timedelta(milliseconds=1)
+    except (ValueError, OverflowError):
+        return None
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"

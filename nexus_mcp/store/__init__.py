@@ -1,0 +1,1 @@
+"""The files below `.nexus/`: read strictly, written whole and durably, under one lock."""

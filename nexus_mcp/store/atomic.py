@@ -1,0 +1,61 @@
+"""Replace a file so that every reader sees the old bytes or the new ones, and a power cut cannot undo an answer."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from nexus_mcp.store.folder import Folder
+
+PREFIX = ".nexus-tmp-"
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+
+
+def replace(folder: Folder, name: str, parts: Iterable[bytes], *, mode: int = 0o644) -> None:
+    """Put `parts`, one after the other, in the place of the file `name`: durable when this returns.
+
+    A temporary file beside the target, fsync, rename, fsync of the folder. Raises OSError, before the rename with the
+    old file untouched; a failed fsync is never tried again on the same descriptor, because a second one may lie.
+    Raises PathRefused when a link or a folder stands in the target's place.
+    """
+    folder.check_plain(name)
+    temporary = prepare(folder, parts, mode=mode)
+    try:
+        folder.rename(temporary, name)
+    except OSError:
+        folder.unlink(temporary)
+        raise
+    folder.sync()
+
+
+def prepare(folder: Folder, parts: Iterable[bytes], *, mode: int = 0o644) -> str:
+    """Write `parts` to a new temporary file, synced, and return its name. Leaves nothing behind when it fails."""
+    temporary = f"{PREFIX}{os.urandom(8).hex()}"
+    fd = folder.open(temporary, _FLAGS, mode)
+    try:
+        try:
+            for part in parts:
+                _write_all(fd, part)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+    except BaseException:
+        folder.unlink(temporary)
+        raise
+    return temporary
+
+
+def sweep(folder: Folder) -> None:
+    """Remove temporary files that a crash left in this folder. Only under the lock: no live one can be there."""
+    for name in folder.names():
+        if name.startswith(PREFIX):
+            folder.unlink(name)
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]

@@ -1,0 +1,124 @@
+"""Bytes of a state file to values and back: strict when reading, one layout when writing."""
+
+from __future__ import annotations
+
+import json
+from json import JSONDecodeError
+
+from nexus_mcp.errors import StateError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, NoReturn
+
+# Session files end up two levels deeper in the journal and in history.json, which must stay readable with them.
+SESSION_DEPTH = 64
+ARCHIVE_DEPTH = 128
+BOM = "\ufeff"
+
+
+class Invalid(ValueError):
+    """JSON that the grammar allows, or Python's reader does, and we do not. The text says why."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise Invalid("has an object with the same key twice")
+    return value
+
+
+def _constant(_: str) -> NoReturn:
+    raise Invalid("has NaN or Infinity, which JSON does not know")
+
+
+def finite(text: str) -> float:
+    """The number that `text` spells. Raises Invalid when no float can hold it."""
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise Invalid("has a number that is too large")
+    return value
+
+
+def strict_decoder(parse_float: Callable[[str], float] = finite) -> json.JSONDecoder:
+    """A decoder that refuses what two readers could understand differently."""
+    return json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=parse_float)
+
+
+STRICT = strict_decoder()
+
+
+def decode(data: bytes, file: str, depth: int = SESSION_DEPTH) -> Any:
+    """The JSON value in `data`. Raises StateError with line and column; `file` is its name in the message."""
+    text = text_of(data, file).removeprefix(BOM)
+    return guarded(text, file, lambda: STRICT.decode(text), depth)
+
+
+def text_of(data: bytes, file: str) -> str:
+    """`data` as text. Raises StateError when it is empty or not UTF-8."""
+    if not data.strip():
+        raise StateError(file, "is empty")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise StateError(file, "is not UTF-8", where=f"line {data.count(10, 0, error.start) + 1}") from error
+
+
+def guarded(text: str, file: str, parse: Callable[[], Any], depth: int) -> Any:
+    """What `parse()` returns. Turns the ways in which reading `text` can fail into StateError."""
+    try:
+        value = parse()
+    except JSONDecodeError as error:
+        raise _unparsable(text, file, error) from error
+    except Invalid as error:
+        raise StateError(file, str(error)) from error
+    except RecursionError as error:
+        raise StateError(file, "is nested too deeply") from error
+    except ValueError as error:
+        raise StateError(file, "has a number with too many digits") from error
+    if too_deep(value, depth):
+        raise StateError(file, "is nested too deeply")
+    return value
+
+
+def _unparsable(text: str, file: str, error: JSONDecodeError) -> StateError:
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith(("<<<<<<< ", ">>>>>>> ")):
+            advice = f"Resolve the merge of {file} in git, then call again."
+            return StateError(file, "has git conflict markers", where=f"line {number}", next_step=advice)
+    where = f"line {error.lineno}, column {error.colno}"
+    return StateError(file, f"is not JSON ({error.msg})", where=where)
+
+
+def too_deep(value: object, limit: int) -> bool:
+    """Whether containers lie more than `limit` levels deep, found without recursion."""
+    level: list[Any] = [value] if isinstance(value, (dict, list)) else []
+    for _ in range(limit):
+        if not level:
+            return False
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, (dict, list))
+        ]
+    return bool(level)
+
+
+def encode(value: object) -> bytes:
+    """`value` as a state file holds it: two spaces, non-ASCII readable, one newline at the end.
+
+    Lone surrogates, which only a foreign file can bring in, stay the escapes that they were.
+    """
+    return pretty(value).encode("utf-8", "backslashreplace") + b"\n"
+
+
+def pretty(value: object) -> str:
+    """`value` as indented JSON text, without the last newline."""
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def compact(value: object) -> str:
+    """`value` as JSON text without insignificant white space, non-ASCII unescaped."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

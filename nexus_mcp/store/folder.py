@@ -1,0 +1,193 @@
+"""A folder below the project, reached without following a link.
+
+Where the platform has it, everything goes through a descriptor of the folder (openat and its kin), so that swapping
+a folder for a link while we work cannot lead outside; elsewhere each step is checked by lstat first.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from nexus_mcp.errors import PathRefused, StateError, StorageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any, Self
+
+AT = os.open in os.supports_dir_fd and os.unlink in os.supports_dir_fd
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _CLOEXEC
+_PLAIN = os.O_RDONLY | _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | _CLOEXEC
+_CHUNK = 1 << 20
+_LINK_ADVICE = "Put a plain file or folder there, or remove the link yourself, then call again."
+
+
+class Folder:
+    """An open folder. `shown` is its path from the project root, for messages. Close it, or use it in `with`."""
+
+    __slots__ = ("_fd", "path", "shown")
+
+    def __init__(self, path: str, shown: str, fd: int | None) -> None:
+        self.path = path
+        self.shown = shown
+        self._fd = fd
+
+    @classmethod
+    def root(cls, path: str) -> Folder:
+        """The project folder itself; links on the way to it were resolved before. Raises StorageError."""
+        try:
+            if not AT and not os.path.isdir(path):
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+            return cls(path, "", os.open(path, _FOLDER) if AT else None)
+        except OSError as error:
+            raise StorageError(
+                path,
+                "open the project folder",
+                reason(error),
+                next_step="Restart the server in a folder that exists.",
+            ) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def child(self, name: str, *, create: bool = False) -> Folder | None:
+        """The folder `name` in this one; None when it is absent and not to be made. Raises PathRefused, StorageError."""
+        shown = self.show(name)
+        if create:
+            try:
+                os.mkdir(*self._at(name), **self._dir_fd())
+                self.sync()
+            except FileExistsError:
+                pass
+            except OSError as error:
+                raise StorageError(shown, "make", reason(error)) from error
+        mode = self._mode(name)
+        if mode is None:
+            return None
+        if not stat.S_ISDIR(mode):
+            raise _refused(shown, mode, "a folder")
+        try:
+            fd = os.open(name, _FOLDER | _NOFOLLOW, dir_fd=self._fd) if AT else None
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENOTDIR):
+                raise PathRefused(shown, "is not a plain folder", next_step=_LINK_ADVICE) from error
+            raise StorageError(shown, "open", reason(error)) from error
+        return Folder(os.path.join(self.path, name), shown, fd)
+
+    def read(self, name: str, limit: int) -> bytes | None:
+        """The bytes of the plain file `name`, None when absent. Raises PathRefused, StateError (over `limit`), StorageError."""
+        shown = self.show(name)
+        try:
+            fd = self.open(name, _PLAIN)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StorageError(shown, "read", reason(error)) from error
+        try:
+            info = os.fstat(fd)
+            if not stat.S_ISREG(info.st_mode):
+                raise _refused(shown, info.st_mode, "a file")
+            if info.st_size > limit:
+                raise StateError(shown, f"is larger than the {limit >> 20} MiB that are read")
+            chunks = []
+            while chunk := os.read(fd, _CHUNK if info.st_size > _CHUNK else info.st_size + 1):
+                chunks.append(chunk)
+            return b"".join(chunks)
+        except OSError as error:
+            raise StorageError(shown, "read", reason(error)) from error
+        finally:
+            os.close(fd)
+
+    def open(self, name: str, flags: int, mode: int = 0o644) -> int:
+        """A descriptor of the file `name`; a link is refused. Raises PathRefused and OSError."""
+        if not AT:
+            seen = self._mode(name)
+            if seen is not None and not stat.S_ISREG(seen):
+                raise _refused(self.show(name), seen, "a file")
+            return os.open(os.path.join(self.path, name), flags | _CLOEXEC, mode)
+        try:
+            return os.open(name, flags | _NOFOLLOW | _CLOEXEC, mode, dir_fd=self._fd)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
+                seen = self._mode(name)
+                if seen is not None and not stat.S_ISREG(seen):
+                    raise _refused(self.show(name), seen, "a file") from error
+            raise
+
+    def check_plain(self, name: str) -> bool:
+        """Whether the file `name` is there. Raises PathRefused when it is a link, a folder or a special file."""
+        mode = self._mode(name)
+        if mode is None:
+            return False
+        if not stat.S_ISREG(mode):
+            raise _refused(self.show(name), mode, "a file")
+        return True
+
+    def rename(self, old: str, new: str) -> None:
+        """Put `old` in the place of `new`, at once for every reader. Raises OSError."""
+        if AT:
+            os.replace(old, new, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+        else:
+            os.replace(os.path.join(self.path, old), os.path.join(self.path, new))
+
+    def unlink(self, name: str) -> None:
+        """Remove the file `name`; one that is not there is no error. Raises OSError."""
+        try:
+            os.unlink(*self._at(name), **self._dir_fd())
+        except FileNotFoundError:
+            pass
+
+    def names(self) -> list[str]:
+        """The names in this folder. Raises StorageError."""
+        try:
+            return os.listdir(self._fd if AT else self.path)
+        except OSError as error:
+            raise StorageError(self.shown, "list", reason(error)) from error
+
+    def sync(self) -> None:
+        """Make renames and removals in this folder durable. Raises OSError. Windows has no such call for folders."""
+        if self._fd is not None:
+            os.fsync(self._fd)
+
+    def show(self, name: str) -> str:
+        """The path of `name` from the project root, with `/`."""
+        return f"{self.shown}/{name}" if self.shown else name
+
+    def _mode(self, name: str) -> int | None:
+        try:
+            return os.stat(*self._at(name), follow_symlinks=False, **self._dir_fd()).st_mode
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StorageError(self.show(name), "look at", reason(error)) from error
+
+    def _at(self, name: str) -> tuple[str]:
+        return (name if AT else os.path.join(self.path, name),)
+
+    def _dir_fd(self) -> dict[str, Any]:
+        return {"dir_fd": self._fd} if AT else {}
+
+
+def reason(error: OSError) -> str:
+    """The system's own words for an error, without the path that Python adds."""
+    return error.strerror or type(error).__name__
+
+
+def _refused(shown: str, mode: int, wanted: str) -> PathRefused:
+    kinds = {stat.S_IFLNK: "a symbolic link", stat.S_IFDIR: "a folder", stat.S_IFREG: "a file"}
+    seen = kinds.get(stat.S_IFMT(mode), "a special file")
+    return PathRefused(shown, f"is {seen} where {wanted} belongs", next_step=_LINK_ADVICE)

@@ -1,0 +1,172 @@
+"""history.json as text: where each cycle lies in it, and how one is added without touching the bytes of the others.
+
+The text is walked, not only parsed, because a search compares numbers as the file spells them and an append must
+keep old cycles whatever their layout, number spelling or line ends.
+"""
+
+from __future__ import annotations
+
+import json
+from json.decoder import JSONDecodeError, scanstring
+
+from nexus_mcp.errors import StateError
+from nexus_mcp.store.codec import (
+    ARCHIVE_DEPTH,
+    BOM,
+    Invalid,
+    compact,
+    finite,
+    guarded,
+    pretty,
+    strict_decoder,
+    text_of,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+SHOWN = ".nexus/history.json"
+_SPACE = " \t\r\n"
+_EMPTY = '{\n  "cycles": []\n}\n'
+
+
+class HistoryFile:
+    """A history.json as it was read; an absent one has no cycles. Raises StateError when it is not a history.
+
+    `cycles` are the parsed cycles, oldest first; `members` the other members of the file.
+    """
+
+    __slots__ = ("_decoder", "_end", "_floats", "_spans", "_with_floats", "cycles", "members", "text")
+
+    def __init__(self, data: bytes | None, file: str = SHOWN) -> None:
+        self.text = _EMPTY if data is None else text_of(data, file)
+        self.cycles: list[dict[str, Any]] = []
+        self.members: dict[str, Any] = {}
+        self._spans: list[tuple[int, int]] = []
+        self._end = -1
+        self._floats = 0
+        self._with_floats: set[int] = set()
+        self._decoder = strict_decoder(self._float)
+        guarded(self.text, file, self._walk, ARCHIVE_DEPTH)
+        if self._end < 0:
+            raise StateError(file, "is not a valid history file: /cycles must be an array of objects")
+        for index, cycle in enumerate(self.cycles):
+            if not isinstance(cycle, dict):
+                raise StateError(file, f"is not a valid history file: /cycles/{index} must be of type object")
+
+    def with_cycle(self, cycle: dict[str, Any]) -> list[bytes]:
+        """The file's new bytes, in parts: everything up to the last cycle as it was, the new one, the rest as it was."""
+        text = "\n".join(f"    {line}" for line in pretty(cycle).split("\n"))
+        if self._spans:
+            cut = self._spans[-1][1]
+            added = f",\n{text}"
+        else:
+            # `_end` is the closing bracket; the white space of an empty array goes, it held nothing.
+            cut = self.text.rindex("[", 0, self._end) + 1
+            added = f"\n{text}\n  "
+        rest = self.text[cut if self._spans else self._end :]
+        if not rest.endswith("\n"):
+            rest += "\n"
+        return [self.text[:cut].encode(), added.encode("utf-8", "backslashreplace"), rest.encode()]
+
+    def has(self, cycle: dict[str, Any]) -> bool:
+        """Whether an equal cycle is there, as JSON values: member order does not matter, 1, 1.0 and true differ."""
+        wanted = _canonical(cycle)
+        return any(
+            old.get("completed_at") == cycle.get("completed_at") and _canonical(old) == wanted
+            for old in reversed(self.cycles)
+        )
+
+    def texts(self) -> Iterator[str]:
+        """Each cycle's JSON text without insignificant white space, non-ASCII plain, numbers as the file spells them."""
+        for index, (start, end) in enumerate(self._spans):
+            yield _compacted(self.text[start:end], self.cycles[index], index in self._with_floats)
+
+    def _walk(self) -> dict[str, Any]:
+        """Fill the slots; returns all that was parsed, for the depth check."""
+        at = self._skip(len(BOM) if self.text.startswith(BOM) else 0)
+        if self._char(at) != "{":
+            self._decoder.raw_decode(self.text, at)
+            raise Invalid("is not a valid history file: it must be an object")
+        at = self._skip(at + 1)
+        names: set[str] = set()
+        while self._char(at) != "}":
+            if names:
+                self._expect(at, ",", "Expecting ',' delimiter")
+                at = self._skip(at + 1)
+            self._expect(at, '"', "Expecting property name enclosed in double quotes")
+            name, at = scanstring(self.text, at + 1, True)
+            if name in names:
+                raise Invalid("has an object with the same key twice")
+            names.add(name)
+            at = self._skip(at)
+            self._expect(at, ":", "Expecting ':' delimiter")
+            at = self._skip(at + 1)
+            if name == "cycles" and self._char(at) == "[":
+                at = self._walk_cycles(at)
+            else:
+                self.members[name], at = self._decoder.raw_decode(self.text, at)
+            at = self._skip(at)
+        if self._skip(at + 1) != len(self.text):
+            raise JSONDecodeError("Extra data", self.text, self._skip(at + 1))
+        return {**self.members, "cycles": self.cycles}
+
+    def _walk_cycles(self, at: int) -> int:
+        at = self._skip(at + 1)
+        while self._char(at) != "]":
+            if self.cycles:
+                self._expect(at, ",", "Expecting ',' delimiter")
+                at = self._skip(at + 1)
+            floats = self._floats
+            cycle, end = self._decoder.raw_decode(self.text, at)
+            if self._floats > floats:
+                self._with_floats.add(len(self.cycles))
+            self.cycles.append(cycle)
+            self._spans.append((at, end))
+            at = self._skip(end)
+        self._end = at
+        return at + 1
+
+    def _float(self, text: str) -> float:
+        self._floats += 1
+        return finite(text)
+
+    def _char(self, at: int) -> str:
+        return self.text[at : at + 1]
+
+    def _skip(self, at: int) -> int:
+        text, size = self.text, len(self.text)
+        while at < size and text[at] in _SPACE:
+            at += 1
+        return at
+
+    def _expect(self, at: int, char: str, problem: str) -> None:
+        if self._char(at) != char:
+            raise JSONDecodeError(problem, self.text, at)
+
+
+def _canonical(value: object) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _compacted(text: str, cycle: dict[str, Any], has_floats: bool) -> str:
+    import re
+
+    # A float or a minus zero can be spelled in many ways, so such a cycle is compacted from its text;
+    # for all others writing the parsed value comes to the same and is ten times faster.
+    if has_floats or re.search(r"[\s:\[,]-0[\s,\]}]", text):
+        out = re.sub(r'"(?:[^"\\]|\\.)*"|[ \t\r\n]+', _token, text)
+    else:
+        out = compact(cycle)
+    if "\\ud" in text or "\\uD" in text:
+        out = re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", out)
+    return out
+
+
+def _token(found: Any) -> str:
+    token: str = found[0]
+    if token[0] != '"':
+        return ""
+    return compact(json.loads(token)) if "\\" in token else token

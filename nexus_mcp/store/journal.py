@@ -1,0 +1,144 @@
+"""Changes of several files at once: all of them or none, also across a crash.
+
+`state/txn.json` is the commit point. Once it is there the change happens: it is applied at once, or rolled forward by
+whoever takes the lock next. It holds the new cycle with its time fixed and, for each session file, a digest of the
+bytes before and after and the bytes themselves. Applying it twice does no harm.
+"""
+
+from __future__ import annotations
+
+import os
+
+from nexus_mcp.errors import JournalError, StateError
+from nexus_mcp.store import atomic
+from nexus_mcp.store.codec import ARCHIVE_DEPTH, decode, encode
+from nexus_mcp.store.history_file import HistoryFile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nexus_mcp.store.folder import Folder
+
+NAME = "txn.json"
+SHOWN = f".nexus/state/{NAME}"
+VERSION = 1
+HISTORY = "history.json"
+SESSION_LIMIT = 64 << 20
+HISTORY_LIMIT = 1 << 30
+
+
+def record(
+    cycle: dict[str, Any], files: dict[str, tuple[bytes | None, bytes | None]], answer: dict[str, Any] | None
+) -> dict[str, Any]:
+    """A journal. `files` maps each session file's name to its bytes before and after (None: absent).
+
+    `answer` is kept for a caller that comes back after a crash; None when the call's answer is not to be kept.
+    """
+    return {
+        "version": VERSION,
+        "id": os.urandom(8).hex(),
+        "cycle": cycle,
+        "files": [
+            {
+                "name": name,
+                "before": digest(before),
+                "after": digest(after),
+                "content": None if after is None else after.decode(),
+            }
+            for name, (before, after) in files.items()
+        ],
+        "answer": answer,
+    }
+
+
+def pending(state: Folder) -> dict[str, Any] | None:
+    """The journal that waits in `state`, None when there is none. Raises JournalError when we cannot complete it."""
+    data = state.read(NAME, HISTORY_LIMIT)
+    if data is None:
+        return None
+    try:
+        journal = decode(data, SHOWN, ARCHIVE_DEPTH)
+    except StateError as error:
+        raise _foreign(error.problem) from error
+    if not isinstance(journal, dict) or journal.get("version") != VERSION:
+        raise _foreign("is of a version that this nexus-mcp does not know")
+    if not _well_formed(journal):
+        raise _foreign("is not a journal")
+    return journal
+
+
+def _foreign(problem: str) -> JournalError:
+    return JournalError(
+        SHOWN,
+        f"holds a change that was begun and {problem}",
+        next_step="Complete it with the nexus-mcp that began it (perhaps a newer one), then call again.",
+    )
+
+
+def _well_formed(journal: dict[str, Any]) -> bool:
+    files = journal.get("files")
+    return (
+        isinstance(journal.get("id"), str)
+        and journal["id"].isalnum()
+        and isinstance(journal.get("cycle"), dict)
+        and isinstance(journal.get("answer"), (dict, type(None)))
+        and isinstance(files, list)
+        and all(isinstance(f, dict) and f.get("name") in ("plan.json", "tasks.json") for f in files)
+        and all({"before", "after", "content"} <= f.keys() for f in files)
+        and all(isinstance(f["content"], (str, type(None))) for f in files)
+    )
+
+
+def apply(nexus: Folder, state: Folder, journal: dict[str, Any]) -> None:
+    """Bring the files to where `journal` says, from wherever a crash (or git) left them.
+
+    The journal itself stays. Raises OSError, StateError or StorageError; then it can be applied again later.
+    """
+    history = HistoryFile(nexus.read(HISTORY, HISTORY_LIMIT))
+    if not history.has(journal["cycle"]):
+        atomic.replace(nexus, HISTORY, history.with_cycle(journal["cycle"]))
+    for entry in journal["files"]:
+        _apply_file(state, entry, journal["id"])
+    state.sync()
+
+
+def _apply_file(state: Folder, entry: dict[str, Any], journal_id: str) -> None:
+    name = entry["name"]
+    found = state.read(name, SESSION_LIMIT)
+    seen = digest(found)
+    if seen == entry["after"]:
+        return
+    if found is not None and seen != entry["before"]:
+        # Somebody without our lock changed it in between. Both are kept: theirs under another name.
+        _set_aside(state, f"conflict-{journal_id}-{name}", found)
+    if entry["content"] is None:
+        state.unlink(name)
+    else:
+        atomic.replace(state, name, [entry["content"].encode("utf-8", "backslashreplace")])
+
+
+def _set_aside(state: Folder, name: str, data: bytes) -> None:
+    kept = state.read(name, SESSION_LIMIT)
+    number = 1
+    while kept is not None and kept != data:
+        number += 1
+        stem = name.removesuffix(".json").rsplit(".", 1)[0]
+        name = f"{stem}.{number}.json"
+        kept = state.read(name, SESSION_LIMIT)
+    if kept is None:
+        atomic.replace(state, name, [data])
+
+
+def encoded(journal: dict[str, Any]) -> bytes:
+    """The journal's own bytes."""
+    return encode(journal)
+
+
+def digest(data: bytes | None) -> str | None:
+    """`sha256:` and the hexadecimal digest of `data`; None for None."""
+    if data is None:
+        return None
+    import hashlib
+
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"

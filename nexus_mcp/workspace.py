@@ -1,0 +1,109 @@
+"""Which project this is: its root, the harness that serves it, and the branch that is checked out."""
+
+from __future__ import annotations
+
+import os
+
+from nexus_mcp.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DEFAULT_HARNESS_ID = "nexus-mcp"
+ROOT_VARIABLE = "NEXUS_PROJECT_ROOT"
+NO_BRANCH = "_default"
+_GIT_FILE_LIMIT = 4096
+_LOWER = frozenset("abcdefghijklmnopqrstuvwxyz")
+_ID_CHARACTERS = _LOWER | frozenset("0123456789-")
+
+
+class Workspace:
+    """One project and the harness that works in it. `root` is absolute, with links resolved."""
+
+    __slots__ = ("harness_id", "root")
+
+    def __init__(self, root: str, harness_id: str = DEFAULT_HARNESS_ID) -> None:
+        self.root = root
+        self.harness_id = harness_id
+
+    def branch(self) -> str:
+        """The branch checked out now: its name, `HEAD` when detached, `_default` where there is no git."""
+        return _branch(self.root)
+
+
+def check_harness_id(value: str) -> str:
+    """`value` itself. Raises UsageError unless it matches `^[a-z][a-z0-9-]*$`."""
+    if not value or value[0] not in _LOWER or not _ID_CHARACTERS.issuperset(value):
+        raise UsageError(
+            f"The harness id {value!r} is not usable: it starts with a-z and goes on with a-z, 0-9 and -.",
+            next_step="Example: --harness-id claude-code",
+        )
+    return value
+
+
+def find_root(option: str | None, environ: Mapping[str, str], cwd: str) -> str:
+    """The project root, absolute and with links resolved.
+
+    The first of: the option, the environment variable NEXUS_PROJECT_ROOT (empty counts as unset), the nearest folder
+    at or above `cwd` that holds `.git`, `cwd`. Raises UsageError when a folder that was asked for is not there.
+    """
+    for source, value in (("--project", option), (ROOT_VARIABLE, environ.get(ROOT_VARIABLE) or None)):
+        if value is None:
+            continue
+        path = os.path.realpath(os.path.join(cwd, value)) if value and "\0" not in value else ""
+        if not path or not os.path.isdir(path):
+            raise UsageError(f"{source}: {value!r} is not a folder.", next_step="Name an existing project folder.")
+        return path
+    start = os.path.realpath(cwd)
+    return _git_root(start) or start
+
+
+def _git_root(start: str) -> str | None:
+    folder = start
+    while True:
+        if os.path.lexists(os.path.join(folder, ".git")):
+            return folder
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+
+
+def _branch(root: str) -> str:
+    top = _git_root(root)
+    if top is None:
+        return NO_BRANCH
+    path = os.path.join(_git_dir(os.path.join(top, ".git")), "HEAD")
+    # Before symbolic refs git made HEAD a link, and core.preferSymlinkRefs still does.
+    head = f"ref: {os.readlink(path)}" if os.path.islink(path) else _first_line(path)
+    if head.startswith("ref:"):
+        ref = head[4:].strip()
+        for prefix in ("refs/heads/", "refs/"):
+            if ref.startswith(prefix):
+                return ref[len(prefix) :] or NO_BRANCH
+        return NO_BRANCH
+    is_hash = len(head) in (40, 64) and all(c in "0123456789abcdefABCDEF" for c in head)
+    return "HEAD" if is_hash else NO_BRANCH
+
+
+def _git_dir(dot_git: str) -> str:
+    """Where HEAD lies: `.git` itself, or, in a worktree or submodule, the folder that the file `.git` names."""
+    line = "" if os.path.isdir(dot_git) else _first_line(dot_git)
+    return os.path.join(os.path.dirname(dot_git), line[7:].strip()) if line.startswith("gitdir:") else dot_git
+
+
+def _first_line(path: str) -> str:
+    """The first line of a small file, or "" when there is none to be read.
+
+    Opened without blocking: a FIFO in place of the file must not hang the call.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+        try:
+            data = os.read(fd, _GIT_FILE_LIMIT)
+        finally:
+            os.close(fd)
+    except (OSError, ValueError):
+        return ""
+    return data.decode("utf-8", "replace").split("\n", 1)[0].strip()
