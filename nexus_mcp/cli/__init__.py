@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -43,6 +44,9 @@ COMMANDS: dict[str, Callable[[], Command]] = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code (nexus_mcp/cli/exits.py). Errors are one line on stderr."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A path or a rule that the terminal's encoding lacks is shown escaped; it is no reason to fail.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = _dispatch(sys.argv[1:] if argv is None else list(argv))
         if sys.stdout is not None:
@@ -58,8 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _complain(str(error), exits.FAILED)
     except OSError as error:
         _drop_stdout()
-        place = f"{error.filename}: " if error.filename else ""
-        return _complain(f"{place}{error.strerror or error}", exits.FAILED)
+        return _complain(f"{error.filename or 'The output'}: {error.strerror or error}.", exits.FAILED)
     return code
 
 
@@ -110,10 +113,10 @@ def _print(text: str) -> int:
 
 
 def _complain(message: str, code: int) -> int:
-    # One line, whatever a path or an argument holds; no terminal may act on it.
-    line = "".join(c if c.isprintable() else c.encode("unicode_escape", "replace").decode() for c in message)
+    from nexus_mcp.log import printable
+
     if sys.stderr is not None:
-        print(f"nexus-mcp: {line}", file=sys.stderr)
+        print(f"nexus-mcp: {printable(message)}", file=sys.stderr)
     return code
 
 

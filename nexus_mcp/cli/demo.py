@@ -101,8 +101,8 @@ def mount_lines(screen: Screen) -> None:
 COMMAND = Command(
     "demo",
     "show a whole plan and its tasks on a temporary project",
-    "Makes a temporary git repository, starts the server there, sends it the calls of\n"
-    "a whole cycle with the official MCP client, and shows the files it left.",
+    "Makes a temporary git repository, starts the server there, sends it the calls\n"
+    "of a whole cycle with the official MCP client, and shows the files it left.",
     (KEEP,),
     run,
 )

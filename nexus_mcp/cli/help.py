@@ -15,11 +15,10 @@ nexus-mcp {version}
 Keeps the plan, the tasks and the history of a project in .nexus/, for coding
 agents that speak the Model Context Protocol (MCP)."""
 
-ENVIRONMENT = """\
-Environment:
-  NEXUS_PROJECT_ROOT   the project folder, when --project is not given
-  NEXUS_LOG            the log level, when --log-level is not given"""
-
+ENVIRONMENT = (
+    ("NEXUS_PROJECT_ROOT", "--project", "the project, when --project is not given"),
+    ("NEXUS_LOG", "--log-level", "the log level, when --log-level is not given"),
+)
 GLOBAL_OPTIONS = (("--help", "this text, or that of a command"), ("--version", "the version"))
 
 
@@ -38,7 +37,8 @@ def overview(commands: Sequence[Command]) -> str:
             _table(GLOBAL_OPTIONS),
             "Without a command nexus-mcp serves, and takes the options of serve.",
             "",
-            ENVIRONMENT,
+            "Environment:",
+            _table([(name, text) for name, _, text in ENVIRONMENT]),
             "",
             "nexus-mcp COMMAND --help tells more about a command.",
         )
@@ -51,8 +51,10 @@ def command_help(command: Command) -> str:
     if command.options:
         rows = [(f"{option.name} {option.metavar}".rstrip(), option.help) for option in command.options]
         parts += ["", "Options:", _table(rows)]
-        if any(option.name == "--project" for option in command.options):
-            parts += ["", ENVIRONMENT]
+    given = {option.name for option in command.options}
+    variables = [(name, text) for name, option, text in ENVIRONMENT if option in given]
+    if variables:
+        parts += ["", "Environment:", _table(variables)]
     return "\n".join(parts)
 
 

@@ -68,8 +68,9 @@ def parse(argv: Sequence[str], options: Iterable[Option], prog: str) -> Values:
         name, equals, value = word.partition("=")
         option = by_name.get(name)
         if option is None:
-            kind = "option" if word.startswith("-") else "argument"
-            raise UsageError(f"{prog} has no {kind} {name!r}{nearest(name, by_name)}", next_step=f"See {prog} --help.")
+            if not word.startswith("-"):
+                raise UsageError(f"{prog} takes no argument {word!r}: a command comes first, then its options.")
+            raise UsageError(f"{prog} has no option {name!r}{nearest(name, by_name)}", next_step=f"See {prog} --help.")
         if not option.metavar:
             if equals:
                 raise UsageError(f"{name} takes no value.")
@@ -88,7 +89,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     names = list(known)
-    close = get_close_matches(word, names, n=2, cutoff=0.5)
+    close = get_close_matches(word, names, n=2, cutoff=0.6)
     if close:
         return f"; did you mean {' or '.join(close)}?"
     return f"; there is {', '.join(names)}." if names else "."

@@ -8,16 +8,16 @@ import sys
 from nexus_mcp.cli.options import Command, Option
 from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, workspace_from
 from nexus_mcp.errors import UsageError
+from nexus_mcp.log import LEVELS, set_level
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
-LEVELS = ("debug", "info", "warning", "error")
 LOG_VARIABLE = "NEXUS_LOG"
 TOOL_PREFIX = Option("--tool-prefix", "PREFIX", "put before every tool name, e.g. nx_")
-LOG_LEVEL = Option("--log-level", "LEVEL", "debug, info, warning (default) or error; logs go to stderr", LEVELS)
-SDK = Option("--sdk", "", "serve through the official SDK's server instead of our own loop")
+LOG_LEVEL = Option("--log-level", "LEVEL", "debug, info, warning or error (default: warning)", LEVELS)
+SDK = Option("--sdk", "", "serve through the official SDK instead of our own loop")
 
 # Clients put a prefix of their own before tool names, and the whole may have 64 characters with several of them.
 PREFIX_LIMIT = 32
@@ -27,9 +27,7 @@ WAITING = "nexus-mcp waits for an MCP client on stdin; Ctrl-D or Ctrl-C stops it
 
 def run(values: Values) -> int:
     """Serves until stdin ends. Raises UsageError for a bad option or environment."""
-    from nexus_mcp import log
-
-    log.set_level(_level(values))
+    set_level(_level(values))
     prefix = check_prefix(values.get(TOOL_PREFIX.name, ""))
     workspace = workspace_from(values)
     from nexus_mcp.server.app import App
@@ -68,7 +66,7 @@ def _level(values: Values) -> str:
 COMMAND = Command(
     "serve",
     "speak MCP on stdin and stdout; this is what a client starts",
-    "Serves the eleven tools over stdin and stdout until stdin ends.",
+    "Serves the tools over stdin and stdout until stdin ends. Logs go to stderr.",
     (PROJECT, HARNESS_ID, TOOL_PREFIX, LOG_LEVEL, SDK),
     run,
 )

@@ -12,8 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
-PROJECT = Option("--project", "DIR", "the project (default: the git repository around here)")
-HARNESS_ID = Option("--harness-id", "ID", f"the name the client's own files lie under (default: {DEFAULT_HARNESS_ID})")
+PROJECT = Option("--project", "DIR", "the project (default: the git repository around you)")
+HARNESS_ID = Option("--harness-id", "ID", f"which client this is (default: {DEFAULT_HARNESS_ID})")
 
 
 def workspace_from(values: Values) -> Workspace:

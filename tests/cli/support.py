@@ -1,0 +1,75 @@
+"""The command line as a process, with pipes or with a terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+COMMAND = (sys.executable, "-m", "nexus_mcp")
+LIMIT = 60
+"""Seconds after which a hanging process fails a test; none of them comes near it."""
+
+
+class Ran(NamedTuple):
+    """What a process left: exit code, stdout, stderr."""
+
+    code: int
+    out: str
+    err: str
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(CHECKOUT), **(extra or {})}
+
+
+def nexus(*arguments: str, cwd: Path | None = None, env: Mapping[str, str] | None = None, stdin: str = "") -> Ran:
+    """Runs nexus-mcp with pipes at all three ends."""
+    done = subprocess.run(
+        [*COMMAND, *arguments],
+        cwd=cwd,
+        env=environment(env),
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def nexus_on_terminal(*arguments: str, keys: bytes = b"", env: Mapping[str, str] | None = None) -> Ran:
+    """Runs nexus-mcp on a terminal of 80 columns that types `keys`; stderr stays a pipe."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, *arguments],
+        env=environment({"TERM": "xterm", "COLUMNS": "80", **(env or {})}),
+        stdin=slave,
+        stdout=slave,
+        stderr=subprocess.PIPE,
+    )
+    os.close(slave)
+    try:
+        if keys:
+            os.write(master, keys)
+        out = b"".join(iter(lambda: _read(master), b""))
+        assert process.stderr is not None
+        err = process.stderr.read().decode()
+        process.stderr.close()
+        return Ran(process.wait(LIMIT), out.decode().replace("\r\n", "\n"), err)
+    finally:
+        process.kill()
+        process.wait(LIMIT)
+        os.close(master)
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:  # Linux tells the end of a terminal with EIO
+        return b""

@@ -1,0 +1,110 @@
+"""--help, --version and the bare command, and what they cost."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import nexus_mcp
+from nexus_mcp.cli import COMMANDS
+from tests.cli.support import CHECKOUT, environment, nexus, nexus_on_terminal
+
+TEXTS = [["--help"], ["-h"], ["--version"], ["-V"], *([name, "--help"] for name in COMMANDS)]
+HEAVY = {
+    "argparse",
+    "asyncio",
+    "dataclasses",
+    "hashlib",
+    "importlib.resources",
+    "inspect",
+    "jsonschema",
+    "logging",
+    "mcp",
+    "pathlib",
+    "pydantic",
+    "rich",
+    "subprocess",
+    "tempfile",
+    "typing",
+}
+
+
+@pytest.mark.parametrize("argv", TEXTS, ids=" ".join)
+def test_instant(argv: list[str]) -> None:
+    """The texts import none of the modules that take long."""
+    code = (
+        f"import sys; sys.path.insert(0, {str(CHECKOUT)!r})\n"
+        f"from nexus_mcp.cli import main; code = main({argv!r})\n"
+        "print(*sorted(sys.modules), file=sys.stderr); sys.exit(code)"
+    )
+    # Without site, so that what is installed beside us imports nothing either.
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, HEAVY.intersection(done.stderr.split())) == (0, set())
+    assert done.stdout.strip()
+
+
+@pytest.mark.parametrize("argv", TEXTS, ids=" ".join)
+def test_width(argv: list[str]) -> None:
+    """The texts fit a terminal of 80 columns and hold no trailing blanks."""
+    text = nexus(*argv).out
+    assert [line for line in text.splitlines() if len(line) > 79 or line != line.rstrip()] == []
+
+
+def test_version() -> None:
+    """--version prints the version of the package and nothing else."""
+    assert nexus("--version") == (0, f"nexus-mcp {nexus_mcp.__version__}\n", "")
+
+
+def test_overview_names_all_commands() -> None:
+    """--help has a line for every command."""
+    lines = nexus("--help").out.splitlines()
+    assert [name for name in COMMANDS if not any(line.startswith(f"  {name} ") for line in lines)] == []
+
+
+def test_help_names_all_options() -> None:
+    """A command's --help has a line for every option."""
+    missing = []
+    for name, load in COMMANDS.items():
+        text = nexus(name, "--help").out
+        missing += [f"{name} {option.name}" for option in load().options if f"\n  {option.name} " not in text]
+    assert missing == []
+
+
+def test_bare_on_a_terminal() -> None:
+    """A bare command on a terminal explains itself and ends, whether options are given or not."""
+    for arguments in ((), ("--tool-prefix", "nx_")):
+        ran = nexus_on_terminal(*arguments)
+        assert (ran.code, ran.err) == (0, "")
+        assert "claude mcp add nexus -- " in ran.out
+        assert [name for name in COMMANDS if f"\n  {name} " not in ran.out] == []
+
+
+def test_help_into_a_closed_pipe() -> None:
+    """A reader that goes away early leaves no message behind."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nexus_mcp", "--help"],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (141, "")
+
+
+def test_help_onto_a_full_disk() -> None:
+    """Output that cannot be written is told in one line."""
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "nexus_mcp", "--help"],
+            env=environment(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (1, "nexus-mcp: The output: No space left on device.\n")

@@ -1,0 +1,98 @@
+"""Wrong command lines and environments: exit code 2, one line on stderr, nothing on stdout."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.cli.serve import check_prefix
+from tests.cli.support import COMMAND, environment, nexus
+
+LEVELS = "debug, info, warning, error"
+SERVE = ("--project", "--harness-id", "--tool-prefix", "--log-level", "--sdk")
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["srve"], "There is no command 'srve'; did you mean serve? See nexus-mcp --help."),
+        (["xyzzy"], "There is no command 'xyzzy'; there is serve, init, demo. See nexus-mcp --help."),
+        (["s\nv\x1b"], "There is no command 's\\nv\\x1b'; there is serve, init, demo. See nexus-mcp --help."),
+        (["--porject", "x"], "nexus-mcp has no option '--porject'; did you mean --project? See nexus-mcp --help."),
+        (
+            ["demo", "--quick"],
+            "nexus-mcp demo has no option '--quick'; there is --keep. See nexus-mcp demo --help.",
+        ),
+        (
+            ["--sdk", "serve"],
+            "nexus-mcp takes no argument 'serve': a command comes first, then its options.",
+        ),
+        (["serve", "--log-level", "loud"], f"--log-level is one of {LEVELS}, not 'loud'."),
+        (["--log-level"], "--log-level needs a value: --log-level LEVEL."),
+        (["serve", "--project", "gone"], "--project: 'gone' is not a folder. Name an existing project folder."),
+        (["init", "--project="], "--project: '' is not a folder. Name an existing project folder."),
+        (
+            ["serve", "--tool-prefix", "a b"],
+            "The tool prefix 'a b' is not usable: a letter, then letters, digits, _ and -, at most 32 in all. "
+            "Example: --tool-prefix nx_",
+        ),
+        (
+            ["serve", "--harness-id", "../x"],
+            "The harness id '../x' is not usable: it starts with a-z and goes on with a-z, 0-9 and -. "
+            "Example: --harness-id claude-code",
+        ),
+    ],
+)
+def test_one_line(argv: list[str], message: str) -> None:
+    """What is wrong with a command line is told in one line, and the exit code is 2."""
+    assert nexus(*argv) == (2, "", f"nexus-mcp: {message}\n")
+
+
+@pytest.mark.parametrize("argv", [[], ["serve"], ["init"]])
+def test_bad_root_variable(argv: list[str]) -> None:
+    """A root variable that names no folder ends the command with one line."""
+    assert nexus(*argv, env={"NEXUS_PROJECT_ROOT": "gone"}) == (
+        2,
+        "",
+        "nexus-mcp: NEXUS_PROJECT_ROOT: 'gone' is not a folder. Name an existing project folder.\n",
+    )
+
+
+def test_bad_log_variable() -> None:
+    """A log level from the environment is checked like the option."""
+    ran = nexus("serve", env={"NEXUS_LOG": "loud"})
+    assert ran == (2, "", f"nexus-mcp: NEXUS_LOG is one of {LEVELS}, not 'loud'.\n")
+
+
+def test_log_option_wins() -> None:
+    """With a level on the command line the variable does not matter."""
+    assert nexus("serve", "--log-level", "error", env={"NEXUS_LOG": "loud"}) == (0, "", "")
+
+
+def test_empty_variables_count_as_unset() -> None:
+    """Empty variables are no fault."""
+    assert nexus("serve", env={"NEXUS_LOG": "", "NEXUS_PROJECT_ROOT": ""}) == (0, "", "")
+
+
+def test_working_directory_gone(tmp_path: Path) -> None:
+    """A working directory that was deleted is told in one line."""
+    script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", *COMMAND, "serve"],
+        cwd=tmp_path,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    message = "The working directory is gone. Change to a folder that exists, then start again."
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"nexus-mcp: {message}\n")
+
+
+@pytest.mark.parametrize("prefix", ["", "nx_", "a", "A-b_9", "a" * 32])
+def test_usable_prefixes(prefix: str) -> None:
+    """A prefix is empty, or a letter followed by letters, digits, underscores and hyphens."""
+    assert check_prefix(prefix) == prefix

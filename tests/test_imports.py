@@ -1,0 +1,140 @@
+"""Who imports whom, and how long a module may be, read from the sources."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "nexus_mcp"
+MAX_LINES = 250
+
+# Each part of the package, and the parts it may import beside itself. Imports go downwards only.
+BASE = ("errors", "log", "packaged", "schemas", "workspace")
+RULES = (*BASE, "state", "store")
+TABLES = (*RULES, "catalog", "tools", "lifecycle", "harness")
+PARTS = {
+    "errors": (),
+    "log": (),
+    "packaged": (),
+    "schemas": ("packaged",),
+    "workspace": ("errors",),
+    "state": BASE,
+    "store": (*BASE, "state"),
+    "catalog": RULES,
+    "tools": (*RULES, "catalog"),
+    "lifecycle": (*RULES, "catalog"),
+    "harness": (*RULES, "catalog"),
+    "server": TABLES,
+    "board": TABLES,
+    "conformance": ("errors", "packaged", "schemas"),
+    "cli": (*TABLES, "server", "board", "conformance"),
+    "__main__": ("cli",),
+}
+MCP_MODULES = {"server/sdk.py", "server/http.py", "conformance/target.py"}
+# What a distribution is called when that is not the name it is imported by.
+IMPORTED_AS = {"mcp": {"mcp", "mcp_types"}}
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def imports(source: str) -> Iterator[str]:
+    """The full names a module imports, anywhere in it: `from a import b` may mean the module a.b, so both count."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative imports hide where they lead"
+            assert node.module is not None
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def part_of(path: Path) -> str:
+    """The part a module belongs to, "" for the package's own __init__."""
+    first = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    return "" if first == "__init__" else first
+
+
+def foreign(source: str) -> set[str]:
+    """The top-level names a module imports from outside the package and the standard library."""
+    names = {name.split(".")[0] for name in imports(source)}
+    return names - set(sys.stdlib_module_names) - {"nexus_mcp"}
+
+
+def crossings(part: str, source: str) -> set[str]:
+    """The parts that a module of `part` imports and may not."""
+    found = {name.split(".")[1] for name in imports(source) if name.startswith("nexus_mcp.")} - {"__version__"}
+    return found - {part, *PARTS.get(part, ())}
+
+
+def test_every_part_is_known() -> None:
+    """Every module belongs to a part of the table."""
+    assert {part_of(path) for path in modules()} - {"", *PARTS} == set()
+
+
+def test_layers() -> None:
+    """No module imports a part that is not below its own."""
+    wrong = {
+        path.relative_to(PACKAGE).as_posix(): found
+        for path in modules()
+        if (found := crossings(part_of(path), path.read_text(encoding="utf-8")))
+    }
+    assert wrong == {}
+
+
+def test_the_table_has_no_circle() -> None:
+    """The parts can be put in an order in which each imports only earlier ones."""
+    placed: set[str] = set()
+    while ready := {part for part, below in PARTS.items() if part not in placed and placed.issuperset(below)}:
+        placed |= ready
+    assert placed == set(PARTS)
+
+
+def test_mcp_stays_in_its_rooms() -> None:
+    """The SDK is imported in three modules, nowhere else."""
+    users = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in modules()
+        if foreign(path.read_text(encoding="utf-8")) & IMPORTED_AS["mcp"]
+    }
+    assert users - MCP_MODULES == set()
+
+
+def test_dependencies_are_what_is_imported() -> None:
+    """What the package imports is declared, and what is declared is imported."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = {re.split(r"[^\w-]", text)[0] for text in project["dependencies"]}
+    used = set().union(*(foreign(path.read_text(encoding="utf-8")) for path in modules()))
+    named = {name: next((dist for dist, as_ in IMPORTED_AS.items() if name in as_), name) for name in used}
+    assert set(named.values()) == declared
+
+
+@pytest.mark.parametrize("folder", ["nexus_mcp", "tests", "benchmarks", "docs"])
+def test_length(folder: str) -> None:
+    """No module is longer than 250 lines."""
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in (ROOT / folder).rglob("*.py")}
+    assert {str(path.relative_to(ROOT)): n for path, n in lengths.items() if n > MAX_LINES} == {}
+
+
+@pytest.mark.parametrize(
+    ("part", "source", "found"),
+    [
+        ("state", "from nexus_mcp.store import lock", {"store"}),
+        ("state", "from nexus_mcp import store", {"store"}),
+        ("state", "def f():\n    import nexus_mcp.tools.context", {"tools"}),
+        ("tools", "from nexus_mcp.lifecycle.events import EVENTS", {"lifecycle"}),
+        ("conformance", "if TYPE_CHECKING:\n    from nexus_mcp.tools import TOOLS", {"tools"}),
+        ("store", "from nexus_mcp.state.plan import x\nimport json\nfrom nexus_mcp import __version__", set()),
+    ],
+)
+def test_the_walk_sees(part: str, source: str, found: set[str]) -> None:
+    """An import upwards is seen in every spelling, and a rightful one is let be."""
+    assert crossings(part, source) == found
