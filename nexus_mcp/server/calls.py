@@ -1,0 +1,129 @@
+"""Tool calls in arrival order, on one thread, while the main thread goes on reading."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+
+from nexus_mcp import log
+from nexus_mcp.errors import NexusError
+from nexus_mcp.server.faults import INVALID_PARAMS, Fault, internal_error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.server.app import Answer, App
+    from nexus_mcp.server.faults import Id
+    from nexus_mcp.server.pipes import Sink
+    from nexus_mcp.server.protocol import Call
+    from nexus_mcp.server.stopping import Stop
+
+MAX_WAITING = 64
+
+
+class _Job:
+    __slots__ = ("call", "cancelled")
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.cancelled = False
+
+
+class Calls:
+    """The calls of one connection: at most `MAX_WAITING` wait while one is under way."""
+
+    def __init__(self, app: App, sink: Sink, stop: Stop) -> None:
+        self._app = app
+        self._sink = sink
+        self._stop = stop
+        self._waiting: deque[_Job] = deque()
+        # By correlation key, the newest job of each: two requests in flight with one id are both run and
+        # both answered, and a cancellation means the later of them, as with the official SDK.
+        self._known: dict[str | int, _Job] = {}
+        self._changed = threading.Condition()
+        self._ended = False
+        self._thread = threading.Thread(target=self._run, name="calls")
+        self._thread.start()
+
+    def add(self, call: Call) -> None:
+        """Let a call wait for its turn. `wait_for_room` first."""
+        job = _Job(call)
+        with self._changed:
+            self._waiting.append(job)
+            self._known[correlation_key(call.id)] = job
+            self._changed.notify_all()
+
+    def wait_for_room(self) -> None:
+        """Block while the queue is full; not any longer once the server is to stop."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._stop.requested or len(self._waiting) < MAX_WAITING)
+
+    def cancel(self, id: Id) -> None:
+        """A waiting call is dropped, one under way finishes unanswered. An id that is not known is ignored."""
+        with self._changed:
+            job = self._known.get(correlation_key(id))
+            if job is not None:
+                job.cancelled = True
+                if job in self._waiting:
+                    self._waiting.remove(job)
+                    self._forget(job)
+                    self._changed.notify_all()
+
+    def finish(self) -> None:
+        """End after all calls that wait, or, once the server is to stop, after the one under way."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (job := self._next()) is not None:
+            try:
+                self._serve(job)
+            finally:
+                with self._changed:
+                    self._forget(job)
+
+    def _next(self) -> _Job | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._ended or self._stop.requested)
+            job = None if self._stop.requested or not self._waiting else self._waiting.popleft()
+            self._changed.notify_all()
+            return job
+
+    def _serve(self, job: _Job) -> None:
+        call = job.call
+        answer: Answer | None = None
+        try:
+            answer = self._app.call(call.name, call.arguments, call.client_name)
+            message = {"jsonrpc": "2.0", "id": call.id, "result": call.result(answer.result)}
+        except NexusError as error:  # the name is no tool's: every other error is a result
+            message = Fault(INVALID_PARAMS, str(error), call.id).response()
+        except BaseException as error:  # noqa: BLE001 - a defect in one call must not end the others
+            log.error(f"{call.name}: {type(error).__name__}: {error}")
+            message = internal_error(call.id).response()
+        sent = not self._is_cancelled(job) and self._sink.send(message)
+        if answer is not None:
+            if sent:
+                answer.delivered()
+            else:
+                answer.undelivered()
+
+    def _is_cancelled(self, job: _Job) -> bool:
+        with self._changed:
+            self._forget(job)  # from here on the answer goes out: too late to cancel
+            return job.cancelled
+
+    def _forget(self, job: _Job) -> None:
+        key = correlation_key(job.call.id)
+        if self._known.get(key) is job:
+            del self._known[key]
+
+
+def correlation_key(id: Id) -> str | int:
+    """The form in which ids are compared: "7" and 7 are one request to the clients that echo ids as text."""
+    if isinstance(id, str):
+        try:
+            return int(id)
+        except ValueError:
+            return id
+    return id or 0

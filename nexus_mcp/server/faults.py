@@ -1,0 +1,49 @@
+"""JSON-RPC errors: their codes, and the exception that carries one to the place that answers it."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Id = str | int | None
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+UNSUPPORTED_PROTOCOL_VERSION = -32022
+
+_NO_DATA = object()
+
+
+class Fault(Exception):
+    """One JSON-RPC error. `id` is the request's, or None where it could not be told with certainty."""
+
+    def __init__(self, code: int, message: str, id: Id = None, data: Any = _NO_DATA) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.id = id
+        self.data = data
+
+    def response(self) -> dict[str, Any]:
+        """The JSON-RPC error object of this fault."""
+        error: dict[str, Any] = {"code": self.code, "message": self.message}
+        if self.data is not _NO_DATA:
+            error["data"] = self.data
+        return {"jsonrpc": "2.0", "id": self.id, "error": error}
+
+
+def invalid_params(id: Id) -> Fault:
+    """What the official SDK answers for params of the wrong shape, and for a request before `initialize`."""
+    return Fault(INVALID_PARAMS, "Invalid request parameters", id, "")
+
+
+def method_not_found(id: Id, method: str) -> Fault:
+    return Fault(METHOD_NOT_FOUND, "Method not found", id, method)
+
+
+def internal_error(id: Id) -> Fault:
+    return Fault(INTERNAL_ERROR, "Internal server error", id)

@@ -1,0 +1,70 @@
+"""Lines out of a byte stream, with a bound on the memory one line can take."""
+
+from __future__ import annotations
+
+from nexus_mcp.server.faults import INVALID_REQUEST, Fault
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_LINE = 4 * 1024 * 1024  # bytes, without the newline
+
+
+class Splitter:
+    """Cuts chunks into lines. A line of more than `limit` bytes is skipped and becomes a Fault."""
+
+    def __init__(self, limit: int = MAX_LINE) -> None:
+        self._limit = limit
+        self._buffer = bytearray()
+        self._skipped: _Skipped | None = None
+
+    def feed(self, chunk: bytes) -> Iterator[bytes | Fault]:
+        """The lines that this chunk ends, without their newline. Consume all before feeding the next chunk."""
+        start = 0
+        while (end := chunk.find(b"\n", start)) >= 0:
+            self._add(chunk[start:end])
+            start = end + 1
+            yield self._take()
+        self._add(chunk[start:])
+
+    def end(self) -> Iterator[bytes | Fault]:
+        """The last line, when the stream ended without a newline."""
+        if self._buffer or self._skipped is not None:
+            yield self._take()
+
+    def _add(self, part: bytes) -> None:
+        if self._skipped is not None:
+            self._skipped.add(part)
+            return
+        self._buffer += part
+        if len(self._buffer) > self._limit:
+            self._skipped = _Skipped(bytes(self._buffer))
+            self._buffer = bytearray()
+
+    def _take(self) -> bytes | Fault:
+        if self._skipped is not None:
+            fault = self._skipped.fault(self._limit)
+            self._skipped = None
+            return fault
+        line = bytes(self._buffer)
+        self._buffer.clear()
+        return line
+
+
+class _Skipped:
+    """What is kept of an over-long line: what its beginning said, and its last bytes."""
+
+    def __init__(self, head: bytes) -> None:
+        from nexus_mcp.server import recover  # re costs start-up time, and such lines are rare
+
+        self._recover = recover
+        self._head = recover.id_in_head(head)
+        self._tail = head[-recover.TAIL :]
+
+    def add(self, part: bytes) -> None:
+        self._tail = (self._tail + part)[-self._recover.TAIL :]
+
+    def fault(self, limit: int) -> Fault:
+        id = self._recover.id_in_tail(self._head, self._tail)
+        return Fault(INVALID_REQUEST, f"Invalid Request: a message takes at most {limit} bytes; send less at once", id)

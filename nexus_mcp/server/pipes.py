@@ -1,0 +1,152 @@
+"""The two ends of the wire: bytes in, whole lines out, and nothing else on either."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import threading
+
+from nexus_mcp.server.faults import internal_error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nexus_mcp.server.stopping import Stop
+
+_CHUNK = 65536
+# A pipe that polls as writable takes this much without blocking, so no write outlasts a wish to stop.
+_PIECE = getattr(select, "PIPE_BUF", 4096)
+_PATIENCE = 1.0  # seconds without progress, once the server is to stop, until a client counts as gone
+# Line ends to some readers of lines (Node's readline among them), though not to JSON.
+_LINE_ENDS = {"\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+class Source:
+    """Standard input: chunks of bytes until its end or until the server is to stop."""
+
+    def __init__(self, fd: int, stop: Stop) -> None:
+        self._fd = fd
+        self._stop = stop
+
+    def read(self) -> bytes | None:
+        """The next bytes; b"" at the end of the input; None when the server is to stop."""
+        while True:
+            if not self._stop.wait_for(self._fd):
+                return None
+            try:
+                return os.read(self._fd, _CHUNK)
+            except BlockingIOError:
+                continue  # somebody else made the pipe non-blocking, and read it first
+            except OSError:
+                return b""  # the terminal or socket is gone: nothing will come any more
+
+
+class Sink:
+    """Standard output: whole lines, one at a time, from any thread. `broken` once the client cannot be reached."""
+
+    def __init__(self, fd: int, stop: Stop) -> None:
+        self._fd = fd
+        self._stop = stop
+        self._lock = threading.Lock()
+        self.broken = False
+
+    def send(self, message: dict[str, Any]) -> bool:
+        """Write a message as one line. False when it did not go out whole; then the server is asked to stop."""
+        line = encode(message)
+        with self._lock:
+            if not self.broken and not self._write(line):
+                self.broken = True
+                self._stop.request()
+            return not self.broken
+
+    def _write(self, line: bytes) -> bool:
+        rest = memoryview(line)
+        while rest:
+            # The wait ends early, once, when the server is to stop; from then on patience is bounded.
+            if not self._stop.wait_for(self._fd, writing=True, seconds=_PATIENCE if self._stop.requested else None):
+                if self._stop.requested and self._stop.wait_for(self._fd, writing=True, seconds=_PATIENCE):
+                    continue
+                return False
+            try:
+                rest = rest[os.write(self._fd, rest[:_PIECE]) :]
+            except BlockingIOError:
+                continue
+            except OSError:
+                return False
+        return True
+
+
+def encode(message: dict[str, Any]) -> bytes:
+    """A JSON-RPC message as the bytes of its line. What cannot be encoded becomes an internal error of the same id."""
+    try:
+        text = _dump(message)
+    except (TypeError, ValueError, RecursionError):
+        text = _dump(internal_error(message.get("id")).response())
+    if not text.isascii():
+        for char, escape in _LINE_ENDS.items():
+            text = text.replace(char, escape)
+    try:
+        return text.encode() + b"\n"
+    except UnicodeEncodeError:
+        return _without_lone_surrogates(text).encode() + b"\n"
+
+
+def sendable(result: dict[str, Any]) -> dict[str, Any]:
+    """A result with every lone surrogate replaced, for a writer other than `encode`."""
+    text = _dump(result)
+    clean = _without_lone_surrogates(text)
+    return result if clean is text else dict(json.loads(clean))
+
+
+def _without_lone_surrogates(text: str) -> str:
+    """Old files may hold lone surrogates, which strict readers of JSON refuse: U+FFFD instead."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def _dump(message: dict[str, Any]) -> str:
+    return json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def claim(stdin_fd: int, stdout_fd: int) -> tuple[int, int]:
+    """Private duplicates of both descriptors, to be closed by the caller.
+
+    The standard ones are then pointed elsewhere, input at the null device and output at stderr: a stray print, or
+    a child process, can neither garble the wire nor eat from it. Raises OSError when one of them is closed.
+    """
+    source = _above_standard(stdin_fd)
+    try:
+        sink = _above_standard(stdout_fd)
+    except OSError:
+        os.close(source)
+        raise
+    if stdin_fd == 0:
+        _point(0, os.open(os.devnull, os.O_RDONLY))
+    if stdout_fd == 1:
+        try:
+            elsewhere = os.dup(2)
+        except OSError:  # no stderr
+            elsewhere = os.open(os.devnull, os.O_WRONLY)
+        _point(1, elsewhere)
+    return source, sink
+
+
+def _above_standard(fd: int) -> int:
+    duplicate = os.dup(fd)
+    if duplicate > 2:
+        return duplicate
+    try:
+        return _above_standard(fd)
+    finally:
+        os.close(duplicate)
+
+
+def _point(fd: int, target: int) -> None:
+    os.dup2(target, fd)
+    if target != fd:
+        os.close(target)

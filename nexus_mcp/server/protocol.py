@@ -1,0 +1,199 @@
+"""The protocol of one connection: which requests are served when, and what their answers look like.
+
+Knows nothing of bytes, threads or tools' meaning. Order of checks, codes, messages and data are those of the official
+SDK's server (docs/wire.md lists where they differ).
+"""
+
+from __future__ import annotations
+
+from nexus_mcp.server import methods
+from nexus_mcp.server.faults import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    UNSUPPORTED_PROTOCOL_VERSION,
+    Fault,
+    invalid_params,
+    method_not_found,
+)
+from nexus_mcp.server.shapes import fits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Literal
+
+    from nexus_mcp.server.app import App
+    from nexus_mcp.server.faults import Id
+    from nexus_mcp.server.messages import Message
+
+CAPABILITIES = {"tools": {"listChanged": False}}
+# The table of tools stays as it is while a server runs and says nothing about a user or a project.
+CACHE_TTL_MS = 3_600_000
+CACHE_SCOPE: Literal["public"] = "public"
+
+_VERSION_KEY = f"{methods.META}protocolVersion"
+_CAPABILITIES_KEY = f"{methods.META}clientCapabilities"
+_CLIENT_KEY = f"{methods.META}clientInfo"
+_SERVER_KEY = f"{methods.META}serverInfo"
+_SUPPORTED = [methods.MODERN_VERSION]
+
+
+class Call:
+    """A tools/call that was accepted: to be run in turn, its result to be shaped by `result`."""
+
+    __slots__ = ("arguments", "client_name", "id", "name", "result")
+
+    def __init__(
+        self,
+        id: Id,
+        name: str,
+        arguments: dict[str, Any] | None,
+        client_name: str,
+        result: Callable[[dict[str, Any]], dict[str, Any]],
+    ) -> None:
+        self.id = id
+        self.name = name
+        self.arguments = arguments
+        self.client_name = client_name
+        self.result = result
+
+
+class Connection:
+    """The state of one connection. The first request makes it legacy (handshake) or modern (2026-07-28) for good."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._modern: bool | None = None
+        self._open = False  # legacy only: the handshake, or its last notification, was seen
+        self._client_name = ""
+
+    def notify(self, message: Message) -> None:
+        """Take note of a notification. Only the end of the handshake matters here."""
+        if message.method == "notifications/initialized" and self._modern is not True:
+            self._open = self._open or fits({"_meta?": "object"}, message.params or {})
+
+    def request(self, message: Message) -> dict[str, Any] | Call:
+        """The result of a request, or the tool call it asks for. Raises Fault with the request's id."""
+        if self._modern is None:
+            self._modern = message.method != "initialize" and _is_enveloped(message.params)
+        return self._modern_request(message) if self._modern else self._legacy_request(message)
+
+    def _legacy_request(self, message: Message) -> dict[str, Any] | Call:
+        id, method, params = message.id, message.method, message.params or {}
+        if method != "initialize" and _is_enveloped(params):
+            raise Fault(
+                INVALID_REQUEST,
+                "this connection serves the handshake protocol era; "
+                "requests carrying the 2026-07-28 envelope are not accepted on it",
+                id,
+            )
+        _check(message, methods.legacy_shape(method))
+        if method == "initialize":
+            return self._initialize(params)
+        if method == "ping":
+            return {}
+        if not self._open:
+            raise invalid_params(id)
+        if method == "tools/list":
+            return self._list(message)
+        return Call(id, params["name"], params.get("arguments"), self._client_name, dict)
+
+    def _initialize(self, params: dict[str, Any]) -> dict[str, Any]:
+        asked = params["protocolVersion"]
+        self._open = True
+        self._client_name = params["clientInfo"]["name"]
+        return {
+            "protocolVersion": asked if asked in methods.HANDSHAKE_VERSIONS else methods.HANDSHAKE_VERSIONS[-1],
+            "capabilities": CAPABILITIES,
+            "serverInfo": self._app.server_info,
+            "instructions": self._app.instructions,
+        }
+
+    def _modern_request(self, message: Message) -> dict[str, Any] | Call:
+        method, params = message.method, message.params or {}
+        _check_envelope(message)
+        _check(message, methods.modern_shape(method))
+        if method == "server/discover":
+            discovery = {
+                "supportedVersions": _SUPPORTED,
+                "capabilities": CAPABILITIES,
+                "instructions": self._app.instructions,
+            }
+            return self._stamped({**discovery, **_cache_hints()})
+        if method == "tools/list":
+            return self._stamped({**self._list(message), **_cache_hints()})
+        client = params["_meta"].get(_CLIENT_KEY) or {"name": ""}
+        return Call(message.id, params["name"], params.get("arguments"), client["name"], self._stamped)
+
+    def _list(self, message: Message) -> dict[str, Any]:
+        check_cursor((message.params or {}).get("cursor"), message.id)
+        return {"tools": self._app.tools()}
+
+    def _stamped(self, result: dict[str, Any]) -> dict[str, Any]:
+        return {"resultType": "complete", **result, "_meta": {_SERVER_KEY: self._app.server_info}}
+
+
+def check_cursor(cursor: str | None, id: Id = None) -> None:
+    """Raise the fault of a cursor: no list of this server has a second page."""
+    if cursor:
+        raise Fault(INVALID_PARAMS, "Invalid cursor: this list has one page; ask for it without a cursor", id)
+
+
+def _check(message: Message, shape: dict[str, Any] | None) -> None:
+    """Raise the fault of a method that is unknown, takes other params or is not served, in this order."""
+    if shape is None:
+        raise method_not_found(message.id, message.method)
+    if not _params_fit(shape, message.params):
+        raise invalid_params(message.id)
+    if message.method not in methods.HANDLED:
+        raise method_not_found(message.id, message.method)
+
+
+def _params_fit(shape: dict[str, Any], params: dict[str, Any] | None) -> bool:
+    return fits(shape, {} if params is None else params)
+
+
+def _cache_hints() -> dict[str, Any]:
+    return {"ttlMs": CACHE_TTL_MS, "cacheScope": CACHE_SCOPE}
+
+
+def _is_enveloped(params: dict[str, Any] | None) -> bool:
+    """The version key alone decides, so that a half-built envelope is told what it lacks."""
+    meta = params.get("_meta") if params else None
+    return isinstance(meta, dict) and _VERSION_KEY in meta
+
+
+def _check_envelope(message: Message) -> None:
+    params = message.params or {}
+    if message.method == "initialize":
+        asked = params.get("protocolVersion")
+        raise Fault(
+            UNSUPPORTED_PROTOCOL_VERSION,
+            "connection is serving the 2026-07-28 protocol; the initialize handshake is not accepted",
+            message.id,
+            {"supported": _SUPPORTED, **({"requested": asked} if isinstance(asked, str) else {})},
+        )
+    meta = params.get("_meta")
+    if not isinstance(meta, dict):
+        raise Fault(
+            INVALID_PARAMS,
+            f"params._meta must be an object carrying the required {_VERSION_KEY!r} and {_CAPABILITIES_KEY!r} "
+            "envelope keys",
+            message.id,
+        )
+    if missing := [key for key in (_VERSION_KEY, _CAPABILITIES_KEY) if key not in meta]:
+        raise Fault(
+            INVALID_PARAMS,
+            f"params._meta is missing the required envelope key(s): {', '.join(missing)}",
+            message.id,
+        )
+    version = meta[_VERSION_KEY]
+    if not isinstance(version, str):
+        raise Fault(INVALID_PARAMS, "the protocol-version envelope value must be a string", message.id)
+    if version not in _SUPPORTED:
+        raise Fault(
+            UNSUPPORTED_PROTOCOL_VERSION,
+            "Unsupported protocol version",
+            message.id,
+            {"supported": _SUPPORTED, "requested": version},
+        )

@@ -1,0 +1,123 @@
+"""The id of a request that is not valid JSON, so that its caller gets an error rather than silence.
+
+A wrong id would fail somebody else's request, so every doubt ends in None: an id counts only where all
+before it reads as members of one object, where no other `id` member follows as far as the line can be read, and where
+its own end was seen.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.server.faults import Id
+
+TAIL = 4096  # bytes of an over-long line that are kept for `id_in_tail`
+
+# Possessive quantifiers: a broken line of megabytes must not be tried twice.
+_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_OPEN = re.compile(rb"[ \t\r\n]*\{")
+_KEY = re.compile(rb"[ \t\r\n]*(" + _STRING + rb")[ \t\r\n]*:[ \t\r\n]*", re.DOTALL)
+_VALUE = re.compile(_STRING + rb'|[^ \t\r\n,:"{}\[\]]++', re.DOTALL)
+_NEXT = re.compile(rb"[ \t\r\n]*([,}])")
+_NESTED = re.compile(_STRING + rb'|["{}\[\]]', re.DOTALL)
+_INTEGER = re.compile(rb"-?(?:0|[1-9][0-9]{0,4000})\Z")
+_LAST_ID = re.compile(
+    rb',[ \t\r\n]*"id"[ \t\r\n]*:[ \t\r\n]*("[^"\\]*+"|-?[0-9]++)'
+    rb'(?:[ \t\r\n]*,[ \t\r\n]*"(?:jsonrpc|method)"[ \t\r\n]*:[ \t\r\n]*"[^"\\]*+")*'
+    rb"[ \t\r\n]*\}[ \t\r\n]*\Z"
+)
+
+
+class Head:
+    """What the readable beginning of a line says. `cut`: it ended inside a value, nothing about it looked wrong."""
+
+    __slots__ = ("cut", "id")
+
+    def __init__(self, id: Id, *, cut: bool) -> None:
+        self.id = id
+        self.cut = cut
+
+
+def id_in_line(line: bytes) -> Id:
+    """The id of a line that is no valid JSON, or None."""
+    return id_in_head(line).id
+
+
+def id_in_head(line: bytes) -> Head:
+    """Read the members of the outermost object as far as they read as JSON, whatever the values hold."""
+    opened = _OPEN.match(line)
+    if opened is None:
+        return Head(None, cut=False)
+    position = opened.end()
+    found: list[bytes] = []
+    while True:
+        key = _KEY.match(line, position)
+        if key is None:
+            return Head(_only(found), cut=_is_cut(line, position))
+        if b"\\" in key[1]:  # an escape could spell `id` another way
+            return Head(None, cut=False)
+        end = _end_of_value(line, key.end())
+        if end is None:
+            return Head(_only(found), cut=_is_cut(line, key.end()))
+        follows = _NEXT.match(line, end)
+        if follows is None:
+            return Head(_only(found), cut=not line[end:].strip())
+        if key[1] == b'"id"':
+            found.append(line[key.end() : end])
+        if follows[1] == b"}":
+            return Head(_only(found), cut=False)
+        position = follows.end()
+
+
+def id_in_tail(head: Head, tail: bytes) -> Id:
+    """The id of an over-long line, of which only beginning and end were kept."""
+    match = _LAST_ID.search(tail) if head.cut else None
+    if match is None:
+        return head.id
+    last = _value(match[1])
+    return last if head.id is None else (head.id if head.id == last else None)
+
+
+def _is_cut(line: bytes, position: int) -> bool:
+    """True when the line ends within the string, array or object that begins here, or has ended already."""
+    return line[position : position + 64].strip()[:1] in (b"", b'"', b"{", b"[")
+
+
+def _end_of_value(line: bytes, start: int) -> int | None:
+    """The position after the value that starts here; None when the line ends inside it or there is none."""
+    if line[start : start + 1] not in (b"{", b"["):
+        value = _VALUE.match(line, start)
+        return value.end() if value else None
+    depth = 0
+    for token in _NESTED.finditer(line, start):
+        mark = token[0]
+        if mark == b'"':  # a string that never ends
+            return None
+        if mark in (b"{", b"["):
+            depth += 1
+        elif mark in (b"}", b"]"):
+            depth -= 1
+            if depth == 0:
+                return token.end()
+    return None
+
+
+def _only(found: list[bytes]) -> Id:
+    return _value(found[0]) if len(found) == 1 else None
+
+
+def _value(text: bytes) -> Id:
+    """A string or integer as JSON spells it; None for anything else."""
+    if _INTEGER.match(text):
+        return int(text)
+    try:
+        value = json.loads(text.decode())
+        if isinstance(value, str):
+            value.encode()  # a lone surrogate cannot be sent back
+            return value
+    except ValueError:
+        pass
+    return None

@@ -1,0 +1,109 @@
+"""MCP on standard input and output, without the SDK: what a harness waits for at start is here and little else.
+
+The main thread reads, and answers whatever needs no tool. Tool calls run in arrival order on a second thread, started
+by the first of them. docs/wire.md tells what happens to every kind of line.
+"""
+
+from __future__ import annotations
+
+import os
+
+from nexus_mcp import log
+from nexus_mcp.server.faults import Fault
+from nexus_mcp.server.framing import Splitter
+from nexus_mcp.server.messages import parse
+from nexus_mcp.server.pipes import Sink, Source, claim
+from nexus_mcp.server.protocol import Call, Connection
+from nexus_mcp.server.stopping import Stop
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nexus_mcp.server.app import App
+    from nexus_mcp.server.calls import Calls
+    from nexus_mcp.server.messages import Message
+
+
+def serve(app: App, stdin_fd: int = 0, stdout_fd: int = 1) -> int:
+    """Serve one connection until its input ends, the client goes away or a signal comes. Returns the exit code, 0."""
+    try:
+        source, sink = claim(stdin_fd, stdout_fd)
+    except OSError as error:
+        log.warning(f"standard input or output is closed ({error.strerror}): there is nobody to serve")
+        return 0
+    stop = Stop()
+    try:
+        with stop:
+            _Session(app, Source(source, stop), Sink(sink, stop), stop).run()
+    finally:
+        os.close(source)
+        os.close(sink)
+    return 0
+
+
+class _Session:
+    def __init__(self, app: App, source: Source, sink: Sink, stop: Stop) -> None:
+        self._app = app
+        self._source = source
+        self._sink = sink
+        self._stop = stop
+        self._connection = Connection(app)
+        self._calls: Calls | None = None
+
+    def run(self) -> None:
+        try:
+            for line in frames(self._source):
+                self._take(line)
+                if self._calls is not None:
+                    self._calls.wait_for_room()
+                if self._stop.requested:
+                    break
+        except BaseException:
+            self._stop.request()
+            raise
+        finally:
+            if self._calls is not None:
+                self._calls.finish()
+
+    def _take(self, line: bytes | Fault) -> None:
+        try:
+            if isinstance(line, Fault):
+                raise line
+            message = parse(line)
+            if message is None:
+                return
+            if not message.is_request:
+                self._notify(message)
+                return
+            reply = self._connection.request(message)
+        except Fault as fault:
+            self._sink.send(fault.response())
+            return
+        if isinstance(reply, Call):
+            self._add(reply)
+        else:
+            self._sink.send({"jsonrpc": "2.0", "id": message.id, "result": reply})
+
+    def _notify(self, message: Message) -> None:
+        if message.method == "notifications/cancelled":
+            id = (message.params or {}).get("requestId")
+            if self._calls is not None and isinstance(id, (str, int)) and not isinstance(id, bool):
+                self._calls.cancel(id)
+        self._connection.notify(message)
+
+    def _add(self, call: Call) -> None:
+        if self._calls is None:
+            from nexus_mcp.server.calls import Calls  # not needed to answer initialize and tools/list
+
+            self._calls = Calls(self._app, self._sink, self._stop)
+        self._calls.add(call)
+
+
+def frames(source: Source) -> Iterator[bytes | Fault]:
+    """The lines of the input. Input that ends within a line still gives that line; a wish to stop gives none."""
+    splitter = Splitter()
+    while chunk := source.read():
+        yield from splitter.feed(chunk)
+    if chunk is not None:
+        yield from splitter.end()

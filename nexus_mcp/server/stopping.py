@@ -1,0 +1,83 @@
+"""The wish to stop, in a form that every blocking place of the server can wait for.
+
+A signal may come while the main thread waits for input, for the client to read, or for a tool call. So a signal's only
+effect is a byte in a pipe that is never drained: whoever polls it beside its own descriptor wakes up.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType, TracebackType
+    from typing import Any
+
+_NAMES = ("SIGTERM", "SIGINT", "SIGHUP")
+_HAS_POLL = hasattr(select, "poll")
+
+
+class Stop:
+    """A context that turns SIGTERM, SIGINT and SIGHUP into `requested`, and gives the old handlers back."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._reader, self._writer = os.pipe()
+        os.set_blocking(self._writer, False)
+        self._handlers: dict[int, Any] = {}
+        self._wakeup: int | None = None
+        self._signalled = False
+
+    def __enter__(self) -> Stop:
+        try:
+            # The interpreter itself writes to this descriptor the moment a signal comes. Its Python handler
+            # alone would be too late for a poll that began just before.
+            self._wakeup = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
+        except ValueError:
+            return self  # not the main thread: signals are somebody else's
+        for name in _NAMES:
+            number = getattr(signal, name, None)
+            # An ignored signal stays ignored: that is what nohup asks for.
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+                self._handlers[number] = signal.signal(number, self._on_signal)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        for number, handler in self._handlers.items():
+            # A process that was told to end is ending: a second signal must not spoil its exit code.
+            signal.signal(number, signal.SIG_IGN if self._signalled else handler)
+        if self._wakeup is not None:
+            signal.set_wakeup_fd(self._wakeup)
+        os.close(self._reader)
+        os.close(self._writer)
+
+    def request(self) -> None:
+        """Ask the server to stop. May be called from any thread."""
+        self.requested = True
+        try:
+            os.write(self._writer, b".")
+        except BlockingIOError:
+            return  # full of earlier requests, so whoever polls is awake
+
+    def wait_for(self, fd: int, *, writing: bool = False, seconds: float | None = None) -> bool:
+        """Wait until `fd` can be read (or written), has failed, or the time is over; True for the first two.
+
+        Without `seconds` a wish to stop ends the wait too (False); with `seconds` it does not.
+        """
+        if not _HAS_POLL:
+            return True
+        poll = select.poll()
+        poll.register(fd, select.POLLOUT if writing else select.POLLIN)
+        if seconds is None:
+            poll.register(self._reader, select.POLLIN)
+        ready = {number for number, _ in poll.poll(None if seconds is None else seconds * 1000)}
+        if seconds is None and self._reader in ready:
+            self.requested = True
+            return False
+        return fd in ready
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        self._signalled = True
+        self.request()
