@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
 NOTES = {
-    ".nexus": "the project's plan, tasks and history",
-    ".nexus/state": "what belongs to a session: plan, tasks, artifacts",
+    ".nexus/": "the history, for git to keep",
+    ".nexus/state/": "the plan and the tasks of now, for nobody else",
     ".nexus/.gitignore": "keeps state/ out of git",
 }
 
@@ -20,10 +20,10 @@ NOTES = {
 def run(values: Values) -> int:
     """Makes what is missing and prints what to do next. Raises PathRefused, StorageError."""
     from nexus_mcp.cli.mount import snippets
-    from nexus_mcp.store import Store
+    from nexus_mcp.store.store import Store
 
     workspace = workspace_from(values)
-    made = {path.rstrip("/") for path in Store(workspace).initialise()}
+    made = Store(workspace).initialise()
     print(workspace.root)
     for path, note in NOTES.items():
         print(f"  {'made' if path in made else 'there already':13}  {path:17}  {note}")

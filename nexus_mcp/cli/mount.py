@@ -44,7 +44,7 @@ def snippets(harness_id: str = "") -> list[tuple[str, str]]:
     opencode: dict[str, object] = {"type": "local", "command": [command, *args], "enabled": True}
     return [
         ("Claude Code, in a shell", claude_command(harness_id)),
-        ("Claude Code, or for everyone in the project: .mcp.json", _entry("mcpServers", claude)),
+        ("Claude Code, for everyone in the project: .mcp.json", _entry("mcpServers", claude)),
         (
             "Codex: ~/.codex/config.toml",
             "\n".join(
