@@ -1,17 +1,18 @@
 """What can go wrong, as data; who prints it is decided elsewhere.
 
-    NexusError
-    ├── UsageError            the command line or the environment is wrong
-    ├── ToolError             one of the contract's own messages, word for word
-    ├── InvalidArguments      a call's arguments, every fault of the first kind that occurs
-    ├── UnknownTool           a tool name that is not in the table
-    ├── StateError            a file under .nexus/ cannot be used as it is
-    │   ├── NewerVersion      it may be read, but not written, by this version
-    │   └── JournalError      a pending change that this version cannot complete
-    ├── PathRefused           a link, a special file or an unsafe name where a plain one belongs
-    ├── StorageError          the disk, the permissions or the lock did not allow it; nothing changed
-    │   └── LockTimeout       another process kept the workspace lock
-    └── NotAppliedYet         the change is recorded and completes on the next call
+NexusError
+├── UsageError            the command line or the environment is wrong
+├── ToolError             one of the contract's own messages, word for word
+├── InvalidArguments      a call's arguments, every fault of the first kind that occurs
+├── UnknownTool           a tool name that is not in the table
+├── StateError            a file under .nexus/ cannot be used as it is
+│   ├── NewerVersion      it may be read, but not written, by this version
+│   └── JournalError      a pending change that this version cannot complete
+├── PathRefused           a link, a special file or an unsafe name where a plain one belongs
+├── StorageError          the disk, the permissions or the lock did not allow it; nothing changed
+│   └── LockTimeout       another process kept the workspace lock
+├── NotAppliedYet         the change is recorded and completes on the next call
+└── NotConfirmed          the change is made, but the disk did not confirm it
 """
 
 from __future__ import annotations
@@ -120,6 +121,18 @@ class NotAppliedYet(NexusError):
         super().__init__(
             f"The change is recorded in {path}, but could not be completed now: {reason}.",
             next_step="Do not repeat it: it completes by itself on the next call. Check the free space and call again.",
+        )
+        self.path = path
+        self.reason = reason
+
+
+class NotConfirmed(NexusError):
+    """A file was replaced, but the disk did not say that the new one will survive a power cut."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(
+            f"{path} holds the change, but the disk did not confirm it: {reason}.",
+            next_step="Do not repeat it: read the state again, and check the disk.",
         )
         self.path = path
         self.reason = reason

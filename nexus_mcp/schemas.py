@@ -109,9 +109,7 @@ def _lax(schema: Any) -> dict[str, Any]:
 
 def is_integer(value: object) -> bool:
     """Whether JSON Schema calls it an integer: 2 and 2.0 are, true is not."""
-    return (isinstance(value, int) and not isinstance(value, bool)) or (
-        isinstance(value, float) and value.is_integer()
-    )
+    return (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, float) and value.is_integer())
 
 
 def _is_number(value: object) -> bool:
@@ -150,7 +148,7 @@ def faults(schema: dict[str, Any], value: object, pointer: str = "") -> list[Fau
         if items:
             for index, item in enumerate(value):
                 found += faults(items, item, f"{pointer}/{index}")
-    elif "minimum" in schema and _is_number(value) and value < schema["minimum"]:  # type: ignore[operator]
+    elif "minimum" in schema and _is_number(value) and value < schema["minimum"]:
         found.append(Fault(pointer, f"must be at least {schema['minimum']}"))
     return found
 

@@ -13,6 +13,9 @@ VERSION = "0.5"
 PLAN = "state/plan"
 TASKS = "state/tasks"
 CYCLE = "state/cycle"
+ISSUE = "issue"
+TASK = "task"
+_PARTS = {PLAN: (PLAN, None), ISSUE: (PLAN, "issues"), TASK: (TASKS, "tasks"), CYCLE: (CYCLE, None)}
 _IDS = ("id", "plan_issue")
 
 
@@ -28,7 +31,7 @@ def checked(value: Any, schema: str, file: str) -> dict[str, Any]:
         raise StateError(file, f"is not a valid {schema.removeprefix('state/')} file: {listed}{more}")
     for item in (value, *value.get("issues", ()), *value.get("tasks", ())):
         _plain_ids(item)
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def _plain_ids(item: dict[str, Any]) -> None:
@@ -52,11 +55,18 @@ def check_writable(value: dict[str, Any], file: str) -> None:
         )
 
 
+def part(name: str) -> dict[str, Any]:
+    """The closed schema of a plan, issue, task or cycle."""
+    file, member = _PARTS[name]
+    schema = schemas.load(file)
+    return schema["properties"][member]["items"] if member else schema
+
+
 def check_new(value: object, schema: dict[str, Any], what: str) -> None:
     """Raises ValueError when something that we made breaks its schema: a fault of ours, so nothing is written."""
     found = schemas.faults(schema, value)
     if found:
-        raise ValueError(f"a new {what} would break its schema at {found[0].pointer}: {found[0].message}")
+        raise ValueError(f"{what} would break its schema at {found[0].pointer}: {found[0].message}")
 
 
 def ordered(value: Any, schema: dict[str, Any]) -> Any:

@@ -14,12 +14,20 @@ PREFIX = ".nexus-tmp-"
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
+class Unsynced(Exception):
+    """The rename happened, the fsync of its folder failed: readers see the new file, a power cut may undo it."""
+
+    def __init__(self, cause: OSError) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
 def replace(folder: Folder, name: str, parts: Iterable[bytes], *, mode: int = 0o644) -> None:
     """Put `parts`, one after the other, in the place of the file `name`: durable when this returns.
 
-    A temporary file beside the target, fsync, rename, fsync of the folder. Raises OSError, before the rename with the
-    old file untouched; a failed fsync is never tried again on the same descriptor, because a second one may lie.
-    Raises PathRefused when a link or a folder stands in the target's place.
+    A temporary file beside the target, fsync, rename, fsync of the folder. Raises OSError with the old file untouched,
+    Unsynced after the rename, PathRefused when a link or a folder stands in the target's place. A failed fsync is
+    never tried again on the same descriptor: the second one may report success for pages that were dropped.
     """
     folder.check_plain(name)
     temporary = prepare(folder, parts, mode=mode)
@@ -28,7 +36,21 @@ def replace(folder: Folder, name: str, parts: Iterable[bytes], *, mode: int = 0o
     except OSError:
         folder.unlink(temporary)
         raise
-    folder.sync()
+    confirm(folder)
+
+
+def remove(folder: Folder, name: str) -> None:
+    """Remove the file `name`, durably. Raises OSError with the file still there, Unsynced after it went."""
+    folder.unlink(name)
+    confirm(folder)
+
+
+def confirm(folder: Folder) -> None:
+    """fsync of the folder. Raises Unsynced."""
+    try:
+        folder.sync()
+    except OSError as error:
+        raise Unsynced(error) from error
 
 
 def prepare(folder: Folder, parts: Iterable[bytes], *, mode: int = 0o644) -> str:

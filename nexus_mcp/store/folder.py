@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import suppress
 
 from nexus_mcp.errors import PathRefused, StateError, StorageError
 
@@ -62,17 +63,23 @@ class Folder:
             os.close(self._fd)
             self._fd = None
 
-    def child(self, name: str, *, create: bool = False) -> Folder | None:
-        """The folder `name` in this one; None when it is absent and not to be made. Raises PathRefused, StorageError."""
+    def make(self, name: str) -> Folder:
+        """The folder `name` in this one, made and synced when absent. Raises PathRefused, StorageError."""
+        try:
+            os.mkdir(*self._at(name), **self._dir_fd())
+            self.sync()
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise StorageError(self.show(name), "make", reason(error)) from error
+        child = self.child(name)
+        if child is None:
+            raise StorageError(self.show(name), "open", os.strerror(errno.ENOENT))
+        return child
+
+    def child(self, name: str) -> Folder | None:
+        """The folder `name` in this one, None when absent. Raises PathRefused, StorageError."""
         shown = self.show(name)
-        if create:
-            try:
-                os.mkdir(*self._at(name), **self._dir_fd())
-                self.sync()
-            except FileExistsError:
-                pass
-            except OSError as error:
-                raise StorageError(shown, "make", reason(error)) from error
         mode = self._mode(name)
         if mode is None:
             return None
@@ -89,7 +96,10 @@ class Folder:
         return Folder(os.path.join(self.path, name), shown, fd)
 
     def read(self, name: str, limit: int) -> bytes | None:
-        """The bytes of the plain file `name`, None when absent. Raises PathRefused, StateError (over `limit`), StorageError."""
+        """The bytes of the plain file `name`, None when absent.
+
+        Raises PathRefused, StorageError, and StateError when it has more than `limit` bytes.
+        """
         shown = self.show(name)
         try:
             fd = self.open(name, _PLAIN)
@@ -146,10 +156,12 @@ class Folder:
 
     def unlink(self, name: str) -> None:
         """Remove the file `name`; one that is not there is no error. Raises OSError."""
-        try:
+        with suppress(FileNotFoundError):
             os.unlink(*self._at(name), **self._dir_fd())
-        except FileNotFoundError:
-            pass
+
+    def remove_folder(self, name: str) -> None:
+        """Remove the empty folder `name`. Raises OSError."""
+        os.rmdir(*self._at(name), **self._dir_fd())
 
     def names(self) -> list[str]:
         """The names in this folder. Raises StorageError."""

@@ -7,7 +7,7 @@ keep old cycles whatever their layout, number spelling or line ends.
 from __future__ import annotations
 
 import json
-from json.decoder import JSONDecodeError, scanstring
+from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]
 
 from nexus_mcp.errors import StateError
 from nexus_mcp.store.codec import (
@@ -33,7 +33,7 @@ _EMPTY = '{\n  "cycles": []\n}\n'
 
 
 class HistoryFile:
-    """A history.json as it was read; an absent one has no cycles. Raises StateError when it is not a history.
+    """A history.json as it was read; an absent one has no cycles. Raises StateError when it is none.
 
     `cycles` are the parsed cycles, oldest first; `members` the other members of the file.
     """
@@ -57,7 +57,7 @@ class HistoryFile:
                 raise StateError(file, f"is not a valid history file: /cycles/{index} must be of type object")
 
     def with_cycle(self, cycle: dict[str, Any]) -> list[bytes]:
-        """The file's new bytes, in parts: everything up to the last cycle as it was, the new one, the rest as it was."""
+        """The file's new bytes, in parts: all up to the last cycle as it was, the new one, the rest as it was."""
         text = "\n".join(f"    {line}" for line in pretty(cycle).split("\n"))
         if self._spans:
             cut = self._spans[-1][1]
@@ -80,9 +80,13 @@ class HistoryFile:
         )
 
     def texts(self) -> Iterator[str]:
-        """Each cycle's JSON text without insignificant white space, non-ASCII plain, numbers as the file spells them."""
+        """Each cycle's JSON text without insignificant white space: non-ASCII plain, numbers as the file has them."""
         for index, (start, end) in enumerate(self._spans):
-            yield _compacted(self.text[start:end], self.cycles[index], index in self._with_floats)
+            text, cycle = self.text[start:end], self.cycles[index]
+            # A float or a minus zero can be spelled in many ways, so such a cycle is compacted from its text;
+            # for all others writing the parsed value comes to the same and is ten times faster.
+            spelled = index in self._with_floats or _has_minus_zero(text)
+            yield _escaped(_squeezed(text) if spelled else compact(cycle), text)
 
     def _walk(self) -> dict[str, Any]:
         """Fill the slots; returns all that was parsed, for the depth check."""
@@ -97,7 +101,7 @@ class HistoryFile:
                 self._expect(at, ",", "Expecting ',' delimiter")
                 at = self._skip(at + 1)
             self._expect(at, '"', "Expecting property name enclosed in double quotes")
-            name, at = scanstring(self.text, at + 1, True)
+            name, at = scanstring(self.text, at + 1)
             if name in names:
                 raise Invalid("has an object with the same key twice")
             names.add(name)
@@ -151,18 +155,25 @@ def _canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def _compacted(text: str, cycle: dict[str, Any], has_floats: bool) -> str:
+def _has_minus_zero(text: str) -> bool:
     import re
 
-    # A float or a minus zero can be spelled in many ways, so such a cycle is compacted from its text;
-    # for all others writing the parsed value comes to the same and is ten times faster.
-    if has_floats or re.search(r"[\s:\[,]-0[\s,\]}]", text):
-        out = re.sub(r'"(?:[^"\\]|\\.)*"|[ \t\r\n]+', _token, text)
-    else:
-        out = compact(cycle)
-    if "\\ud" in text or "\\uD" in text:
-        out = re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", out)
-    return out
+    return re.search(r"[\s:\[,]-0[\s,\]}]", text) is not None
+
+
+def _squeezed(text: str) -> str:
+    import re
+
+    return re.sub(r'"(?:[^"\\]|\\.)*"|[ \t\r\n]+', _token, text)
+
+
+def _escaped(compacted: str, text: str) -> str:
+    """`compacted`, with the lone surrogates that `text` brought in as escapes, as JSON writers leave them."""
+    if "\\ud" not in text and "\\uD" not in text:
+        return compacted
+    import re
+
+    return re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", compacted)
 
 
 def _token(found: Any) -> str:

@@ -24,6 +24,7 @@ NAME = "txn.json"
 SHOWN = f".nexus/state/{NAME}"
 VERSION = 1
 HISTORY = "history.json"
+SHOWN_HISTORY = ".nexus/history.json"
 SESSION_LIMIT = 64 << 20
 HISTORY_LIMIT = 1 << 30
 
@@ -90,17 +91,19 @@ def _well_formed(journal: dict[str, Any]) -> bool:
     )
 
 
-def apply(nexus: Folder, state: Folder, journal: dict[str, Any]) -> None:
+def apply(nexus: Folder, state: Folder, journal: dict[str, Any], history: HistoryFile | None = None) -> None:
     """Bring the files to where `journal` says, from wherever a crash (or git) left them.
 
-    The journal itself stays. Raises OSError, StateError or StorageError; then it can be applied again later.
+    `history` is the file as it is now, when the caller has just read it under the lock. The journal itself stays.
+    Raises OSError, Unsynced or a NexusError; then it can be applied again later.
     """
-    history = HistoryFile(nexus.read(HISTORY, HISTORY_LIMIT))
+    if history is None:
+        history = HistoryFile(nexus.read(HISTORY, HISTORY_LIMIT))
     if not history.has(journal["cycle"]):
         atomic.replace(nexus, HISTORY, history.with_cycle(journal["cycle"]))
     for entry in journal["files"]:
         _apply_file(state, entry, journal["id"])
-    state.sync()
+    atomic.confirm(state)
 
 
 def _apply_file(state: Folder, entry: dict[str, Any], journal_id: str) -> None:

@@ -1,0 +1,124 @@
+"""The tool table as MCP has it, whatever the transport: the one place where errors become results."""
+
+from __future__ import annotations
+
+from nexus_mcp import __version__, log
+from nexus_mcp.errors import NexusError, UnknownTool
+from nexus_mcp.store.codec import compact
+from nexus_mcp.store.store import Store
+from nexus_mcp.tools import TOOLS
+from nexus_mcp.tools.arguments import checked
+from nexus_mcp.tools.definition import ToolContext
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from nexus_mcp.store.unanswered import Unanswered
+    from nexus_mcp.workspace import Workspace
+
+_INSTRUCTIONS = """\
+Nexus keeps a plan and a task list for this project, shared by all agents and kept across sessions.
+1. Start with {p}context; {p}history_search tells what was decided before.
+2. Something to decide? {p}plan_start with the open questions, then {p}plan_decide for each; {p}plan_update
+   adds or reopens one.
+3. Turn decisions into tasks with {p}task_add: context, acceptance, deps.
+4. Take an id from summary.ready of {p}task_list, set it in_progress with {p}task_update, and completed when its
+   acceptance is met.
+5. When all is done, {p}task_close archives plan and tasks into the history.
+Long texts for other agents go into {p}artifact_write. An error means that nothing was changed unless it says
+otherwise; it names the next step."""
+
+
+class Answer:
+    """The result of a call, and what has to happen once it was written out, or never will be.
+
+    `result` is MCP's CallToolResult: content, structuredContent, isError.
+    """
+
+    __slots__ = ("_unanswered", "result")
+
+    def __init__(self, value: dict[str, Any], *, is_error: bool, unanswered: Unanswered | None = None) -> None:
+        text = compact(value)
+        if not _encodable(text):
+            # Only a foreign file can bring in lone surrogates; a client could not read the line that has them.
+            value = _without_surrogates(value)
+            text = compact(value)
+        self.result: dict[str, Any] = {
+            "content": [{"type": "text", "text": text}],
+            "structuredContent": value,
+            "isError": is_error,
+        }
+        self._unanswered = unanswered
+
+    def delivered(self) -> None:
+        """The transport has written the answer out."""
+        if self._unanswered is not None:
+            self._unanswered.delivered()
+            self._unanswered = None
+
+    def undelivered(self) -> None:
+        """The answer will not be written: its call was cancelled, or the client is gone."""
+        if self._unanswered is not None:
+            self._unanswered.undelivered()
+            self._unanswered = None
+
+
+class App:
+    """The tools over one workspace. `prefix` goes before each name; `now` gives seconds since 1970, for tests."""
+
+    def __init__(self, workspace: Workspace, prefix: str = "", now: Callable[[], float] | None = None) -> None:
+        self.workspace = workspace
+        self.server_info = {"name": "nexus-mcp", "title": "Nexus", "version": __version__}
+        self.instructions = _INSTRUCTIONS.format(p=prefix)
+        self._store = Store(workspace, now)
+        self._prefix = prefix
+        self._table = {prefix + tool.name: tool for tool in TOOLS}
+        self._definitions: list[dict[str, Any]] | None = None
+
+    def tools(self) -> list[dict[str, Any]]:
+        """The tools' MCP definitions, in the order of the table."""
+        if self._definitions is None:
+            self._definitions = [tool.definition(self._prefix) for tool in TOOLS]
+        return self._definitions
+
+    def call(self, name: str, arguments: dict[str, Any] | None, client_name: str = "") -> Answer:
+        """Carry out one call. Raises UnknownTool; everything else that goes wrong is an answer with `isError`."""
+        tool = self._table.get(name)
+        if tool is None:
+            raise UnknownTool(name)
+        context = ToolContext(self.workspace, self._store, client_name)
+        try:
+            return _answered(tool.run(context, checked(tool, arguments or {})), context)
+        except NexusError as error:
+            log.info(f"{name}: {error}")
+            return Answer({"error": str(error)}, is_error=True)
+        except Exception as error:  # noqa: BLE001 - a fault of ours must not leave a caller without an answer
+            import traceback
+
+            log.error(f"{name} failed: {traceback.format_exc()}")
+            message = f"Internal error in {name} ({type(error).__name__}); the server's log on stderr has more."
+            return Answer({"error": message}, is_error=True)
+
+
+def _answered(value: dict[str, Any], context: ToolContext) -> Answer:
+    return Answer(value, is_error=False, unanswered=context.unanswered)
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_without_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {_without_surrogates(name): _without_surrogates(item) for name, item in value.items()}
+    return value

@@ -1,0 +1,66 @@
+"""Which artifact names are safe everywhere a project may be cloned to: each segment counts, nothing is cleaned."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from nexus_mcp.errors import PathRefused
+
+MAX_SEGMENT_BYTES = 200
+MAX_SEGMENTS = 16
+# Formatting characters that make a name look like another one, or like nothing.
+_INVISIBLE = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
+_DEVICES = frozenset(
+    (
+        *("con", "prn", "aux", "nul", "conin$", "conout$", "clock$"),
+        *(f"{port}{number}" for port in ("com", "lpt") for number in "0123456789¹²³"),
+    )
+)
+
+
+def segments(filename: str, temporary_prefix: str) -> list[str]:
+    """`filename` split at `/`. Raises PathRefused, naming the rule, when it could leave its folder or confuse.
+
+    `temporary_prefix` is how the store's own temporary files begin; such a name would be swept away.
+    """
+    parts = filename.split("/")
+    problem = _problem(filename, parts) or next(
+        (found for part in parts if (found := _segment_problem(part, temporary_prefix))), ""
+    )
+    if problem:
+        raise PathRefused(
+            "filename", problem, next_step="Use a plain relative path such as notes/summary.md, then call again."
+        )
+    return parts
+
+
+def _problem(filename: str, parts: list[str]) -> str:
+    if not filename:
+        return "is empty"
+    if filename.startswith("/"):
+        return "is an absolute path"
+    if "\\" in filename:
+        return "has a backslash"
+    if len(parts) > MAX_SEGMENTS:
+        return f"has more than {MAX_SEGMENTS} segments"
+    return ""
+
+
+def _segment_problem(part: str, temporary_prefix: str) -> str:
+    lowered = part.lower()
+    rules = (
+        (part == "", "has an empty segment"),
+        (part in (".", ".."), 'has a segment "." or ".."'),
+        # Not only at the start: GIT~1 is another name of .git on Windows.
+        ("~" in part, "has a ~"),
+        (part.startswith("-"), "has a segment that starts with -"),
+        (":" in part, "has a colon"),
+        (any(unicodedata.category(c) in _INVISIBLE for c in part), "has a control or invisible character"),
+        (part.endswith((".", " ")), "has a segment that ends with a dot or a space"),
+        (not part.strip(), "has a blank segment"),
+        (lowered.split(".")[0].rstrip() in _DEVICES, "has a segment that is a device name on Windows"),
+        (lowered in (".git", ".gitignore"), "has a segment that git would obey"),
+        (part.startswith(temporary_prefix), "has a segment that is kept for temporary files"),
+        (len(part.encode("utf-8", "replace")) > MAX_SEGMENT_BYTES, f"has a segment over {MAX_SEGMENT_BYTES} bytes"),
+    )
+    return next((text for broken, text in rules if broken), "")

@@ -1,0 +1,92 @@
+"""How the store reaches its files: the folders, the lock, and the recovery of what a crash left, in this order."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+
+from nexus_mcp.errors import NexusError, NotAppliedYet
+from nexus_mcp.store import atomic, journal, lock, unanswered
+from nexus_mcp.store.folder import Folder, reason
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from nexus_mcp.store.history_file import HistoryFile
+
+
+class Access:
+    """The folders `.nexus` and `.nexus/state` of the project at `root`. `wait`: seconds to wait for the lock."""
+
+    __slots__ = ("root", "wait")
+
+    def __init__(self, root: str, wait: float) -> None:
+        self.root = root
+        self.wait = wait
+
+    @contextmanager
+    def folders(self) -> Iterator[tuple[Folder | None, Folder | None]]:
+        """(`.nexus`, `.nexus/state`) as they are, None where absent. Raises PathRefused, StorageError."""
+        with ExitStack() as stack:
+            root = stack.enter_context(Folder.root(self.root))
+            nexus = root.child(".nexus")
+            state = stack.enter_context(nexus).child("state") if nexus is not None else None
+            if state is not None:
+                stack.enter_context(state)
+            yield nexus, state
+
+    @contextmanager
+    def state(self) -> Iterator[Folder | None]:
+        """`.nexus/state` as it is."""
+        with self.folders() as (_, state):
+            yield state
+
+    @contextmanager
+    def reading(self) -> Iterator[tuple[Folder | None, Folder | None]]:
+        """As `folders`, after completing a change that a crash interrupted. Takes no lock otherwise.
+
+        Each read is of one file, which is only ever replaced whole, so it needs none.
+        """
+        with self.folders() as (nexus, state):
+            if nexus is not None and state is not None and state.check_plain(journal.NAME):
+                with lock.held(state, self.wait):
+                    roll_forward(nexus, state)
+            yield nexus, state
+
+    @contextmanager
+    def writing(self) -> Iterator[tuple[Folder, Folder]]:
+        """(`.nexus`, `.nexus/state`), made where absent, locked, swept, and with interrupted changes completed."""
+        with ExitStack() as stack:
+            root = stack.enter_context(Folder.root(self.root))
+            nexus = stack.enter_context(root.make(".nexus"))
+            state = stack.enter_context(nexus.make("state"))
+            stack.enter_context(lock.held(state, self.wait))
+            atomic.sweep(nexus)
+            atomic.sweep(state)
+            roll_forward(nexus, state)
+            yield nexus, state
+
+
+def roll_forward(nexus: Folder, state: Folder) -> None:
+    """Complete the change whose journal waits, if one does. Only under the lock. Raises JournalError, NotAppliedYet."""
+    entry = journal.pending(state)
+    if entry is not None:
+        finish(nexus, state, entry)
+
+
+def finish(nexus: Folder, state: Folder, entry: dict[str, Any], history: HistoryFile | None = None) -> None:
+    """Apply a journal that is in place, then take it away, or turn it into the marker of its answer."""
+    try:
+        journal.apply(nexus, state, entry, history)
+        if entry["answer"] is None:
+            atomic.remove(state, journal.NAME)
+        else:
+            state.rename(journal.NAME, unanswered.name_of(entry["id"]))
+            atomic.confirm(state)
+    except atomic.Unsynced as error:
+        raise NotAppliedYet(journal.SHOWN, reason(error.cause)) from error
+    except OSError as error:
+        raise NotAppliedYet(journal.SHOWN, reason(error)) from error
+    except NexusError as error:
+        raise NotAppliedYet(journal.SHOWN, error.message) from error

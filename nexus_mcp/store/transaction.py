@@ -1,0 +1,131 @@
+"""What one change sees and wants: the state read under the lock, and the writes that are asked for."""
+
+from __future__ import annotations
+
+from nexus_mcp import schemas
+from nexus_mcp.errors import StateError
+from nexus_mcp.state import shapes, times
+from nexus_mcp.store import journal
+from nexus_mcp.store.codec import decode, encode
+from nexus_mcp.store.history_file import HistoryFile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from nexus_mcp.store.folder import Folder
+
+PLAN = "plan.json"
+TASKS = "tasks.json"
+_SCHEMAS = {PLAN: shapes.PLAN, TASKS: shapes.TASKS}
+
+
+class Transaction:
+    """The state as it is, and the changes asked for. Nothing is written here.
+
+    `plan`, `tasks` and `history` are read and checked at first use; they raise StateError when they cannot be used.
+    """
+
+    __slots__ = ("_bytes", "_history", "_nexus", "_now", "_state", "_values", "cycle", "recovered", "writes")
+
+    def __init__(
+        self,
+        nexus: Folder | None,
+        state: Folder | None,
+        now: Callable[[], float],
+        recovered: Callable[[], dict[str, Any] | None],
+    ) -> None:
+        self._nexus = nexus
+        self._state = state
+        self._now = now
+        self._bytes: dict[str, bytes | None] = {}
+        self._values: dict[str, dict[str, Any] | None] = {}
+        self._history: HistoryFile | None = None
+        self.recovered = recovered
+        self.writes: dict[str, tuple[bytes | None, bytes | None]] = {}
+        self.cycle: dict[str, Any] | None = None
+
+    @property
+    def plan(self) -> dict[str, Any] | None:
+        """plan.json, None when there is no plan."""
+        return self._value(PLAN)
+
+    @property
+    def tasks(self) -> dict[str, Any] | None:
+        """tasks.json, None when it is absent."""
+        return self._value(TASKS)
+
+    @property
+    def history(self) -> HistoryFile:
+        """history.json; an absent one has no cycles."""
+        if self._history is None:
+            self._history = read_history(self._nexus)
+        return self._history
+
+    def stamp(self) -> str:
+        """The time now, as the contract writes it."""
+        return times.stamp(self._now())
+
+    def put(self, name: str, value: dict[str, Any], part: str, fields: dict[str, Any]) -> None:
+        """Ask for `value` in the file `name`, where `fields` of a `part` (shapes.PLAN, ISSUE, TASK) are new.
+
+        What is new must keep the closed schema; what another harness left may go beyond it, but not below what every
+        reader relies on. Raises NewerVersion, and StateError when the file would grow beyond what is read back.
+        """
+        shown = f".nexus/state/{name}"
+        before = self._value(name)
+        if before is not None:
+            shapes.check_writable(before, shown)
+        shapes.check_new(fields, {**shapes.part(part), "required": []}, part)
+        shapes.check_new(value, schemas.readable(_SCHEMAS[name]), name)
+        after = encode(shapes.ordered(value, schemas.load(_SCHEMAS[name])))
+        if len(after) > journal.SESSION_LIMIT:
+            raise StateError(
+                shown,
+                f"would grow beyond {journal.SESSION_LIMIT >> 20} MiB",
+                next_step="Close this cycle with task_close and go on in a new one.",
+            )
+        self.writes[name] = (self._bytes[name], after)
+
+    def delete(self, name: str) -> bool:
+        """Ask for the file `name` to go; whether it was there. Raises NewerVersion."""
+        value = self._value(name)
+        if value is None:
+            return False
+        shapes.check_writable(value, f".nexus/state/{name}")
+        self.writes[name] = (self._bytes[name], None)
+        return True
+
+    def append(self, cycle: dict[str, Any]) -> None:
+        """Ask for a new cycle in history.json. Raises NewerVersion."""
+        shapes.check_writable(self.history.members, journal.SHOWN_HISTORY)
+        envelope = {**cycle, "plan": None, "tasks": []}
+        shapes.check_new(envelope, shapes.part(shapes.CYCLE), "cycle")
+        self.cycle = {
+            **cycle,
+            "plan": shapes.ordered(cycle["plan"], shapes.part(shapes.PLAN)),
+            "tasks": [shapes.ordered(task, shapes.part(shapes.TASK)) for task in cycle["tasks"]],
+        }
+
+    def _value(self, name: str) -> dict[str, Any] | None:
+        if name not in self._values:
+            self._bytes[name], self._values[name] = read_session(self._state, name)
+        return self._values[name]
+
+
+def read_session(state: Folder | None, name: str) -> tuple[bytes | None, dict[str, Any] | None]:
+    """(bytes, value) of plan.json or tasks.json, (None, None) when absent.
+
+    Raises StateError, PathRefused, StorageError.
+    """
+    data = None if state is None else state.read(name, journal.SESSION_LIMIT)
+    if data is None:
+        return None, None
+    shown = f".nexus/state/{name}"
+    return data, shapes.checked(decode(data, shown), _SCHEMAS[name], shown)
+
+
+def read_history(nexus: Folder | None) -> HistoryFile:
+    """history.json as it is now. Raises StateError, PathRefused, StorageError."""
+    return HistoryFile(None if nexus is None else nexus.read(journal.HISTORY, journal.HISTORY_LIMIT))

@@ -1,0 +1,110 @@
+"""The marker of a close whose answer has not gone out yet: `state/closed-<id>.json`, the applied journal itself.
+
+It is removed once the answer was written out. When the process dies before, the marker stays behind, and the next
+task_close that finds nothing open answers with what it holds, once: a client that retries gets its answer and no
+second cycle. While its process lives the marker is locked, so that nobody else takes it for a left one.
+"""
+
+from __future__ import annotations
+
+import os
+
+from nexus_mcp.errors import NexusError
+from nexus_mcp.store.codec import ARCHIVE_DEPTH, decode
+from nexus_mcp.store.journal import HISTORY_LIMIT
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from typing import Any
+
+    from nexus_mcp.store.folder import Folder
+
+PREFIX = "closed-"
+
+
+def name_of(journal_id: str) -> str:
+    """The marker's file name."""
+    return f"{PREFIX}{journal_id}.json"
+
+
+class Unanswered:
+    """A marker that this process holds until its answer was written out, or never will be."""
+
+    __slots__ = ("_fd", "_name", "_open_state")
+
+    def __init__(self, name: str, fd: int, open_state: Callable[[], AbstractContextManager[Folder | None]]) -> None:
+        self._name = name
+        self._fd = fd
+        self._open_state = open_state
+
+    def delivered(self) -> None:
+        """The answer is out: the marker goes. Failing to remove it costs no more than one repeated answer."""
+        if self._fd < 0:
+            return
+        self.undelivered()
+        try:
+            with self._open_state() as state:
+                if state is not None:
+                    state.unlink(self._name)
+        except (OSError, NexusError) as error:
+            from nexus_mcp import log
+
+            log.warning(f"could not remove {self._name}: {error}")
+
+    def undelivered(self) -> None:
+        """The answer will never be read: leave the marker for whoever asks again."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def claim(state: Folder, name: str) -> int | None:
+    """A descriptor that locks the marker; None when a living process has it, or it is gone. Raises OSError."""
+    try:
+        fd = state.open(name, os.O_RDWR)
+    except FileNotFoundError:
+        return None
+    try:
+        if fcntl is not None:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            _lock_on_windows(fd)
+    except OSError:
+        os.close(fd)
+        return None
+    return fd
+
+
+def _lock_on_windows(fd: int) -> None:
+    import msvcrt
+
+    msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+
+
+def left_behind(state: Folder) -> list[tuple[str, int]]:
+    """(name, locked descriptor) of each marker whose process is gone. The caller closes the descriptors."""
+    found = []
+    for name in sorted(state.names()):
+        if name.startswith(PREFIX) and (fd := claim(state, name)) is not None:
+            found.append((name, fd))
+    return found
+
+
+def answer_in(state: Folder, name: str) -> dict[str, Any] | None:
+    """The answer that a marker holds; None when it is not one of ours."""
+    data = state.read(name, HISTORY_LIMIT)
+    if data is None:
+        return None
+    try:
+        journal = decode(data, state.show(name), ARCHIVE_DEPTH)
+    except NexusError:
+        return None
+    answer = journal.get("answer") if isinstance(journal, dict) else None
+    return answer if isinstance(answer, dict) else None

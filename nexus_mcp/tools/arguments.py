@@ -1,0 +1,132 @@
+"""The check of a call's arguments, in the contract's order: unknown names, missing ones, types and values.
+
+All faults of the first kind that occurs are told at once. Three habits of real model clients are accepted: a number
+sent as a string, an array or object sent as its JSON text, and null for an optional parameter.
+"""
+
+from __future__ import annotations
+
+import json
+
+from nexus_mcp.errors import InvalidArguments
+from nexus_mcp.schemas import is_integer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nexus_mcp.tools.definition import Tool
+
+_SHOWN_NAME = 60
+
+
+class _Unfit(Exception):
+    """A value that its parameter does not take; the text says what it must be, or where within."""
+
+
+def checked(tool: Tool, given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that `tool.run` gets: coerced, absent ones left out. Raises InvalidArguments."""
+    unknown = [name for name in given if name not in tool.parameters]
+    if unknown:
+        accepted = ", ".join(tool.parameters)
+        hint = f"the accepted parameters are {accepted}" if accepted else "no parameters are accepted"
+        raise InvalidArguments([*(f"unknown parameter {_shown(name)}" for name in unknown), hint])
+    missing = [name for name in tool.required if given.get(name) is None]
+    if missing:
+        raise InvalidArguments([f"{name} is required" for name in missing])
+    arguments: dict[str, Any] = {}
+    unfit: list[str] = []
+    for name, schema in tool.parameters.items():
+        if given.get(name) is None:
+            continue
+        if name in tool.own_checks:
+            schema = {"type": schema["type"]}  # noqa: PLW2901
+        try:
+            arguments[name] = _fitted(given[name], schema)
+        except _Unfit as fault:
+            unfit.append(f"{name} {fault}")
+    if unfit:
+        raise InvalidArguments(unfit)
+    return arguments
+
+
+def _shown(name: str) -> str:
+    """A foreign name, quoted and cut, so that no control character of it reaches a terminal."""
+    cut = name if len(name) <= _SHOWN_NAME else f"{name[:_SHOWN_NAME]}…"
+    return json.dumps(cut, ensure_ascii=not cut.isprintable())
+
+
+def _fitted(value: Any, schema: dict[str, Any]) -> Any:
+    return _BY_TYPE[schema["type"]](value, schema)
+
+
+def _string(value: Any, schema: dict[str, Any]) -> str:
+    if not isinstance(value, str):
+        raise _Unfit("must be a string")
+    if "\0" in value:
+        raise _Unfit("must not contain NUL characters")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise _Unfit("must not contain lone surrogates") from None
+    if schema.get("minLength") and not value.strip():
+        raise _Unfit("must not be blank")
+    if "enum" in schema and value not in schema["enum"]:
+        raise _Unfit(f"must be one of {', '.join(schema['enum'])}")
+    return value
+
+
+def _integer(value: Any, schema: dict[str, Any]) -> int:
+    least = schema["minimum"]
+    if isinstance(value, str):
+        value = _number_in(value)
+    if value in (float("inf"), float("-inf")):
+        raise _Unfit("must be an integer of at most 4300 digits")
+    if not is_integer(value) or value < least:
+        raise _Unfit(f"must be an integer of at least {least}")
+    return int(value)
+
+
+def _array(value: Any, schema: dict[str, Any]) -> list[Any]:
+    value = _json_in(value) if isinstance(value, str) else value
+    if not isinstance(value, list):
+        raise _Unfit("must be an array, or its JSON text")
+    return [_inner(f"item {index}", item, schema["items"]) for index, item in enumerate(value)]
+
+
+def _object(value: Any, schema: dict[str, Any]) -> dict[str, Any]:
+    value = _json_in(value) if isinstance(value, str) else value
+    if not isinstance(value, dict):
+        raise _Unfit("must be an object, or its JSON text")
+    for name in value:
+        _inner("has a member name that", name, {"type": "string"})
+    members = schema["additionalProperties"]
+    return {name: _inner(f"member {_shown(name)}", item, members) for name, item in value.items()}
+
+
+def _inner(place: str, value: Any, schema: dict[str, Any]) -> Any:
+    try:
+        return _fitted(value, schema)
+    except _Unfit as fault:
+        raise _Unfit(f"{place} {fault}") from None
+
+
+_BY_TYPE = {"string": _string, "integer": _integer, "array": _array, "object": _object}
+
+
+def _number_in(text: str) -> Any:
+    """The number that `text` spells in JSON's grammar, the whole of it; None when it does not."""
+    value = _json_in(text) if text[:1] in tuple("-0123456789") and text[-1:].isdigit() else None
+    return None if isinstance(value, bool) else value
+
+
+def _json_in(text: str) -> Any:
+    """The value of a JSON text; None when it is not one."""
+    # Not the store's decoder: here nothing is kept, and what is refused is refused by type and value.
+    from nexus_mcp.store.codec import SESSION_DEPTH, STRICT, too_deep
+
+    try:
+        value = STRICT.decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return None if too_deep(value, SESSION_DEPTH) else value

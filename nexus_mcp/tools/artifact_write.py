@@ -1,0 +1,37 @@
+"""artifact_write: leave a file for other agents."""
+
+from __future__ import annotations
+
+from nexus_mcp.tools.definition import Tool, ToolContext, answer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Write the file below `.nexus/state/artifacts`, over an older one of the name."""
+    from nexus_mcp.store import artifacts
+
+    return {"success": True, "path": artifacts.write(ctx.store, arguments["filename"], arguments["content"])}
+
+
+TOOL = Tool(
+    name="artifact_write",
+    title="Write an artifact",
+    description=(
+        "Write a text file that other agents of this project can read: a report, notes, an interface, a test log. It "
+        "goes below .nexus/state/artifacts/ and is not tracked by git; an older one of the same name is overwritten. "
+        "filename is a plain relative path with /, such as review/findings.md; folders are made. Returns the absolute "
+        "path; hand that on. If a name is refused, nothing was written: choose a plainer one."
+    ),
+    parameters={
+        "filename": {"type": "string", "minLength": 1, "description": "Relative path with /, e.g. review/findings.md."},
+        "content": {"type": "string", "description": "The whole text, written as it is."},
+    },
+    required=("filename", "content"),
+    output=answer({"success": {"type": "boolean"}, "path": {"type": "string", "description": "Absolute path."}}),
+    run=run,
+    destructive=True,
+    idempotent=True,
+)

@@ -1,0 +1,75 @@
+"""history_search: look through the archived cycles."""
+
+from __future__ import annotations
+
+from nexus_mcp.state import history
+from nexus_mcp.tools.definition import Tool, ToolContext, answer
+from nexus_mcp.tools.stored import COUNT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+DEFAULT_LAST_N = 10
+
+
+def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The newest cycles whose JSON text has the query, case aside."""
+    archive = ctx.store.history()
+    query = arguments.get("query", "")
+    if query.strip():
+        wanted = query.lower()
+        matches = [c for c, text in zip(archive.cycles, archive.texts(), strict=True) if wanted in text.lower()]
+    else:
+        matches = archive.cycles
+    newest = matches[-arguments.get("last_n", DEFAULT_LAST_N) :]
+    return {"total": len(matches), "showing": len(newest), "cycles": [history.summary(cycle) for cycle in newest]}
+
+
+TOOL = Tool(
+    name="history_search",
+    title="Search the history",
+    description=(
+        "Search the closed cycles of this project for a text, case aside, in everything that was archived: topics, "
+        'decisions, tasks, field names and values (as in "status":"decided"). Call it before planning something that '
+        "may have been decided before. Without query it gives the latest cycles. Returns the last_n newest matches, "
+        "oldest of them first, and total, the number of all matches; raise last_n to see more. Changes nothing. If it "
+        "reports an unreadable history, mend the file it names; do not recreate it."
+    ),
+    parameters={
+        "query": {"type": "string", "description": "Text to look for; a blank one matches every cycle."},
+        "last_n": {
+            "type": "integer",
+            "minimum": 1,
+            "default": DEFAULT_LAST_N,
+            "description": "How many of the newest matches to show.",
+        },
+    },
+    required=(),
+    output=answer(
+        {
+            "total": COUNT,
+            "showing": COUNT,
+            "cycles": {
+                "type": "array",
+                "items": answer(
+                    {},
+                    {
+                        "completed_at": {"type": "string"},
+                        "branch": {"type": "string"},
+                        "topic": {"type": "string", "description": "Only where a plan was archived."},
+                        "decisions": {
+                            "type": "array",
+                            "items": answer({}, {"title": {"type": "string"}, "decision": {"type": "string"}}),
+                            "description": "Only where a plan was archived.",
+                        },
+                        "task_count": COUNT,
+                    },
+                ),
+            },
+        }
+    ),
+    run=run,
+    read_only=True,
+    idempotent=True,
+)

@@ -1,0 +1,72 @@
+"""plan_start: begin a plan, archiving the one before."""
+
+from __future__ import annotations
+
+from nexus_mcp.state import history, plan, shapes
+from nexus_mcp.store.transaction import PLAN, Transaction
+from nexus_mcp.tools.definition import Tool, ToolContext, answer
+from nexus_mcp.tools.stored import COUNT, ID
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Archive an active plan as a cycle without tasks, then write the new one, in one transaction."""
+    branch = ctx.workspace.branch()
+
+    def change(now: Transaction) -> dict[str, Any]:
+        previous = now.plan
+        cycles = now.history.cycles
+        highest = max(history.highest_plan_id(cycles), previous["id"] if previous else 0)
+        stamp = now.stamp()
+        started = plan.new(highest + 1, arguments["topic"], arguments["issues"], arguments["research_summary"], stamp)
+        if previous is not None:
+            now.append(history.cycle(history.completion_time(stamp, cycles), branch, previous, []))
+        now.put(PLAN, started, shapes.PLAN, started)
+        return {
+            "created": True,
+            "plan_id": started["id"],
+            "topic": started["topic"],
+            "issueCount": len(started["issues"]),
+            "previousArchived": previous is not None,
+        }
+
+    return ctx.store.change(change)
+
+
+TOOL = Tool(
+    name="plan_start",
+    title="Start a plan",
+    description=(
+        "Start a plan: a topic and the questions (issues) that have to be decided before work begins. Call it when a "
+        "request needs decisions, after you have looked into it; put what you found into research_summary. A plan that "
+        "is still open is archived into the history first, so finish it with plan_decide and task_close if its "
+        "decisions still matter. Returns plan_id and issueCount; issues are numbered from 1 in the order given. "
+        "Next: plan_decide for each issue. On an error nothing was changed; the message names the parameter to mend."
+    ),
+    parameters={
+        "topic": {"type": "string", "minLength": 1, "description": "What the plan is about, in one line."},
+        "issues": {
+            "type": "array",
+            "items": {"type": "string", "minLength": 1},
+            "description": "Titles of the questions to decide, one each. May be empty; plan_update adds more.",
+        },
+        "research_summary": {
+            "type": "string",
+            "description": "What you found out beforehand: facts, constraints, options. May be an empty string.",
+        },
+    },
+    required=("topic", "issues", "research_summary"),
+    output=answer(
+        {
+            "created": {"type": "boolean"},
+            "plan_id": ID,
+            "topic": {"type": "string"},
+            "issueCount": COUNT,
+            "previousArchived": {"type": "boolean", "description": "Whether an open plan was archived first."},
+        }
+    ),
+    run=run,
+)

@@ -1,0 +1,59 @@
+"""plan_status: the open plan, whole."""
+
+from __future__ import annotations
+
+from nexus_mcp.state import plan
+from nexus_mcp.tools.definition import Tool, ToolContext, answer
+from nexus_mcp.tools.stored import COUNT, ID, ISSUE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
+    """Answer with the plan as it is on disk now."""
+    current = ctx.store.plan()
+    if current is None:
+        return {"active": False}
+    shown: dict[str, Any] = {
+        "active": True,
+        "plan_id": current["id"],
+        "topic": current["topic"],
+        "issues": current["issues"],
+    }
+    if "research_summary" in current:
+        shown["research_summary"] = current["research_summary"]
+    shown["summary"] = {
+        "total": len(current["issues"]),
+        "pending": len(plan.pending(current)),
+        "decided": len(plan.decided(current)),
+    }
+    return shown
+
+
+TOOL = Tool(
+    name="plan_status",
+    title="Show the plan",
+    description=(
+        "Show the open plan: topic, research_summary, every issue with its status and decision, and how many are "
+        "pending and decided. Call it when you join or resume a session, and before deciding. active is false when no "
+        "plan is open; then plan_start begins one. Changes nothing. If it reports an unreadable file, do not start "
+        "over: the message says which file to mend."
+    ),
+    parameters={},
+    required=(),
+    output=answer(
+        {"active": {"type": "boolean"}},
+        {
+            "plan_id": ID,
+            "topic": {"type": "string"},
+            "issues": {"type": "array", "items": ISSUE},
+            "research_summary": {"description": "What was found out beforehand (string)."},
+            "summary": answer({"total": COUNT, "pending": COUNT, "decided": COUNT}),
+        },
+    ),
+    run=run,
+    read_only=True,
+    idempotent=True,
+)

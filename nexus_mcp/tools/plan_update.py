@@ -1,0 +1,107 @@
+"""plan_update: add, remove, edit or reopen an issue of the open plan."""
+
+from __future__ import annotations
+
+from nexus_mcp.errors import ToolError
+from nexus_mcp.state import plan, shapes
+from nexus_mcp.store.transaction import PLAN, Transaction
+from nexus_mcp.tools.definition import Tool, ToolContext, answer
+from nexus_mcp.tools.stored import ID
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    # (the changed plan, the fields of an issue that are new, the answer)
+    Change = tuple[dict[str, Any], dict[str, Any], dict[str, Any]]
+
+
+def _add(current: dict[str, Any], _: int | None, title: str) -> Change:
+    if not title:
+        raise ToolError("title is required for add")
+    changed, issue = plan.add(current, title)
+    return changed, issue, {"added": True, "issue": _shown(issue, "id", "title", "status")}
+
+
+def _remove(current: dict[str, Any], issue_id: int | None, _: str) -> Change:
+    if issue_id is None:
+        raise ToolError("issue_id is required for remove")
+    gone = plan.find(current, issue_id)
+    return plan.remove(current, issue_id), {}, {"removed": True, "issue": _shown(gone, "id")}
+
+
+def _edit(current: dict[str, Any], issue_id: int | None, title: str) -> Change:
+    if issue_id is None or not title:
+        raise ToolError("issue_id and title are required for edit")
+    changed, issue = plan.edit(current, issue_id, title)
+    return changed, {"title": title}, {"edited": True, "issue": _shown(issue, "id", "title")}
+
+
+def _reopen(current: dict[str, Any], issue_id: int | None, _: str) -> Change:
+    if issue_id is None:
+        raise ToolError("issue_id is required for reopen")
+    changed, issue = plan.reopen(current, issue_id)
+    return changed, {"status": issue["status"]}, {"reopened": True, "issue": _shown(issue, "id", "title", "status")}
+
+
+ACTIONS: dict[str, Callable[[dict[str, Any], int | None, str], Change]] = {
+    "add": _add,
+    "remove": _remove,
+    "edit": _edit,
+    "reopen": _reopen,
+}
+
+
+def _shown(issue: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: issue[name] for name in names}
+
+
+def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Apply one action; its own parameters are asked for only after the plan and the action are known."""
+    title = arguments.get("title", "")
+
+    def change(now: Transaction) -> dict[str, Any]:
+        if now.plan is None:
+            raise ToolError(plan.NO_PLAN)
+        action = ACTIONS.get(arguments["action"])
+        if action is None:
+            raise ToolError("Unknown action")
+        changed, new, shown = action(now.plan, arguments.get("issue_id"), title if title.strip() else "")
+        now.put(PLAN, changed, shapes.ISSUE, new)
+        return shown
+
+    return ctx.store.change(change)
+
+
+TOOL = Tool(
+    name="plan_update",
+    title="Change the plan's issues",
+    description=(
+        "Change the issues of the open plan. action add needs title; edit needs issue_id and title; remove and reopen "
+        "need issue_id. Reopen takes a decision back: the issue is pending again. Call it when a question turns up, "
+        "changes, falls away or has to be decided anew. Removing cannot be undone; other issues keep their ids. "
+        'Returns the issue. "No active plan session": call plan_start first. "Issue <id> not found": look the ids up '
+        "with plan_status."
+    ),
+    parameters={
+        "action": {"type": "string", "enum": list(ACTIONS), "description": "What to do."},
+        "issue_id": {**ID, "description": "Id of the issue; for remove, edit and reopen."},
+        "title": {"type": "string", "description": "The question in one line; for add and edit."},
+    },
+    required=("action",),
+    own_checks=("action",),
+    output=answer(
+        {
+            "issue": {
+                "type": "object",
+                "properties": {"id": ID, "title": {"type": "string"}, "status": {"type": "string"}},
+                "required": ["id"],
+                "additionalProperties": False,
+            }
+        },
+        {name: {"type": "boolean"} for name in ("added", "removed", "edited", "reopened")},
+    ),
+    run=run,
+    destructive=True,
+)

@@ -1,0 +1,80 @@
+"""task_close: archive plan and tasks as a cycle, and clear the board."""
+
+from __future__ import annotations
+
+from nexus_mcp.state import history, plan
+from nexus_mcp.store.transaction import PLAN, TASKS, Transaction
+from nexus_mcp.tools.definition import Tool, ToolContext, answer
+from nexus_mcp.tools.stored import COUNT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
+    """Append the cycle and delete both files, all of it or none; a retry after a crash gets the first answer."""
+    branch = ctx.workspace.branch()
+
+    def change(now: Transaction) -> dict[str, Any]:
+        if now.plan is None and now.tasks is None:
+            earlier = now.recovered()
+            if earlier is not None:
+                return earlier
+        closed_plan, goal = now.plan, now.tasks["goal"] if now.tasks else ""
+        closed_tasks = now.tasks["tasks"] if now.tasks else []
+        cycles = now.history.cycles
+        cycle = history.cycle(history.completion_time(now.stamp(), cycles), branch, closed_plan, closed_tasks)
+        now.append(cycle)
+        decisions = len(plan.decided(closed_plan)) if closed_plan else 0
+        topic = closed_plan["topic"] if closed_plan else ""
+        return {
+            "closed": True,
+            "cycle": cycle["completed_at"],
+            "branch": branch,
+            "archived": {"plan": closed_plan is not None, "decisions": decisions, "tasks": len(closed_tasks)},
+            "deleted": [name for name in (PLAN, TASKS) if now.delete(name)],
+            "total_cycles": len(cycles) + 1,
+            "memoryHint": {
+                "taskCount": len(closed_tasks),
+                "decisionCount": decisions,
+                "cycleTopics": [text for text in (topic, goal) if text.strip()],
+            },
+        }
+
+    closed, ctx.unanswered = ctx.store.close(change)
+    return closed
+
+
+TOOL = Tool(
+    name="task_close",
+    title="Close the cycle",
+    description=(
+        "Close the cycle: archive the plan and all tasks, finished or not, into the history, then clear both. Call it "
+        "once everything is completed; look at task_list first, because it does not ask. Returns what was archived, "
+        "and memoryHint: consider writing down what is worth remembering. It succeeds with nothing open, too. If it "
+        "reports an unreadable file nothing was lost or changed: have that file mended, then call again. If the "
+        "connection broke, call it again: a close is not recorded twice."
+    ),
+    parameters={},
+    required=(),
+    output=answer(
+        {
+            "closed": {"type": "boolean"},
+            "cycle": {"type": "string", "description": "completed_at of the archived cycle."},
+            "branch": {"type": "string"},
+            "archived": answer({"plan": {"type": "boolean"}, "decisions": COUNT, "tasks": COUNT}),
+            "deleted": {"type": "array", "items": {"type": "string"}, "description": "Names of the cleared files."},
+            "total_cycles": COUNT,
+            "memoryHint": answer(
+                {
+                    "taskCount": COUNT,
+                    "decisionCount": COUNT,
+                    "cycleTopics": {"type": "array", "items": {"type": "string"}},
+                }
+            ),
+        }
+    ),
+    run=run,
+    destructive=True,
+)

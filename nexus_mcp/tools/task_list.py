@@ -1,0 +1,63 @@
+"""task_list: every task, and which are ready."""
+
+from __future__ import annotations
+
+from nexus_mcp.state import tasks
+from nexus_mcp.tools.definition import Tool, ToolContext, answer
+from nexus_mcp.tools.stored import COUNT, ID, TASK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
+    """Answer with the list as it is on disk now."""
+    current = ctx.store.tasks()
+    if current is None:
+        return {"exists": False}
+    return {
+        "goal": current["goal"],
+        "tasks": current["tasks"],
+        "summary": {
+            "total": len(current["tasks"]),
+            "completed": tasks.count(current, tasks.COMPLETED),
+            "pending": tasks.count(current, tasks.PENDING),
+            "blocked": tasks.count(current, tasks.IN_PROGRESS),
+            "ready": tasks.ready(current),
+        },
+    }
+
+
+TOOL = Tool(
+    name="task_list",
+    title="List the tasks",
+    description=(
+        "List all tasks with goal, status and dependencies. summary.ready holds the ids that may be started now: "
+        "pending, with every dependency completed. summary.blocked counts the tasks in progress. Call it to choose "
+        "what to do next and before task_close. exists is false when there is no list; task_add begins one. Changes "
+        "nothing. If it reports an unreadable file, do not add tasks anew: the message says which file to mend."
+    ),
+    parameters={},
+    required=(),
+    output=answer(
+        {},
+        {
+            "exists": {"type": "boolean", "description": "Only when there is no list, and then false."},
+            "goal": {"type": "string"},
+            "tasks": {"type": "array", "items": TASK},
+            "summary": answer(
+                {
+                    "total": COUNT,
+                    "completed": COUNT,
+                    "pending": COUNT,
+                    "blocked": COUNT,
+                    "ready": {"type": "array", "items": ID},
+                }
+            ),
+        },
+    ),
+    run=run,
+    read_only=True,
+    idempotent=True,
+)

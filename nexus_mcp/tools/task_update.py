@@ -1,0 +1,46 @@
+"""task_update: move a task to another status."""
+
+from __future__ import annotations
+
+from nexus_mcp.errors import ToolError
+from nexus_mcp.state import shapes, tasks
+from nexus_mcp.store.transaction import TASKS, Transaction
+from nexus_mcp.tools.definition import Tool, ToolContext, answer
+from nexus_mcp.tools.stored import ID, TASK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Set the status; every status may follow every other."""
+
+    def change(now: Transaction) -> dict[str, Any]:
+        if now.tasks is None:
+            raise ToolError("tasks.json not found")
+        changed, task = tasks.set_status(now.tasks, arguments["id"], arguments["status"])
+        now.put(TASKS, changed, shapes.TASK, {"status": task["status"]})
+        return {"task": shapes.ordered(task, shapes.part(shapes.TASK))}
+
+    return ctx.store.change(change)
+
+
+TOOL = Tool(
+    name="task_update",
+    title="Move a task on",
+    description=(
+        "Set a task's status: in_progress when you begin it, completed when its acceptance is met, pending to reopen "
+        "it. Call it at once at each step, so that other agents see it. Returns the whole task. "
+        '"tasks.json not found": there is no list, task_add begins one. "Task id <id> not found": look the ids up '
+        "with task_list."
+    ),
+    parameters={
+        "id": {**ID, "description": "Id of the task."},
+        "status": {"type": "string", "enum": list(tasks.STATUSES), "description": "The new status."},
+    },
+    required=("id", "status"),
+    output=answer({"task": TASK}),
+    run=run,
+    idempotent=True,
+)
