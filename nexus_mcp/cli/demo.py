@@ -27,17 +27,18 @@ def run(values: Values) -> int:
 
     folder = os.path.realpath(tempfile.mkdtemp(prefix="nexus-demo-"))
     try:
-        _show(folder)
+        screen = _show(folder)
     finally:
         if KEEP.name in values:
             print(f"\nThe project is still there: {folder}")
         else:
             shutil.rmtree(folder, ignore_errors=True)
-            print(f"\nThe project {folder} was removed again; --keep would have left it.")
+            print(f"\nThe project {folder} is removed again; --keep leaves it.")
+    _mount(screen)
     return exits.OK
 
 
-def _show(folder: str) -> None:
+def _show(folder: str) -> Screen:
     from nexus_mcp.cli.demonstration.project import FILES, make_project
     from nexus_mcp.cli.demonstration.screen import Screen
 
@@ -50,7 +51,7 @@ def _show(folder: str) -> None:
 
     asyncio.run(_drive(screen, folder))
     _files(screen, folder)
-    mount_lines(screen)
+    return screen
 
 
 async def _drive(screen: Screen, folder: str) -> None:
@@ -87,8 +88,7 @@ def _files(screen: Screen, folder: str) -> None:
         screen.excerpt(file.read())
 
 
-def mount_lines(screen: Screen) -> None:
-    """How to mount this installation, for copying."""
+def _mount(screen: Screen) -> None:
     from nexus_mcp.cli.mount import snippets
 
     screen.title("Mount it")

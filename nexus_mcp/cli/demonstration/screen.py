@@ -81,13 +81,20 @@ class Screen:
 
 
 def _cells(value: dict[str, Any]) -> list[Text]:
-    """One cell for each member, one for each item of a list of objects."""
+    """One cell for each member; an object alone in a list is spread out, of several each has a cell."""
     cells = []
     for name, member in value.items():
         label = Text(f"{name} ", style="dim")
-        if isinstance(member, list) and member and isinstance(member[0], dict):
-            cells.append(label.append_text(Text(short(member[0]), style="not dim")))
-            cells.extend(Text(short(item)) for item in member[1:])
+        items = member if isinstance(member, list) and member and isinstance(member[0], dict) else []
+        if len(items) == 1:
+            inner = _cells(items[0])
+            cells += [label.append_text(inner[0]), *inner[1:]]
+        elif items:
+            cells += [label.append_text(_plain(items[0])), *map(_plain, items[1:])]
         else:
-            cells.append(label.append_text(Text(short(member), style="not dim")))
+            cells.append(label.append_text(_plain(member)))
     return cells
+
+
+def _plain(value: Any) -> Text:
+    return Text(short(value), style="not dim")

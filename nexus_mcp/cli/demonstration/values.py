@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-LONGEST_TEXT = 60
+LONGEST_TEXT = 64
 
 
 def short(value: Any) -> str:

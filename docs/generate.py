@@ -1,0 +1,87 @@
+"""Writes docs/tools.md from the tool definitions: `make docs`. A test compares the two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from nexus_mcp.tools import TOOLS
+from nexus_mcp.tools.definition import Tool
+
+PAGE = Path(__file__).with_name("tools.md")
+HEAD = """\
+# The tools
+
+<!-- Written by docs/generate.py from nexus_mcp/tools/. Do not edit: `make docs` writes it anew. -->
+
+A client may show the names under a prefix. Every call answers with one JSON object, as `structuredContent` and as
+text; a failed call has `isError` and answers `{"error": "…"}`, and changes nothing. Unknown, missing and wrong
+parameters are told by name, all at once. Accepted besides the types below: a number as text (`"2"`), a list or an
+object as its JSON text, and null for an optional parameter, which counts as absent.
+"""
+TYPE_NAMES = {"array": "list", "boolean": "true or false", "integer": "whole number", "string": "text"}
+
+
+def page() -> str:
+    """The whole text of docs/tools.md."""
+    contents = "\n".join(f"- [{tool.name}](#{tool.name}): {tool.title}" for tool in TOOLS)
+    return "\n".join((HEAD, contents, *(section(tool) for tool in TOOLS)))
+
+
+def section(tool: Tool) -> str:
+    """The part about one tool."""
+    parts = [f"\n## {tool.name}\n", f"{_nature(tool)}\n", tool.description]
+    if tool.parameters:
+        rows = (
+            f"| `{name}` | {type_of(schema)} | {'yes' if name in tool.required else ''} | {_cell(schema)} |"
+            for name, schema in tool.parameters.items()
+        )
+        parts += ["\n| parameter | type | required | |", "|---|---|---|---|", *rows]
+    else:
+        parts += ["\nIt has no parameters."]
+    parts += ["\n| answer | type | always | |", "|---|---|---|---|", *_fields(tool.output)]
+    return "\n".join(parts)
+
+
+def type_of(schema: dict[str, Any]) -> str:
+    """The values a schema admits, in words."""
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    if "const" in schema:
+        return f"`{str(schema['const']).lower()}`"
+    for keyword in ("anyOf", "oneOf"):
+        if keyword in schema:
+            return " or ".join(type_of(option) for option in schema[keyword])
+    types = schema.get("type", "anything")
+    if isinstance(types, list):
+        return " or ".join(type_of({**schema, "type": one}) for one in types)
+    if types == "array" and "items" in schema:
+        return f"list of {type_of(schema['items'])}"
+    if types == "object" and isinstance(schema.get("additionalProperties"), dict):
+        return f"object of {type_of(schema['additionalProperties'])}"
+    return TYPE_NAMES.get(str(types), str(types))
+
+
+def _fields(schema: dict[str, Any], path: str = "") -> Iterator[str]:
+    for name, member in schema.get("properties", {}).items():
+        always = "yes" if name in schema.get("required", ()) else ""
+        yield f"| `{path}{name}` | {type_of(member)} | {always} | {_cell(member)} |"
+        yield from _fields(member, f"{path}{name}.")
+        yield from _fields(member.get("items", {}), f"{path}{name}[].")
+
+
+def _nature(tool: Tool) -> str:
+    words = ["reads only" if tool.read_only else "writes"]
+    if tool.destructive:
+        words.append("may replace or remove what is there")
+    words.append("safe to repeat" if tool.idempotent else "a second call acts again")
+    return f"*{tool.title}: {', '.join(words)}.*"
+
+
+def _cell(schema: dict[str, Any]) -> str:
+    return str(schema.get("description", "")).replace("|", "\\|").replace("\n", " ")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page() + "\n", encoding="utf-8")

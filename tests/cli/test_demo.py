@@ -1,0 +1,136 @@
+"""`nexus-mcp demo`, run whole: a process that starts a process."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.cli import main, mount
+from nexus_mcp.cli.demonstration.script import CYCLE
+from nexus_mcp.cli.demonstration.values import select, short
+from nexus_mcp.tools import TOOLS
+from tests.cli.support import Ran, nexus, nexus_on_terminal
+
+# Lines that are there to be copied are never wrapped.
+UNWRAPPED = ("/", "claude ", "command ", '      "command"')
+
+
+@pytest.fixture(scope="module")
+def temporary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("demo").resolve()
+
+
+@pytest.fixture(scope="module")
+def piped(temporary: Path) -> Ran:
+    """One run of the demo into a pipe."""
+    return nexus("demo", env={"TMPDIR": str(temporary)})
+
+
+def test_it_succeeds(piped: Ran) -> None:
+    """The demo ends well and has nothing to complain about."""
+    assert (piped.code, piped.err) == (0, "")
+
+
+def test_it_shows_every_call(piped: Ran) -> None:
+    """Each call of the script is printed, in order, and each has an answer; one of them is an error."""
+    names = "|".join(tool.name for tool in TOOLS)
+    called = [step.tool for chapter in CYCLE for step in chapter.steps]
+    assert re.findall(rf"^({names})\b", piped.out, re.MULTILINE) == called
+    assert len(re.findall(r"^  [→✗] ", piped.out, re.MULTILINE)) == len(called)
+    assert re.findall(r"^  ✗ .*", piped.out, re.MULTILINE) == ['  ✗ error "Issue 9 not found"']
+
+
+def test_the_ready_set_moves(piped: Ran) -> None:
+    """The tasks become ready one after the other."""
+    assert re.findall(r"ready (\[\d*\])", piped.out) == ["[1]", "[2]", "[3]"]
+
+
+def test_it_shows_what_git_sees(piped: Ran) -> None:
+    """Git sees the history and the .gitignore of .nexus, nothing else."""
+    assert re.findall(r"^\?\? .*", piped.out, re.MULTILINE) == ["?? .nexus/.gitignore", "?? .nexus/history.json"]
+
+
+def test_it_ends_with_the_mounting(piped: Ran) -> None:
+    """The last chapter has the lines for the three clients."""
+    last = piped.out.rpartition("Mount it ")[2]
+    for text in ("claude mcp add nexus -- ", '"mcpServers"', "[mcp_servers.nexus]", "required = true", '"mcp"'):
+        assert text in last
+
+
+def test_it_removes_the_project(piped: Ran, temporary: Path) -> None:
+    """Nothing is left of the temporary project, and the output says where it was."""
+    assert re.search(rf"{re.escape(str(temporary))}/nexus-demo-\w+ is removed", piped.out)
+    assert list(temporary.iterdir()) == []
+
+
+def test_it_fits_80_columns_without_colour(piped: Ran) -> None:
+    """In a pipe there is no escape sequence, no trailing blank and no line beyond 80 columns but those to be copied."""
+    lines = piped.out.splitlines()
+    assert "\x1b" not in piped.out
+    assert [line for line in lines if line != line.rstrip()] == []
+    long = [line for line in lines if len(line) > 80 and not line.startswith(UNWRAPPED)]
+    assert [
+        line for line in long if "nexus-demo-" not in line and "nexus-mcp" not in line and "nexus_mcp" not in line
+    ] == []
+
+
+def test_colour_on_a_terminal() -> None:
+    """A terminal gets colours."""
+    ran = nexus_on_terminal("demo")
+    assert (ran.code, ran.err) == (0, "")
+    assert "\x1b[1;36mplan_start" in ran.out
+
+
+def test_no_colour_when_asked() -> None:
+    """With NO_COLOR a terminal gets no colours."""
+    ran = nexus_on_terminal("demo", env={"NO_COLOR": "1"})
+    assert ran.code == 0
+    assert re.findall(r"\x1b\[[\d;]*3\dm", ran.out) == []
+
+
+def test_keep(tmp_path: Path) -> None:
+    """With --keep the project stays, a clean repository but for the two files of .nexus."""
+    ran = nexus("demo", "--keep", env={"TMPDIR": str(tmp_path), "PYTHONIOENCODING": "ascii"})
+    assert (ran.code, ran.err) == (0, "")
+    (kept,) = tmp_path.glob("nexus-demo-*")
+    assert f"The project is still there: {kept.resolve()}" in ran.out
+    assert (kept / ".nexus" / "history.json").is_file()
+    assert (kept / ".git").is_dir()
+
+
+def test_a_server_that_does_not_start(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A server that ends at once is told in one line, and the project is removed all the same."""
+    monkeypatch.setattr(mount, "serve_command", lambda: [sys.executable, "-c", "pass"])
+    before = set(Path(tempfile.gettempdir()).glob("nexus-demo-*"))
+    code = main(["demo"])
+    out, err = capsys.readouterr()
+    assert code == 1
+    assert err == f"nexus-mcp: {sys.executable} could not be reached as an MCP server: Connection closed\n"
+    assert "is removed again" in out
+    assert set(Path(tempfile.gettempdir()).glob("nexus-demo-*")) == before
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"a": [1, True, None], "b": {}}, "{a: [1, true, null], b: {}}"),
+        ("é\n", '"é\\n"'),
+        ("x" * 64, f'"{"x" * 64}"'),
+        ("x" * 65, f'"{"x" * 63}…"'),
+    ],
+)
+def test_short(value: object, text: str) -> None:
+    """Values are shown as JSON without quotes around names, long texts cut."""
+    assert short(value) == text
+
+
+def test_select() -> None:
+    """Members are picked by path, and it is told whether any is left out."""
+    value = {"a": {"b": 1, "c": 2}, "d": 3}
+    assert select(value, ()) == (value, True)
+    assert select(value, ("a.b", "d")) == ({"b": 1, "d": 3}, False)
+    assert select({"a": 1}, ("a",)) == ({"a": 1}, True)

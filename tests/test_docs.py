@@ -1,0 +1,145 @@
+"""What the documentation says is what there is: tools, commands, options, exit codes, make targets, links."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from docs import generate
+from nexus_mcp.cli import COMMANDS, exits
+from nexus_mcp.cli.help import ENVIRONMENT
+from nexus_mcp.cli.options import parse
+from nexus_mcp.tools import TOOLS
+from nexus_mcp.tools.definition import Tool
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+READ = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in PAGES}
+COMMANDS_PAGE = READ["docs/commands.md"]
+
+
+def code_blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def shell_lines() -> list[tuple[str, str]]:
+    """(page, command line) of every line in a shell block, comments left out."""
+    return [
+        (page, line.partition("#")[0].strip())
+        for page, text in READ.items()
+        for block in code_blocks(text, "sh")
+        for line in block.splitlines()
+        if line.strip()
+    ]
+
+
+def sections(text: str) -> dict[str, str]:
+    """Title -> text of the sections of a page."""
+    parts = re.split(r"^## (.*)$", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def test_tools_page_is_current() -> None:
+    """docs/tools.md is what the generator writes; `make docs` writes it anew."""
+    assert READ["docs/tools.md"] == generate.page() + "\n"
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_every_tool_is_documented(tool: Tool) -> None:
+    """A tool has a row in the README and a section of its own, with every parameter and answer; parameters are told."""
+    assert f"| `{tool.name}` |" in READ["README.md"]
+    text = sections(READ["docs/tools.md"])[tool.name]
+    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in text.splitlines() if row.startswith("| `")]
+    taken, given = rows[: len(tool.parameters)], rows[len(tool.parameters) :]
+    assert [row[0].strip("`") for row in taken] == list(tool.parameters)
+    assert {row[0].strip("`") for row in given} >= set(tool.output["properties"])
+    assert [row[0] for row in taken if not row[-1]] == []
+
+
+def test_commands_page_has_the_commands() -> None:
+    """docs/commands.md has a section for every command and for no other."""
+    documented = {
+        title.removeprefix("nexus-mcp ") for title in sections(COMMANDS_PAGE) if title.startswith("nexus-mcp ")
+    }
+    assert documented == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands_page_has_the_options(name: str) -> None:
+    """A command's section has a row for each of its options and for no other, written as --help writes it."""
+    rows = re.findall(r"^\| `(--[^`]*)` \|", sections(COMMANDS_PAGE)[f"nexus-mcp {name}"], re.MULTILINE)
+    assert rows == [f"{option.name} {option.metavar}".strip() for option in COMMANDS[name]().options]
+
+
+def test_commands_page_has_the_variables() -> None:
+    """Every variable that is read is documented."""
+    rows = re.findall(r"^\| `(\w+)` \|", sections(COMMANDS_PAGE)["Environment"], re.MULTILINE)
+    assert rows == [name for name, _, _ in ENVIRONMENT]
+
+
+def test_commands_page_has_the_exit_codes() -> None:
+    """Every exit code is documented."""
+    rows = re.findall(r"^\| (\d+) \|", sections(COMMANDS_PAGE)["Exit codes"], re.MULTILINE)
+    assert [int(row) for row in rows] == sorted(value for name, value in vars(exits).items() if name.isupper())
+
+
+def test_make_targets_exist() -> None:
+    """Every make target that a page names is one, and `make` lists the targets."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    named = {target for text in READ.values() for target in re.findall(r"`(?:make|make -s) ([a-z-]+)`", text)}
+    named |= {line.split()[1] for _, line in shell_lines() if line.startswith("make ")}
+    assert named - targets == set()
+    assert {"demo", "test"} <= named
+
+
+def test_command_lines_parse() -> None:
+    """Every nexus-mcp command line of the pages names a command and options that exist."""
+    seen = 0
+    for page, line in shell_lines():
+        words = shlex.split(line)
+        starts = [index for index, word in enumerate(words) if word.rpartition("/")[2] == "nexus-mcp"]
+        if not starts or words[0].startswith("python"):
+            continue
+        name, *arguments = words[starts[-1] + 1 :]
+        assert name in COMMANDS, f"{page}: {line}"
+        parse(arguments, COMMANDS[name]().options, line)
+        seen += 1
+    assert seen >= 3
+
+
+@pytest.mark.parametrize("page", READ)
+def test_links_lead_somewhere(page: str) -> None:
+    """A relative link leads to a file that is there."""
+    targets = [target.partition("#")[0] for target in re.findall(r"\]\(([^)]+)\)", READ[page])]
+    missing = [t for t in targets if t and "://" not in t and not ((ROOT / page).parent / t).exists()]
+    assert missing == []
+
+
+def test_decisions_are_short_and_numbered() -> None:
+    """A decision's file and title carry the same number, none occurs twice, and none is longer than 30 lines."""
+    pages = {name: text for name, text in READ.items() if name.startswith("docs/decisions/")}
+    numbers = [Path(name).name[:4] for name in pages]
+    assert sorted(numbers) == sorted(set(numbers))
+    assert [name for name, text in pages.items() if not text.startswith(f"# {Path(name).name[:4]}")] == []
+    assert {name: n for name, text in pages.items() if (n := len(text.splitlines())) > 30} == {}
+
+
+def test_changelog_names_the_version() -> None:
+    """The changelog has something to say about what is not released yet, or about this version."""
+    from nexus_mcp import __version__
+
+    titles = sections(READ["CHANGELOG.md"])
+    assert {"Unreleased", __version__} & {title.split()[0] for title in titles}
+
+
+def test_lock_names_no_host() -> None:
+    """The lock has hashes for every package and no address of an index."""
+    lock = (ROOT / "requirements-dev.lock").read_text(encoding="utf-8")
+    assert "://" not in lock
+    assert re.search(r"^-", lock, re.MULTILINE) is None
+    packages = re.findall(r"^\w.*==", lock, re.MULTILINE)
+    assert len(packages) == len(re.findall(r"^\w.*==.*\\$", lock, re.MULTILINE)) > 20
