@@ -64,10 +64,7 @@ class Sink:
     def _write(self, line: bytes) -> bool:
         rest = memoryview(line)
         while rest:
-            # The wait ends early, once, when the server is to stop; from then on patience is bounded.
-            if not self._stop.wait_for(self._fd, writing=True, seconds=_PATIENCE if self._stop.requested else None):
-                if self._stop.requested and self._stop.wait_for(self._fd, writing=True, seconds=_PATIENCE):
-                    continue
+            if not self._is_writable():
                 return False
             try:
                 rest = rest[os.write(self._fd, rest[:_PIECE]) :]
@@ -76,6 +73,12 @@ class Sink:
             except OSError:
                 return False
         return True
+
+    def _is_writable(self) -> bool:
+        """Wait for the client to read: as long as it takes, but with bounded patience once the server is to stop."""
+        if not self._stop.requested and self._stop.wait_for(self._fd, writing=True):
+            return True
+        return self._stop.wait_for(self._fd, writing=True, seconds=_PATIENCE)
 
 
 def encode(message: dict[str, Any]) -> bytes:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import anyio.lowlevel
 import mcp_types as types
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.caching import CacheHint
@@ -105,6 +106,7 @@ class _Tools:
             if self._stop is not None and self._stop.requested:
                 raise MCPError(types.CONNECTION_CLOSED, "Connection closed")
             await anyio.to_thread.run_sync(lambda: answers.append(self._app.call(tool, arguments, client)))
+            await anyio.lowlevel.checkpoint_if_cancelled()  # cancelled meanwhile: the SDK will not write this answer
         except MCPError:
             raise
         except NexusError as error:  # the name is no tool's: every other error is a result

@@ -46,10 +46,10 @@ class FakeAnswer:
 class FakeApp:
     """Tools: echo (its arguments), hold (blocks until `release`), raise (a defect), large (`size` characters)."""
 
-    server_info = {"name": "nexus-mcp", "title": "Nexus", "version": "0.0.0"}
     instructions = "Say it in order."
 
     def __init__(self) -> None:
+        self.server_info = {"name": "nexus-mcp", "title": "Nexus", "version": "0.0.0"}
         self.events: list[str] = []
         self.began = threading.Semaphore(0)
         self.gate = threading.Semaphore(0)
