@@ -8,7 +8,7 @@ import sys
 from nexus_mcp.cli.options import Command, Option
 from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, workspace_from
 from nexus_mcp.errors import UsageError
-from nexus_mcp.log import LEVELS, set_level
+from nexus_mcp.log import LEVELS, info, set_level
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def run(values: Values) -> int:
     from nexus_mcp.server.app import App
 
     app = App(workspace, prefix)
+    info(f"serving {workspace.root} as {workspace.harness_id}")
     if os.isatty(0):
         print(WAITING, file=sys.stderr)
     if SDK.name in values:
