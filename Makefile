@@ -1,7 +1,7 @@
 # Two commands: `make demo` shows the server at work, `make test` checks everything.
 # Both make the environment in .venv first, from requirements-dev.lock.
 
-.PHONY: help demo test test-pythons lint format types docs lock wheel env clean
+.PHONY: help demo test pytest test-pythons lint format types docs lock wheel env clean
 .DEFAULT_GOAL := help
 
 VENV := .venv
@@ -23,7 +23,11 @@ env:
 demo: env
 	@$(BIN)/nexus-mcp demo
 
-test: lint types
+# -k: a fault in the layout does not hide one in a test; any of them fails the whole.
+test: env
+	@$(MAKE) --no-print-directory --keep-going lint types pytest
+
+pytest: env
 	$(BIN)/python -m pytest
 
 lint: env
