@@ -13,7 +13,7 @@ from nexus_mcp.cli import main, mount
 from nexus_mcp.cli.demonstration.script import CYCLE
 from nexus_mcp.cli.demonstration.values import select, short
 from nexus_mcp.tools import TOOLS
-from tests.cli.support import Ran, nexus, nexus_on_terminal
+from tests.cli.support import CHECKOUT, Ran, nexus, nexus_on_terminal
 
 # Lines that are there to be copied are never wrapped.
 UNWRAPPED = ("/", "claude ", "command ", '      "command"')
@@ -134,3 +134,11 @@ def test_select() -> None:
     assert select(value, ()) == (value, True)
     assert select(value, ("a.b", "d")) == ({"b": 1, "d": 3}, False)
     assert select({"a": 1}, ("a",)) == ({"a": 1}, True)
+
+
+def test_the_readme_shows_the_truth(piped: Ran) -> None:
+    """What the README shows of the demo is what the demo prints, in this order, left out lines aside."""
+    readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+    shown = readme.partition("```text\n")[2].partition("```")[0].splitlines()
+    printed = iter(piped.out.splitlines())
+    assert [line for line in shown if line != "…" and line not in printed] == []

@@ -123,7 +123,7 @@ CYCLE = (
         "Close, and look back",
         (
             Step("Plan and tasks go into the history, together.", "task_close", {}),
-            Step("Months later:", "history_search", {"query": "sqlite"}),
+            Step("Later, in another session:", "history_search", {"query": "sqlite"}),
         ),
     ),
 )
