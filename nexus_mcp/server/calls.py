@@ -6,7 +6,7 @@ import threading
 from collections import deque
 
 from nexus_mcp import log
-from nexus_mcp.errors import NexusError
+from nexus_mcp.errors import UnknownTool
 from nexus_mcp.server.faults import INVALID_PARAMS, Fault, internal_error
 
 TYPE_CHECKING = False
@@ -96,7 +96,7 @@ class Calls:
         try:
             answer = self._app.call(call.name, call.arguments, call.client_name)
             message = {"jsonrpc": "2.0", "id": call.id, "result": call.result(answer.result)}
-        except NexusError as error:  # the name is no tool's: every other error is a result
+        except UnknownTool as error:
             message = Fault(INVALID_PARAMS, str(error), call.id).response()
         except BaseException as error:  # noqa: BLE001 - a defect in one call must not end the others
             log.error(f"{call.name}: {type(error).__name__}: {error}")

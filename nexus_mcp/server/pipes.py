@@ -96,13 +96,6 @@ def encode(message: dict[str, Any]) -> bytes:
         return _without_lone_surrogates(text).encode() + b"\n"
 
 
-def sendable(result: dict[str, Any]) -> dict[str, Any]:
-    """A result with every lone surrogate replaced, for a writer other than `encode`."""
-    text = _dump(result)
-    clean = _without_lone_surrogates(text)
-    return result if clean is text else dict(json.loads(clean))
-
-
 def _without_lone_surrogates(text: str) -> str:
     """Old files may hold lone surrogates, which strict readers of JSON refuse: U+FFFD instead."""
     try:

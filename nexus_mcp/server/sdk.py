@@ -21,11 +21,11 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
 from nexus_mcp import log
-from nexus_mcp.errors import NexusError
+from nexus_mcp.errors import UnknownTool
 from nexus_mcp.server.calls import MAX_WAITING, correlation_key
 from nexus_mcp.server.faults import Fault
 from nexus_mcp.server.messages import Message, parse
-from nexus_mcp.server.pipes import Sink, Source, claim, sendable
+from nexus_mcp.server.pipes import Sink, Source, claim
 from nexus_mcp.server.protocol import CACHE_SCOPE, CACHE_TTL_MS, check_cursor
 from nexus_mcp.server.stdio import frames
 from nexus_mcp.server.stopping import Stop
@@ -84,7 +84,7 @@ class _Tools:
         await self._turn.acquire()
         try:
             answer = await self._run(params.name, params.arguments, name)
-            result = {"resultType": "complete", **sendable(answer.result)}
+            result = {"resultType": "complete", **answer.result}
         except BaseException:
             self._turn.release()
             raise
@@ -109,7 +109,7 @@ class _Tools:
             await anyio.lowlevel.checkpoint_if_cancelled()  # cancelled meanwhile: the SDK will not write this answer
         except MCPError:
             raise
-        except NexusError as error:  # the name is no tool's: every other error is a result
+        except UnknownTool as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from None
         except Exception as error:  # noqa: BLE001 - a defect in one call must not end the others
             log.error(f"{tool}: {type(error).__name__}: {error}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, cast
 
-from nexus_mcp.errors import NexusError
+from nexus_mcp.errors import UnknownTool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,4 +83,4 @@ class FakeApp:
             return {"text": "x" * int(arguments["size"])}
         if name == "raise":
             raise RuntimeError("a defect of the tool")
-        raise NexusError(f"Unknown tool: {name}")
+        raise UnknownTool(name)

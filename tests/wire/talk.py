@@ -99,21 +99,30 @@ class Talk:
         os.close(self._output)
         self._output = -1
 
-    def end(self) -> list[Json]:
-        """End the input and return what is still answered."""
+    def end_input(self) -> None:
         os.close(self._input)
         self._input = -1
+
+    def end(self) -> list[Json]:
+        """End the input and return what is still answered."""
+        self.end_input()
+        return self.rest()
+
+    def rest(self) -> list[Json]:
+        """What is still answered until the server ends."""
         left = []
         while self._output >= 0 and (message := self.receive()) is not None:
             left.append(message)
         self._thread.join(60)
         assert not self._thread.is_alive()
+        self.close()
         return left
 
     def close(self) -> None:
         for fd in (self._input, self._output):
             if fd >= 0:
                 os.close(fd)
+        self._input = self._output = -1
         self._thread.join(60)
         assert not self._thread.is_alive()
 
@@ -121,10 +130,19 @@ class Talk:
 def exchange(app: App, messages: Iterable[Json], server: Serve = serve) -> list[Json]:
     """All answers to these messages, after which the input ends."""
     talk = Talk(app, server)
-    writer = threading.Thread(target=talk.send, args=tuple(messages))
+
+    def write() -> None:
+        try:
+            talk.send(*messages)
+        finally:
+            talk.end_input()
+
+    # A server that reads nothing more while nobody reads its answers is right to do so.
+    writer = threading.Thread(target=write)
     writer.start()
+    left = talk.rest()
     writer.join()
-    return talk.end()
+    return left
 
 
 class Process:
