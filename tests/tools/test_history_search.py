@@ -1,0 +1,328 @@
+"""history_search: finding cycles by their text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support import Client, Project, cycle, issue, plan, stamp, task
+
+
+@pytest.mark.requirement("history_search.none", "tree.reads")
+def test_no_history(call: Client, project: Project) -> None:
+    """Without a history there is nothing of nothing, whatever is asked."""
+    assert call("history_search") == {"total": 0, "showing": 0, "cycles": []}
+    assert call("history_search", query="x", last_n=3) == {"total": 0, "showing": 0, "cycles": []}
+    assert not project.nexus.exists()
+
+
+@pytest.mark.requirement(
+    "history_search.result", "history_search.cycle", "history_search.no-plan", "history_search.decisions",
+)  # fmt: skip
+def test_whole_answer(call: Client, project: Project) -> None:
+    """A cycle tells when, where, what was decided and how many tasks there were."""
+    decided = plan(
+        1,
+        "Storage",
+        [
+            issue(1, "A", "decided", decision="x", how_agents=["h"]),
+            issue(2, "B"),
+            issue(3, "C", "decided", decision=""),
+        ],
+    )
+    project.put(
+        "history.json",
+        {
+            "cycles": [
+                cycle(decided, task(1), task(2), at=stamp(1)),
+                cycle(None, at=stamp(2), branch="dev"),
+                cycle(plan(2, "Open", [issue(1, "A")]), at=stamp(3), branch="HEAD"),
+                cycle(plan(3, "Empty", []), task(1), at=stamp(4), branch="_default"),
+            ]
+        },
+    )
+    assert call("history_search") == {
+        "total": 4,
+        "showing": 4,
+        "cycles": [
+            {
+                "completed_at": stamp(1),
+                "branch": "main",
+                "topic": "Storage",
+                "decisions": [{"title": "A", "decision": "x"}, {"title": "C", "decision": ""}],
+                "task_count": 2,
+            },
+            {"completed_at": stamp(2), "branch": "dev", "task_count": 0},
+            {"completed_at": stamp(3), "branch": "HEAD", "topic": "Open", "decisions": [], "task_count": 0},
+            {"completed_at": stamp(4), "branch": "_default", "topic": "Empty", "decisions": [], "task_count": 1},
+        ],
+    }
+
+
+LEGACY: list[tuple[Any, Any]] = [
+    ({}, {}),
+    ({"completed_at": stamp(1)}, {"completed_at": stamp(1)}),
+    ({"branch": "b", "x": 1}, {"branch": "b"}),
+    ({"tasks": []}, {"task_count": 0}),
+    ({"plan": None}, {}),
+    ({"plan": {}}, {"decisions": []}),
+    ({"plan": {"topic": "T"}}, {"topic": "T", "decisions": []}),
+    (
+        {
+            "plan": {
+                "topic": "T",
+                "issues": [{"title": "A", "status": "decided", "decision": "d"}, {"title": "B", "status": "pending"}],
+            }
+        },
+        {"topic": "T", "decisions": [{"title": "A", "decision": "d"}]},
+    ),
+]
+
+
+@pytest.mark.requirement("history_search.legacy", "history.legacy", "history.lax")
+@pytest.mark.parametrize(("stored", "answered"), LEGACY)
+def test_legacy_cycles(call: Client, project: Project, stored: Any, answered: Any) -> None:
+    """What a legacy cycle lacks, its answer lacks."""
+    project.put("history.json", {"cycles": [stored]})
+    assert call("history_search") == {"total": 1, "showing": 1, "cycles": [answered]}
+
+
+ODD: list[Any] = [
+    {"completed_at": 5, "branch": None, "plan": [], "tasks": {}},
+    {"plan": "text", "tasks": "text"},
+    {"plan": {"topic": 5, "issues": 7}},
+    {
+        "plan": {
+            "issues": [
+                1,
+                None,
+                {"status": "decided"},
+                {"status": ["decided"]},
+                {"status": "decided", "title": 1, "decision": []},
+            ]
+        }
+    },
+]
+
+
+@pytest.mark.requirement("history.lax", "history_search.legacy")
+@pytest.mark.parametrize("stored", ODD)
+def test_odd_cycles_are_found(call: Client, project: Project, stored: Any) -> None:
+    """A cycle whose members have odd types counts and is answered with what can be said of it."""
+    project.put("history.json", {"cycles": [stored, cycle(at=stamp(9))]})
+    answer = call("history_search")
+    assert (answer["total"], answer["showing"], len(answer["cycles"])) == (2, 2, 2)
+    assert set(answer["cycles"][0]) <= {"completed_at", "branch", "topic", "decisions", "task_count"}
+    assert answer["cycles"][1] == {"completed_at": stamp(9), "branch": "main", "task_count": 0}
+
+
+def search(call: Client, project: Project, raw: str | bytes, query: str) -> int:
+    """How many of the cycles in `raw`, the text between the brackets, match."""
+    raw = raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else raw
+    project.put("history.json", b'{"cycles": [' + raw + b"]}")
+    total = call("history_search", query=query)["total"]
+    assert isinstance(total, int)
+    return total
+
+
+@pytest.mark.requirement("history_search.text", "history_search.case", "history_search.numbers")
+@pytest.mark.parametrize(
+    ("raw", "query", "found"),
+    [
+        # keys, values, structure
+        ('{"branch" : "main"}', '"branch":"main"', True),
+        ('{ "plan" :\r\n\t{ "status" : "decided" , "id" : 1 } }', '"status":"decided","id":1}', True),
+        ('{"branch": "main"}', '"branch": "main"', False),
+        ('{"a": "x  y"}', "x  y", True),
+        ('{"a": "x  y"}', "x y", False),
+        ('{"a": [1, 2, {"b": null}]}', '[1,2,{"b":null}]', True),
+        ('{"a": true, "b": false}', '"a":true,"b":false', True),
+        ('{"a": 1}', '{"a":1}', True),
+        ('{"a": 1}, {"b": 2}', '{"a":1},{"b":2}', False),
+        ('{"a": "cycles"}', '"cycles"', True),
+        ('{"a": 1}', "cycles", False),
+        # case
+        ('{"a": "Storage FORMAT"}', "sTORAGE format", True),
+        ('{"Plan": "x"}', "plan", True),
+        ('{"a": "ÄÖÜ"}', "äöü", True),
+        ('{"a": "äöü"}', "ÄÖÜ", True),
+        ('{"a": "\\u00c4"}', "ä", True),
+        ('{"a": "straße"}', "STRASSE", False),
+        ('{"a": "STRASSE"}', "straße", False),
+        ('{"a": "\u212a"}', "k", True),  # the Kelvin sign, whose lower case is ASCII
+        ('{"a": "k"}', "\u212a", True),
+        ('{"a": "\\u212A"}', "K", True),
+        ('{"a": "\u0130x"}', "i\u0307x", True),  # capital dotted I: two characters in lower case
+        ('{"a": "\u0130x"}', "ix", False),
+        ('{"a": "i\u0307x"}', "\u0130X", True),
+        ('{"a": "ΟΔΟΣ"}', "οδος", True),  # a final sigma
+        ('{"a": "ΟΔΟΣ"}', "οδοσ", False),
+        ('{"a": "ΟΔΟΣΑ"}', "οδοσ", True),
+        ('{"a": "ΑΣ"}', "Σ", False),  # alone in the query it lowers to σ, at the word's end to ς
+        ('{"a": "ǅ"}', "ǆ", True),
+        ('{"a": "ＡＢ"}', "ａｂ", True),
+        ('{"a": "𐐀"}', "𐐨", True),
+        # escapes
+        ('{"a": "x\\ny"}', "x\\ny", True),
+        ('{"a": "x\\ny"}', "x\ny", False),
+        ('{"a": "x\\u000ay"}', "x\\ny", True),
+        ('{"a": "q\\"q"}', 'q\\"q', True),
+        ('{"a": "q\\"q"}', 'q"q', False),
+        ('{"a": "q\\u0022q"}', 'q\\"q', True),
+        ('{"a": "c:\\\\d"}', "c:\\\\d", True),
+        ('{"a": "c:\\\\d"}', "c:\\d", False),
+        ('{"a": "x\\/y"}', "x/y", True),
+        ('{"a": "x/y"}', "x\\/y", False),
+        ('{"a": "\\u0041BC"}', "abc", True),
+        ('{"\\u0061bc": 1}', '"abc":1', True),
+        ('{"a": "\\u0001"}', "\\u0001", True),
+        ('{"a": "\\u001f"}', "\\u001F", True),
+        ('{"a": "\\b\\f\\t\\r"}', "\\b\\f\\t\\r", True),
+        ('{"a": "\\u007f"}', "\x7f", True),
+        ('{"a": "é"}', "\\u00e9", False),
+        ('{"a": "\\u00e9"}', "é", True),
+        ('{"a": "\\ud83d\\ude00"}', "😀", True),
+        ('{"a": "😀"}', "😀", True),
+        ('{"a": "\\u2028"}', "\u2028", True),
+        ('{"a": "e\u0301"}', "é", False),
+        # numbers, as spelled
+        ('{"a": 1.0}', '"a":1.0', True),
+        ('{"a": 1.0}', '"a":1}', False),
+        ('{"a": 1}', "1.0", False),
+        ('{"a": 1e5}', "1e5", True),
+        ('{"a": 1E5}', "1e5", True),
+        ('{"a": 100000}', "1e5", False),
+        ('{"a": 1e5}', "100000", False),
+        ('{"a": -0}', "-0", True),
+        ('{"a": 1e400}', "1e400", True),
+        ('{"a": 12345678901234567890123}', "12345678901234567890123", True),
+        ('{"a": 0.10}', "0.10}", True),
+        ('{"a": 1.5e+10}', "1.5e+10", True),
+        # plain misses
+        ('{"a": "storage"}', "storages", False),
+        ('{"a": "b"}', "zzz", False),
+    ],
+)
+def test_what_matches(call: Client, project: Project, raw: str, query: str, found: bool) -> None:
+    """The text of a cycle is its JSON without insignificant whitespace, both sides in lower case."""
+    assert search(call, project, raw, query) == (1 if found else 0)
+
+
+@pytest.mark.requirement("history_search.numbers")
+def test_a_number_of_many_digits(call: Client, project: Project) -> None:
+    """A number beyond what the interpreter converts is text like any other."""
+    assert search(call, project, '{"a": ' + "9" * 6000 + "}", "9" * 50) == 1
+
+
+@pytest.mark.requirement("history_search.text")
+def test_a_match_does_not_cross_cycles(call: Client, project: Project) -> None:
+    """Each cycle is searched for itself."""
+    assert search(call, project, '{"a": "x"}, {"a": "y"}, {"a": "xy"}', "x") == 2
+
+
+@pytest.mark.requirement("history_search.blank", "history_search.default")
+@pytest.mark.parametrize("query", ["", " ", "\t\n", "\u00a0", "\u3000", None])
+def test_a_blank_query(call: Client, project: Project, query: str | None) -> None:
+    """A blank query finds every cycle."""
+    project.put("history.json", {"cycles": [cycle(at=stamp(n)) for n in range(12)]})
+    answer = call("history_search", query=query)
+    assert (answer["total"], answer["showing"]) == (12, 10)
+
+
+@pytest.mark.requirement("history_search.text")
+def test_blanks_around_a_query_count(call: Client, project: Project) -> None:
+    """A query is not trimmed."""
+    project.put("history.json", {"cycles": [{"a": "one two"}, {"a": "two"}]})
+    assert call("history_search", query=" two")["total"] == 1
+
+
+@pytest.mark.requirement(
+    "history_search.newest", "history_search.default", "history_search.last-n", "history_search.total",
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ({}, range(5, 15)),
+        ({"last_n": None}, range(5, 15)),
+        ({"last_n": 1}, range(14, 15)),
+        ({"last_n": 14}, range(1, 15)),
+        ({"last_n": 15}, range(15)),
+        ({"last_n": 16}, range(15)),
+        ({"last_n": 2**64}, range(15)),
+        ({"last_n": 3.0}, range(12, 15)),
+        ({"last_n": "3"}, range(12, 15)),
+        ({"last_n": 1e300}, range(15)),
+    ],
+)
+def test_last_n(call: Client, project: Project, arguments: dict[str, Any], shown: range) -> None:
+    """The newest by file position, the oldest of them first, whatever their timestamps say."""
+    project.put("history.json", {"cycles": [cycle(at=stamp(1000 - n), branch=f"b{n}") for n in range(15)]})
+    answer = call("history_search", **arguments)
+    assert (answer["total"], answer["showing"]) == (15, len(shown))
+    assert [c["branch"] for c in answer["cycles"]] == [f"b{n}" for n in shown]
+
+
+@pytest.mark.requirement("history_search.newest", "history_search.total")
+def test_the_limit_comes_after_the_query(call: Client, project: Project) -> None:
+    """The newest matches are shown, not the matches among the newest."""
+    project.put("history.json", {"cycles": [cycle(branch=f"{'odd' if n % 2 else 'even'}-{n}") for n in range(20)]})
+    answer = call("history_search", query="EVEN", last_n=3)
+    assert (answer["total"], answer["showing"]) == (10, 3)
+    assert [c["branch"] for c in answer["cycles"]] == ["even-14", "even-16", "even-18"]
+
+
+@pytest.mark.requirement("history_search.last-n", "calls.types", "calls.booleans", "calls.number-grammar")
+@pytest.mark.parametrize("value", [0, -1, 1.5, True, False, "x", "", "0", "1.5", [1], {}, float("inf"), float("nan")])
+def test_wrong_last_n(call: Client, value: Any) -> None:
+    """last_n is a whole number of at least 1."""
+    assert "last_n" in call.error("history_search", last_n=value)
+
+
+@pytest.mark.requirement("calls.types")
+@pytest.mark.parametrize("value", [5, True, ["x"], {"a": "x"}])
+def test_wrong_query(call: Client, value: Any) -> None:
+    """A query is text."""
+    assert "query" in call.error("history_search", query=value)
+
+
+@pytest.mark.requirement("files.surrogates", "history_search.text")
+def test_lone_surrogates(call: Client, project: Project) -> None:
+    """A lone surrogate in an old cycle is shown as the replacement character."""
+    project.put("history.json", b'{"cycles": [{"branch": "a\\ud800b", "plan": {"topic": "\\udfffx", "issues": []}}]}')
+    assert call("history_search") == {
+        "total": 1,
+        "showing": 1,
+        "cycles": [{"branch": "a\ufffdb", "topic": "\ufffdx", "decisions": []}],
+    }
+    assert call("history_search", query="\\UD800b")["total"] in {0, 1}
+
+
+@pytest.mark.requirement("files.broken", "files.broken-told", "history.lax")
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"[]", b"null", b"{}", b'{"cycles": {}}', b'{"cycles": null}', b'{"cycles": [1]}',
+        b'{"cycles": [{}, null]}',
+        b'{"cycles": [{}, []]}', b'{"cycles": [{}]', b'{"cycles": [{},]}', b'{"cycles": [], "cycles": []}',
+        b'{"cycles": [{"a": NaN}]}', b'{"cycles": [{"a": Infinity}]}', b'{"cycles": [{"a": 1, "a": 2}]}',
+        b'{"cycles": []} x',
+        b'{"cycles": [{"a": "\xff"}]}', b'{"cycles": [{"a": 01}]}', b'{"cycles": [{"a": "\t"}]}',
+        b'{"a": NaN, "cycles": []}',
+        b'{"cycles": [{"a": {"b": 1, "\\u0062": 2}}]}',
+        b'<<<<<<< ours\n{"cycles": []}\n=======\n{"cycles": [{}]}\n>>>>>>> theirs\n',
+        b'{"cycles": [\n<<<<<<< ours\n{"a": 1}\n=======\n{"a": 2}\n>>>>>>> theirs\n]}',
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("query", [None, "a"])
+def test_broken_histories(call: Client, project: Project, content: bytes, query: str | None) -> None:
+    """A broken history is an error that names it, with a query and without."""
+    project.put("history.json", content)
+    assert "history.json" in call.error("history_search", query=query)
+
+
+@pytest.mark.requirement("files.newer-major")
+def test_a_newer_major_is_searched(call: Client, project: Project) -> None:
+    """A history of a newer major can be read."""
+    project.put("history.json", {"schema_version": "3.0", "cycles": [cycle(at=stamp(1))]})
+    assert call("history_search")["total"] == 1
