@@ -1,0 +1,127 @@
+"""Which folder is the project, and who serves it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.errors import UsageError
+from nexus_mcp.workspace import Workspace, check_harness_id, find_root
+from tests.conftest import CHECKOUT
+
+VARIABLE = "NEXUS_PROJECT_ROOT"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Folders to choose from: top/.git, top/a/b and other."""
+    for name in ("top/.git", "top/a/b", "other", "third"):
+        (tmp_path / name).mkdir(parents=True)
+    return tmp_path.resolve()
+
+
+@pytest.mark.requirement("root.option", "root.environment", "root.git", "root.cwd")
+def test_first_hit_wins(place: Path) -> None:
+    """Option, then variable, then the repository above, then the working directory."""
+    option, variable, cwd = str(place / "other"), str(place / "third"), str(place / "top/a/b")
+    assert find_root(option, {VARIABLE: variable}, cwd) == option
+    assert find_root(None, {VARIABLE: variable}, cwd) == variable
+    assert find_root(None, {}, cwd) == str(place / "top")
+    assert find_root(None, {}, str(place / "other")) == str(place / "other")
+
+
+@pytest.mark.requirement("root.git", "root.git-file")
+def test_the_nearest_git(place: Path) -> None:
+    """The nearest .git counts, be it a folder or a file; the working directory itself is looked at first."""
+    cwd = str(place / "top/a/b")
+    (place / "top/a/.git").write_text("gitdir: elsewhere\n")
+    assert find_root(None, {}, cwd) == str(place / "top/a")
+    (place / "top/a/b/.git").mkdir()
+    assert find_root(None, {}, cwd) == cwd
+
+
+@pytest.mark.requirement("root.empty-variable")
+def test_an_empty_variable(place: Path) -> None:
+    """An empty variable is not set."""
+    assert find_root(None, {VARIABLE: ""}, str(place / "top/a")) == str(place / "top")
+
+
+@pytest.mark.requirement("root.relative-variable")
+def test_relative_paths(place: Path) -> None:
+    """Relative paths count from the working directory."""
+    assert find_root(None, {VARIABLE: "../other"}, str(place / "top")) == str(place / "other")
+    assert find_root("a", {}, str(place / "top")) == str(place / "top/a")
+    assert find_root(".", {}, str(place / "top/a")) == str(place / "top/a")
+
+
+@pytest.mark.requirement("root.resolved")
+def test_links_are_resolved(place: Path) -> None:
+    """The root has no link in it, whichever way it was found."""
+    (place / "link").symlink_to("top")
+    expected = str(place / "top")
+    assert find_root(str(place / "link"), {}, "/") == expected
+    assert find_root(None, {VARIABLE: str(place / "link")}, "/") == expected
+    assert find_root(None, {}, str(place / "link" / "a")) == expected
+
+
+@pytest.mark.requirement("root.missing")
+@pytest.mark.parametrize("path", ["missing", "top/file", "missing/..x", "bad\0name"])
+def test_a_root_that_is_no_folder(place: Path, path: str) -> None:
+    """A root that was asked for and is no folder is an error; nothing else is tried, nothing made."""
+    (place / "top/file").write_text("")
+    for option, environment in ((path, {}), (None, {VARIABLE: path})):
+        with pytest.raises(UsageError):
+            find_root(option, environment, str(place))
+    assert not (place / "missing").exists()
+
+
+@pytest.mark.requirement("root.missing")
+@pytest.mark.parametrize("by", ["option", "variable"])
+def test_the_server_ends_with_one_line(place: Path, by: str) -> None:
+    """The process ends at once with status 2, one line on stderr and nothing on stdout."""
+    missing = str(place / "missing")
+    option = ["--project", missing] if by == "option" else []
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT), **({VARIABLE: missing} if by == "variable" else {})}
+    done = subprocess.run(
+        [sys.executable, "-m", "nexus_mcp", "serve", *option],
+        env=environment,
+        cwd=place,
+        input=b"",
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.count(b"\n") == 1
+    assert missing.encode() in done.stderr
+    assert not Path(missing).exists()
+
+
+@pytest.mark.requirement("harness.pattern")
+@pytest.mark.parametrize("value", ["a", "claude-code", "x9", "a-", "a" * 60])
+def test_harness_ids(value: str) -> None:
+    """A harness id of small letters, digits and hyphens is fine."""
+    assert check_harness_id(value) == value
+
+
+@pytest.mark.requirement("harness.pattern")
+@pytest.mark.parametrize(
+    "value",
+    [
+        "", "A", "9a", "-a", "a_b", "a.b", "../x", "a/b", "ä", "a\n", "a ", " a", "a\0", "ａ",
+    ],
+)  # fmt: skip
+def test_no_harness_ids(value: str) -> None:
+    """Anything else is refused."""
+    with pytest.raises(UsageError):
+        check_harness_id(value)
+
+
+@pytest.mark.requirement("harness.default")
+def test_the_default_harness_id(place: Path) -> None:
+    """Without a choice the harness id is nexus-mcp."""
+    assert Workspace(str(place)).harness_id == "nexus-mcp"

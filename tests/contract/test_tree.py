@@ -1,0 +1,230 @@
+"""Where things are put, and what is left alone."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import LOCK, NAMES, READ_ONLY, SMALLEST, Client, Project, plan, task, tasks
+
+FIRST_WRITERS = ("plan_start", "task_add", "task_close", "artifact_write")
+MADE = {
+    "plan_start": [".nexus/state/plan.json"],
+    "task_add": [".nexus/state/tasks.json"],
+    "task_close": [".nexus/history.json"],
+    "artifact_write": [".nexus/state/artifacts/note.md"],
+}
+
+
+def files(project: Project) -> list[str]:
+    return sorted(
+        path
+        for path, content in project.snapshot().items()
+        if content != "folder" and path != LOCK and not path.startswith(".git/")
+    )
+
+
+@pytest.mark.requirement("tree.first-write", "tree.gitignore", "tree.places", "harness.own-folder")
+@pytest.mark.parametrize("tool", FIRST_WRITERS)
+def test_the_first_write(call: Client, project: Project, tool: str) -> None:
+    """The first write makes .nexus, its .gitignore and its own file, and nothing else."""
+    call.send(tool, SMALLEST[tool])
+    assert files(project) == sorted([".nexus/.gitignore", *MADE[tool]])
+    assert project.get(".gitignore") == b"state/\n"
+
+
+@pytest.mark.requirement("tree.first-write", "tree.gitignore")
+@pytest.mark.parametrize("tool", FIRST_WRITERS)
+def test_a_folder_that_is_there(call: Client, project: Project, tool: str) -> None:
+    """An empty .nexus, or one with notes only, gets its .gitignore too."""
+    project.put("memory/note.md", b"n")
+    call.send(tool, SMALLEST[tool])
+    assert project.get(".gitignore") == b"state/\n"
+
+
+@pytest.mark.requirement("tree.gitignore-kept")
+@pytest.mark.parametrize("tool", FIRST_WRITERS)
+@pytest.mark.parametrize("content", [b"", b"state/\r\nmine\r\n", b"*\n!history.json", b"\xff\x00"])
+def test_a_gitignore_is_kept(call: Client, project: Project, tool: str, content: bytes) -> None:
+    """A .gitignore that somebody wrote is not touched."""
+    project.put(".gitignore", content)
+    call.send(tool, SMALLEST[tool])
+    assert project.get(".gitignore") == content
+
+
+@pytest.mark.requirement("tree.reads")
+@pytest.mark.parametrize("tool", sorted(READ_ONLY))
+@pytest.mark.parametrize("there", ["nothing", ".nexus", ".nexus/state"])
+def test_reads_create_nothing(call: Client, project: Project, tool: str, there: str) -> None:
+    """Reading in an empty project, or half of one, changes neither file nor folder."""
+    if there != "nothing":
+        (project.root / there).mkdir(parents=True)
+    before = project.snapshot()
+    call.send(tool, SMALLEST[tool])
+    assert project.snapshot() == before
+
+
+@pytest.mark.requirement("tree.reads")
+@pytest.mark.parametrize("tool", sorted(READ_ONLY))
+def test_reads_change_nothing(call: Client, project: Project, tool: str) -> None:
+    """Reading files leaves them and their times."""
+    paths = [
+        project.put("state/plan.json", plan()),
+        project.put("state/tasks.json", tasks(task(1))),
+        project.put("history.json", {"cycles": [{}]}),
+    ]
+    for path in paths:
+        os.utime(path, ns=(1, 1))
+    before = project.snapshot()
+    call.send(tool, SMALLEST[tool])
+    assert project.snapshot() == before
+    assert [path.stat().st_mtime_ns for path in paths] == [1, 1, 1]
+
+
+@pytest.mark.requirement("tree.reads")
+@pytest.mark.parametrize("tool", sorted(READ_ONLY))
+def test_reads_need_no_permission_to_write(
+    call: Client, project: Project, monkeypatch: pytest.MonkeyPatch, tool: str
+) -> None:
+    """Reading opens nothing for writing and makes nothing, so that a read-only disk is no hindrance."""
+    project.put("state/plan.json", plan())
+    project.put("state/tasks.json", tasks(task(1)))
+    project.put("history.json", {"cycles": [{}]})
+    real = os.open
+
+    def read_only(path: Any, flags: int, *more: Any, **keywords: Any) -> int:
+        if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC):
+            raise OSError(30, "Read-only file system")
+        return real(path, flags, *more, **keywords)
+
+    monkeypatch.setattr(os, "open", read_only)
+    call.send(tool, SMALLEST[tool])
+
+
+@pytest.mark.requirement("tree.places", "tree.knowledge", "tree.outside", "harness.own-folder")
+def test_a_whole_cycle_touches_its_own_files_only(call: Client, project: Project, tmp_path: Path) -> None:
+    """After every tool has run, only the contract's files have come, and all others are as they were."""
+    for path in (
+        "memory/a.md",
+        "context/b.md",
+        "rules/c.md",
+        "state/tool-log.jsonl",
+        "state/claude/agent-tracker.json",
+    ):
+        project.put(path, b"kept\r\n")
+    (project.root / "src.py").write_bytes(b"code")
+    before = project.snapshot()
+    outside = sorted(os.listdir(tmp_path))
+    call("plan_start", topic="T", issues=["A"], research_summary="s")
+    call("plan_update", action="add", title="B")
+    call("plan_decide", issue_id=1, decision="d")
+    call("task_add", title="T", context="C")
+    call("task_update", id=1, status="completed")
+    call("artifact_write", filename="d/x", content="c")
+    for tool in READ_ONLY:
+        call(tool)
+    call("plan_start", topic="T2", issues=[], research_summary="s")
+    call("task_close")
+    after = project.snapshot()
+    assert {path: after[path] for path in before} == before
+    assert sorted(set(after) - set(before) - {LOCK}) == [
+        ".nexus/.gitignore",
+        ".nexus/history.json",
+        ".nexus/state/artifacts",
+        ".nexus/state/artifacts/d",
+        ".nexus/state/artifacts/d/x",
+    ]
+    assert sorted(os.listdir(tmp_path)) == outside
+
+
+@pytest.mark.requirement("tree.outside", "root.resolved")
+def test_a_project_reached_by_a_link(project: Project, tmp_path: Path, make_app: Callable[..., Any]) -> None:
+    """Through a linked project path the real folder is written and answered."""
+    from nexus_mcp.workspace import find_root
+
+    link = tmp_path / "link"
+    link.symlink_to(project.root)
+    root = find_root(str(link), {}, "/")
+    assert root == str(project.root)
+    client = Client(make_app(Path(root)), project)
+    answer = client("artifact_write", filename="x", content="c")
+    assert answer == {"success": True, "path": str(project.root / ".nexus/state/artifacts/x")}
+
+
+LINKS = [
+    (".nexus", NAMES),
+    (".nexus/state", tuple(n for n in NAMES if n != "history_search")),
+    (".nexus/state/plan.json", ("plan_start", "plan_status", "plan_update", "plan_decide", "task_close")),
+    (".nexus/state/tasks.json", ("task_add", "task_list", "task_update", "task_close")),
+    (".nexus/history.json", ("plan_start", "task_close", "history_search")),
+]
+
+
+@pytest.mark.requirement("links.refused")
+@pytest.mark.parametrize("use", [(link, tool) for link, tools in LINKS for tool in tools], ids=" ".join)
+@pytest.mark.parametrize("kind", ["inside", "outside", "dangling"])
+def test_links(call: Client, project: Project, tmp_path: Path, use: tuple[str, str], kind: str) -> None:
+    """A link in place of a file or folder is refused by whoever needs it, even when what it names is fine."""
+    link, tool = use
+    project.put("history.json", {"cycles": [{"branch": "SECRET"}]})
+    project.put("state/plan.json", plan(topic="SECRET"))
+    project.put("state/tasks.json", tasks(task(1), goal="SECRET"))
+    place = project.root / link
+    behind = (project.root if kind == "inside" else tmp_path) / "behind"
+    place.rename(behind)
+    if kind == "dangling":
+        place.symlink_to(tmp_path / "nowhere")
+    else:
+        place.symlink_to(os.path.relpath(behind, place.parent) if kind == "inside" else behind)
+    message = call.refused(tool, SMALLEST[tool])
+    assert "SECRET" not in message
+    assert link in message
+    assert "link" in message.lower()
+
+
+@pytest.mark.requirement("links.refused")
+@pytest.mark.parametrize("tool", FIRST_WRITERS)
+def test_a_linked_gitignore(call: Client, project: Project, tmp_path: Path, tool: str) -> None:
+    """Nothing is written through a planted .gitignore."""
+    target = tmp_path / "target"
+    project.nexus.mkdir()
+    (project.nexus / ".gitignore").symlink_to(target)
+    answer = call.app.call(tool, SMALLEST[tool])
+    answer.delivered()
+    assert not target.exists()
+    assert (project.nexus / ".gitignore").is_symlink()
+
+
+@pytest.mark.requirement("links.refused", "context.broken")
+def test_context_and_a_linked_task_file(call: Client, project: Project, tmp_path: Path) -> None:
+    """A linked task file is refused or answered as absent, but its content never shows."""
+    target = tmp_path / "target"
+    target.write_text('{"goal":"SECRET","decisions":["SECRET"],"tasks":[]}')
+    project.state.mkdir(parents=True)
+    (project.state / "tasks.json").symlink_to(target)
+    answer = call.app.call("context", {})
+    assert "SECRET" not in str(answer.result)
+
+
+@pytest.mark.requirement("branch.no-process")
+def test_no_process_is_started(call: Client, project: Project) -> None:
+    """A whole cycle starts no process."""
+    started: list[str] = []
+    armed = True
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if armed and event in {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty"}:
+            started.append(event)
+
+    sys.addaudithook(hook)
+    try:
+        for tool in NAMES:
+            call.app.call(tool, SMALLEST[tool]).delivered()
+    finally:
+        armed = False
+    assert started == []
