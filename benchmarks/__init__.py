@@ -1,0 +1,1 @@
+"""Measured comparisons. Never part of the tests."""
