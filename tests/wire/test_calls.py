@@ -1,0 +1,197 @@
+"""Calls run one after another, in arrival order, while the connection goes on reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from nexus_mcp.server.calls import MAX_WAITING, correlation_key
+from nexus_mcp.server.sdk import serve_sdk
+from nexus_mcp.server.stdio import serve
+from tests.wire.fake import FakeApp
+from tests.wire.talk import Json, Serve, Talk, call, error, initialize, modern, notification, request
+
+PING = {"jsonrpc": "2.0", "id": "p", "result": {}}
+
+
+@pytest.fixture
+def fake() -> FakeApp:
+    return FakeApp()
+
+
+@pytest.fixture(params=[serve, serve_sdk], ids=["stdio", "sdk"])
+def talk(request: pytest.FixtureRequest, fake: FakeApp) -> Iterator[Talk]:
+    """A legacy connection after its handshake."""
+    server: Serve = request.param
+    talk = Talk(fake.as_app(), server)
+    talk.ask(initialize())
+    yield talk
+    for _ in range(8):
+        fake.release()
+    talk.close()
+
+
+def ids(messages: list[Json]) -> list[Json]:
+    return [message["id"] for message in messages]
+
+
+def hold(talk: Talk, fake: FakeApp, id: Json = "h") -> None:
+    talk.send(call(id, "hold"))
+    assert fake.began.acquire(timeout=60)
+
+
+def cancel(id: Json) -> Json:
+    return notification("notifications/cancelled", {"requestId": id, "reason": "test"})
+
+
+def test_order(talk: Talk, fake: FakeApp) -> None:
+    """Calls are run and answered in the order in which they arrived."""
+    talk.send(*(call(number, "echo", n=number) for number in range(50)))
+    assert ids(talk.end()) == list(range(50))
+    assert fake.events == [event for n in range(50) for event in (f"run echo {n}", f"delivered echo {n}")]
+
+
+def test_meanwhile(talk: Talk, fake: FakeApp) -> None:
+    """While a call runs, ping, tools/list and errors are answered at once."""
+    hold(talk, fake)
+    assert talk.ask(request("p", "ping")) == PING
+    assert talk.ask(request("l", "tools/list"))["id"] == "l"
+    assert talk.ask(b"nonsense\n") == error(None, -32700, "Parse error: the line is not JSON (character 1)")
+    assert talk.ask(request("x", "x")) == error("x", -32601, "Method not found", data="x")
+    fake.release()
+    assert ids(talk.end()) == ["h"]
+
+
+def test_full_queue(talk: Talk, fake: FakeApp) -> None:
+    """With 63 calls waiting a ping is answered; with 64 reading pauses until one of them has begun."""
+    hold(talk, fake)
+    assert MAX_WAITING == 64
+    talk.send(*(call(number, "echo", n=number) for number in range(63)))
+    assert talk.ask(request("p", "ping")) == PING
+    talk.send(
+        call(63, "echo", n=63), request("q", "ping"), *(call(number, "echo", n=number) for number in range(64, 70))
+    )
+    fake.release()
+    left = ids(talk.end())
+    assert [id for id in left if id != "q"] == ["h", *range(70)]
+    assert left.index("q") > 0, "the ping was read while 64 calls were waiting"
+
+
+def test_cancel_waiting(talk: Talk, fake: FakeApp) -> None:
+    """A cancelled call that waits is neither run nor answered; the others are not disturbed."""
+    hold(talk, fake)
+    talk.send(call(1, "echo", n=1), call(2, "echo", n=2), cancel(1))
+    assert talk.ask(request("p", "ping")) == PING
+    fake.release()
+    assert ids(talk.end()) == ["h", 2]
+    assert fake.events == ["run hold", "delivered hold", "run echo 2", "delivered echo 2"]
+
+
+def test_cancel_running(talk: Talk, fake: FakeApp) -> None:
+    """A cancelled call that has begun finishes, is not answered, and the tool is told so."""
+    hold(talk, fake)
+    talk.send(cancel("h"), call(2, "echo", n=2))
+    assert talk.ask(request("p", "ping")) == PING
+    fake.release()
+    assert ids(talk.end()) == [2]
+    assert fake.events == ["run hold", "undelivered hold", "run echo 2", "delivered echo 2"]
+
+
+@pytest.mark.parametrize(
+    "params", [None, {}, {"requestId": None}, {"requestId": True}, {"requestId": [1]}, {"requestId": 9}]
+)
+def test_cancel_nothing(talk: Talk, fake: FakeApp, params: Json) -> None:
+    """A cancellation of nothing known is ignored, `true` does not mean 1."""
+    hold(talk, fake, 1)
+    talk.send(notification("notifications/cancelled", params), cancel("x"))
+    assert talk.ask(request("p", "ping")) == PING
+    fake.release()
+    assert ids(talk.end()) == [1]
+
+
+def test_cancel_answered(talk: Talk, fake: FakeApp) -> None:
+    """A cancellation that comes too late changes nothing, for a later request of that id neither."""
+    assert talk.ask(call(1, "echo"))["id"] == 1
+    talk.send(cancel(1), call(1, "echo"))
+    assert ids(talk.end()) == [1]
+    assert fake.events == ["run echo", "delivered echo"] * 2
+
+
+def test_same_id_twice(talk: Talk, fake: FakeApp) -> None:
+    """Two requests in flight with one id are both run and both answered."""
+    hold(talk, fake)
+    talk.send(call(1, "echo", n=1), call(1, "echo", n=2))
+    fake.release()
+    answers = talk.end()
+    assert [(answer["id"], answer["result"]["structuredContent"]) for answer in answers[1:]] == [
+        (1, {"n": 1}),
+        (1, {"n": 2}),
+    ]
+
+
+def test_cancel_same_id(talk: Talk, fake: FakeApp) -> None:
+    """Of two requests in flight with one id, a cancellation means the later; "7" and 7 are one id."""
+    hold(talk, fake)
+    talk.send(call(7, "echo", n=1), call("7", "echo", n=2), cancel(7))
+    assert talk.ask(request("p", "ping")) == PING
+    fake.release()
+    assert ids(talk.end()) == ["h", 7]
+    assert fake.events[2:] == ["run echo 1", "delivered echo 1"]
+
+
+@pytest.mark.parametrize(
+    ("id", "key"), [(7, 7), ("7", 7), (" 7", 7), ("x", "x"), ("", ""), ("1.0", "1.0"), ("9" * 5000, "9" * 5000), (0, 0)]
+)
+def test_correlation(id: Json, key: Json) -> None:
+    """Ids are compared as the official SDK compares them."""
+    from mcp.shared.dispatcher import coerce_request_id
+
+    assert correlation_key(id) == coerce_request_id(id) == key
+
+
+def test_defect(talk: Talk, fake: FakeApp) -> None:
+    """A call that fails unexpectedly is answered with an internal error that tells nothing, and the next one runs."""
+    assert talk.ask(call(1, "raise")) == error(1, -32603, "Internal server error")
+    assert talk.ask(call(2, "echo"))["id"] == 2
+
+
+def test_unknown_tool(talk: Talk) -> None:
+    """A tool that does not exist is a fault of the params."""
+    assert talk.ask(call(1, "explode")) == error(1, -32602, "Unknown tool: explode")
+
+
+def test_client_name(talk: Talk, fake: FakeApp) -> None:
+    """The name from the handshake reaches the tool."""
+    talk.ask(call(1, "echo"))
+    assert fake.clients == ["test-client"]
+
+
+@pytest.mark.parametrize("server", [serve, serve_sdk], ids=["stdio", "sdk"])
+def test_client_name_of_a_request(fake: FakeApp, server: Serve) -> None:
+    """On a modern connection each request tells the name, or none does."""
+    talk = Talk(fake.as_app(), server)
+    named = modern(1, "tools/call", name="echo")
+    named["params"]["_meta"] = {
+        **named["params"]["_meta"],
+        "io.modelcontextprotocol/clientInfo": {"name": "modern-client", "version": "1"},
+    }
+    talk.ask(named)
+    talk.ask(modern(2, "tools/call", name="echo"))
+    talk.end()
+    assert fake.clients == ["modern-client", ""]
+
+
+def test_not_utf8_to_send(talk: Talk, fake: FakeApp) -> None:
+    """Text that is no Unicode, or that ends a line for some readers, leaves as text every client can read."""
+    method = "\ud800 a\u2028b\u0085c\ud83d\ude00"
+    sent = request(1, method)
+    assert talk.ask(sent) == error(1, -32601, "Method not found", data="\ufffd a\u2028b\u0085c😀")
+
+
+def test_long_line(talk: Talk) -> None:
+    """A line of 20 MB is refused with its id, and the connection goes on."""
+    long = request(1, "tools/call", {"name": "echo", "arguments": {"text": "x" * 20_000_000}})
+    refused = error(1, -32600, "Invalid Request: a message takes at most 4194304 bytes; send less at once")
+    assert talk.ask(long) == refused
+    assert talk.ask(request("p", "ping")) == PING

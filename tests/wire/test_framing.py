@@ -1,0 +1,77 @@
+"""Lines out of chunks, and the bound on one line."""
+
+from __future__ import annotations
+
+import itertools
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nexus_mcp.server.faults import Fault
+from nexus_mcp.server.framing import MAX_LINE, Splitter
+
+TOO_LONG = f"Invalid Request: a message takes at most {MAX_LINE} bytes; send less at once"
+
+
+def split(chunks: list[bytes], limit: int = MAX_LINE) -> list[object]:
+    """Lines as bytes, faults as (code, message, id)."""
+    splitter = Splitter(limit)
+    found = [line for chunk in chunks for line in splitter.feed(chunk)] + list(splitter.end())
+    return [(line.code, line.message, line.id) if isinstance(line, Fault) else line for line in found]
+
+
+@given(st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=8))
+def test_chunks(data: bytes, cuts: list[int]) -> None:
+    """However the bytes arrive, the lines are the same."""
+    at = [0, *sorted(cuts), len(data)]
+    chunks = [data[begin:end] for begin, end in itertools.pairwise(at)]
+    lines = data.split(b"\n")
+    assert split(chunks) == (lines if lines[-1] else lines[:-1])
+
+
+def test_limit() -> None:
+    """A line of exactly 4 MiB passes, one byte more does not, and the line after it is read."""
+    assert MAX_LINE == 4 * 1024 * 1024
+    exact = b"x" * MAX_LINE
+    assert split([exact + b"\n", exact + b"y\nnext\n"]) == [exact, (-32600, TOO_LONG, None), b"next"]
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "id"),
+    [
+        (b'{"jsonrpc":"2.0","id":7,"params":{"a":"', b'"}}', 7),
+        (b'{"jsonrpc":"2.0","id":"s","params":{"a":"', b'"}}', "s"),
+        (b'{"jsonrpc":"2.0","params":{"a":"', b'"},"id":8}', 8),
+        (b'{"params":{"a":"', b'"}, "id" : "t" , "method":"ping", "jsonrpc":"2.0"}\r', "t"),
+        (b'{"id":7,"params":{"a":"', b'"},"id":7}', 7),
+        (b'{"id":7,"params":{"a":"', b'"},"id":8}', None),  # which of them?
+        (b'{"params":{"arguments":{"a":"', b'","id":3}}}', None),  # somebody else's id
+        (b'{"params":{"a":"', b'\\",\\"id\\":3}', None),  # text that looks like one
+        (b'{"id":7', b"", None),  # the number may go on
+        (b'{"params":{"a":"', b'","id":9', None),
+        (b'[{"id":7,"a":"', b'"}]', None),
+        (b"garbage", b',"id":9}', None),
+        (b'{"id":tru', b"", None),
+    ],
+)
+def test_id_of_a_long_line(begin: bytes, end: bytes, id: object) -> None:
+    """The id of an over-long line is told when its beginning or its end shows it beyond doubt."""
+    fill = b"7" if begin.endswith(b"7") else b"x"
+    line = begin + fill * 10_000 + end
+    assert split([line[at : at + 1000] for at in range(0, len(line), 1000)], 5000) == [
+        (-32600, TOO_LONG.replace(str(MAX_LINE), "5000"), id)
+    ]
+
+
+def test_memory() -> None:
+    """A line without end takes no more memory than the longest line that is accepted, and a little."""
+    splitter = Splitter()
+    chunk = b"x" * 65536
+    tracemalloc.start()
+    for _ in range(320):  # 20 MiB
+        assert list(splitter.feed(chunk)) == []
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * MAX_LINE

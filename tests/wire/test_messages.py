@@ -1,0 +1,209 @@
+"""What is taken for a message, and which error and id everything else is answered with."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nexus_mcp.server.faults import Fault
+from nexus_mcp.server.messages import Message, parse
+from nexus_mcp.server.recover import id_in_line
+
+
+def outcome(line: bytes) -> object:
+    """(code, message, id) of a fault; (id, method, params) of a message; None."""
+    try:
+        message = parse(line)
+    except Fault as fault:
+        return fault.code, fault.message, fault.id
+    return None if message is None else (message.id, message.method, message.params)
+
+
+def refused(line: bytes) -> tuple[int, Any]:
+    with pytest.raises(Fault) as found:
+        parse(line)
+    return found.value.code, found.value.id
+
+
+def deep(levels: int) -> bytes:
+    """A request whose arrays and objects are nested `levels` deep, itself and its params included."""
+    inner = b"[" * (levels - 2) + b"]" * (levels - 2)
+    return b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":' + inner + b"}}"
+
+
+def framed(rest: str, id: str = "1") -> bytes:
+    return f'{{"jsonrpc":"2.0","id":{id},"method":"m","params":{rest}}}'.encode()
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (b'{"jsonrpc":"2.0","id":1,"method":"m"}', (1, "m", None)),
+        (b' {"jsonrpc":"2.0","id":"","method":"m","params":null}\r', ("", "m", None)),
+        (b'{"jsonrpc":"2.0","id":-5,"method":"","params":{},"more":1}', (-5, "", {})),
+        (b'{"jsonrpc":"2.0","id":1,"method":"m","result":{}}', (1, "m", None)),
+        (b'{"jsonrpc":"2.0","method":"n","params":{"a":1}}', (None, "n", {"a": 1})),
+        (deep(64), (1, "m", json.loads(deep(64))["params"])),
+    ],
+)
+def test_messages(line: bytes, expected: object) -> None:
+    """Requests and notifications are read; members that JSON-RPC does not know are ignored."""
+    assert outcome(line) == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b" \t\r",
+        b'{"jsonrpc":"2.0","id":1,"result":{}}',
+        b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}',
+        b'{"id":1,"result":{}}',
+        b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":[1]}',
+    ],
+)
+def test_silence(line: bytes) -> None:
+    """Blank lines, responses and notifications are never answered."""
+    assert outcome(line) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "id"),
+    [
+        (b"hello", -32700, None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"m"', -32700, 1),
+        (b'{"jsonrpc":"2.0","id":1,"method":"m"}}', -32700, 1),
+        (b'{"jsonrpc":"2.0","id":"a","method":"m","params":{"na', -32700, "a"),
+        (b"{'jsonrpc':'2.0','id':1}", -32700, None),
+        (framed('{"a":NaN}'), -32700, 1),
+        (framed('{"a":[Infinity,-Infinity]}', '"x"'), -32700, "x"),
+        (b'{"params":{"a":NaN,"id":5},"id":2,"method":"m"}', -32700, 2),
+        (framed('{"a":"\t"}'), -32700, 1),
+        (b"\xef\xbb\xbf" + framed("{}"), -32700, None),
+        (framed('{"a":"X"}').replace(b"X", b"\xff"), -32700, 1),
+        (framed('{"a":"X"}').replace(b"X", b"\xed\xa0\x80"), -32700, 1),
+        (framed("{}").decode().encode("utf-16"), -32700, None),
+        (framed('{"a":1,"a":1}'), -32600, 1),
+        (b'{"jsonrpc":"2.0","id":1,"id":2,"method":"m"}', -32600, None),
+        (b'{"jsonrpc":"2.0","id":1,"\\u0069d":2,"method":"m"}', -32600, None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"m","method":"n"}', -32600, 1),
+        (deep(65), -32600, 1),
+        (deep(100_000), -32600, 1),
+        (b"[" * 100_000, -32600, None),
+        (b"[]", -32600, None),
+        (b'[{"jsonrpc":"2.0","id":1,"method":"m"}]', -32600, None),
+        (b'"text"', -32600, None),
+        (b"null", -32600, None),
+        (b"{}", -32600, None),
+        (b'{"id":1,"method":"m"}', -32600, 1),
+        (b'{"jsonrpc":"1.0","id":1,"method":"m"}', -32600, 1),
+        (b'{"jsonrpc":2.0,"id":"1","method":"m"}', -32600, "1"),
+        (b'{"jsonrpc":"2.0","id":1}', -32600, 1),
+        (b'{"jsonrpc":"2.0","id":1,"method":null}', -32600, 1),
+        (b'{"jsonrpc":"2.0","method":1,"params":"bar"}', -32600, None),
+        *((framed("{}", id), -32600, None) for id in ("null", "true", "1.0", "1.5", "1e400", "[1]", "{}")),
+        (framed("{}", "9" * 5000), -32600, None),
+        (framed("{}", '"\\ud800"'), -32600, None),
+        (framed("[1]"), -32602, 1),
+        (framed('"x"'), -32602, 1),
+        (framed("true"), -32602, 1),
+    ],
+)
+def test_faults(line: bytes, code: int, id: object) -> None:
+    """What is not JSON is -32700, JSON that is no request -32600, params that are no object -32602; id if certain."""
+    assert refused(line) == (code, id)
+
+
+def test_messages_of_faults() -> None:
+    """The message says what is wrong and where, and repeats nothing of the line."""
+    assert outcome(framed('{"a":tru}')) == (-32700, "Parse error: the line is not JSON (character 52)", 1)
+    assert outcome(b'{"a":"\xff"}') == (-32700, "Parse error: the line is not UTF-8 (byte 7)", None)
+    assert outcome(framed('{"a":NaN}')) == (-32700, "Parse error: NaN is not JSON", 1)
+    assert outcome(deep(65)) == (-32600, "Invalid Request: more than 64 levels of nesting", 1)
+    assert outcome(framed("[]")) == (-32602, "Invalid request parameters", 1)
+
+
+def test_huge_numbers() -> None:
+    """Numbers that Python cannot hold do not spoil the message: they become infinite, for the tool to refuse."""
+    assert sys.get_int_max_str_digits() == 4300
+    message = parse(framed('{{"a":{},"b":-{},"c":1e400,"d":{},"e":7}}'.format("9" * 5000, "1" * 4301, "1" * 4300)))
+    assert message is not None
+    inf = math.inf
+    assert message.params == {"a": inf, "b": -inf, "c": inf, "d": int("1" * 4300), "e": 7}
+
+
+def test_surrogates() -> None:
+    """A surrogate pair is one character; a lone surrogate in a string is kept for the tool to refuse."""
+    assert outcome(framed('{"a":"\\ud83d\\ude00\\ud800"}')) == (1, "m", {"a": "😀\ud800"})
+
+
+KEYS = st.sampled_from(["jsonrpc", "id", "method", "params", "a", "result"])
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just("2.0"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=10,
+)
+
+
+@given(VALUES)
+def test_any_json(value: object) -> None:
+    """Every JSON value is a message, is dropped by rule, or is a fault with the id it has."""
+    line = json.dumps(value).encode()
+    found = outcome(line)
+    id = value.get("id") if isinstance(value, dict) else None
+    known = id if isinstance(id, str | int) and not isinstance(id, bool) else None
+    if isinstance(found, tuple) and found[0] in (-32700, -32600, -32602):
+        assert found[2] == known
+    assert found is None or isinstance(found, tuple)
+
+
+@given(VALUES, st.data())
+def test_any_damage(value: object, data: st.DataObject) -> None:
+    """A request that is cut, or in which bytes are replaced, gets an answer, with its own id or none."""
+    line = bytearray(json.dumps({"jsonrpc": "2.0", "id": 4711, "method": "m", "params": {"a": value}}).encode())
+    for _ in range(data.draw(st.integers(0, 3))):
+        at = data.draw(st.integers(30, len(line) - 1))
+        line[at] = data.draw(st.sampled_from(b'{}[]",:\\ \x00\xff0aN'))
+    del line[data.draw(st.integers(30, len(line))) :]
+    found = outcome(bytes(line))
+    if isinstance(found, tuple) and found[0] in (-32700, -32600, -32602):
+        assert found[2] in (4711, None)
+    else:
+        assert found is None or isinstance(parse(bytes(line)), Message)
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes(line: bytes) -> None:
+    """No line of bytes whatever does anything but give a message, a fault or silence."""
+    found = outcome(line)
+    assert found is None or isinstance(found, tuple)
+
+
+@given(
+    st.lists(
+        st.sampled_from([b'"id"', b":", b"1", b'"a"', b",", b"{", b"}", b"[", b'"', b"\\", b" ", b'"b"']), max_size=30
+    )
+)
+def test_recovery_is_never_wrong(parts: list[bytes]) -> None:
+    """Where a line is valid JSON after all, the id found in it is the id it has, or none."""
+    line = b"{" + b"".join(parts)
+    found = id_in_line(line)
+    try:
+        value = json.loads(line)
+    except ValueError:
+        assert found in (None, 1, "a", "b", "id") or isinstance(found, str)
+        return
+    assert found in (None, value.get("id"))
+
+
+def test_recovery_of_a_large_broken_line() -> None:
+    """Reading a broken line of megabytes takes no time worth the name: no byte of it is tried twice."""
+    line = b'{"id":5,"a":"' + b'\\"' * 2_000_000
+    assert id_in_line(line) == 5
+    assert id_in_line(b'{"id":5,"a":' + b'["' * 1_000_000) == 5

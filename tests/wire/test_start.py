@@ -1,0 +1,61 @@
+"""What the server has not imported when it answers tools/list: that is what makes it start at once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.wire.talk import ROOT, initialize, line, request
+
+# Each of these costs more than the answer itself (docs/wire.md).
+SLOW = (
+    "typing",
+    "dataclasses",
+    "asyncio",
+    "pydantic",
+    "mcp",
+    "mcp_types",
+    "anyio",
+    "jsonschema",
+    "logging",
+    "pathlib",
+    "subprocess",
+    "inspect",
+    "hashlib",
+    "tempfile",
+    "importlib.resources",
+    "argparse",
+    "rich",
+    "filelock",
+)
+# Runs the server as the console script does, and has the modules listed at the moment tools/list is written.
+SPY = """
+import os, sys
+write = os.write
+def spy(fd, data):
+    if b'"tools":[' in bytes(data):
+        write(2, " ".join(sorted(sys.modules)).encode() + b"\\n")
+        os.write = write
+    return write(fd, data)
+os.write = spy
+from nexus_mcp.cli import main
+sys.exit(main(["serve"]))
+"""
+
+
+def test_modules_before_the_first_answer(tmp_path: Path) -> None:
+    """Nothing slow is imported before tools/list is answered, and neither is the thread of the calls."""
+    child = subprocess.run(
+        [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{SPY}"],
+        cwd=tmp_path,
+        env={**os.environ},
+        input=line(initialize()) + line(request(1, "tools/list")),
+        capture_output=True,
+        check=True,
+    )
+    assert child.stdout.count(b"\n") == 2
+    modules = set(child.stderr.decode().split())
+    assert "nexus_mcp.server.stdio" in modules
+    assert modules & {*SLOW, "nexus_mcp.server.calls", "nexus_mcp.server.sdk"} == set()
