@@ -1,0 +1,136 @@
+"""A process that dies in the middle: all of a change or none of it, and never twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.contract.disk import assert_no_leftovers, crash_at, peek, reset, settle
+from tests.support import SMALLEST, Client, Clock, Project, without_lock
+
+
+@pytest.mark.requirement("task_close.atomic", "task_close.retry", "storage.pending")
+def test_a_close_cut_short_anywhere(project: Project, make_app: Callable[..., Any], clock: Clock) -> None:
+    """Wherever a close dies, the retry has the answer that the close would have had, and there is one new cycle."""
+    settle(project)
+    expected = Client(make_app(project.root), project)("task_close")
+    points = 0
+    for number in range(1, 200):
+        reset(project)
+        died = crash_at(make_app(project.root), "task_close", number)
+        client = Client(make_app(project.root), project)
+        assert client("task_close") == expected, f"died before change {number}"
+        assert len(project.json("history.json")["cycles"]) == 2
+        assert client("task_close")["total_cycles"] == 3
+        assert client("plan_status") == {"active": False}
+        assert_no_leftovers(client, project)
+        points += died
+        if not died:
+            break
+    assert points > 5
+    assert not died
+
+
+@pytest.mark.requirement("task_close.atomic", "storage.pending")
+def test_readers_after_a_close_cut_short(project: Project, make_app: Callable[..., Any]) -> None:
+    """Wherever a close dies, readers see the state before it or after it, whole."""
+    seen = set()
+    for number in range(1, 200):
+        reset(project)
+        died = crash_at(make_app(project.root), "task_close", number)
+        client = Client(make_app(project.root), project)
+        status, listed, found = (peek(client, tool) for tool in ("plan_status", "task_list", "history_search"))
+        seen.add((status["active"], "exists" not in listed, found["total"]))
+        if not died:
+            break
+    assert seen == {(True, True, 1), (False, False, 2)}
+
+
+@pytest.mark.requirement("task_close.atomic", "plan_start.archives", "storage.pending")
+def test_a_start_cut_short_anywhere(project: Project, make_app: Callable[..., Any]) -> None:
+    """Wherever a start dies, the old plan is active and not archived, or archived and the new one active."""
+    seen = set()
+    for number in range(1, 200):
+        reset(project)
+        died = crash_at(make_app(project.root), "plan_start", number)
+        client = Client(make_app(project.root), project)
+        seen.add((peek(client, "plan_status")["plan_id"], peek(client, "history_search")["total"]))
+        if not died:
+            break
+    assert seen == {(2, 1), (3, 2)}
+
+
+@pytest.mark.requirement("storage.pending")
+@pytest.mark.parametrize("tool", ["plan_update", "plan_decide", "task_add", "task_update", "artifact_write"])
+def test_single_files_cut_short_anywhere(project: Project, make_app: Callable[..., Any], tool: str) -> None:
+    """Wherever a change of one file dies, the file is the old one or the new one."""
+    settle(project)
+    before = {path: content for path, content in without_lock(project.snapshot()).items() if content != "folder"}
+    Client(make_app(project.root), project).send(tool, SMALLEST[tool])
+    after = {path: content for path, content in without_lock(project.snapshot()).items() if content != "folder"}
+    outcomes = set()
+    for number in range(1, 100):
+        reset(project)
+        died = crash_at(make_app(project.root), tool, number)
+        found = {
+            path: content
+            for path, content in without_lock(project.snapshot()).items()
+            if content != "folder" and "tmp-" not in path
+        }
+        assert found in (before, after), f"died before change {number}"
+        outcomes.add(found == after)
+        assert_no_leftovers(Client(make_app(project.root), project), project)
+        if not died:
+            break
+    assert outcomes == {False, True}
+
+
+@pytest.mark.requirement("task_close.retry")
+def test_a_lost_answer_is_given_once(
+    call: Client, project: Project, make_app: Callable[..., Any], clock: Clock
+) -> None:
+    """A retry that finds nothing open gets the lost answer; the close after that is one of its own."""
+    settle(project)
+    first = call.send("task_close", {}, deliver=False)
+    clock.advance(1000)
+    retry = Client(make_app(project.root), project)
+    assert retry("task_close") == first
+    assert len(project.json("history.json")["cycles"]) == 2
+    assert retry("task_close")["total_cycles"] == 3
+
+
+@pytest.mark.requirement("task_close.retry")
+def test_a_delivered_answer_is_not_repeated(call: Client, project: Project, clock: Clock) -> None:
+    """After an answer that went out, a close of nothing is a new cycle."""
+    settle(project)
+    first = call("task_close")
+    clock.advance(1000)
+    second = call("task_close")
+    assert second["cycle"] == clock.stamp()
+    assert (first["total_cycles"], second["total_cycles"]) == (2, 3)
+    assert not list(project.state.glob("closed-*"))
+
+
+@pytest.mark.requirement("task_close.retry")
+def test_a_lost_answer_and_new_work(call: Client, project: Project) -> None:
+    """With something open again, a close is about that, not about the lost answer."""
+    settle(project)
+    lost = call.send("task_close", {}, deliver=False)
+    call("task_add", title="New", context="C")
+    answer = call("task_close")
+    assert answer["archived"] == {"plan": False, "decisions": 0, "tasks": 1}
+    assert answer["cycle"] != lost["cycle"]
+    assert len(project.json("history.json")["cycles"]) == 3
+
+
+@pytest.mark.requirement("task_close.retry")
+def test_an_answer_on_its_way_is_not_taken(call: Client, project: Project, make_app: Callable[..., Any]) -> None:
+    """While an answer may still go out, another client's close of nothing is its own."""
+    settle(project)
+    answer = call.app.call("task_close", {})
+    other = Client(make_app(project.root), project)
+    assert other("task_close")["total_cycles"] == 3
+    answer.delivered()
+    assert other("task_close")["total_cycles"] == 4

@@ -1,0 +1,85 @@
+"""A change that was recorded and waits: completed by the next call, or refused when it is not ours."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.contract.disk import JOURNAL, recorded, settle
+from tests.support import NAMES, SMALLEST, Client, Project, unpack
+
+
+@pytest.mark.requirement("storage.journal-version")
+@pytest.mark.parametrize("tool", NAMES)
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"version": 99}', b'{"version": 99, "files": [], "cycle": {}}', b"{}", b"[]", b"", b"{", b"\x00",
+        b'{"version": "1"}', b'{"version": 1}',
+    ],
+)  # fmt: skip
+def test_journals_we_do_not_know(call: Client, project: Project, tool: str, content: bytes) -> None:
+    """With a journal that is not ours to complete every call is refused, and it stays."""
+    settle(project)
+    project.put("state/txn.json", content)
+    message = call.refused(tool, SMALLEST[tool])
+    assert "txn.json" in message
+    assert project.get("state/txn.json") == content
+
+
+@pytest.mark.requirement("storage.pending")
+@pytest.mark.parametrize("tool", NAMES)
+def test_any_call_rolls_forward(project: Project, make_app: Callable[..., Any], tool: str) -> None:
+    """Whichever call comes next, the recorded close is complete before it is answered."""
+    settle(project)
+    recorded(project, make_app)
+    answer = make_app(project.root).call(tool, SMALLEST[tool])
+    content = unpack(answer)
+    answer.delivered()
+    assert JOURNAL not in project.snapshot()
+    cycles = project.json("history.json")["cycles"]
+    assert len(cycles) == 2
+    assert cycles[1]["plan"]["id"] == 2
+    expected = {
+        "plan_status": {"active": False},
+        "task_list": {"exists": False},
+        "plan_update": {"error": "No active plan session"},
+        "plan_decide": {"error": "No active plan session"},
+        "task_update": {"error": "tasks.json not found"},
+        "context": {"branch": "main", "activeMode": None, "decisions": []},
+    }
+    if tool in expected:
+        assert content == expected[tool]
+
+
+@pytest.mark.requirement("storage.conflict", "storage.pending")
+@pytest.mark.parametrize("file", ["plan.json", "tasks.json"])
+def test_a_file_that_changed_meanwhile(project: Project, make_app: Callable[..., Any], file: str) -> None:
+    """A session file that somebody changed between crash and recovery is kept under another name."""
+    settle(project)
+    recorded(project, make_app)
+    project.put(f"state/{file}", b'{"foreign": "edit"}')
+    assert Client(make_app(project.root), project)("task_close")["total_cycles"] == 2
+    kept = [path for path in project.state.iterdir() if path.name.startswith("conflict-")]
+    assert [path.read_bytes() for path in kept] == [b'{"foreign": "edit"}']
+    assert kept[0].name.endswith(f"-{file}")
+    assert not (project.state / file).exists()
+
+
+@pytest.mark.requirement("storage.journal-version")
+def test_the_journal_holds_no_secret_path(project: Project, make_app: Callable[..., Any]) -> None:
+    """A journal names files of the state folder only; one that names others is not applied."""
+    settle(project)
+    recorded(project, make_app)
+    journal = json.loads(project.get("state/txn.json"))
+    text = json.dumps(journal).replace('"plan.json"', '"../../src.py"')
+    project.put("state/txn.json", text)
+    target = Path(project.root, "src.py")
+    target.write_text("kept")
+    message = Client(make_app(project.root), project).refused("task_close", {})
+    assert "txn.json" in message
+    assert target.read_text() == "kept"

@@ -1,0 +1,48 @@
+"""The order of keys in files, and what a search shows of a cycle."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+PLAN_KEYS = ("schema_version", "id", "topic", "issues", "research_summary", "created_at")
+
+
+ISSUE_KEYS = ("id", "title", "status", "decision", "how_agents", "how_summary", "how_agent_ids")
+
+
+TASKS_KEYS = ("schema_version", "goal", "decisions", "tasks")
+
+
+TASK_KEYS = (
+    "id", "title", "context", "approach", "acceptance", "risk", "status", "deps", "plan_issue", "owner",
+    "owner_agent_id", "owner_reuse_policy", "created_at",
+)  # fmt: skip
+
+
+def milliseconds(text: str) -> int:
+    """The moment of a stamp."""
+    return round(datetime.fromisoformat(text).timestamp() * 1000)
+
+
+def ordered(value: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    """Known keys first, in their order, the others after them as they came."""
+    known = {key: value[key] for key in keys if key in value}
+    return {**known, **{key: member for key, member in value.items() if key not in known}}
+
+
+def ordered_plan(plan: Any) -> Any:
+    return {**ordered(plan, PLAN_KEYS), "issues": [ordered(issue, ISSUE_KEYS) for issue in plan["issues"]]}
+
+
+def ordered_tasks(tasks: Any) -> Any:
+    return {**ordered(tasks, TASKS_KEYS), "tasks": [ordered(row, TASK_KEYS) for row in tasks["tasks"]]}
+
+
+def summary(cycle: Any) -> Any:
+    out = {"completed_at": cycle["completed_at"], "branch": cycle["branch"], "task_count": len(cycle["tasks"])}
+    if cycle["plan"] is not None:
+        decided = [issue for issue in cycle["plan"]["issues"] if issue["status"] == "decided"]
+        out["topic"] = cycle["plan"]["topic"]
+        out["decisions"] = [{"title": issue["title"], "decision": issue["decision"]} for issue in decided]
+    return out
