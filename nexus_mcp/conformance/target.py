@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.stdio import stdio_client
 
 from nexus_mcp.errors import NexusError
 
@@ -78,7 +80,9 @@ async def stdio_target(
     server = StdioServerParameters(
         command=command[0], args=list(command[1:]), cwd=cwd, env=dict(environment or {}) or None
     )
-    client = Client(server, mode=mode, read_timeout_seconds=timeout)
+    # By its descriptor: the client would take whatever stood in for stderr when it was first imported.
+    transport = stdio_client(server, errlog=sys.__stderr__) if sys.__stderr__ else stdio_client(server)
+    client = Client(transport, mode=mode, read_timeout_seconds=timeout)
     started = time.perf_counter()
     try:
         await client.__aenter__()
