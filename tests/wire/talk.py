@@ -100,8 +100,8 @@ class Talk:
         self._output = -1
 
     def end_input(self) -> None:
-        os.close(self._input)
-        self._input = -1
+        fd, self._input = self._input, -1
+        os.close(fd)
 
     def end(self) -> list[Json]:
         """End the input and return what is still answered."""
@@ -115,7 +115,8 @@ class Talk:
             left.append(message)
         self._thread.join(60)
         assert not self._thread.is_alive()
-        self.close()
+        if self._output >= 0:
+            self.stop_reading()
         return left
 
     def close(self) -> None:

@@ -1,0 +1,59 @@
+"""The official client in all its modes, against the real process: it cannot tell our loop from the SDK's server."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.shared.exceptions import MCPDeprecationWarning
+
+from tests.differential.test_requests import CYCLE
+from tests.wire.talk import ROOT
+
+Json = Any
+STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+
+
+async def cycle(root: Path, mode: str, *options: str) -> list[Json]:
+    """Everything the client sees: the server, its tools, and the answers of a whole cycle, times blotted out."""
+    (root / ".git").mkdir(parents=True)
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "nexus_mcp", "serve", "--project", str(root), *options],
+        env={"PYTHONPATH": str(ROOT)},
+    )
+    seen: list[Json] = []
+    async with Client(server, mode=mode) as client:
+        seen += [client.protocol_version, client.server_info, client.server_capabilities, client.instructions]
+        seen.append(await client.list_tools())
+        for name, arguments in CYCLE:
+            try:
+                seen.append(await client.call_tool(name, arguments))
+            except MCPError as error:
+                seen.append(error.error)
+        if client.protocol_version != "2026-07-28":
+            with pytest.warns(MCPDeprecationWarning, match="ping is removed as of 2026-07-28"):
+                seen.append(await client.send_ping())
+    return [blotted(item, root) for item in seen]
+
+
+def blotted(item: Json, root: Path) -> Json:
+    text = item.model_dump_json(by_alias=True) if hasattr(item, "model_dump_json") else repr(item)
+    return STAMP.sub("TIME", text).replace(str(root), "ROOT")
+
+
+@pytest.mark.parametrize(
+    ("mode", "version"), [("legacy", "2025-11-25"), ("auto", "2026-07-28"), ("2026-07-28", "2026-07-28")]
+)
+def test_modes(tmp_path: Path, mode: str, version: str) -> None:
+    """Handshake, probe and plain envelope: the same server, the same tools, the same answers."""
+    ours = anyio.run(cycle, tmp_path / "ours", mode)
+    theirs = anyio.run(cycle, tmp_path / "theirs", mode, "--sdk")
+    assert ours == theirs
+    assert ours[0] == repr(version)
+    assert len(ours) == 5 + len(CYCLE) + (mode == "legacy")
