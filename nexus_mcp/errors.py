@@ -7,7 +7,7 @@ NexusError
 ├── UnknownTool           a tool name that is not in the table
 ├── StateError            a file under .nexus/ cannot be used as it is
 │   ├── NewerVersion      it may be read, but not written, by this version
-│   └── JournalError      a pending change that this version cannot complete
+│   └── JournalError      a pending change that cannot be completed now
 ├── PathRefused           a link, a special file or an unsafe name where a plain one belongs
 ├── StorageError          the disk, the permissions or the lock did not allow it; nothing changed
 │   └── LockTimeout       another process kept the workspace lock
@@ -17,17 +17,21 @@ NexusError
 
 from __future__ import annotations
 
+UNCHANGED = "nothing was changed."
+
 
 class NexusError(Exception):
     """Something went wrong that the caller can be told about.
 
-    `message` says what and where, `next_step` what to do about it (may be empty).
+    `fault` says what and where, `message` adds what that means for the files, `next_step` what to do about it (may be
+    empty).
     """
 
-    def __init__(self, message: str, *, next_step: str = "") -> None:
-        super().__init__(message)
-        self.message = message
+    def __init__(self, fault: str, *, effect: str = "", next_step: str = "") -> None:
+        self.fault = fault
+        self.message = f"{fault}; {effect}" if effect else fault
         self.next_step = next_step
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return f"{self.message} {self.next_step}" if self.next_step else self.message
@@ -63,7 +67,8 @@ class StateError(NexusError):
     def __init__(self, file: str, problem: str, *, where: str = "", next_step: str = "") -> None:
         place = f"{file} ({where})" if where else file
         super().__init__(
-            f"{place} {problem}; nothing was changed.",
+            f"{place} {problem}",
+            effect=UNCHANGED,
             next_step=next_step or f"Look at {file}, mend it or restore it from a copy, then call again.",
         )
         self.file = file
@@ -76,14 +81,14 @@ class NewerVersion(StateError):
 
 
 class JournalError(StateError):
-    """A pending change is there that this version cannot understand."""
+    """A pending change is there that cannot be completed now, or not by this version."""
 
 
 class PathRefused(NexusError):
     """A path that is not what it must be: a link, a special file, a name that could leave its folder."""
 
     def __init__(self, path: str, problem: str, *, next_step: str) -> None:
-        super().__init__(f"{path} {problem}; nothing was changed.", next_step=next_step)
+        super().__init__(f"{path} {problem}", effect=UNCHANGED, next_step=next_step)
         self.path = path
         self.problem = problem
 
@@ -93,7 +98,8 @@ class StorageError(NexusError):
 
     def __init__(self, path: str, doing: str, reason: str, *, next_step: str = "") -> None:
         super().__init__(
-            f"Could not {doing} {path}: {reason}; nothing was changed.",
+            f"Could not {doing} {path}: {reason}",
+            effect=UNCHANGED,
             next_step=next_step or "Check the free space and the permissions of the folder, then call again.",
         )
         self.path = path

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
-from nexus_mcp.errors import UsageError
+from nexus_mcp.errors import StorageError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +29,10 @@ class Workspace:
         self.harness_id = harness_id
 
     def branch(self) -> str:
-        """The branch checked out now: its name, `HEAD` when detached, `_default` where there is no git."""
+        """The branch checked out now: its name, `HEAD` when detached, `_default` where there is no git.
+
+        Raises StorageError when the system fails to read what is there.
+        """
         return _branch(self.root)
 
 
@@ -94,7 +98,7 @@ def _git_dir(dot_git: str) -> str:
 
 
 def _first_line(path: str) -> str:
-    """The first line of a small file, or "" when there is none to be read.
+    """The first line of a small file, "" when there is none that we may read. Raises StorageError.
 
     Opened without blocking: a FIFO in place of the file must not hang the call.
     """
@@ -104,6 +108,11 @@ def _first_line(path: str) -> str:
             data = os.read(fd, _GIT_FILE_LIMIT)
         finally:
             os.close(fd)
-    except (OSError, ValueError):
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError, ValueError):
         return ""
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return ""
+        # Out of descriptors, say: not a fact about the project, and the answer would be archived for good.
+        raise StorageError(path, "read", error.strerror or type(error).__name__) from error
     return data.decode("utf-8", "replace").split("\n", 1)[0].strip()

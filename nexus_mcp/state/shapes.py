@@ -29,9 +29,10 @@ def checked(value: Any, schema: str, file: str) -> dict[str, Any]:
         listed = "; ".join(f"{fault.pointer or '/'} {fault.message}" for fault in found[:5])
         more = f"; and {len(found) - 5} more" if len(found) > 5 else ""
         raise StateError(file, f"is not a valid {schema.removeprefix('state/')} file: {listed}{more}")
-    for item in (value, *value.get("issues", ()), *value.get("tasks", ())):
+    good: dict[str, Any] = value
+    for item in (good, *good.get("issues", ()), *good.get("tasks", ())):
         _plain_ids(item)
-    return value
+    return good
 
 
 def _plain_ids(item: dict[str, Any]) -> None:
@@ -58,8 +59,10 @@ def check_writable(value: dict[str, Any], file: str) -> None:
 def part(name: str) -> dict[str, Any]:
     """The closed schema of a plan, issue, task or cycle."""
     file, member = _PARTS[name]
-    schema = schemas.load(file)
-    return schema["properties"][member]["items"] if member else schema
+    schema: dict[str, Any] = schemas.load(file)
+    if member is not None:
+        schema = schema["properties"][member]["items"]
+    return schema
 
 
 def check_new(value: object, schema: dict[str, Any], what: str) -> None:

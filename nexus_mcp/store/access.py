@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
 
-from nexus_mcp.errors import NexusError, NotAppliedYet
+from nexus_mcp.errors import JournalError, NexusError, NotAppliedYet
 from nexus_mcp.store import atomic, journal, lock, unanswered
 from nexus_mcp.store.folder import Folder, reason
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.store.history_file import HistoryFile
+
+_DISK_ADVICE = "Check the free space and the permissions of .nexus, then call again."
 
 
 class Access:
@@ -69,10 +71,22 @@ class Access:
 
 
 def roll_forward(nexus: Folder, state: Folder) -> None:
-    """Complete the change whose journal waits, if one does. Only under the lock. Raises JournalError, NotAppliedYet."""
+    """Complete the change whose journal waits, if one does. Only under the lock. Raises JournalError.
+
+    It is somebody else's change: whoever calls now must not take it for his own.
+    """
     entry = journal.pending(state)
-    if entry is not None:
+    if entry is None:
+        return
+    try:
         finish(nexus, state, entry)
+    except NotAppliedYet as error:
+        cause = error.__cause__
+        raise JournalError(
+            journal.SHOWN,
+            f"holds an earlier change that could not be completed ({error.reason})",
+            next_step=cause.next_step if isinstance(cause, NexusError) else _DISK_ADVICE,
+        ) from error
 
 
 def finish(nexus: Folder, state: Folder, entry: dict[str, Any], history: HistoryFile | None = None) -> None:
@@ -89,4 +103,4 @@ def finish(nexus: Folder, state: Folder, entry: dict[str, Any], history: History
     except OSError as error:
         raise NotAppliedYet(journal.SHOWN, reason(error)) from error
     except NexusError as error:
-        raise NotAppliedYet(journal.SHOWN, error.message) from error
+        raise NotAppliedYet(journal.SHOWN, error.fault) from error

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 
+from nexus_mcp.errors import StorageError
+from nexus_mcp.store.folder import reason
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,10 +74,16 @@ def prepare(folder: Folder, parts: Iterable[bytes], *, mode: int = 0o644) -> str
 
 
 def sweep(folder: Folder) -> None:
-    """Remove temporary files that a crash left in this folder. Only under the lock: no live one can be there."""
+    """Remove temporary files that a crash left in this folder. Only under the lock: no live one can be there.
+
+    Raises StorageError.
+    """
     for name in folder.names():
         if name.startswith(PREFIX):
-            folder.unlink(name)
+            try:
+                folder.unlink(name)
+            except OSError as error:
+                raise StorageError(folder.show(name), "remove the leftover", reason(error)) from error
 
 
 def _write_all(fd: int, data: bytes) -> None:

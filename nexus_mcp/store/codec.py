@@ -41,9 +41,13 @@ def finite(text: str) -> float:
     return value
 
 
-def strict_decoder(parse_float: Callable[[str], float] = finite) -> json.JSONDecoder:
+def strict_decoder(
+    parse_float: Callable[[str], float] = finite, parse_int: Callable[[str], float] | None = None
+) -> json.JSONDecoder:
     """A decoder that refuses what two readers could understand differently."""
-    return json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=parse_float)
+    return json.JSONDecoder(
+        object_pairs_hook=_object, parse_constant=_constant, parse_float=parse_float, parse_int=parse_int
+    )
 
 
 STRICT = strict_decoder()

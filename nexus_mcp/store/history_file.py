@@ -15,7 +15,6 @@ from nexus_mcp.store.codec import (
     BOM,
     Invalid,
     compact,
-    finite,
     guarded,
     pretty,
     strict_decoder,
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
 SHOWN = ".nexus/history.json"
 _SPACE = " \t\r\n"
+_MAX_DIGITS = 4300  # what Python turns into an int at most
 _EMPTY = '{\n  "cycles": []\n}\n'
 
 
@@ -48,7 +48,7 @@ class HistoryFile:
         self._end = -1
         self._floats = 0
         self._with_floats: set[int] = set()
-        self._decoder = strict_decoder(self._float)
+        self._decoder = strict_decoder(self._float, self._int)
         guarded(self.text, file, self._walk, ARCHIVE_DEPTH)
         if self._end < 0:
             raise StateError(file, "is not a valid history file: /cycles must be an array of objects")
@@ -134,8 +134,12 @@ class HistoryFile:
         return at + 1
 
     def _float(self, text: str) -> float:
+        # Nothing of an old cycle is ever written from its value, so one that no float can hold does no harm here.
         self._floats += 1
-        return finite(text)
+        return float(text)
+
+    def _int(self, text: str) -> float:
+        return int(text) if len(text) <= _MAX_DIGITS else self._float(text)
 
     def _char(self, at: int) -> str:
         return self.text[at : at + 1]

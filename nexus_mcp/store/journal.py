@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 
 from nexus_mcp.errors import JournalError, StateError
+from nexus_mcp.state import shapes
 from nexus_mcp.store import atomic
 from nexus_mcp.store.codec import ARCHIVE_DEPTH, decode, encode
 from nexus_mcp.store.history_file import HistoryFile
@@ -100,6 +101,7 @@ def apply(nexus: Folder, state: Folder, journal: dict[str, Any], history: Histor
     if history is None:
         history = HistoryFile(nexus.read(HISTORY, HISTORY_LIMIT))
     if not history.has(journal["cycle"]):
+        shapes.check_writable(history.members, SHOWN_HISTORY)
         atomic.replace(nexus, HISTORY, history.with_cycle(journal["cycle"]))
     for entry in journal["files"]:
         _apply_file(state, entry, journal["id"])

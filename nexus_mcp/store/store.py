@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager
 
-from nexus_mcp.errors import NotAppliedYet, NotConfirmed, StateError, StorageError
+from nexus_mcp import log
+from nexus_mcp.errors import NexusError, NotAppliedYet, NotConfirmed, StateError, StorageError
 from nexus_mcp.store import atomic, journal, lock, unanswered
 from nexus_mcp.store.access import Access, finish
 from nexus_mcp.store.folder import Folder, reason
@@ -117,15 +118,12 @@ class Store:
         if answer is None:
             self._forget(state)
             return None
-        name = unanswered.name_of(entry["id"])
-        fd = unanswered.claim(state, name)
-        return None if fd is None else unanswered.Unanswered(name, fd, self._access.state)
+        return unanswered.held(state, unanswered.name_of(entry["id"]), self._access.state)
 
     def _recovered(self, state: Folder, kept: list[unanswered.Unanswered]) -> dict[str, Any] | None:
         """The answer of a close that was never delivered, taken over so that nobody else gives it too."""
         found = None
-        for name, fd in unanswered.left_behind(state):
-            holder = unanswered.Unanswered(name, fd, self._access.state)
+        for name, holder in unanswered.left_behind(state, self._access.state):
             answer = unanswered.answer_in(state, name) if found is None else None
             if answer is None:
                 holder.undelivered()
@@ -136,8 +134,12 @@ class Store:
 
     def _forget(self, state: Folder) -> None:
         """Something was opened after a close that went unanswered: its client went on, nobody will ask again."""
-        for name, fd in unanswered.left_behind(state):
-            unanswered.Unanswered(name, fd, self._access.state).delivered()
+        try:
+            for _, holder in unanswered.left_behind(state, self._access.state):
+                holder.delivered()
+        except (OSError, NexusError) as error:
+            # The change itself is on disk and must be answered as such; at worst an old answer is given once more.
+            log.warning(f"could not look for unanswered closes: {error}")
 
 
 def _ignore(nexus: Folder) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 
+from nexus_mcp import log
 from nexus_mcp.errors import NexusError
 from nexus_mcp.store.codec import ARCHIVE_DEPTH, decode
 from nexus_mcp.store.journal import HISTORY_LIMIT
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
     from nexus_mcp.store.folder import Folder
 
+    OpenState = Callable[[], AbstractContextManager[Folder | None]]
+
 PREFIX = "closed-"
 
 
@@ -39,34 +42,49 @@ class Unanswered:
 
     __slots__ = ("_fd", "_name", "_open_state")
 
-    def __init__(self, name: str, fd: int, open_state: Callable[[], AbstractContextManager[Folder | None]]) -> None:
+    def __init__(self, name: str, fd: int | None, open_state: OpenState) -> None:
         self._name = name
         self._fd = fd
         self._open_state = open_state
 
     def delivered(self) -> None:
         """The answer is out: the marker goes. Failing to remove it costs no more than one repeated answer."""
-        if self._fd < 0:
-            return
         self.undelivered()
         try:
             with self._open_state() as state:
                 if state is not None:
                     state.unlink(self._name)
         except (OSError, NexusError) as error:
-            from nexus_mcp import log
-
             log.warning(f"could not remove {self._name}: {error}")
 
     def undelivered(self) -> None:
         """The answer will never be read: leave the marker for whoever asks again."""
-        if self._fd >= 0:
+        if self._fd is not None:
             os.close(self._fd)
-            self._fd = -1
+            self._fd = None
 
 
-def claim(state: Folder, name: str) -> int | None:
-    """A descriptor that locks the marker; None when a living process has it, or it is gone. Raises OSError."""
+def held(state: Folder, name: str, open_state: OpenState) -> Unanswered:
+    """Hold the marker of a close that has just been applied. Never raises: the close is done and must be answered."""
+    try:
+        fd = _locked(state, name)
+    except (OSError, NexusError) as error:
+        log.warning(f"could not lock {name}: {error}")
+        fd = None
+    return Unanswered(name, fd, open_state)
+
+
+def left_behind(state: Folder, open_state: OpenState) -> list[tuple[str, Unanswered]]:
+    """(name, marker) of each close whose process is gone; they are held now. Raises OSError and NexusError."""
+    found = []
+    for name in sorted(state.names()):
+        if name.startswith(PREFIX) and (fd := _locked(state, name)) is not None:
+            found.append((name, Unanswered(name, fd, open_state)))
+    return found
+
+
+def _locked(state: Folder, name: str) -> int | None:
+    """A descriptor that locks the marker; None when a living process has it, or it is gone."""
     try:
         fd = state.open(name, os.O_RDWR)
     except FileNotFoundError:
@@ -86,15 +104,6 @@ def _lock_on_windows(fd: int) -> None:
     import msvcrt
 
     msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-
-
-def left_behind(state: Folder) -> list[tuple[str, int]]:
-    """(name, locked descriptor) of each marker whose process is gone. The caller closes the descriptors."""
-    found = []
-    for name in sorted(state.names()):
-        if name.startswith(PREFIX) and (fd := claim(state, name)) is not None:
-            found.append((name, fd))
-    return found
 
 
 def answer_in(state: Folder, name: str) -> dict[str, Any] | None:

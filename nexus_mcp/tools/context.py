@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nexus_mcp.errors import StateError
+from nexus_mcp.errors import JournalError, StateError
 from nexus_mcp.state import tasks
 from nexus_mcp.tools.definition import Tool, ToolContext, answer
 from nexus_mcp.tools.stored import COUNT, NAMES
@@ -17,6 +17,8 @@ def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
     branch = ctx.workspace.branch()
     try:
         current = ctx.store.tasks()
+    except JournalError:
+        raise
     except StateError as error:
         from nexus_mcp import log
 

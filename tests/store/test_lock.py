@@ -1,0 +1,87 @@
+"""The workspace lock: one holder at a time, bounded waiting, no way around it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from nexus_mcp.errors import LockTimeout, StorageError
+from nexus_mcp.store import lock
+from nexus_mcp.store.folder import Folder
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Folder:
+    folder = Folder.root(str(tmp_path))
+    folder.shown = ".nexus/state"
+    return folder
+
+
+def test_waiting_ends_with_the_holders_pid(state: Folder) -> None:
+    """Who waits in vain is told which process holds the lock."""
+    expected = rf"process {os.getpid()} has held it for 0 seconds; nothing was changed"
+    with lock.held(state), pytest.raises(LockTimeout, match=expected) as told, lock.held(state, wait=0):
+        raise AssertionError("two holders at once")
+    assert told.value.pid == os.getpid()
+
+
+def test_a_wait_in_vain_leaves_nothing_locked(state: Folder) -> None:
+    """After a timeout the lock is free as soon as its holder lets go, though a thread still waited for it."""
+    with lock.held(state), pytest.raises(LockTimeout), lock.held(state, wait=0):
+        raise AssertionError("two holders at once")
+    with lock.held(state):
+        assert (Path(state.path) / lock.NAME).read_text() == f"{os.getpid()}\n"
+
+
+def test_threads_of_one_process_exclude_each_other(state: Folder) -> None:
+    """The lock is of the transaction, not of the process."""
+    inside = 0
+    most = 0
+
+    def enter() -> None:
+        nonlocal inside, most
+        for _ in range(50):
+            with lock.held(state):
+                inside += 1
+                most = max(most, inside)
+                inside -= 1
+
+    threads = [threading.Thread(target=enter) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == 1
+
+
+def test_the_lock_file_outlives_its_holders(state: Folder) -> None:
+    """A lock file that were deleted would let a waiter and a newcomer in together."""
+    for _ in range(2):
+        with lock.held(state):
+            pass
+        assert (Path(state.path) / lock.NAME).exists()
+
+
+def test_a_lock_that_cannot_be_taken_is_an_error(state: Folder) -> None:
+    """Where the system has no locks to give, nothing is written without one."""
+    with (
+        patch("fcntl.flock", side_effect=OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))),
+        pytest.raises(StorageError, match="No locks available"),
+        lock.held(state),
+    ):
+        raise AssertionError("entered without a lock")
+
+
+def test_a_link_in_place_of_the_lock_is_refused(state: Folder, tmp_path: Path) -> None:
+    """A planted link could make every workspace wait for one file, or truncate another."""
+    victim = tmp_path / "victim"
+    victim.write_text("kept")
+    (tmp_path / lock.NAME).symlink_to(victim)
+    with pytest.raises(Exception, match="symbolic link"), lock.held(state):
+        raise AssertionError("locked through a link")
+    assert victim.read_text() == "kept"
