@@ -156,6 +156,7 @@ def test_defect(talk: Talk, fake: FakeApp) -> None:
     assert talk.ask(call(2, "echo"))["id"] == 2
 
 
+@pytest.mark.requirement("protocol.params")
 def test_unknown_tool(talk: Talk) -> None:
     """A tool that does not exist is a fault of the params."""
     assert talk.ask(call(1, "explode")) == error(1, -32602, "Unknown tool: explode")

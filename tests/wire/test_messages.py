@@ -73,6 +73,7 @@ def test_silence(line: bytes) -> None:
     assert outcome(line) is None
 
 
+@pytest.mark.requirement("protocol.parse", "protocol.request", "protocol.params")
 @pytest.mark.parametrize(
     ("line", "code", "id"),
     [
