@@ -12,7 +12,7 @@ import os
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError
 from nexus_mcp.store.codec import ARCHIVE_DEPTH, decode
-from nexus_mcp.store.journal import HISTORY_LIMIT
+from nexus_mcp.store.journal import HISTORY_LIMIT, VERSION
 
 try:
     import fcntl
@@ -78,9 +78,20 @@ def left_behind(state: Folder, open_state: OpenState) -> list[tuple[str, Unanswe
     """(name, marker) of each close whose process is gone; they are held now. Raises OSError and NexusError."""
     found = []
     for name in sorted(state.names()):
-        if name.startswith(PREFIX) and (fd := _locked(state, name)) is not None:
+        if name.startswith(PREFIX) and _is_ours(state, name) and (fd := _locked(state, name)) is not None:
             found.append((name, Unanswered(name, fd, open_state)))
     return found
+
+
+def _is_ours(state: Folder, name: str) -> bool:
+    """Whether it is a marker that we wrote: any other file of such a name is neither answered with nor removed."""
+    journal = _read(state, name)
+    return (
+        journal is not None
+        and journal.get("version") == VERSION
+        and name == name_of(str(journal.get("id")))
+        and isinstance(journal.get("answer"), dict)
+    )
 
 
 def _locked(state: Folder, name: str) -> int | None:
@@ -108,6 +119,12 @@ def _lock_on_windows(fd: int) -> None:
 
 def answer_in(state: Folder, name: str) -> dict[str, Any] | None:
     """The answer that a marker holds; None when it is not one of ours."""
+    journal = _read(state, name)
+    answer = journal.get("answer") if journal is not None else None
+    return answer if isinstance(answer, dict) else None
+
+
+def _read(state: Folder, name: str) -> dict[str, Any] | None:
     data = state.read(name, HISTORY_LIMIT)
     if data is None:
         return None
@@ -115,5 +132,4 @@ def answer_in(state: Folder, name: str) -> dict[str, Any] | None:
         journal = decode(data, state.show(name), ARCHIVE_DEPTH)
     except NexusError:
         return None
-    answer = journal.get("answer") if isinstance(journal, dict) else None
-    return answer if isinstance(answer, dict) else None
+    return journal if isinstance(journal, dict) else None

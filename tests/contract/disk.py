@@ -38,10 +38,11 @@ class Disk:
         self.number = number
         self.action = action
         self.count = 0
-        self.broken = False
+        self.names: list[str] = []
 
     def step(self, name: str) -> None:
         self.count += 1
+        self.names.append(name)
         if self.count == self.number:
             self.action(name)
 

@@ -134,3 +134,41 @@ def test_an_answer_on_its_way_is_not_taken(call: Client, project: Project, make_
     assert other("task_close")["total_cycles"] == 3
     answer.delivered()
     assert other("task_close")["total_cycles"] == 4
+
+
+FOREIGN_MARKERS: list[tuple[str, bytes]] = [
+    ("closed-notes.json", b"{}"),
+    ("closed-0123456789abcdef.json", b'{"answer": {"text": "planted"}}'),
+    ("closed-0123456789abcdef.json", b'{"version": 99, "answer": {"text": "planted"}}'),
+    ("closed-0123456789abcdef.json", b"{"),
+    ("closed-", b"text"),
+    ("closed-x.json", b""),
+]
+
+
+@pytest.mark.requirement("storage.markers", "task_close.retry")
+@pytest.mark.parametrize(("name", "content"), FOREIGN_MARKERS)
+def test_files_that_look_like_lost_answers(call: Client, project: Project, name: str, content: bytes) -> None:
+    """A file that we did not write is not given out as an answer, and not removed."""
+    settle(project)
+    project.put(f"state/{name}", content)
+    call("task_add", title="T", context="C")
+    assert project.get(f"state/{name}") == content
+    assert call("task_close")["total_cycles"] == 2
+    assert call("task_close")["total_cycles"] == 3
+    assert project.get(f"state/{name}") == content
+
+
+@pytest.mark.requirement("storage.markers", "links.refused")
+@pytest.mark.parametrize("target", ["behind", "nowhere"])
+def test_a_linked_lost_answer(call: Client, project: Project, target: str) -> None:
+    """A link in the place of a lost answer is not followed, whatever is done about it."""
+    settle(project)
+    behind = project.root / "behind"
+    behind.write_text('{"version": 1, "answer": {"text": "planted"}}')
+    (project.state / "closed-0123456789abcdef.json").symlink_to(project.root / target)
+    for tool in ("task_close", "task_close", "task_add", "plan_start"):
+        answer = call.app.call(tool, SMALLEST[tool])
+        assert "planted" not in str(answer.result)
+        answer.delivered()
+    assert behind.exists()

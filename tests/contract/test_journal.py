@@ -83,3 +83,32 @@ def test_the_journal_holds_no_secret_path(project: Project, make_app: Callable[.
     message = Client(make_app(project.root), project).refused("task_close", {})
     assert "txn.json" in message
     assert target.read_text() == "kept"
+
+
+@pytest.mark.requirement("storage.journal-newer", "files.newer-major")
+@pytest.mark.parametrize("tool", NAMES)
+def test_a_history_of_a_newer_version_meanwhile(project: Project, make_app: Callable[..., Any], tool: str) -> None:
+    """When the history has become one that we only read, a recorded close waits and nothing is changed."""
+    settle(project)
+    recorded(project, make_app)
+    project.put("history.json", {"schema_version": "2.0", "cycles": []})
+    message = Client(make_app(project.root), project).refused(tool, SMALLEST[tool])
+    assert "txn.json" in message
+    assert "version" in message
+
+
+@pytest.mark.requirement("storage.pending", "files.broken-kept")
+@pytest.mark.parametrize("content", [b"", b"{", b"<<<<<<< ours\n{}\n=======\n{}\n>>>>>>> theirs\n"])
+def test_a_broken_history_meanwhile(project: Project, make_app: Callable[..., Any], content: bytes) -> None:
+    """When the history has become unreadable a recorded close waits, and completes once it is mended."""
+    settle(project)
+    before = project.get("history.json")
+    recorded(project, make_app)
+    project.put("history.json", content)
+    client = Client(make_app(project.root), project)
+    for tool in NAMES:
+        message = client.refused(tool, SMALLEST[tool])
+        assert "history.json" in message
+    project.put("history.json", before)
+    assert client("task_close")["total_cycles"] == 2
+    assert len(project.json("history.json")["cycles"]) == 2

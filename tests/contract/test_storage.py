@@ -140,3 +140,18 @@ def test_temporary_files_of_others_stay(call: Client, project: Project) -> None:
     call("task_close")
     names = sorted(path.name for path in project.state.iterdir() if path.name != "lock")
     assert names == sorted([".tmp", "x.tmp", "plan.json~", ".plan.json.swp", "tasks.json.lock"])
+
+
+@pytest.mark.requirement("storage.durable")
+@pytest.mark.parametrize("tool", WRITERS)
+def test_the_order_of_writes(call: Client, project: Project, tool: str) -> None:
+    """Each file is synced before it is put in place, and its folder after, before the answer is there."""
+    settle(project)
+    with disk(0, lambda _: None) as seen:
+        answer = call.app.call(tool, SMALLEST[tool])
+    assert answer.result["isError"] is False
+    places = [index for index, name in enumerate(seen.names) if name in {"replace", "rename"}]
+    assert places
+    for index in places:
+        assert seen.names[index - 1] == "fsync"
+        assert "fsync" in seen.names[index + 1 :]

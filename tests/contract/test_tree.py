@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import git
 from tests.support import LOCK, NAMES, READ_ONLY, SMALLEST, Client, Project, plan, task, tasks
 
 FIRST_WRITERS = ("plan_start", "task_add", "task_close", "artifact_write")
@@ -45,6 +46,18 @@ def test_a_folder_that_is_there(call: Client, project: Project, tool: str) -> No
     project.put("memory/note.md", b"n")
     call.send(tool, SMALLEST[tool])
     assert project.get(".gitignore") == b"state/\n"
+
+
+@pytest.mark.requirement("tree.tracked", "tree.gitignore")
+def test_what_git_sees(client_for: Callable[[Project], Client], real_repository: Project) -> None:
+    """Git would track the history, the notes and the .gitignore, and ignores all of the state."""
+    client = client_for(real_repository)
+    real_repository.put("memory/note.md", b"n")
+    for tool in FIRST_WRITERS:
+        client.send(tool, SMALLEST[tool])
+    client.send("task_add", SMALLEST["task_add"])
+    untracked = git(real_repository.root, "ls-files", "--others", "--exclude-standard").split()
+    assert sorted(untracked) == [".nexus/.gitignore", ".nexus/history.json", ".nexus/memory/note.md"]
 
 
 @pytest.mark.requirement("tree.gitignore-kept")
