@@ -86,7 +86,7 @@ class Calls:
     def _next(self) -> _Job | None:
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._ended or self._stop.requested)
-            job = None if self._stop.requested or not self._waiting else self._waiting.popleft()
+            job = None if self._stop.is_due() or not self._waiting else self._waiting.popleft()
             self._changed.notify_all()
             return job
 

@@ -27,7 +27,7 @@ from nexus_mcp.server.faults import Fault
 from nexus_mcp.server.messages import Message, parse
 from nexus_mcp.server.pipes import Sink, Source, claim
 from nexus_mcp.server.protocol import CACHE_SCOPE, CACHE_TTL_MS, check_cursor
-from nexus_mcp.server.stdio import frames
+from nexus_mcp.server.stdio import STOPPING, frames
 from nexus_mcp.server.stopping import Stop
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class _Tools:
     async def _run(self, tool: str, arguments: dict[str, Any] | None, client: str) -> Answer:
         answers: list[Answer] = []  # outlives a cancellation, which lets the thread finish first
         try:
-            if self._stop is not None and self._stop.requested:
+            if self._stop is not None and self._stop.is_due():
                 raise MCPError(types.CONNECTION_CLOSED, "Connection closed")
             await anyio.to_thread.run_sync(lambda: answers.append(self._app.call(tool, arguments, client)))
             await anyio.lowlevel.checkpoint_if_cancelled()  # cancelled meanwhile: the SDK will not write this answer
@@ -144,6 +144,7 @@ class _Pump:
     def __init__(self, app: App, source: Source, sink: Sink, stop: Stop) -> None:
         self._source = source
         self._sink = sink
+        self._stop = stop
         self._open: dict[str | int, int] = defaultdict(int)
         self._changed: anyio.Event | None = None
         self._unwritten: dict[types.RequestId, list[Done]] = defaultdict(list)
@@ -173,6 +174,8 @@ class _Pump:
                     self._note(message)
                     await to_sdk.send(SessionMessage(_for_sdk(message)))
                 await self._until(MAX_WAITING)
+            if self._stop.requested:
+                log.info(STOPPING)
             # The SDK drops what it has not answered when its input ends, so its input ends last.
             await self._until(0)
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from nexus_mcp.server.calls import Calls
     from nexus_mcp.server.messages import Message
 
+STOPPING = "asked to stop: the call under way is finished, no other is begun"
+
 
 def serve(app: App, stdin_fd: int = 0, stdout_fd: int = 1) -> int:
     """Serve one connection until its input ends, the client goes away or a signal comes. Returns the exit code, 0."""
@@ -59,6 +61,8 @@ class _Session:
                     self._calls.wait_for_room()
                 if self._stop.requested:
                     break
+            if self._stop.requested:
+                log.info(STOPPING)
         except BaseException:
             self._stop.request()
             raise

@@ -53,6 +53,14 @@ class Stop:
         os.close(self._reader)
         os.close(self._writer)
 
+    def is_due(self) -> bool:
+        """True once the server is to stop, even if the signal's Python handler has not run yet."""
+        if not self.requested and _HAS_POLL:
+            poll = select.poll()
+            poll.register(self._reader, select.POLLIN)
+            self.requested = bool(poll.poll(0))
+        return self.requested
+
     def request(self) -> None:
         """Ask the server to stop. May be called from any thread."""
         self.requested = True

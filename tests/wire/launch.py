@@ -11,6 +11,7 @@ import subprocess
 import sys
 from typing import Any
 
+from nexus_mcp import log
 from tests.wire.fake import FakeApp
 
 
@@ -35,6 +36,7 @@ class RemoteApp(FakeApp):
 
 
 def main() -> int:
+    log.set_level("info")
     app = RemoteApp(int(sys.argv[2]), int(sys.argv[3]))
     if sys.argv[1] == "sdk":
         from nexus_mcp.server.sdk import serve_sdk

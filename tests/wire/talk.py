@@ -182,15 +182,21 @@ class Process:
     def release(self) -> None:
         os.write(self._gate, b".")
 
+    def wait_until_stopping(self) -> None:
+        """Wait until the server has noticed a signal: it says so in its log."""
+        assert self.child.stderr is not None
+        assert b"asked to stop" in self.child.stderr.readline()
+
     def finish(self, *, close_input: bool = True) -> tuple[int, list[Json], str]:
-        """Exit code, the answers not read yet, and stderr."""
+        """Exit code, the answers not read yet, and stderr less the log's remarks."""
         assert self.child.stdin is not None
         assert self.child.stdout is not None
         assert self.child.stderr is not None
         if close_input:
             self.child.stdin.close()
         out = [] if self.child.stdout.closed else [json.loads(text) for text in self.child.stdout]
-        errors = self.child.stderr.read().decode()
+        said = self.child.stderr.read().decode().splitlines(keepends=True)
+        errors = "".join(text for text in said if not text.startswith("nexus-mcp: info:"))
         code = self.child.wait(60)
         for stream in (self.child.stdin, self.child.stdout, self.child.stderr):
             stream.close()

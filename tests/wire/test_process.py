@@ -60,6 +60,7 @@ def test_signal_during_a_call(server: str) -> None:
     process.wait_until_held()
     assert process.receive()["id"] == 3
     process.child.send_signal(signal.SIGTERM)
+    process.wait_until_stopping()
     process.child.send_signal(signal.SIGTERM)
     process.release()
     code, out, errors = process.finish(close_input=False)
