@@ -112,3 +112,16 @@ def test_a_broken_history_meanwhile(project: Project, make_app: Callable[..., An
     project.put("history.json", before)
     assert client("task_close")["total_cycles"] == 2
     assert len(project.json("history.json")["cycles"]) == 2
+
+
+@pytest.mark.requirement("storage.journal-version")
+@pytest.mark.parametrize("version", [0, 2, 99, "1", None])
+@pytest.mark.parametrize("tool", ["plan_status", "task_add", "task_close"])
+def test_a_whole_journal_of_another_version(
+    project: Project, make_app: Callable[..., Any], tool: str, version: Any
+) -> None:
+    """A journal that is ours in all but its version is not applied."""
+    settle(project)
+    recorded(project, make_app)
+    project.put("state/txn.json", {**project.json("state/txn.json"), "version": version})
+    assert "txn.json" in Client(make_app(project.root), project).refused(tool, SMALLEST[tool])
