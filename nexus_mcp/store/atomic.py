@@ -25,15 +25,15 @@ class Unsynced(Exception):
         self.cause = cause
 
 
-def replace(folder: Folder, name: str, parts: Iterable[bytes], *, mode: int = 0o644) -> None:
+def replace(folder: Folder, name: str, parts: Iterable[bytes]) -> None:
     """Put `parts`, one after the other, in the place of the file `name`: durable when this returns.
 
     A temporary file beside the target, fsync, rename, fsync of the folder. Raises OSError with the old file untouched,
     Unsynced after the rename, PathRefused when a link or a folder stands in the target's place. A failed fsync is
-    never tried again on the same descriptor: the second one may report success for pages that were dropped.
+    never tried again on the same descriptor: the second one may report success for pages that were dropped. A
+    file that was there keeps its permissions.
     """
-    folder.check_plain(name)
-    temporary = prepare(folder, parts, mode=mode)
+    temporary = prepare(folder, parts, folder.permissions(name))
     try:
         folder.rename(temporary, name)
     except OSError:
@@ -56,12 +56,17 @@ def confirm(folder: Folder) -> None:
         raise Unsynced(error) from error
 
 
-def prepare(folder: Folder, parts: Iterable[bytes], *, mode: int = 0o644) -> str:
-    """Write `parts` to a new temporary file, synced, and return its name. Leaves nothing behind when it fails."""
+def prepare(folder: Folder, parts: Iterable[bytes], mode: int | None = None) -> str:
+    """Write `parts` to a new temporary file, synced, and return its name. Leaves nothing behind when it fails.
+
+    `mode` are its permission bits; None for those of any new file.
+    """
     temporary = f"{PREFIX}{os.urandom(8).hex()}"
-    fd = folder.open(temporary, _FLAGS, mode)
+    fd = folder.open(temporary, _FLAGS, 0o644 if mode is None else mode)
     try:
         try:
+            if mode is not None and hasattr(os, "fchmod"):
+                os.fchmod(fd, mode)
             for part in parts:
                 _write_all(fd, part)
             os.fsync(fd)

@@ -147,6 +147,10 @@ class Folder:
             raise _refused(self.show(name), mode, "a file")
         return True
 
+    def permissions(self, name: str) -> int | None:
+        """The permission bits of the file `name`, None when absent. Raises as `check_plain` does."""
+        return stat.S_IMODE(self._mode(name) or 0) if self.check_plain(name) else None
+
     def rename(self, old: str, new: str) -> None:
         """Put `old` in the place of `new`, at once for every reader. Raises OSError."""
         if AT:

@@ -63,11 +63,11 @@ def pending(state: Folder) -> dict[str, Any] | None:
         journal = decode(data, SHOWN, ARCHIVE_DEPTH)
     except StateError as error:
         raise _foreign(error.problem) from error
-    if not isinstance(journal, dict) or journal.get("version") != VERSION:
-        raise _foreign("is of a version that this nexus-mcp does not know")
-    if not _well_formed(journal):
-        raise _foreign("is not a journal")
-    return journal
+    if is_ours(journal):
+        return journal  # type: ignore[no-any-return]
+    version = journal.get("version") if isinstance(journal, dict) else None
+    known = version == VERSION or version is None
+    raise _foreign("is not a journal" if known else "is of a version that this nexus-mcp does not know")
 
 
 def _foreign(problem: str) -> JournalError:
@@ -78,13 +78,17 @@ def _foreign(problem: str) -> JournalError:
     )
 
 
-def _well_formed(journal: dict[str, Any]) -> bool:
+def is_ours(journal: Any) -> bool:
+    """Whether a parsed value is a journal of this version."""
+    if not isinstance(journal, dict) or isinstance(journal.get("version"), bool) or journal.get("version") != VERSION:
+        return False
     files = journal.get("files")
     return (
         isinstance(journal.get("id"), str)
         and journal["id"].isalnum()
         and isinstance(journal.get("cycle"), dict)
-        and isinstance(journal.get("answer"), (dict, type(None)))
+        and "answer" in journal
+        and isinstance(journal["answer"], (dict, type(None)))
         and isinstance(files, list)
         and all(isinstance(f, dict) and f.get("name") in ("plan.json", "tasks.json") for f in files)
         and all({"before", "after", "content"} <= f.keys() for f in files)

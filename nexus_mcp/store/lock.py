@@ -8,6 +8,7 @@ would let two threads of a process in together.
 from __future__ import annotations
 
 import os
+import stat
 import threading
 from contextlib import contextmanager
 
@@ -45,6 +46,8 @@ def held(state: Folder, wait: float = WAIT_SECONDS) -> Iterator[None]:
             yield
         return
     try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise StorageError(shown, "lock", "it is not a plain file")
         _acquire(fd, shown, wait)
         _sign(fd)
         yield

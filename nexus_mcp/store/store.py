@@ -82,7 +82,7 @@ class Store:
         self._rehearse(make)
         with self._access.writing() as (nexus, state):
             kept: list[unanswered.Unanswered] = []
-            transaction = Transaction(nexus, state, self._now, lambda: self._recovered(state, kept))
+            transaction = Transaction(nexus, state, self._now, lambda history: self._recovered(state, history, kept))
             answer = make(transaction)
             if kept:
                 return answer, kept[0]
@@ -93,7 +93,7 @@ class Store:
         """Where nothing was ever written, a call that is going to fail must not leave so much as a folder."""
         with self._access.folders() as (nexus, state):
             if state is None or not (state.check_plain(lock.NAME) or state.check_plain(journal.NAME)):
-                make(Transaction(nexus, state, self._now, lambda: None))
+                make(Transaction(nexus, state, self._now, lambda _: None))
 
     def _commit(
         self, nexus: Folder, state: Folder, asked: Transaction, answer: dict[str, Any] | None
@@ -120,16 +120,20 @@ class Store:
             return None
         return unanswered.held(state, unanswered.name_of(entry["id"]), self._access.state)
 
-    def _recovered(self, state: Folder, kept: list[unanswered.Unanswered]) -> dict[str, Any] | None:
-        """The answer of a close that was never delivered, taken over so that nobody else gives it too."""
-        found = None
-        for name, holder in unanswered.left_behind(state, self._access.state):
-            answer = unanswered.answer_in(state, name) if found is None else None
-            if answer is None:
-                holder.undelivered()
-            else:
-                found = answer
+    def _recovered(
+        self, state: Folder, history: HistoryFile, kept: list[unanswered.Unanswered]
+    ) -> dict[str, Any] | None:
+        """The answer of a close that was never delivered, taken over so that nobody else gives it too.
+
+        Only where its cycle still is in the history: git may have taken it out since.
+        """
+        found: dict[str, Any] | None = None
+        for entry, holder in unanswered.left_behind(state, self._access.state):
+            if found is None and history.has(entry["cycle"]):
+                found = entry["answer"]
                 kept.append(holder)
+            else:
+                holder.undelivered()
         return found
 
     def _forget(self, state: Folder) -> None:

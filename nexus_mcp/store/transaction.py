@@ -27,14 +27,14 @@ class Transaction:
     `plan`, `tasks` and `history` are read and checked at first use; they raise StateError when they cannot be used.
     """
 
-    __slots__ = ("_bytes", "_history", "_nexus", "_now", "_state", "_values", "cycle", "recovered", "writes")
+    __slots__ = ("_bytes", "_history", "_nexus", "_now", "_recovered", "_state", "_values", "cycle", "writes")
 
     def __init__(
         self,
         nexus: Folder | None,
         state: Folder | None,
         now: Callable[[], float],
-        recovered: Callable[[], dict[str, Any] | None],
+        recovered: Callable[[HistoryFile], dict[str, Any] | None],
     ) -> None:
         self._nexus = nexus
         self._state = state
@@ -42,7 +42,7 @@ class Transaction:
         self._bytes: dict[str, bytes | None] = {}
         self._values: dict[str, dict[str, Any] | None] = {}
         self._history: HistoryFile | None = None
-        self.recovered = recovered
+        self._recovered = recovered
         self.writes: dict[str, tuple[bytes | None, bytes | None]] = {}
         self.cycle: dict[str, Any] | None = None
 
@@ -62,6 +62,10 @@ class Transaction:
         if self._history is None:
             self._history = read_history(self._nexus)
         return self._history
+
+    def recovered(self) -> dict[str, Any] | None:
+        """The answer of a close that a crash kept from its client, None when there is none. To be given once."""
+        return self._recovered(self.history)
 
     def stamp(self) -> str:
         """The time now, as the contract writes it."""

@@ -12,7 +12,7 @@ import os
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError
 from nexus_mcp.store.codec import ARCHIVE_DEPTH, decode
-from nexus_mcp.store.journal import HISTORY_LIMIT, VERSION
+from nexus_mcp.store.journal import HISTORY_LIMIT, is_ours
 
 try:
     import fcntl
@@ -74,24 +74,22 @@ def held(state: Folder, name: str, open_state: OpenState) -> Unanswered:
     return Unanswered(name, fd, open_state)
 
 
-def left_behind(state: Folder, open_state: OpenState) -> list[tuple[str, Unanswered]]:
-    """(name, marker) of each close whose process is gone; they are held now. Raises OSError and NexusError."""
+def left_behind(state: Folder, open_state: OpenState) -> list[tuple[dict[str, Any], Unanswered]]:
+    """(journal, marker) of each close whose process is gone; they are held now. Raises OSError and NexusError.
+
+    Files of such a name that we did not write are passed over: neither answered with nor removed.
+    """
     found = []
     for name in sorted(state.names()):
-        if name.startswith(PREFIX) and _is_ours(state, name) and (fd := _locked(state, name)) is not None:
-            found.append((name, Unanswered(name, fd, open_state)))
+        if not name.startswith(PREFIX):
+            continue
+        journal = _read(state, name)
+        if journal is None or name != name_of(journal["id"]) or journal["answer"] is None:
+            continue
+        fd = _locked(state, name)
+        if fd is not None:
+            found.append((journal, Unanswered(name, fd, open_state)))
     return found
-
-
-def _is_ours(state: Folder, name: str) -> bool:
-    """Whether it is a marker that we wrote: any other file of such a name is neither answered with nor removed."""
-    journal = _read(state, name)
-    return (
-        journal is not None
-        and journal.get("version") == VERSION
-        and name == name_of(str(journal.get("id")))
-        and isinstance(journal.get("answer"), dict)
-    )
 
 
 def _locked(state: Folder, name: str) -> int | None:
@@ -117,13 +115,6 @@ def _lock_on_windows(fd: int) -> None:
     msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
 
 
-def answer_in(state: Folder, name: str) -> dict[str, Any] | None:
-    """The answer that a marker holds; None when it is not one of ours."""
-    journal = _read(state, name)
-    answer = journal.get("answer") if journal is not None else None
-    return answer if isinstance(answer, dict) else None
-
-
 def _read(state: Folder, name: str) -> dict[str, Any] | None:
     data = state.read(name, HISTORY_LIMIT)
     if data is None:
@@ -132,4 +123,4 @@ def _read(state: Folder, name: str) -> dict[str, Any] | None:
         journal = decode(data, state.show(name), ARCHIVE_DEPTH)
     except NexusError:
         return None
-    return journal if isinstance(journal, dict) else None
+    return journal if is_ours(journal) else None

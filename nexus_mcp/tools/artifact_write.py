@@ -30,7 +30,12 @@ TOOL = Tool(
         "content": {"type": "string", "description": "The whole text, written as it is."},
     },
     required=("filename", "content"),
-    output=answer({"success": {"type": "boolean"}, "path": {"type": "string", "description": "Absolute path."}}),
+    output=answer(
+        {
+            "success": {"type": "boolean", "description": "Always true."},
+            "path": {"type": "string", "description": "Absolute path."},
+        }
+    ),
     run=run,
     destructive=True,
     idempotent=True,

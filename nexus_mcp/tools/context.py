@@ -51,11 +51,17 @@ TOOL = Tool(
     required=(),
     output=answer(
         {
-            "branch": {"type": "string"},
+            "branch": {"type": "string", "description": "Git branch; HEAD when detached, _default outside git."},
             "activeMode": {"type": ["string", "null"], "description": '"team" while a task list is open.'},
-            "decisions": NAMES,
+            "decisions": {**NAMES, "description": "Decisions that bind all tasks; empty without a task list."},
         },
-        {"goal": {"type": "string"}, "tasksSummary": answer({"total": COUNT, "completed": COUNT, "pending": COUNT})},
+        {
+            "goal": {"type": "string", "description": "Goal of the task list; only while one is open."},
+            "tasksSummary": {
+                **answer({"total": COUNT, "completed": COUNT, "pending": COUNT}),
+                "description": "Progress of the task list; only while one is open.",
+            },
+        },
     ),
     run=run,
     read_only=True,

@@ -48,10 +48,11 @@ TOOL = Tool(
     required=(),
     output=answer(
         {
-            "total": COUNT,
-            "showing": COUNT,
+            "total": {**COUNT, "description": "How many cycles match."},
+            "showing": {**COUNT, "description": "How many of them are shown."},
             "cycles": {
                 "type": "array",
+                "description": "The newest matches, oldest of them first.",
                 "items": answer(
                     {},
                     {

@@ -56,7 +56,7 @@ TOOL = Tool(
     required=("issue_id", "decision"),
     output=answer(
         {
-            "decided": {"type": "boolean"},
+            "decided": {"type": "boolean", "description": "Always true."},
             "issue": {"type": "string", "description": "Title of the issue."},
             "allComplete": {"type": "boolean", "description": "Whether no issue is pending any more."},
         },

@@ -61,10 +61,10 @@ TOOL = Tool(
     required=("topic", "issues", "research_summary"),
     output=answer(
         {
-            "created": {"type": "boolean"},
-            "plan_id": ID,
-            "topic": {"type": "string"},
-            "issueCount": COUNT,
+            "created": {"type": "boolean", "description": "Always true."},
+            "plan_id": {**ID, "description": "Number of the new plan."},
+            "topic": {"type": "string", "description": "The topic as recorded."},
+            "issueCount": {**COUNT, "description": "How many issues it has."},
             "previousArchived": {"type": "boolean", "description": "Whether an open plan was archived first."},
         }
     ),

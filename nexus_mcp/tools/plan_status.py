@@ -44,13 +44,16 @@ TOOL = Tool(
     parameters={},
     required=(),
     output=answer(
-        {"active": {"type": "boolean"}},
+        {"active": {"type": "boolean", "description": "Whether a plan is open; the rest is there only then."}},
         {
-            "plan_id": ID,
-            "topic": {"type": "string"},
-            "issues": {"type": "array", "items": ISSUE},
+            "plan_id": {**ID, "description": "Number of the plan."},
+            "topic": {"type": "string", "description": "What the plan is about."},
+            "issues": {"type": "array", "items": ISSUE, "description": "Every issue, as plan.json has it."},
             "research_summary": {"description": "What was found out beforehand (string)."},
-            "summary": answer({"total": COUNT, "pending": COUNT, "decided": COUNT}),
+            "summary": {
+                **answer({"total": COUNT, "pending": COUNT, "decided": COUNT}),
+                "description": "How many issues there are, and how many of each status.",
+            },
         },
     ),
     run=run,

@@ -98,9 +98,13 @@ TOOL = Tool(
                 "properties": {"id": ID, "title": {"type": "string"}, "status": {"type": "string"}},
                 "required": ["id"],
                 "additionalProperties": False,
+                "description": "The issue: its id, after add and reopen title and status too, after edit the title.",
             }
         },
-        {name: {"type": "boolean"} for name in ("added", "removed", "edited", "reopened")},
+        {
+            name: {"type": "boolean", "description": f"True, after {action}."}
+            for name, action in (("added", "add"), ("removed", "remove"), ("edited", "edit"), ("reopened", "reopen"))
+        },
     ),
     run=run,
     destructive=True,

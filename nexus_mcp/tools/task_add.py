@@ -61,6 +61,6 @@ TOOL = Tool(
         },
     },
     required=("title", "context"),
-    output=answer({"task": TASK}),
+    output=answer({"task": {**TASK, "description": "The whole task, as tasks.json has it."}}),
     run=run,
 )

@@ -38,7 +38,7 @@ def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
             "memoryHint": {
                 "taskCount": len(closed_tasks),
                 "decisionCount": decisions,
-                "cycleTopics": [text for text in (topic, goal) if text.strip()],
+                "cycleTopics": [text for text in (topic, goal) if text],
             },
         }
 
@@ -60,19 +60,25 @@ TOOL = Tool(
     required=(),
     output=answer(
         {
-            "closed": {"type": "boolean"},
+            "closed": {"type": "boolean", "description": "Always true."},
             "cycle": {"type": "string", "description": "completed_at of the archived cycle."},
-            "branch": {"type": "string"},
-            "archived": answer({"plan": {"type": "boolean"}, "decisions": COUNT, "tasks": COUNT}),
+            "branch": {"type": "string", "description": "Git branch that was checked out."},
+            "archived": {
+                **answer({"plan": {"type": "boolean"}, "decisions": COUNT, "tasks": COUNT}),
+                "description": "Whether a plan, how many decided issues and how many tasks went into the history.",
+            },
             "deleted": {"type": "array", "items": {"type": "string"}, "description": "Names of the cleared files."},
-            "total_cycles": COUNT,
-            "memoryHint": answer(
-                {
-                    "taskCount": COUNT,
-                    "decisionCount": COUNT,
-                    "cycleTopics": {"type": "array", "items": {"type": "string"}},
-                }
-            ),
+            "total_cycles": {**COUNT, "description": "How many cycles the history has now."},
+            "memoryHint": {
+                **answer(
+                    {
+                        "taskCount": COUNT,
+                        "decisionCount": COUNT,
+                        "cycleTopics": {"type": "array", "items": {"type": "string"}},
+                    }
+                ),
+                "description": "What a note about this cycle could start from: its size, the plan's topic, the goal.",
+            },
         }
     ),
     run=run,

@@ -44,17 +44,20 @@ TOOL = Tool(
         {},
         {
             "exists": {"type": "boolean", "description": "Only when there is no list, and then false."},
-            "goal": {"type": "string"},
-            "tasks": {"type": "array", "items": TASK},
-            "summary": answer(
-                {
-                    "total": COUNT,
-                    "completed": COUNT,
-                    "pending": COUNT,
-                    "blocked": COUNT,
-                    "ready": {"type": "array", "items": ID},
-                }
-            ),
+            "goal": {"type": "string", "description": "What all tasks together are for; may be empty."},
+            "tasks": {"type": "array", "items": TASK, "description": "Every task, as tasks.json has it."},
+            "summary": {
+                **answer(
+                    {
+                        "total": COUNT,
+                        "completed": COUNT,
+                        "pending": COUNT,
+                        "blocked": {**COUNT, "description": "Tasks in progress."},
+                        "ready": {"type": "array", "items": ID, "description": "Ids that may be started now."},
+                    }
+                ),
+                "description": "How many tasks there are, how many of each status, and which are ready.",
+            },
         },
     ),
     run=run,

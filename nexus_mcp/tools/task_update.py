@@ -40,7 +40,7 @@ TOOL = Tool(
         "status": {"type": "string", "enum": list(tasks.STATUSES), "description": "The new status."},
     },
     required=("id", "status"),
-    output=answer({"task": TASK}),
+    output=answer({"task": {**TASK, "description": "The whole task, as tasks.json has it."}}),
     run=run,
     idempotent=True,
 )

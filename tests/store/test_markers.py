@@ -1,0 +1,102 @@
+"""The marker of a close whose answer did not go out: given once, only while it is true, only when it is ours."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nexus_mcp.server.app import App
+from nexus_mcp.workspace import Workspace
+
+PLAN = {"topic": "Topic", "issues": ["One"], "research_summary": ""}
+
+
+def answered(root: Path, name: str, arguments: dict[str, Any] | None = None) -> Any:
+    answer = App(Workspace(str(root))).call(name, arguments)
+    answer.delivered()
+    assert answer.result["isError"] is False, answer.result
+    return answer.result["structuredContent"]
+
+
+def closed_without_answer(root: Path) -> Path:
+    """A close whose process died before its answer went out; the marker."""
+    answered(root, "plan_start", PLAN)
+    App(Workspace(str(root))).call("task_close", {}).undelivered()
+    (marker,) = (root / ".nexus/state").glob("closed-*.json")
+    return marker
+
+
+def test_a_delivered_answer_leaves_no_marker(tmp_path: Path) -> None:
+    """Once the answer was written out nothing of the close is left in state/."""
+    answered(tmp_path, "plan_start", PLAN)
+    answered(tmp_path, "task_close")
+    assert [path.name for path in (tmp_path / ".nexus/state").iterdir()] == ["lock"]
+
+
+def test_a_marker_of_a_living_process_is_its_own(tmp_path: Path) -> None:
+    """While an answer is on its way, another close with nothing open is a close of its own."""
+    answered(tmp_path, "plan_start", PLAN)
+    first = App(Workspace(str(tmp_path))).call("task_close", {})
+    second = answered(tmp_path, "task_close")
+    assert second["archived"]["plan"] is False
+    assert second["total_cycles"] == 2
+    first.delivered()
+    assert list((tmp_path / ".nexus/state").glob("closed-*")) == []
+
+
+def test_an_answer_is_not_given_for_a_cycle_that_is_gone(tmp_path: Path) -> None:
+    """When git took the cycle out of the history, the kept answer would be a lie."""
+    closed_without_answer(tmp_path)
+    (tmp_path / ".nexus/history.json").write_text('{"cycles": []}\n')
+    assert answered(tmp_path, "task_close")["archived"] == {"plan": False, "decisions": 0, "tasks": 0}
+
+
+@pytest.mark.parametrize("tool", ["plan_start", "task_add"])
+def test_a_client_that_went_on_is_not_answered_for_the_past(tmp_path: Path, tool: str) -> None:
+    """Once something was written after the crash the kept answer goes."""
+    marker = closed_without_answer(tmp_path)
+    answered(tmp_path, tool, PLAN if tool == "plan_start" else {"title": "t", "context": "c"})
+    assert not marker.exists()
+
+
+def altered(journal: dict[str, Any], **changes: Any) -> str:
+    return json.dumps({**journal, **changes})
+
+
+@pytest.mark.parametrize("change", [{"version": 2}, {"version": True}, {"id": "other"}, {"answer": None}, {"files": 1}])
+def test_a_foreign_marker_is_left_alone(tmp_path: Path, change: dict[str, Any]) -> None:
+    """A file that only looks like a marker is neither answered with nor removed."""
+    marker = closed_without_answer(tmp_path)
+    marker.write_text(altered(json.loads(marker.read_text()), **change))
+    assert answered(tmp_path, "task_close")["archived"]["plan"] is False
+    answered(tmp_path, "task_add", {"title": "t", "context": "c"})
+    assert marker.exists()
+
+
+def test_a_rewritten_file_keeps_its_permissions(tmp_path: Path) -> None:
+    """A state file that its owner closed to others stays closed."""
+    answered(tmp_path, "plan_start", PLAN)
+    answered(tmp_path, "task_close")
+    answered(tmp_path, "task_add", {"title": "t", "context": "c"})
+    paths = [tmp_path / ".nexus/history.json", tmp_path / ".nexus/state/tasks.json"]
+    for path in paths:
+        path.chmod(0o600)
+    answered(tmp_path, "task_add", {"title": "t", "context": "c"})
+    answered(tmp_path, "plan_start", PLAN)
+    answered(tmp_path, "plan_start", PLAN)
+    assert [oct(path.stat().st_mode & 0o777) for path in paths] == ["0o600", "0o600"]
+
+
+def test_a_pipe_in_place_of_the_lock_is_refused(tmp_path: Path) -> None:
+    """Whatever is no plain file is no lock, for every tool that writes."""
+    (tmp_path / ".nexus/state").mkdir(parents=True)
+    os.mkfifo(tmp_path / ".nexus/state/lock")
+    app = App(Workspace(str(tmp_path)))
+    for name, arguments in (("task_close", {}), ("artifact_write", {"filename": "a", "content": ""})):
+        answer = app.call(name, arguments)
+        assert answer.result["isError"] is True
+        assert "lock" in answer.result["structuredContent"]["error"]
