@@ -7,6 +7,11 @@ import os
 from nexus_mcp.errors import StorageError
 from nexus_mcp.store.folder import reason
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,7 +74,7 @@ def prepare(folder: Folder, parts: Iterable[bytes], mode: int | None = None) -> 
                 os.fchmod(fd, mode)
             for part in parts:
                 _write_all(fd, part)
-            os.fsync(fd)
+            _sync(fd)
         finally:
             os.close(fd)
     except BaseException:
@@ -89,6 +94,15 @@ def sweep(folder: Folder) -> None:
                 folder.unlink(name)
             except OSError as error:
                 raise StorageError(folder.show(name), "remove the leftover", reason(error)) from error
+
+
+def _sync(fd: int) -> None:
+    # On macOS fsync leaves the data in the drive's own cache, and this asks for more (fcntl(2) there).
+    full = getattr(fcntl, "F_FULLFSYNC", None)
+    if full is None:
+        os.fsync(fd)
+    else:
+        fcntl.fcntl(fd, full)
 
 
 def _write_all(fd: int, data: bytes) -> None:

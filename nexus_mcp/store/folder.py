@@ -43,7 +43,8 @@ class Folder:
         try:
             if not AT and not os.path.isdir(path):
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-            return cls(path, "", os.open(path, _FOLDER) if AT else None)
+            # The path has no links in it; one that is there now was put there since.
+            return cls(path, "", os.open(path, _FOLDER | _NOFOLLOW) if AT else None)
         except OSError as error:
             raise StorageError(
                 path,

@@ -112,6 +112,8 @@ def _locked(state: Folder, name: str) -> int | None:
 def _lock_on_windows(fd: int) -> None:
     import msvcrt
 
+    # Locks are mandatory there, so the byte is one beyond the end, which no reader asks for.
+    os.lseek(fd, HISTORY_LIMIT, os.SEEK_SET)
     msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
 
 
