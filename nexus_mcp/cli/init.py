@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.options import Command
-from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, workspace_from
+from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, TOOL_PREFIX, check_prefix, workspace_from
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,14 +22,15 @@ def run(values: Values) -> int:
     from nexus_mcp.cli.mount import snippets
     from nexus_mcp.store.store import Store
 
+    check_prefix(values.get(TOOL_PREFIX.name, ""))
     workspace = workspace_from(values)
     made = Store(workspace).initialise()
     print(workspace.root)
     for path, note in NOTES.items():
         print(f"  {'made' if path in made else 'there already':13}  {path:17}  {note}")
-    harness_id = workspace.harness_id if HARNESS_ID.name in values else ""
+    options = [word for name in (HARNESS_ID.name, TOOL_PREFIX.name) if name in values for word in (name, values[name])]
     print("\nTo mount the server, paste one of these. It serves the repository that the client is started in.")
-    for place, text in snippets(harness_id):
+    for place, text in snippets(options):
         print(f"\n{place}\n{text}")
     return exits.OK
 
@@ -39,6 +40,6 @@ COMMAND = Command(
     "make .nexus/ and print how to mount the server",
     "Makes .nexus/ with its .gitignore in the project, leaves alone what is there\n"
     "already, and prints the lines that mount the server in each client.",
-    (PROJECT, HARNESS_ID),
+    (PROJECT, HARNESS_ID, TOOL_PREFIX),
     run,
 )

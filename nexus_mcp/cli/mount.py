@@ -8,6 +8,10 @@ from __future__ import annotations
 import os
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 SERVER_NAME = "nexus"
 
 
@@ -20,30 +24,30 @@ def own_command() -> list[str]:
     return [sys.executable, "-m", "nexus_mcp"]
 
 
-def serve_command(harness_id: str = "") -> list[str]:
-    """The words a client starts the server with."""
-    return [*own_command(), "serve", *(("--harness-id", harness_id) if harness_id else ())]
+def serve_command(options: Sequence[str] = ()) -> list[str]:
+    """The words a client starts the server with. `options` are those of `serve` that are to be in force."""
+    return [*own_command(), "serve", *options]
 
 
-def claude_command(harness_id: str = "") -> str:
+def claude_command(options: Sequence[str] = ()) -> str:
     """The shell line that mounts the server in Claude Code."""
     from shlex import join
 
-    return f"claude mcp add {SERVER_NAME} -- {join(serve_command(harness_id))}"
+    return f"claude mcp add {SERVER_NAME} -- {join(serve_command(options))}"
 
 
-def snippets(harness_id: str = "") -> list[tuple[str, str]]:
+def snippets(options: Sequence[str] = ()) -> list[tuple[str, str]]:
     """(where it belongs, the text to put there) for each client."""
     import json
 
     def text(value: object) -> str:
         return json.dumps(value, ensure_ascii=False)
 
-    command, *args = serve_command(harness_id)
+    command, *args = serve_command(options)
     claude: dict[str, object] = {"type": "stdio", "command": command, "args": args}
     opencode: dict[str, object] = {"type": "local", "command": [command, *args], "enabled": True}
     return [
-        ("Claude Code, in a shell", claude_command(harness_id)),
+        ("Claude Code, in a shell in the project (for all your projects: --scope user)", claude_command(options)),
         ("Claude Code, for everyone in the project: .mcp.json", _entry("mcpServers", claude)),
         (
             "Codex: ~/.codex/config.toml",
@@ -54,6 +58,7 @@ def snippets(harness_id: str = "") -> list[tuple[str, str]]:
                     f"args = {text(args)}",
                     "required = true",
                     "startup_timeout_sec = 20",
+                    'default_tools_approval_mode = "approve"',
                 )
             ),
         ),

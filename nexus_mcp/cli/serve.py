@@ -6,8 +6,7 @@ import os
 import sys
 
 from nexus_mcp.cli.options import Command, Option
-from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, workspace_from
-from nexus_mcp.errors import UsageError
+from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, TOOL_PREFIX, check_prefix, workspace_from
 from nexus_mcp.log import LEVELS, info, set_level
 
 TYPE_CHECKING = False
@@ -15,12 +14,8 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
 LOG_VARIABLE = "NEXUS_LOG"
-TOOL_PREFIX = Option("--tool-prefix", "PREFIX", "put before every tool name, e.g. nx_")
 LOG_LEVEL = Option("--log-level", "LEVEL", "debug, info, warning or error (default: warning)", LEVELS)
 SDK = Option("--sdk", "", "serve through the official SDK instead of our own loop")
-
-# Clients put a prefix of their own before tool names, and the whole may have 64 characters with several of them.
-PREFIX_LIMIT = 32
 
 WAITING = "nexus-mcp waits for an MCP client on stdin; Ctrl-D or Ctrl-C stops it. nexus-mcp init tells how to mount it."
 
@@ -43,18 +38,6 @@ def run(values: Values) -> int:
     from nexus_mcp.server.stdio import serve
 
     return serve(app)
-
-
-def check_prefix(value: str) -> str:
-    """`value` itself. Raises UsageError unless it is empty or can begin a tool name with every client."""
-    usable = value.isascii() and value[:1].isalpha() and value.replace("_", "a").replace("-", "a").isalnum()
-    if value and not (usable and len(value) <= PREFIX_LIMIT):
-        raise UsageError(
-            f"The tool prefix {value!r} is not usable: a letter, then letters, digits, _ and -, "
-            f"at most {PREFIX_LIMIT} in all.",
-            next_step="Example: --tool-prefix nx_",
-        )
-    return value
 
 
 def _level(values: Values) -> str:

@@ -1,4 +1,4 @@
-"""The options that say which project is served and for whom; shared by the commands that have them."""
+"""The options that say which project is served, for whom and under which names; shared by the commands."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 PROJECT = Option("--project", "DIR", "the project (default: the git repository around you)")
 HARNESS_ID = Option("--harness-id", "ID", f"which client this is (default: {DEFAULT_HARNESS_ID})")
+TOOL_PREFIX = Option("--tool-prefix", "PREFIX", "put before every tool name, e.g. nx_")
+
+# Clients put a prefix of their own before tool names, and the whole may have 64 characters with several of them.
+PREFIX_LIMIT = 32
 
 
 def workspace_from(values: Values) -> Workspace:
@@ -26,3 +30,15 @@ def workspace_from(values: Values) -> Workspace:
             "The working directory is gone.", next_step="Change to a folder that exists, then start again."
         ) from None
     return Workspace(find_root(values.get("--project"), os.environ, here), harness_id)
+
+
+def check_prefix(value: str) -> str:
+    """`value` itself. Raises UsageError unless it is empty or can begin a tool name with every client."""
+    usable = value.isascii() and value[:1].isalpha() and value.replace("_", "a").replace("-", "a").isalnum()
+    if value and not (usable and len(value) <= PREFIX_LIMIT):
+        raise UsageError(
+            f"The tool prefix {value!r} is not usable: a letter, then letters, digits, _ and -, "
+            f"at most {PREFIX_LIMIT} in all.",
+            next_step="Example: --tool-prefix nx_",
+        )
+    return value

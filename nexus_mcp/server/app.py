@@ -18,17 +18,21 @@ if TYPE_CHECKING:
     from nexus_mcp.store.unanswered import Unanswered
     from nexus_mcp.workspace import Workspace
 
-_INSTRUCTIONS = """\
-Nexus keeps a plan and a task list for this project, shared by all agents and kept across sessions.
-1. Start with {p}context; {p}history_search tells what was decided before.
-2. Something to decide? {p}plan_start with the open questions, then {p}plan_decide for each; {p}plan_update
-   adds or reopens one.
-3. Turn decisions into tasks with {p}task_add: context, acceptance, deps.
-4. Take an id from summary.ready of {p}task_list, set it in_progress with {p}task_update, and completed when its
-   acceptance is met.
-5. When all is done, {p}task_close archives plan and tasks into the history.
-Long texts for other agents go into {p}artifact_write. An error means that nothing was changed unless it says
-otherwise; it names the next step."""
+# One line for each point: clients show the text to the model as it is.
+_INSTRUCTIONS = "\n".join(
+    (
+        "Nexus keeps a plan and a task list for this project, shared by all agents and kept across sessions.",
+        "1. Start with {p}context; {p}history_search tells what was decided before.",
+        "2. Something to decide? {p}plan_start with the open questions, then {p}plan_decide for each; "
+        "{p}plan_update adds or reopens one.",
+        "3. Turn decisions into tasks with {p}task_add: context, acceptance, deps.",
+        "4. Take an id from summary.ready of {p}task_list, set it in_progress with {p}task_update, "
+        "and completed when its acceptance is met.",
+        "5. When all is done, {p}task_close archives plan and tasks into the history.",
+        "Long texts for other agents go into {p}artifact_write. An error means that nothing was changed unless it "
+        "says otherwise; it, or the tool's description, names the next step.",
+    )
+)
 
 
 class Answer:

@@ -52,7 +52,10 @@ TOOL = Tool(
     output=answer(
         {
             "branch": {"type": "string", "description": "Git branch; HEAD when detached, _default outside git."},
-            "activeMode": {"type": ["string", "null"], "description": '"team" while a task list is open.'},
+            "activeMode": {
+                "anyOf": [{"type": "string"}, {"type": "null"}],
+                "description": '"team" while a task list is open, else null.',
+            },
             "decisions": {**NAMES, "description": "Decisions that bind all tasks; empty without a task list."},
         },
         {

@@ -96,7 +96,7 @@ class Tool:
             "title": self.title,
             "description": self.description,
             "inputSchema": self.input_schema,
-            "outputSchema": self.output,
+            "outputSchema": _or_error(self.output),
             "annotations": {
                 "title": self.title,
                 "readOnlyHint": self.read_only,
@@ -105,6 +105,19 @@ class Tool:
                 "openWorldHint": False,
             },
         }
+
+
+_ERROR = {"type": "string", "description": "What went wrong; only in a failed call, and then alone."}
+
+
+def _or_error(output: Schema) -> Schema:
+    """The schema of a tool's answers, failures included: clients (OpenCode 1.18, Inspector 2.12) check those too,
+    and show the model their own complaint in place of the error when it does not fit."""
+    return {
+        **{key: value for key, value in output.items() if key != "required"},
+        "properties": {**output["properties"], "error": _ERROR},
+        "anyOf": [{"required": output["required"]}, {"required": ["error"]}],
+    }
 
 
 def answer(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:

@@ -42,7 +42,7 @@ TOOL = Tool(
             "type": "integer",
             "minimum": 1,
             "default": DEFAULT_LAST_N,
-            "description": "How many of the newest matches to show.",
+            "description": f"How many of the newest matches to show; {DEFAULT_LAST_N} when left out.",
         },
     },
     required=(),

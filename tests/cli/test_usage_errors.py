@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nexus_mcp.cli.serve import check_prefix
+from nexus_mcp.cli.workspace_options import check_prefix
 from tests.cli.support import COMMAND, environment, nexus
 
 LEVELS = "debug, info, warning, error"
