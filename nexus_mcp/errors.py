@@ -64,11 +64,13 @@ class UnknownTool(NexusError):
 class StateError(NexusError):
     """A file under `.nexus/` cannot be used. `file` is its path from the project root, `where` a place in it."""
 
+    effect = UNCHANGED
+
     def __init__(self, file: str, problem: str, *, where: str = "", next_step: str = "") -> None:
         place = f"{file} ({where})" if where else file
         super().__init__(
             f"{place} {problem}",
-            effect=UNCHANGED,
+            effect=self.effect,
             next_step=next_step or f"Look at {file}, mend it or restore it from a copy, then call again.",
         )
         self.file = file
@@ -81,7 +83,9 @@ class NewerVersion(StateError):
 
 
 class JournalError(StateError):
-    """A pending change is there that cannot be completed now, or not by this version."""
+    """A pending change is there that cannot be completed now, or not by this version. The call did nothing else."""
+
+    effect = "this call changed nothing itself."
 
 
 class PathRefused(NexusError):
@@ -125,8 +129,8 @@ class NotAppliedYet(NexusError):
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(
-            f"The change is recorded in {path}, but could not be completed now: {reason}.",
-            next_step="Do not repeat it: it completes by itself on the next call. Check the free space and call again.",
+            f"The change is recorded in {path}, but not all of it could be carried out yet: {reason}.",
+            next_step="Do not repeat it: it completes by itself on the next call, whichever that is. Check the disk.",
         )
         self.path = path
         self.reason = reason

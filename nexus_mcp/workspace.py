@@ -83,6 +83,8 @@ def _branch(root: str) -> str:
     head = f"ref: {os.readlink(path)}" if os.path.islink(path) else _first_line(path)
     if head.startswith("ref:"):
         ref = head[4:].strip()
+        if ref == "refs/heads/.invalid":  # where git keeps its refs in reftables; HEAD is in there too
+            return NO_BRANCH
         for prefix in ("refs/heads/", "refs/"):
             if ref.startswith(prefix):
                 return ref[len(prefix) :] or NO_BRANCH

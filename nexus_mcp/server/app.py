@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 from nexus_mcp import __version__, log
 from nexus_mcp.errors import NexusError, UnknownTool
-from nexus_mcp.store.codec import compact
+from nexus_mcp.store.codec import compact, without_surrogates
 from nexus_mcp.store.store import Store
 from nexus_mcp.tools import TOOLS
 from nexus_mcp.tools.arguments import checked
@@ -45,10 +47,10 @@ class Answer:
 
     def __init__(self, value: dict[str, Any], *, is_error: bool, unanswered: Unanswered | None = None) -> None:
         text = compact(value)
-        if not _encodable(text):
+        readable = without_surrogates(text)
+        if readable is not text:
             # Only a foreign file can bring in lone surrogates; a client could not read the line that has them.
-            value = _without_surrogates(value)
-            text = compact(value)
+            text, value = readable, json.loads(readable)
         self.result: dict[str, Any] = {
             "content": [{"type": "text", "text": text}],
             "structuredContent": value,
@@ -87,11 +89,16 @@ class App:
             self._definitions = [tool.definition(self._prefix) for tool in TOOLS]
         return self._definitions
 
+    def stop(self) -> None:
+        """The server is to stop: calls that wait for the lock give up, nothing written. From any thread."""
+        self._store.stop()
+
     def call(self, name: str, arguments: dict[str, Any] | None, client_name: str = "") -> Answer:
         """Carry out one call. Raises UnknownTool; everything else that goes wrong is an answer with `isError`."""
         tool = self._table.get(name)
         if tool is None:
             raise UnknownTool(name)
+        log.debug(f"{name} called by {client_name or 'a client without a name'}")
         context = ToolContext(self.workspace, self._store, client_name)
         try:
             return _answered(tool.run(context, checked(tool, arguments or {})), context)
@@ -108,21 +115,3 @@ class App:
 
 def _answered(value: dict[str, Any], context: ToolContext) -> Answer:
     return Answer(value, is_error=False, unanswered=context.unanswered)
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _without_surrogates(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, list):
-        return [_without_surrogates(item) for item in value]
-    if isinstance(value, dict):
-        return {_without_surrogates(name): _without_surrogates(item) for name, item in value.items()}
-    return value

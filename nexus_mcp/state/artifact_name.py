@@ -10,6 +10,9 @@ MAX_SEGMENT_BYTES = 200
 MAX_SEGMENTS = 16
 # Formatting characters that make a name look like another one, or like nothing.
 _INVISIBLE = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
+# And those that Unicode files elsewhere, though nothing of them is seen: joiners, fillers, variation selectors.
+_UNSEEN = frozenset((0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x2800, 0x3164, 0xFFA0))
+_UNSEEN_RANGES = ((0xFE00, 0xFE0F), (0xE0000, 0xE0FFF))
 _DEVICES = frozenset(
     (
         *("con", "prn", "aux", "nul", "conin$", "conout$", "clock$"),
@@ -55,8 +58,8 @@ def _segment_problem(part: str, temporary_prefix: str) -> str:
         ("~" in part, "has a ~"),
         (part.startswith("-"), "has a segment that starts with -"),
         (":" in part, "has a colon"),
-        (any(unicodedata.category(c) in _INVISIBLE for c in part), "has a control or invisible character"),
-        (part.endswith((".", " ")), "has a segment that ends with a dot or a space"),
+        (any(map(_is_unseen, part)), "has a control or invisible character"),
+        (part != part.rstrip().rstrip("."), "has a segment that ends with a dot or a space"),
         (not part.strip(), "has a blank segment"),
         (lowered.split(".")[0].rstrip() in _DEVICES, "has a segment that is a device name on Windows"),
         (lowered in (".git", ".gitignore"), "has a segment that git would obey"),
@@ -64,3 +67,12 @@ def _segment_problem(part: str, temporary_prefix: str) -> str:
         (len(part.encode("utf-8", "replace")) > MAX_SEGMENT_BYTES, f"has a segment over {MAX_SEGMENT_BYTES} bytes"),
     )
     return next((text for broken, text in rules if broken), "")
+
+
+def _is_unseen(char: str) -> bool:
+    code = ord(char)
+    return (
+        unicodedata.category(char) in _INVISIBLE
+        or code in _UNSEEN
+        or any(first <= code <= last for first, last in _UNSEEN_RANGES)
+    )

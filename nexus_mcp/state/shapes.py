@@ -45,9 +45,12 @@ def _plain_ids(item: dict[str, Any]) -> None:
 
 def check_writable(value: dict[str, Any], file: str) -> None:
     """Raises NewerVersion when `value` has a `schema_version` whose major number is above ours or cannot be told."""
-    version = value.get("schema_version", VERSION)
-    major = str(version).partition(".")[0] if isinstance(version, str) else ""
-    if not (major.isascii() and major.isdigit()) or int(major) > int(VERSION.partition(".")[0]):
+    version = value.get("schema_version")
+    if version is None:
+        return
+    major = version.partition(".")[0] if isinstance(version, str) else ""
+    known = major.isascii() and major.isdigit() and major.strip("0") == ""  # ours is 0
+    if not known:
         raise NewerVersion(
             file,
             f"is of a schema_version that this nexus-mcp only reads (it writes {VERSION})",
@@ -63,6 +66,17 @@ def part(name: str) -> dict[str, Any]:
     if member is not None:
         schema = schema["properties"][member]["items"]
     return schema
+
+
+def is_cycle(value: object) -> bool:
+    """Whether `value` could be a cycle that we made: its own members are whole, those of its plan and tasks usable."""
+    if not isinstance(value, dict) or schemas.faults(part(CYCLE), {**value, "plan": None, "tasks": []}):
+        return False
+    plan: object = value.get("plan")
+    tasks: dict[str, object] = {"goal": "", "decisions": [], "tasks": value.get("tasks")}
+    return not schemas.faults(schemas.readable(TASKS), tasks) and (
+        plan is None or not schemas.faults(schemas.readable(PLAN), plan)
+    )
 
 
 def check_new(value: object, schema: dict[str, Any], what: str) -> None:

@@ -23,4 +23,5 @@ def next_after(text: str) -> str | None:
         moment = moment.astimezone(UTC) + timedelta(milliseconds=1)
     except (ValueError, OverflowError):
         return None
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
+    # Not %Y: it leaves out the leading zeros of early years, and stamps are compared as text.
+    return f"{moment.year:04d}-{moment:%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"

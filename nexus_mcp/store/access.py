@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
-from nexus_mcp.errors import JournalError, NexusError, NotAppliedYet
+from nexus_mcp.errors import JournalError, NexusError, NotAppliedYet, NotConfirmed, StorageError
 from nexus_mcp.store import atomic, journal, lock, unanswered
 from nexus_mcp.store.folder import Folder, reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+    from contextlib import AbstractContextManager
     from typing import Any
 
     from nexus_mcp.store.history_file import HistoryFile
@@ -21,11 +22,12 @@ _DISK_ADVICE = "Check the free space and the permissions of .nexus, then call ag
 class Access:
     """The folders `.nexus` and `.nexus/state` of the project at `root`. `wait`: seconds to wait for the lock."""
 
-    __slots__ = ("root", "wait")
+    __slots__ = ("root", "stopping", "wait")
 
     def __init__(self, root: str, wait: float) -> None:
         self.root = root
         self.wait = wait
+        self.stopping = False
 
     @contextmanager
     def folders(self) -> Iterator[tuple[Folder | None, Folder | None]]:
@@ -52,22 +54,69 @@ class Access:
         """
         with self.folders() as (nexus, state):
             if nexus is not None and state is not None and state.check_plain(journal.NAME):
-                with lock.held(state, self.wait):
+                with self._lock(state):
                     roll_forward(nexus, state)
             yield nexus, state
 
     @contextmanager
-    def writing(self) -> Iterator[tuple[Folder, Folder]]:
-        """(`.nexus`, `.nexus/state`), made where absent, locked, swept, and with interrupted changes completed."""
+    def writing(self) -> Iterator[tuple[Folder, Folder, lock.Held]]:
+        """(`.nexus`, `.nexus/state`, the lock), made where absent, with interrupted changes completed.
+
+        What was made goes again when the block fails, so that a first call that fails leaves nothing behind.
+        """
         with ExitStack() as stack:
             root = stack.enter_context(Folder.root(self.root))
-            nexus = stack.enter_context(root.make(".nexus"))
-            state = stack.enter_context(nexus.make("state"))
-            stack.enter_context(lock.held(state, self.wait))
-            atomic.sweep(nexus)
-            atomic.sweep(state)
-            roll_forward(nexus, state)
-            yield nexus, state
+            made: list[tuple[Folder, str]] = []
+            try:
+                nexus = stack.enter_context(_made(root, ".nexus", made))
+                state = stack.enter_context(_made(nexus, "state", made))
+                held = stack.enter_context(self._lock(state))
+                if held.created:
+                    made.append((state, lock.NAME))
+                    _confirm_all(root, nexus)
+                roll_forward(nexus, state)
+                yield nexus, state, held
+            except (NotAppliedYet, NotConfirmed):
+                raise
+            except BaseException:
+                _take_back(made)
+                raise
+
+    def _lock(self, state: Folder) -> AbstractContextManager[lock.Held]:
+        return lock.held(state, self.wait, lambda: self.stopping)
+
+
+def begin(nexus: Folder, state: Folder, held: lock.Held) -> None:
+    """What comes before the first write of a change, once nothing is left that could refuse it. Raises StorageError."""
+    held.check()
+    atomic.sweep(nexus)
+    atomic.sweep(state)
+
+
+def _made(parent: Folder, name: str, made: list[tuple[Folder, str]]) -> Folder:
+    folder, is_new = parent.make(name)
+    if is_new:
+        made.append((parent, name))
+    return folder
+
+
+def _confirm_all(*folders: Folder) -> None:
+    """Sync the folders of a new workspace: whoever made them may have died before doing so. Raises StorageError."""
+    for folder in folders:
+        try:
+            folder.sync()
+        except OSError as error:
+            raise StorageError(folder.shown or folder.path, "sync", reason(error)) from error
+
+
+def _take_back(made: list[tuple[Folder, str]]) -> None:
+    """Remove what this call made, the last first; what somebody else uses by now stays."""
+    for parent, name in reversed(made):
+        if name == lock.NAME:
+            with suppress(OSError):
+                parent.unlink(name)
+        elif not parent.remove_folder(name):
+            return
 
 
 def roll_forward(nexus: Folder, state: Folder) -> None:
@@ -89,10 +138,19 @@ def roll_forward(nexus: Folder, state: Folder) -> None:
         ) from error
 
 
-def finish(nexus: Folder, state: Folder, entry: dict[str, Any], history: HistoryFile | None = None) -> None:
-    """Apply a journal that is in place, then take it away, or turn it into the marker of its answer."""
+def finish(
+    nexus: Folder,
+    state: Folder,
+    entry: dict[str, Any],
+    history: HistoryFile | None = None,
+    prepared: Mapping[str, str] | None = None,
+) -> None:
+    """Apply a journal that is in place, then take it away, or turn it into the marker of its answer.
+
+    `history` and `prepared` as for journal.apply. Raises NotAppliedYet.
+    """
     try:
-        journal.apply(nexus, state, entry, history)
+        journal.apply(nexus, state, entry, history, prepared or {})
         if entry["answer"] is None:
             atomic.remove(state, journal.NAME)
         else:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack
 
-from nexus_mcp.errors import NotConfirmed, StorageError
+from nexus_mcp.errors import NotConfirmed
 from nexus_mcp.state import artifact_name
 from nexus_mcp.store import atomic
-from nexus_mcp.store.folder import Folder, reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.store import Store
 
 FOLDER = "artifacts"
@@ -29,13 +29,12 @@ def write(store: Store, filename: str, content: str) -> str:
         try:
             folder = state
             for part in (FOLDER, *folders):
-                known = folder.child(part)
-                if known is None:
+                below, is_new = folder.make(part)
+                if is_new:
                     made.append((folder, part))
-                    known = folder.make(part)
-                folder = stack.enter_context(known)
+                folder = stack.enter_context(below)
             atomic.sweep(folder)
-            _replace(folder, name, data)
+            atomic.put(folder, name, data)
             return os.path.join(folder.path, name)
         except NotConfirmed:
             raise
@@ -44,19 +43,8 @@ def write(store: Store, filename: str, content: str) -> str:
             raise
 
 
-def _replace(folder: Folder, name: str, data: bytes) -> None:
-    try:
-        atomic.replace(folder, name, [data])
-    except atomic.Unsynced as error:
-        raise NotConfirmed(folder.show(name), reason(error.cause)) from error
-    except OSError as error:
-        raise StorageError(folder.show(name), "write", reason(error)) from error
-
-
 def _take_back(made: list[tuple[Folder, str]]) -> None:
-    """Remove the folders that a failed call made. One that is not empty, or will not go, may stay."""
+    """Remove the folders that a failed call made, the innermost first. One that is not empty by now stays."""
     for parent, name in reversed(made):
-        try:
-            parent.remove_folder(name)
-        except OSError:
+        if not parent.remove_folder(name):
             return

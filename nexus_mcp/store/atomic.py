@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from nexus_mcp.errors import StorageError
+from nexus_mcp.errors import NotConfirmed, StorageError
 from nexus_mcp.store.folder import reason
 
 try:
@@ -38,13 +38,30 @@ def replace(folder: Folder, name: str, parts: Iterable[bytes]) -> None:
     never tried again on the same descriptor: the second one may report success for pages that were dropped. A
     file that was there keeps its permissions.
     """
-    temporary = prepare(folder, parts, folder.permissions(name))
+    install(folder, prepare(folder, parts, folder.permissions(name)), name)
+
+
+def install(folder: Folder, temporary: str, name: str) -> None:
+    """Put a prepared file in the place of `name`. Raises as `replace` does."""
     try:
         folder.rename(temporary, name)
     except OSError:
         folder.unlink(temporary)
         raise
     confirm(folder)
+
+
+def put(folder: Folder, name: str, data: bytes | None) -> None:
+    """Replace the file `name` by `data`, or remove it for None. Raises StorageError, NotConfirmed, PathRefused."""
+    try:
+        if data is None:
+            remove(folder, name)
+        else:
+            replace(folder, name, [data])
+    except Unsynced as error:
+        raise NotConfirmed(folder.show(name), reason(error.cause)) from error
+    except OSError as error:
+        raise StorageError(folder.show(name), "write", reason(error)) from error
 
 
 def remove(folder: Folder, name: str) -> None:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 # Session files end up two levels deeper in the journal and in history.json, which must stay readable with them.
 SESSION_DEPTH = 64
 ARCHIVE_DEPTH = 128
+# A journal's cycle lies one level higher there than in history.json.
+JOURNAL_DEPTH = ARCHIVE_DEPTH - 1
 BOM = "\ufeff"
 
 
@@ -66,7 +68,9 @@ def text_of(data: bytes, file: str) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise StateError(file, "is not UTF-8", where=f"line {data.count(10, 0, error.start) + 1}") from error
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        where = f"line {data.count(10, 0, error.start) + 1}, byte {column}"
+        raise StateError(file, "is not UTF-8", where=where) from error
 
 
 def guarded(text: str, file: str, parse: Callable[[], Any], depth: int) -> Any:
@@ -76,14 +80,21 @@ def guarded(text: str, file: str, parse: Callable[[], Any], depth: int) -> Any:
     except JSONDecodeError as error:
         raise _unparsable(text, file, error) from error
     except Invalid as error:
-        raise StateError(file, str(error)) from error
+        raise _odd(text, file, str(error), depth) from error
     except RecursionError as error:
-        raise StateError(file, "is nested too deeply") from error
+        raise _odd(text, file, "is nested too deeply", depth) from error
     except ValueError as error:
-        raise StateError(file, "has a number with too many digits") from error
+        raise _odd(text, file, "has a number with too many digits", depth) from error
     if too_deep(value, depth):
-        raise StateError(file, "is nested too deeply")
+        raise _odd(text, file, "is nested too deeply", depth)
     return value
+
+
+def _odd(text: str, file: str, problem: str, depth: int) -> StateError:
+    from nexus_mcp.store import oddity
+
+    position = oddity.first(text, depth)
+    return StateError(file, problem, where="" if position is None else oddity.line_and_column(text, position))
 
 
 def _unparsable(text: str, file: str, error: JSONDecodeError) -> StateError:
@@ -126,3 +137,12 @@ def pretty(value: object) -> str:
 def compact(value: object) -> str:
     """`value` as JSON text without insignificant white space, non-ASCII unescaped."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def without_surrogates(text: str) -> str:
+    """`text` itself, or, when it has lone surrogates, one with U+FFFD in their place, which can be encoded."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text

@@ -11,7 +11,7 @@ import os
 import stat
 from contextlib import suppress
 
-from nexus_mcp.errors import PathRefused, StateError, StorageError
+from nexus_mcp.errors import NexusError, PathRefused, StateError, StorageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _CLOEXEC
 _PLAIN = os.O_RDONLY | _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | _CLOEXEC
 _CHUNK = 1 << 20
-_LINK_ADVICE = "Put a plain file or folder there, or remove the link yourself, then call again."
+_ADVICE = "Look at what was put there and why; move it away yourself if it is not needed, then call again."
 
 
 class Folder:
@@ -46,12 +46,9 @@ class Folder:
             # The path has no links in it; one that is there now was put there since.
             return cls(path, "", os.open(path, _FOLDER | _NOFOLLOW) if AT else None)
         except OSError as error:
-            raise StorageError(
-                path,
-                "open the project folder",
-                reason(error),
-                next_step="Restart the server in a folder that exists.",
-            ) from error
+            gone = error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+            advice = "Restart the server in a folder that exists." if gone else ""
+            raise StorageError(path, "open the project folder", reason(error), next_step=advice) from error
 
     def __enter__(self) -> Self:
         return self
@@ -61,22 +58,31 @@ class Folder:
 
     def close(self) -> None:
         if self._fd is not None:
-            os.close(self._fd)
+            let_go(self._fd)
             self._fd = None
 
-    def make(self, name: str) -> Folder:
-        """The folder `name` in this one, made and synced when absent. Raises PathRefused, StorageError."""
+    def make(self, name: str) -> tuple[Folder, bool]:
+        """(the folder `name` in this one, whether it was made now). Raises PathRefused, StorageError."""
+        made = False
         try:
             os.mkdir(*self._at(name), **self._dir_fd())
+            made = True
             self.sync()
         except FileExistsError:
             pass
         except OSError as error:
+            if made:
+                self.remove_folder(name)
             raise StorageError(self.show(name), "make", reason(error)) from error
-        child = self.child(name)
-        if child is None:
-            raise StorageError(self.show(name), "open", os.strerror(errno.ENOENT))
-        return child
+        try:
+            child = self.child(name)
+            if child is None:
+                raise StorageError(self.show(name), "open", os.strerror(errno.ENOENT))
+        except NexusError:
+            if made:
+                self.remove_folder(name)
+            raise
+        return child, made
 
     def child(self, name: str) -> Folder | None:
         """The folder `name` in this one, None when absent. Raises PathRefused, StorageError."""
@@ -92,7 +98,7 @@ class Folder:
             return None
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENOTDIR):
-                raise PathRefused(shown, "is not a plain folder", next_step=_LINK_ADVICE) from error
+                raise PathRefused(shown, "is not a plain folder", next_step=_ADVICE) from error
             raise StorageError(shown, "open", reason(error)) from error
         return Folder(os.path.join(self.path, name), shown, fd)
 
@@ -121,7 +127,7 @@ class Folder:
         except OSError as error:
             raise StorageError(shown, "read", reason(error)) from error
         finally:
-            os.close(fd)
+            let_go(fd)
 
     def open(self, name: str, flags: int, mode: int = 0o644) -> int:
         """A descriptor of the file `name`; a link is refused. Raises PathRefused and OSError."""
@@ -164,9 +170,21 @@ class Folder:
         with suppress(FileNotFoundError):
             os.unlink(*self._at(name), **self._dir_fd())
 
-    def remove_folder(self, name: str) -> None:
-        """Remove the empty folder `name`. Raises OSError."""
-        os.rmdir(*self._at(name), **self._dir_fd())
+    def remove_folder(self, name: str) -> bool:
+        """Remove the folder `name`; False when it is not empty, or will not go."""
+        try:
+            os.rmdir(*self._at(name), **self._dir_fd())
+        except OSError:
+            return False
+        return True
+
+    def is_file(self, name: str, fd: int) -> bool:
+        """Whether the file `name` is, still, the one that is open as `fd`."""
+        try:
+            named = os.stat(*self._at(name), follow_symlinks=False, **self._dir_fd())
+        except OSError:
+            return False
+        return os.path.samestat(named, os.fstat(fd))
 
     def names(self) -> list[str]:
         """The names in this folder. Raises StorageError."""
@@ -199,6 +217,15 @@ class Folder:
         return {"dir_fd": self._fd} if AT else {}
 
 
+def let_go(fd: int) -> None:
+    """Close a descriptor that was only read, or whose data is on disk: what close reports then changes nothing.
+
+    Raised, it would make a change that was carried out look like one that failed.
+    """
+    with suppress(OSError):
+        os.close(fd)
+
+
 def reason(error: OSError) -> str:
     """The system's own words for an error, without the path that Python adds."""
     return error.strerror or type(error).__name__
@@ -207,4 +234,4 @@ def reason(error: OSError) -> str:
 def _refused(shown: str, mode: int, wanted: str) -> PathRefused:
     kinds = {stat.S_IFLNK: "a symbolic link", stat.S_IFDIR: "a folder", stat.S_IFREG: "a file"}
     seen = kinds.get(stat.S_IFMT(mode), "a special file")
-    return PathRefused(shown, f"is {seen} where {wanted} belongs", next_step=_LINK_ADVICE)
+    return PathRefused(shown, f"is {seen} where {wanted} belongs", next_step=_ADVICE)

@@ -7,7 +7,7 @@ keep old cycles whatever their layout, number spelling or line ends.
 from __future__ import annotations
 
 import json
-from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]
+from json.decoder import WHITESPACE, JSONDecodeError, scanstring  # type: ignore[attr-defined]
 
 from nexus_mcp.errors import StateError
 from nexus_mcp.store.codec import (
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 SHOWN = ".nexus/history.json"
-_SPACE = " \t\r\n"
 _MAX_DIGITS = 4300  # what Python turns into an int at most
 _EMPTY = '{\n  "cycles": []\n}\n'
 
@@ -145,10 +144,8 @@ class HistoryFile:
         return self.text[at : at + 1]
 
     def _skip(self, at: int) -> int:
-        text, size = self.text, len(self.text)
-        while at < size and text[at] in _SPACE:
-            at += 1
-        return at
+        found = WHITESPACE.match(self.text, at)
+        return at if found is None else found.end()
 
     def _expect(self, at: int, char: str, problem: str) -> None:
         if self._char(at) != char:

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import os
 
+from nexus_mcp import log
 from nexus_mcp.errors import JournalError, StateError
 from nexus_mcp.state import shapes
 from nexus_mcp.store import atomic
-from nexus_mcp.store.codec import ARCHIVE_DEPTH, decode, encode
+from nexus_mcp.store.codec import JOURNAL_DEPTH, decode, encode
 from nexus_mcp.store.history_file import HistoryFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from nexus_mcp.store.folder import Folder
@@ -27,7 +29,7 @@ VERSION = 1
 HISTORY = "history.json"
 SHOWN_HISTORY = ".nexus/history.json"
 SESSION_LIMIT = 64 << 20
-HISTORY_LIMIT = 1 << 30
+HISTORY_LIMIT = 512 << 20
 
 
 def record(
@@ -60,9 +62,9 @@ def pending(state: Folder) -> dict[str, Any] | None:
     if data is None:
         return None
     try:
-        journal = decode(data, SHOWN, ARCHIVE_DEPTH)
+        journal = decode(data, SHOWN, JOURNAL_DEPTH)
     except StateError as error:
-        raise _foreign(error.problem) from error
+        raise _foreign(error.problem, error.where) from error
     if is_ours(journal):
         return journal  # type: ignore[no-any-return]
     version = journal.get("version") if isinstance(journal, dict) else None
@@ -70,10 +72,11 @@ def pending(state: Folder) -> dict[str, Any] | None:
     raise _foreign("is not a journal" if known else "is of a version that this nexus-mcp does not know")
 
 
-def _foreign(problem: str) -> JournalError:
+def _foreign(problem: str, where: str = "") -> JournalError:
     return JournalError(
         SHOWN,
         f"holds a change that was begun and {problem}",
+        where=where,
         next_step="Complete it with the nexus-mcp that began it (perhaps a newer one), then call again.",
     )
 
@@ -86,7 +89,7 @@ def is_ours(journal: Any) -> bool:
     return (
         isinstance(journal.get("id"), str)
         and journal["id"].isalnum()
-        and isinstance(journal.get("cycle"), dict)
+        and shapes.is_cycle(journal.get("cycle"))
         and "answer" in journal
         and isinstance(journal["answer"], (dict, type(None)))
         and isinstance(files, list)
@@ -96,23 +99,36 @@ def is_ours(journal: Any) -> bool:
     )
 
 
-def apply(nexus: Folder, state: Folder, journal: dict[str, Any], history: HistoryFile | None = None) -> None:
+def apply(
+    nexus: Folder,
+    state: Folder,
+    journal: dict[str, Any],
+    history: HistoryFile | None,
+    prepared: Mapping[str, str],
+) -> None:
     """Bring the files to where `journal` says, from wherever a crash (or git) left them.
 
-    `history` is the file as it is now, when the caller has just read it under the lock. The journal itself stays.
-    Raises OSError, Unsynced or a NexusError; then it can be applied again later.
+    `history` is the file as it is now, when the caller has just read it under the lock. `prepared` are temporary files
+    that hold the new bytes already, by the name they are for. The journal itself stays. Raises OSError, Unsynced or a
+    NexusError; then it can be applied again later.
     """
     if history is None:
         history = HistoryFile(nexus.read(HISTORY, HISTORY_LIMIT))
-    if not history.has(journal["cycle"]):
+    if history.has(journal["cycle"]):
+        # Perhaps by a rename that was never confirmed: the only other copies go in the next step.
+        atomic.confirm(nexus)
+    else:
         shapes.check_writable(history.members, SHOWN_HISTORY)
-        atomic.replace(nexus, HISTORY, history.with_cycle(journal["cycle"]))
+        temporary = prepared.get(HISTORY) or atomic.prepare(
+            nexus, history.with_cycle(journal["cycle"]), nexus.permissions(HISTORY)
+        )
+        atomic.install(nexus, temporary, HISTORY)
     for entry in journal["files"]:
-        _apply_file(state, entry, journal["id"])
+        _apply_file(state, entry, journal["id"], prepared.get(entry["name"]))
     atomic.confirm(state)
 
 
-def _apply_file(state: Folder, entry: dict[str, Any], journal_id: str) -> None:
+def _apply_file(state: Folder, entry: dict[str, Any], journal_id: str, temporary: str | None) -> None:
     name = entry["name"]
     found = state.read(name, SESSION_LIMIT)
     seen = digest(found)
@@ -123,6 +139,8 @@ def _apply_file(state: Folder, entry: dict[str, Any], journal_id: str) -> None:
         _set_aside(state, f"conflict-{journal_id}-{name}", found)
     if entry["content"] is None:
         state.unlink(name)
+    elif temporary is not None:
+        atomic.install(state, temporary, name)
     else:
         atomic.replace(state, name, [entry["content"].encode("utf-8", "backslashreplace")])
 
@@ -137,6 +155,7 @@ def _set_aside(state: Folder, name: str, data: bytes) -> None:
         kept = state.read(name, SESSION_LIMIT)
     if kept is None:
         atomic.replace(state, name, [data])
+    log.warning(f"{state.show(name)} keeps what another program wrote during a change that was interrupted")
 
 
 def encoded(journal: dict[str, Any]) -> bytes:

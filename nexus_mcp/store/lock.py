@@ -1,4 +1,7 @@
-"""One exclusive lock per workspace: the file `.nexus/state/lock`, never deleted.
+"""One exclusive lock per workspace: the file `.nexus/state/lock`.
+
+It stays when it is let go; only a first write that fails takes it back, while holding it. Whoever gets a lock looks
+whether its file is still the one that others find, so a removed file (git clean) lets nobody in beside another.
 
 flock where the platform has it: 2 µs, and waiters are woken by the kernel; `filelock` where it has not. There is no
 weaker fallback: without the lock nothing is written. A new descriptor for each transaction, because a shared one
@@ -10,10 +13,11 @@ from __future__ import annotations
 import os
 import stat
 import threading
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 
 from nexus_mcp.errors import LockTimeout, StorageError
-from nexus_mcp.store.folder import Folder, reason
+from nexus_mcp.store.folder import Folder, let_go, reason
 
 try:
     import fcntl
@@ -22,40 +26,76 @@ except ImportError:  # Windows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 NAME = "lock"
 WAIT_SECONDS = 10.0
+_LOOK_UP = 0.1  # seconds between looks at whether the server is asked to stop
 _FLAGS = os.O_RDWR | os.O_CREAT
 
 
+class Held:
+    """The lock while it is held. `created`: its file was made for it, so nothing was ever written here before."""
+
+    __slots__ = ("_fd", "_state", "created")
+
+    def __init__(self, state: Folder, fd: int | None, *, created: bool) -> None:
+        self._state = state
+        self._fd = fd
+        self.created = created
+
+    def check(self) -> None:
+        """Raises StorageError when the lock file was taken away meanwhile: then somebody else may hold a new one."""
+        if self._fd is not None and not self._state.is_file(NAME, self._fd):
+            raise StorageError(
+                self._state.show(NAME), "keep", "it was removed or replaced meanwhile", next_step="Call again."
+            )
+
+
 @contextmanager
-def held(state: Folder, wait: float = WAIT_SECONDS) -> Iterator[None]:
+def held(state: Folder, wait: float = WAIT_SECONDS, stopped: Callable[[], bool] = bool) -> Iterator[Held]:
     """Hold the workspace lock, whose file lies in the folder `state`, for the length of the block.
 
-    Raises LockTimeout after `wait` seconds, with the holder's pid, and StorageError when it cannot be locked at all.
+    Raises LockTimeout after `wait` seconds, with the holder's pid, and StorageError when it cannot be locked at all
+    or `stopped()` becomes true while waiting.
     """
-    shown = state.show(NAME)
-    try:
-        fd = state.open(NAME, _FLAGS)
-    except OSError as error:
-        raise StorageError(shown, "open the lock", reason(error)) from error
     if fcntl is None:
-        os.close(fd)
-        with _held_by_package(os.path.join(state.path, NAME), shown, wait):
-            yield
+        fd, created = _opened(state)
+        let_go(fd)
+        with _held_by_package(os.path.join(state.path, NAME), state.show(NAME), wait):
+            yield Held(state, None, created=created)
         return
+    end = time.monotonic() + wait
+    while True:
+        fd, created = _opened(state)
+        try:
+            _acquire(fd, state.show(NAME), wait, end, stopped)
+            # Whoever removed the file while we waited for it left us with a lock that a newcomer does not see.
+            if state.is_file(NAME, fd):
+                signed = _sign(fd)
+                yield Held(state, fd, created=created)
+                if signed:
+                    _unsign(fd)
+                return
+        finally:
+            let_go(fd)
+
+
+def _opened(state: Folder) -> tuple[int, bool]:
     try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise StorageError(shown, "lock", "it is not a plain file")
-        _acquire(fd, shown, wait)
-        _sign(fd)
-        yield
-    finally:
-        os.close(fd)
+        try:
+            fd, created = state.open(NAME, _FLAGS | os.O_EXCL), True
+        except FileExistsError:
+            fd, created = state.open(NAME, _FLAGS), False
+    except OSError as error:
+        raise StorageError(state.show(NAME), "open the lock", reason(error)) from error
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        let_go(fd)
+        raise StorageError(state.show(NAME), "lock", "it is not a plain file")
+    return fd, created
 
 
-def _acquire(fd: int, shown: str, wait: float) -> None:
+def _acquire(fd: int, shown: str, wait: float, end: float, stopped: Callable[[], bool]) -> None:
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return
@@ -76,23 +116,35 @@ def _acquire(fd: int, shown: str, wait: float) -> None:
         except OSError as error:
             outcome.append(error)
         done.set()
-        os.close(duplicate)
+        let_go(duplicate)
 
     threading.Thread(target=wait_for_it, name="nexus-lock", daemon=True).start()
-    done.wait(wait)
-    if not outcome:
-        raise LockTimeout(shown, wait, _holder(fd))
+    while not done.wait(max(0.0, min(_LOOK_UP, end - time.monotonic()))):
+        if stopped():
+            raise StorageError(shown, "wait for", "the server is asked to stop", next_step="Call again later.")
+        if time.monotonic() >= end:
+            raise LockTimeout(shown, wait, _holder(fd))
     if outcome[0] is not None:
         raise StorageError(shown, "lock", reason(outcome[0]))
 
 
-def _sign(fd: int) -> None:
-    """Leave our pid in the lock file, for those who wait in vain. Advice only, so a full disk does not matter."""
+def _sign(fd: int) -> bool:
+    """Leave our pid in the lock file, for those who wait in vain. Advice only, so a full disk does not matter.
+
+    Only in an empty file of one name, or over another pid: a planted one could be somebody's own.
+    """
     try:
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+        if os.fstat(fd).st_nlink != 1 or not (_holder(fd) or not os.pread(fd, 1, 0)):
+            return False
+        os.pwrite(fd, f"{os.getpid():<10}\n".encode(), 0)
     except OSError:
-        return
+        return False
+    return True
+
+
+def _unsign(fd: int) -> None:
+    with suppress(OSError):
+        os.ftruncate(fd, 0)
 
 
 def _holder(fd: int) -> int | None:

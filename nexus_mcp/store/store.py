@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from nexus_mcp import log
-from nexus_mcp.errors import NexusError, NotAppliedYet, NotConfirmed, StateError, StorageError
+from nexus_mcp.errors import NotAppliedYet, NotConfirmed, StateError, StorageError
 from nexus_mcp.store import atomic, journal, lock, unanswered
-from nexus_mcp.store.access import Access, finish
+from nexus_mcp.store.access import Access, begin, finish
 from nexus_mcp.store.folder import Folder, reason
 from nexus_mcp.store.transaction import PLAN, TASKS, Transaction, read_history, read_session
 
@@ -56,8 +55,12 @@ class Store:
         """Make `.nexus/`, `.nexus/state/` and `.nexus/.gitignore` where absent; those made, as paths from the root."""
         with self._access.folders() as (nexus, state):
             made = [".nexus/"] * (nexus is None) + [".nexus/state/"] * (state is None)
-        with self._access.writing() as (nexus, _):
+        with self._access.writing() as (nexus, _, _):
             return made + [".nexus/.gitignore"] * _ignore(nexus)
+
+    def stop(self) -> None:
+        """End all waiting for the lock: the server is asked to stop. May be called from any thread."""
+        self._access.stopping = True
 
     def change(self, make: Make) -> dict[str, Any]:
         """Run `make` under the lock, write what it asked for, return its answer.
@@ -66,28 +69,45 @@ class Store:
         out, with nothing written. A change with a cycle goes through the journal. Raises StorageError when nothing
         was changed, NotAppliedYet and NotConfirmed when it was.
         """
-        return self._change(make, keep_answer=False)[0]
+        return self._change(make)[0]
 
-    def close(self, make: Make) -> tuple[dict[str, Any], unanswered.Unanswered | None]:
-        """As `change`, and the answer is kept until it was written out: (answer, the marker that keeps it)."""
-        return self._change(make, keep_answer=True)
+    def close(
+        self, make: Make, is_answer: Callable[[dict[str, Any]], bool]
+    ) -> tuple[dict[str, Any], unanswered.Unanswered | None]:
+        """As `change`, and the answer is kept until it was written out: (answer, the marker that keeps it).
+
+        `is_answer` says of a kept answer, which comes from a file, whether it is one that `make` could have given.
+        """
+        return self._change(make, is_answer)
 
     @contextmanager
     def locked_state(self) -> Iterator[Folder]:
         """The folder `.nexus/state`, made when absent, with the lock held: for files that need no transaction."""
-        with self._access.writing() as (nexus, state), _ignored(nexus):
-            yield state
-
-    def _change(self, make: Make, *, keep_answer: bool) -> tuple[dict[str, Any], unanswered.Unanswered | None]:
-        self._rehearse(make)
-        with self._access.writing() as (nexus, state):
-            kept: list[unanswered.Unanswered] = []
-            transaction = Transaction(nexus, state, self._now, lambda history: self._recovered(state, history, kept))
-            answer = make(transaction)
-            if kept:
-                return answer, kept[0]
+        with self._access.writing() as (nexus, state, held):
+            begin(nexus, state, held)
             with _ignored(nexus):
-                return answer, self._commit(nexus, state, transaction, answer if keep_answer else None)
+                yield state
+
+    def _change(
+        self, make: Make, is_answer: Callable[[dict[str, Any]], bool] | None = None
+    ) -> tuple[dict[str, Any], unanswered.Unanswered | None]:
+        self._rehearse(make)
+        with self._access.writing() as (nexus, state, held):
+            markers = unanswered.Markers(state, self._access.state, is_answer)
+            asked = Transaction(nexus, state, self._now, markers.answer)
+            answer = make(asked)
+            if markers.given is not None:
+                return answer, markers.given
+            begin(nexus, state, held)
+            with _ignored(nexus):
+                if asked.cycle is None:
+                    _write(state, asked)
+                    kept = None
+                else:
+                    name = _archive(nexus, state, asked, None if is_answer is None else answer)
+                    kept = None if name is None else unanswered.held(state, name, self._access.state)
+            markers.forget()
+            return answer, kept
 
     def _rehearse(self, make: Make) -> None:
         """Where nothing was ever written, a call that is going to fail must not leave so much as a folder."""
@@ -95,63 +115,60 @@ class Store:
             if state is None or not (state.check_plain(lock.NAME) or state.check_plain(journal.NAME)):
                 make(Transaction(nexus, state, self._now, lambda _: None))
 
-    def _commit(
-        self, nexus: Folder, state: Folder, asked: Transaction, answer: dict[str, Any] | None
-    ) -> unanswered.Unanswered | None:
-        if asked.cycle is None:
-            if len(asked.writes) > 1:
-                raise ValueError("several files change together only with a cycle")
-            for name, (_, after) in asked.writes.items():
-                _write(state, name, after)
-            self._forget(state)
-            return None
-        entry = journal.record(asked.cycle, asked.writes, answer)
-        if sum(map(len, asked.history.with_cycle(asked.cycle))) > journal.HISTORY_LIMIT:
-            raise StateError(journal.SHOWN_HISTORY, f"would grow beyond {journal.HISTORY_LIMIT >> 20} MiB")
-        try:
-            atomic.replace(state, journal.NAME, [journal.encoded(entry)])
-        except OSError as error:
-            raise StorageError(journal.SHOWN, "write", reason(error)) from error
-        except atomic.Unsynced as error:
-            raise NotAppliedYet(journal.SHOWN, reason(error.cause)) from error
-        finish(nexus, state, entry, asked.history)
-        if answer is None:
-            self._forget(state)
-            return None
-        return unanswered.held(state, unanswered.name_of(entry["id"]), self._access.state)
 
-    def _recovered(
-        self, state: Folder, history: HistoryFile, kept: list[unanswered.Unanswered]
-    ) -> dict[str, Any] | None:
-        """The answer of a close that was never delivered, taken over so that nobody else gives it too.
+def _write(state: Folder, asked: Transaction) -> None:
+    if len(asked.writes) > 1:
+        raise ValueError("several files change together only with a cycle")
+    for name, (_, after) in asked.writes.items():
+        atomic.put(state, name, after)
 
-        Only where its cycle still is in the history: git may have taken it out since.
-        """
-        found: dict[str, Any] | None = None
-        for entry, holder in unanswered.left_behind(state, self._access.state):
-            if found is None and history.has(entry["cycle"]):
-                found = entry["answer"]
-                kept.append(holder)
-            else:
-                holder.undelivered()
-        return found
 
-    def _forget(self, state: Folder) -> None:
-        """Something was opened after a close that went unanswered: its client went on, nobody will ask again."""
-        try:
-            for _, holder in unanswered.left_behind(state, self._access.state):
-                holder.delivered()
-        except (OSError, NexusError) as error:
-            # The change itself is on disk and must be answered as such; at worst an old answer is given once more.
-            log.warning(f"could not look for unanswered closes: {error}")
+def _archive(nexus: Folder, state: Folder, asked: Transaction, answer: dict[str, Any] | None) -> str | None:
+    """Carry out a change with a cycle; the name of the marker that keeps `answer`, None when there is none to keep."""
+    if asked.cycle is None:
+        raise ValueError("no cycle to archive")
+    entry = journal.record(asked.cycle, asked.writes, answer)
+    grown = asked.history.with_cycle(asked.cycle)
+    if sum(map(len, grown)) > journal.HISTORY_LIMIT:
+        raise StateError(journal.SHOWN_HISTORY, f"would grow beyond {journal.HISTORY_LIMIT >> 20} MiB")
+    # All new bytes are on disk before the commit point, so that a full disk is met while nothing has happened.
+    prepared: dict[str, str] = {}
+    doing = journal.SHOWN_HISTORY
+    try:
+        prepared[journal.HISTORY] = atomic.prepare(nexus, grown, nexus.permissions(journal.HISTORY))
+        for name, (_, after) in asked.writes.items():
+            doing = state.show(name)
+            if after is not None:
+                prepared[name] = atomic.prepare(state, [after], state.permissions(name))
+        doing = journal.SHOWN
+        atomic.replace(state, journal.NAME, [journal.encoded(entry)])
+    except OSError as error:
+        for name, temporary in prepared.items():
+            with suppress(OSError):  # swept by the next change
+                (nexus if name == journal.HISTORY else state).unlink(temporary)
+        raise StorageError(doing, "write", reason(error)) from error
+    except atomic.Unsynced as error:
+        raise NotAppliedYet(journal.SHOWN, reason(error.cause)) from error
+    finish(nexus, state, entry, asked.history, prepared)
+    return None if answer is None else unanswered.name_of(entry["id"])
 
 
 def _ignore(nexus: Folder) -> bool:
-    """Write `.gitignore` when it is absent; whether it was."""
+    """Write `.gitignore` when it is absent; whether it was. Raises StorageError, PathRefused."""
     if nexus.check_plain(_IGNORE):
         return False
-    _write(nexus, _IGNORE, _IGNORED)
+    try:
+        atomic.put(nexus, _IGNORE, _IGNORED)
+    except NotConfirmed as error:
+        # "It holds the change" is for the file that the caller asked for. This one only comes with it.
+        _unignore(nexus)
+        raise StorageError(error.path, "sync", error.reason) from error
     return True
+
+
+def _unignore(nexus: Folder) -> None:
+    with suppress(OSError):
+        nexus.unlink(_IGNORE)
 
 
 @contextmanager
@@ -164,17 +181,5 @@ def _ignored(nexus: Folder) -> Iterator[None]:
         raise
     except BaseException:
         if written:
-            nexus.unlink(_IGNORE)
+            _unignore(nexus)
         raise
-
-
-def _write(folder: Folder, name: str, data: bytes | None) -> None:
-    try:
-        if data is None:
-            atomic.remove(folder, name)
-        else:
-            atomic.replace(folder, name, [data])
-    except atomic.Unsynced as error:
-        raise NotConfirmed(folder.show(name), reason(error.cause)) from error
-    except OSError as error:
-        raise StorageError(folder.show(name), "write", reason(error)) from error

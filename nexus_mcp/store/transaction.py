@@ -83,7 +83,10 @@ class Transaction:
             shapes.check_writable(before, shown)
         shapes.check_new(fields, {**shapes.part(part), "required": []}, part)
         shapes.check_new(value, schemas.readable(_SCHEMAS[name]), name)
-        after = encode(shapes.ordered(value, schemas.load(_SCHEMAS[name])))
+        try:
+            after = encode(shapes.ordered(value, schemas.load(_SCHEMAS[name])))
+        except ValueError as error:
+            raise StateError(shown, "would hold a number with more digits than can be read back") from error
         if len(after) > journal.SESSION_LIMIT:
             raise StateError(
                 shown,

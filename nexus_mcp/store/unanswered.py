@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 
 from nexus_mcp import log
-from nexus_mcp.errors import NexusError
-from nexus_mcp.store.codec import ARCHIVE_DEPTH, decode
+from nexus_mcp.errors import NexusError, StorageError
+from nexus_mcp.store.codec import JOURNAL_DEPTH, decode
+from nexus_mcp.store.folder import let_go, reason
 from nexus_mcp.store.journal import HISTORY_LIMIT, is_ours
 
 try:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.history_file import HistoryFile
 
     OpenState = Callable[[], AbstractContextManager[Folder | None]]
 
@@ -47,21 +49,69 @@ class Unanswered:
         self._fd = fd
         self._open_state = open_state
 
+    def __del__(self) -> None:
+        # Whatever became of the answer, a marker that nobody can settle any more must not look like a living one.
+        self.undelivered()
+
     def delivered(self) -> None:
         """The answer is out: the marker goes. Failing to remove it costs no more than one repeated answer."""
-        self.undelivered()
+        if fcntl is None:
+            self.undelivered()  # Windows does not remove an open file
         try:
             with self._open_state() as state:
                 if state is not None:
                     state.unlink(self._name)
         except (OSError, NexusError) as error:
             log.warning(f"could not remove {self._name}: {error}")
+        # Only now: between letting go and removing, another close could take the marker for a left one.
+        self.undelivered()
 
     def undelivered(self) -> None:
         """The answer will never be read: leave the marker for whoever asks again."""
         if self._fd is not None:
-            os.close(self._fd)
+            let_go(self._fd)
             self._fd = None
+
+
+class Markers:
+    """The markers that dead processes left, as one change sees them. Only under the lock.
+
+    `given` is the marker whose answer was given by `answer`, None while none was.
+    """
+
+    def __init__(
+        self, state: Folder, open_state: OpenState, is_answer: Callable[[dict[str, Any]], bool] | None
+    ) -> None:
+        self._state = state
+        self._open_state = open_state
+        self._is_answer = is_answer
+        self.given: Unanswered | None = None
+
+    def answer(self, history: HistoryFile) -> dict[str, Any] | None:
+        """The answer of the newest close that was never delivered, taken over so that nobody else gives it too.
+
+        Only where its cycle still is in `history`: git may have taken it out since. Raises StorageError, PathRefused.
+        """
+        newest_first = sorted(
+            left_behind(self._state, self._open_state), key=lambda found: str(found[0]["cycle"]["completed_at"])
+        )
+        answer: dict[str, Any] | None = None
+        while newest_first:
+            entry, marker = newest_first.pop()
+            if answer is None and self._is_answer and self._is_answer(entry["answer"]) and history.has(entry["cycle"]):
+                answer, self.given = entry["answer"], marker
+            else:
+                marker.delivered()  # an older one: its client cannot be told apart any more
+        return answer
+
+    def forget(self) -> None:
+        """Something was written after a close that went unanswered: its client went on, nobody will ask again."""
+        try:
+            for _, marker in left_behind(self._state, self._open_state):
+                marker.delivered()
+        except (OSError, NexusError) as error:
+            # The change itself is on disk and must be answered as such; at worst an old answer is given once more.
+            log.warning(f"could not look for unanswered closes: {error}")
 
 
 def held(state: Folder, name: str, open_state: OpenState) -> Unanswered:
@@ -95,16 +145,18 @@ def left_behind(state: Folder, open_state: OpenState) -> list[tuple[dict[str, An
 def _locked(state: Folder, name: str) -> int | None:
     """A descriptor that locks the marker; None when a living process has it, or it is gone."""
     try:
-        fd = state.open(name, os.O_RDWR)
+        fd = state.open(name, os.O_RDONLY)
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise StorageError(state.show(name), "open", reason(error)) from error
     try:
         if fcntl is not None:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         else:
             _lock_on_windows(fd)
     except OSError:
-        os.close(fd)
+        let_go(fd)
         return None
     return fd
 
@@ -122,7 +174,9 @@ def _read(state: Folder, name: str) -> dict[str, Any] | None:
     if data is None:
         return None
     try:
-        journal = decode(data, state.show(name), ARCHIVE_DEPTH)
+        journal = decode(data, state.show(name), JOURNAL_DEPTH)
     except NexusError:
         return None
-    return journal if is_ours(journal) else None
+    if not is_ours(journal) or (journal["answer"] or {}).get("cycle") != journal["cycle"]["completed_at"]:
+        return None
+    return journal  # type: ignore[no-any-return]

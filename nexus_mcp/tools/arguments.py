@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from nexus_mcp.tools.definition import Tool
 
 _SHOWN_NAME = 60
+_MAX_DIGITS = 4300
 
 
 class _Unfit(Exception):
@@ -81,7 +82,7 @@ def _integer(value: Any, schema: dict[str, Any]) -> int:
     if isinstance(value, str):
         value = _number_in(value)
     if value in (float("inf"), float("-inf")):
-        raise _Unfit("must be an integer of at most 4300 digits")
+        raise _Unfit(f"must be an integer of at most {_MAX_DIGITS} digits")
     if not is_integer(value) or value < least:
         raise _Unfit(f"must be an integer of at least {least}")
     return int(value)
@@ -116,8 +117,19 @@ _BY_TYPE = {"string": _string, "integer": _integer, "array": _array, "object": _
 
 def _number_in(text: str) -> Any:
     """The number that `text` spells in JSON's grammar, the whole of it; None when it does not."""
-    value = _json_in(text) if text[:1] in tuple("-0123456789") and text[-1:].isdigit() else None
-    return None if isinstance(value, bool) else value
+    if not (text[:1] in tuple("-0123456789") and text[-1:].isdigit()):
+        return None
+    from nexus_mcp.store.codec import strict_decoder
+
+    try:
+        # Too many digits for Python: as infinity it is refused by its size, as it is when sent as a number.
+        return strict_decoder(float, _int_or_infinity).decode(text)
+    except ValueError:
+        return None
+
+
+def _int_or_infinity(digits: str) -> float:
+    return int(digits) if len(digits) <= _MAX_DIGITS else float(digits)
 
 
 def _json_in(text: str) -> Any:

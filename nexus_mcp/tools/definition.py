@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.store.store import Store
+    from nexus_mcp.store.unanswered import Unanswered
     from nexus_mcp.workspace import Workspace
 
     Schema = dict[str, Any]
@@ -27,7 +28,7 @@ class ToolContext:
         self.store = store
         self.harness_id = workspace.harness_id
         self.client_name = client_name
-        self.unanswered: Any = None
+        self.unanswered: Unanswered | None = None
 
 
 class Tool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nexus_mcp import schemas
 from nexus_mcp.state import history, plan
 from nexus_mcp.store.transaction import PLAN, TASKS, Transaction
 from nexus_mcp.tools.definition import Tool, ToolContext, answer
@@ -42,7 +43,7 @@ def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
             },
         }
 
-    closed, ctx.unanswered = ctx.store.close(change)
+    closed, ctx.unanswered = ctx.store.close(change, lambda kept: not schemas.faults(TOOL.output, kept))
     return closed
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.contract.uses import USES, Use, settle
-from tests.support import Client, Project, plan, pretty
+from tests.support import SMALLEST, Client, Project, plan, pretty
 
 BROKEN = [
     b"",
@@ -160,7 +160,7 @@ def test_size(call: Client, project: Project, file: str, tool: str) -> None:
 
 
 @pytest.mark.requirement("files.newer-major", "files.version-kept")
-@pytest.mark.parametrize("version", ["1.0", "1", "2.0", "10.5", "abc", "", "x.1", 7, 1.0, None, ["0.5"], "-1.0", "٥.0"])
+@pytest.mark.parametrize("version", ["1.0", "1", "2.0", "10.5", "abc", "", "x.1", 7, 1.0, ["0.5"], "-1.0", "٥.0"])
 @pytest.mark.parametrize("use", USES, ids=lambda use: f"{use[0]} {use[1]}")
 def test_newer_versions(call: Client, project: Project, use: Use, version: Any) -> None:
     """A file of a newer major, or of a version that says nothing, is read and never written."""
@@ -173,3 +173,12 @@ def test_newer_versions(call: Client, project: Project, use: Use, version: Any) 
         message = call.refused(tool, arguments)
         assert f".nexus/{file}" in message
         assert "version" in message
+
+
+@pytest.mark.requirement("files.tolerated")
+def test_a_version_of_null(call: Client, project: Project) -> None:
+    """A schema_version of null says as little as none, and is kept."""
+    settle(project)
+    project.put("state/tasks.json", {"schema_version": None, **project.json("state/tasks.json")})
+    call("task_add", **SMALLEST["task_add"])
+    assert project.json("state/tasks.json")["schema_version"] is None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 from unittest.mock import patch
+
+T = TypeVar("T")
 
 # Everything that the store asks of the system and that can change a file, or must succeed for one to be changed.
 CALLS = ("open", "write", "fsync", "replace", "unlink", "mkdir", "rmdir", "ftruncate", "pwrite", "listdir", "read")
@@ -39,6 +42,18 @@ def dying_at(number: int) -> Iterator[Calls]:
 
     with _patched(wrapped):
         yield seen
+
+
+def killed(number: int, run: Callable[[], T]) -> T | None:
+    """What `run` returns, None when it died before its `number`-th call."""
+    try:
+        with dying_at(number):
+            return run()
+    except Died:
+        pass
+    # The kernel closes what a dead process had open; here it still hangs in the frames of its last exception.
+    gc.collect()
+    return None
 
 
 @contextmanager

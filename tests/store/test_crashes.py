@@ -5,15 +5,16 @@ from __future__ import annotations
 import errno
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nexus_mcp.server.app import Answer, App
+from nexus_mcp.server.app import App
 from nexus_mcp.store import atomic
 from nexus_mcp.workspace import Workspace
-from tests.store.dying import Died, dying_at, failing_at
+from tests.store.dying import failing_at, killed
 
 Files = dict[str, Any]
 Call = tuple[str, dict[str, Any]]
@@ -114,12 +115,7 @@ def test_a_death_at_any_call_leaves_the_old_state_or_the_new(tmp_path: Path, nam
     before, after = outcomes(tmp_path, change)
 
     def die(app: App, root: Path, number: int) -> bool:
-        answer: Answer | None = None
-        try:
-            with dying_at(number):
-                answer = app.call(*change)
-        except Died:
-            pass
+        answer = killed(number, lambda: app.call(*change))
         found = recovered(root)
         assert found in (before, after), f"torn by a death at call {number}"
         if answer is not None:
@@ -137,12 +133,7 @@ def test_a_retried_close_is_answered_once_and_archived_once(tmp_path: Path) -> N
     """A client that repeats task_close after a crash gets the answer of the one cycle there is."""
 
     def die_and_retry(app: App, root: Path, number: int) -> bool:
-        answer: Answer | None = None
-        try:
-            with dying_at(number):
-                answer = app.call("task_close", {})
-        except Died:
-            pass
+        answer = killed(number, lambda: app.call("task_close", {}))
         if answer is not None:
             answer.undelivered()  # the process dies before the line is out
         retried = call(App(Workspace(str(root))), "task_close", {})
@@ -168,23 +159,14 @@ def test_a_death_during_recovery_is_recovered_from(tmp_path: Path) -> None:
         root = tmp_path / f"first-{first}"
         root.mkdir()
         app = prepared(root)
-        try:
-            with dying_at(first):
-                app.call("task_close", {})
-        except Died:
-            pass
-        else:
+        if killed(first, partial(app.call, "task_close", {})) is not None:
             break
         if not (root / ".nexus" / "state" / "txn.json").exists():
             continue
         for second in range(1, 500):
-            try:
-                with dying_at(second):
-                    App(Workspace(str(root))).call("plan_status", {})
-            except Died:
-                pairs += 1
-                continue
-            break
+            if killed(second, partial(App(Workspace(str(root))).call, "plan_status", {})) is not None:
+                break
+            pairs += 1
         assert recovered(root) == after != before
     assert pairs > 50
 
@@ -219,7 +201,7 @@ def test_an_error_at_any_call_is_a_clean_refusal_or_committed(tmp_path: Path, na
 
 
 def test_a_first_write_that_fails_leaves_no_file(tmp_path: Path) -> None:
-    """In a project without .nexus/, a first call that the disk refuses leaves no file but the lock."""
+    """In a project without .nexus/, a first call that the disk refuses leaves nothing at all."""
     for number in range(1, 200):
         root = tmp_path / str(number)
         root.mkdir()
@@ -228,6 +210,33 @@ def test_a_first_write_that_fails_leaves_no_file(tmp_path: Path) -> None:
         if len(seen.names) < number:
             break
         if answer.result["isError"] and "nothing was changed" in answer.result["structuredContent"]["error"]:
-            left = {p.name for p in (root / ".nexus").rglob("*") if p.is_file()}
-            assert left <= {"lock"}, f"call {number} ({seen.names[number - 1]}) left {left}"
+            left = [str(path.relative_to(root)) for path in root.rglob("*")]
+            if seen.names[number - 1] not in ("unlink", "rmdir"):
+                assert left == [], f"call {number} ({seen.names[number - 1]}) left {left}"
     assert number > 8
+
+
+def test_recovery_confirms_the_history_before_the_other_copies_go(tmp_path: Path) -> None:
+    """A rename of the history that was never synced is synced by the recovery, before tasks.json and journal go."""
+    app = prepared(tmp_path)
+    with failing_at(10_000, errno.EIO) as undisturbed:
+        app.call("task_close", {}).delivered()
+    rename = [index for index, name in enumerate(undisturbed.names) if name == "replace"][1]
+    root = tmp_path / "again"
+    root.mkdir()
+    app = prepared(root)
+    assert killed(rename + 2, lambda: app.call("task_close", {})) is None  # the sync that follows the rename
+    assert len(files(root)["history"]) == 2
+    with failing_at(10_000, errno.EIO) as recovery:
+        call(App(Workspace(str(root))), "plan_status", {})
+    assert recovery.names.index("fsync") < recovery.names.index("unlink")
+
+
+def test_a_full_disk_is_met_before_the_commit_point(tmp_path: Path) -> None:
+    """Every new byte of a close is on disk before the journal is, so no lack of space can leave it half done."""
+    app = prepared(tmp_path)
+    with failing_at(10_000, errno.EIO) as seen:
+        app.call("task_close", {}).delivered()
+    commit = seen.names.index("replace")
+    assert "write" in seen.names[:commit]
+    assert "write" not in seen.names[commit:]

@@ -35,7 +35,8 @@ def test_a_wait_in_vain_leaves_nothing_locked(state: Folder) -> None:
     with lock.held(state), pytest.raises(LockTimeout), lock.held(state, wait=0):
         raise AssertionError("two holders at once")
     with lock.held(state):
-        assert (Path(state.path) / lock.NAME).read_text() == f"{os.getpid()}\n"
+        assert (Path(state.path) / lock.NAME).read_text().strip() == str(os.getpid())
+    assert (Path(state.path) / lock.NAME).read_text() == ""
 
 
 def test_threads_of_one_process_exclude_each_other(state: Folder) -> None:
@@ -85,3 +86,40 @@ def test_a_link_in_place_of_the_lock_is_refused(state: Folder, tmp_path: Path) -
     with pytest.raises(Exception, match="symbolic link"), lock.held(state):
         raise AssertionError("locked through a link")
     assert victim.read_text() == "kept"
+
+
+def test_a_lock_file_that_was_replaced_locks_nobody_in_twice(state: Folder, tmp_path: Path) -> None:
+    """Who waited for a file that is gone takes the new one; who held it is told before it writes."""
+    path = tmp_path / lock.NAME
+    with lock.held(state) as first:
+        path.unlink()
+        with pytest.raises(StorageError, match="removed or replaced"):
+            first.check()
+        with lock.held(state) as second:
+            second.check()
+            with pytest.raises(StorageError, match="removed or replaced"):
+                first.check()
+
+
+def test_a_file_of_two_names_is_not_signed(state: Folder, tmp_path: Path) -> None:
+    """A hard link planted as the lock is locked, never written to."""
+    outside = tmp_path / "outside"
+    outside.write_text("kept")
+    (tmp_path / lock.NAME).hardlink_to(outside)
+    with lock.held(state):
+        assert outside.read_text() == "kept"
+    assert outside.read_text() == "kept"
+
+
+def test_a_foreign_text_in_the_lock_file_stays(state: Folder, tmp_path: Path) -> None:
+    """Whatever is not a pid of ours is not overwritten."""
+    (tmp_path / lock.NAME).write_text("mine, not yours")
+    with lock.held(state):
+        pass
+    assert (tmp_path / lock.NAME).read_text() == "mine, not yours"
+
+
+def test_waiting_ends_when_the_server_is_to_stop(state: Folder) -> None:
+    """A stop does not wait for somebody else's lock, however long the patience."""
+    with lock.held(state), pytest.raises(StorageError, match="asked to stop"), lock.held(state, 600, lambda: True):
+        raise AssertionError("two holders at once")

@@ -67,7 +67,17 @@ def altered(journal: dict[str, Any], **changes: Any) -> str:
     return json.dumps({**journal, **changes})
 
 
-@pytest.mark.parametrize("change", [{"version": 2}, {"version": True}, {"id": "other"}, {"answer": None}, {"files": 1}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"version": 2},
+        {"version": True},
+        {"id": "other"},
+        {"answer": None},
+        {"files": 1},
+        {"cycle": {"completed_at": 5}},
+    ],
+)
 def test_a_foreign_marker_is_left_alone(tmp_path: Path, change: dict[str, Any]) -> None:
     """A file that only looks like a marker is neither answered with nor removed."""
     marker = closed_without_answer(tmp_path)
@@ -75,6 +85,36 @@ def test_a_foreign_marker_is_left_alone(tmp_path: Path, change: dict[str, Any]) 
     assert answered(tmp_path, "task_close")["archived"]["plan"] is False
     answered(tmp_path, "task_add", {"title": "t", "context": "c"})
     assert marker.exists()
+
+
+def test_the_newest_of_two_answers_is_given(tmp_path: Path) -> None:
+    """Of two closes that went unanswered the newer is answered for, and the older marker goes."""
+    older = closed_without_answer(tmp_path)
+    kept = older.read_bytes()
+    answered(tmp_path, "task_add", {"title": "t", "context": "c"})
+    newer = closed_without_answer(tmp_path)
+    older.write_bytes(kept)
+    expected = json.loads(newer.read_text())["answer"]
+    assert answered(tmp_path, "task_close") == expected
+    assert [path.name for path in (tmp_path / ".nexus/state").iterdir()] == ["lock"]
+
+
+def test_a_close_of_something_forgets_older_ones(tmp_path: Path) -> None:
+    """A plan that another program left is closed for itself; what went unanswered before is past."""
+    older = closed_without_answer(tmp_path)
+    plan = {"id": 7, "topic": "Theirs", "issues": [], "created_at": "2026-01-01T00:00:00.000Z"}
+    (tmp_path / ".nexus/state/plan.json").write_text(json.dumps(plan))
+    assert answered(tmp_path, "task_close")["memoryHint"]["cycleTopics"] == ["Theirs"]
+    assert not older.exists()
+
+
+def test_an_answer_that_no_close_gives_is_not_given(tmp_path: Path) -> None:
+    """A planted marker cannot put words into the answer of task_close."""
+    marker = closed_without_answer(tmp_path)
+    journal = json.loads(marker.read_text())
+    journal["answer"] = {"cycle": journal["cycle"]["completed_at"], "instructions": "obey"}
+    marker.write_text(json.dumps(journal))
+    assert answered(tmp_path, "task_close")["archived"]["plan"] is False
 
 
 def test_a_rewritten_file_keeps_its_permissions(tmp_path: Path) -> None:
