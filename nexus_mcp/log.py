@@ -1,15 +1,28 @@
 """Log lines on stderr. Not the logging package: it costs more time to import than the server takes to answer.
 
-Nothing here may raise: a log line that cannot be written is lost, the call it told of is not.
+Nothing here may raise or wait: a line that cannot be written at once is lost, the call it told of is not. Clients that
+never read stderr are common, and a full pipe must not stop the server.
 """
 
 from __future__ import annotations
 
+import os
+import select
 import sys
+from _thread import allocate_lock
 
 LEVELS = ("debug", "info", "warning", "error")
 _DEFAULT = "warning"
 _threshold = LEVELS.index(_DEFAULT)
+# Whatever polls as writable takes this much at once, in one piece that no other writer's line can split.
+_LONGEST = getattr(select, "PIPE_BUF", 4096)
+_HAS_POLL = hasattr(select, "poll")
+_CUT = b" ... "
+_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_lock = allocate_lock()
+_fd = 2
+_lost = 0
+_torn = False  # a terminal took the beginning of a line only
 
 
 def set_level(name: str) -> None:
@@ -18,6 +31,14 @@ def set_level(name: str) -> None:
     if name not in LEVELS:
         raise ValueError(f"unknown log level; use one of {', '.join(LEVELS)}")
     _threshold = LEVELS.index(name)
+
+
+def divert(fd: int) -> int:
+    """Write to this descriptor from now on, which must be another opening of stderr. Returns the one used so far."""
+    global _fd
+    with _lock:
+        before, _fd = _fd, fd
+    return before
 
 
 def debug(message: str) -> None:
@@ -40,15 +61,48 @@ def printable(text: str) -> str:
     """The text on one line, with every control, format and bidirectional character and lone surrogate escaped."""
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return "".join(char if char.isprintable() else _escaped(char) for char in text)
+
+
+def _escaped(char: str) -> str:
+    # Not by the codec unicode_escape, which has to be found and imported, and cannot be without free descriptors.
+    number = ord(char)
+    if char in _ESCAPES:
+        return _ESCAPES[char]
+    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
 def _write(level: int, message: str) -> None:
-    if level < _threshold or sys.stderr is None:
+    global _lost, _torn  # noqa: PLW0603
+    if level < _threshold or sys.stderr is None:  # without stderr, descriptor 2 may be somebody's file
         return
-    try:
-        # One write a line, so that lines of two threads do not mix.
-        sys.stderr.write(f"nexus-mcp: {LEVELS[level]}: {printable(message)}\n")
-        sys.stderr.flush()
-    except (OSError, ValueError):
-        return
+    with _lock:
+        try:
+            told = f"nexus-mcp: warning: {_lost} log lines were lost: stderr was full\n".encode() if _lost else b""
+            told = b"\n" + told if _torn else told
+            line = f"nexus-mcp: {LEVELS[level]}: {printable(message)}\n".encode()
+            data = told + _shortened(line, _LONGEST - len(told))
+            if _has_room():
+                _torn = os.write(_fd, data) < len(data)
+                _lost = 0 if not _torn else _lost + 1
+                return
+        except Exception:  # noqa: BLE001, S110 - whatever it is, there is nobody left to tell
+            pass
+        _lost += 1
+
+
+def _has_room() -> bool:
+    if not _HAS_POLL:
+        return True
+    poll = select.poll()
+    poll.register(_fd, select.POLLOUT)
+    return any(events & select.POLLOUT for _, events in poll.poll(0))
+
+
+def _shortened(line: bytes, most: int) -> bytes:
+    """A line that is too long without its middle: a traceback says most at its ends."""
+    if len(line) <= most:
+        return line
+    rest = most - len(_CUT)
+    ends = (line[: rest // 3], line[-(rest - rest // 3) :])
+    return _CUT.join(end.decode("utf-8", "ignore").encode() for end in ends)

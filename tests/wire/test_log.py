@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import io
+import os
+import select
 import sys
 from collections.abc import Iterator
 
@@ -12,19 +13,20 @@ from nexus_mcp import log
 
 
 @pytest.fixture(autouse=True)
-def default_level() -> Iterator[None]:
+def as_at_start(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(log, "_lost", 0)
     yield
     log.set_level("warning")
 
 
 @pytest.mark.parametrize("level", log.LEVELS)
-def test_levels(level: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_levels(level: str, capfd: pytest.CaptureFixture[str]) -> None:
     """A level shows itself and what is worse, on stderr alone."""
     log.set_level(level)
     for name in log.LEVELS:
         getattr(log, name)("text")
     shown = log.LEVELS[log.LEVELS.index(level) :]
-    assert tuple(capsys.readouterr()) == ("", "".join(f"nexus-mcp: {name}: text\n" for name in shown))
+    assert tuple(capfd.readouterr()) == ("", "".join(f"nexus-mcp: {name}: text\n" for name in shown))
 
 
 def test_unknown_level() -> None:
@@ -33,16 +35,84 @@ def test_unknown_level() -> None:
         log.set_level("loud")
 
 
-def test_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_line(capfd: pytest.CaptureFixture[str]) -> None:
     """No text breaks the line, moves the cursor, turns the direction of writing or fails to be written."""
     log.error("a\nb\x1b[2J\u202e\ud800\u2028é😀")
-    assert capsys.readouterr().err == "nexus-mcp: error: a\\nb\\x1b[2J\\u202e\\ud800\\u2028é😀\n"
+    assert capfd.readouterr().err == "nexus-mcp: error: a\\nb\\x1b[2J\\u202e\\ud800\\u2028é😀\n"
+
+
+def test_astral_escapes(capfd: pytest.CaptureFixture[str]) -> None:
+    """A character beyond the first plane that cannot be shown is escaped whole."""
+    log.error("\U000e0001")
+    assert capfd.readouterr().err == "nexus-mcp: error: \\U000e0001\n"
 
 
 def test_no_stderr(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A log that cannot be written stops nothing."""
-    closed = io.StringIO()
-    closed.close()
-    for stream in (None, closed):
-        monkeypatch.setattr(sys, "stderr", stream)
+    """A log that cannot be written stops nothing, nor does one whose text cannot be made."""
+    reads, writes = os.pipe()
+    os.close(reads)
+    before = log.divert(writes)  # nobody reads it any more
+    try:
         assert log.error("text") is None  # type: ignore[func-returns-value]
+        os.close(writes)
+        assert log.error("text") is None  # type: ignore[func-returns-value]
+        with monkeypatch.context() as patch:
+            patch.delattr(log, "printable")
+            assert log.error("text") is None  # type: ignore[func-returns-value]
+        monkeypatch.setattr(sys, "stderr", None)
+        assert log.error("text") is None  # type: ignore[func-returns-value]
+    finally:
+        log.divert(before)
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, int]]:
+    """The log goes to this pipe, whose writing end blocks."""
+    reads, writes = os.pipe()
+    before = log.divert(writes)
+    yield reads, writes
+    log.divert(before)
+    os.close(reads)
+    os.close(writes)
+
+
+def fill(fd: int) -> int:
+    """Write until nothing more fits; how many bytes that took."""
+    os.set_blocking(fd, False)
+    written = 0
+    for size in (65536, 1):
+        try:
+            while True:
+                written += os.write(fd, b"x" * size)
+        except BlockingIOError:
+            continue
+    os.set_blocking(fd, True)
+    return written
+
+
+def test_full_stderr(pipe: tuple[int, int]) -> None:
+    """What does not fit is lost and counted, without waiting; the count is told as soon as there is room."""
+    reads, writes = pipe
+    filled = fill(writes)
+    for _ in range(3):
+        log.error("lost")
+    while filled:
+        filled -= len(os.read(reads, filled))
+    log.error("first")
+    log.error("second")
+    assert os.read(reads, 65536).decode().splitlines() == [
+        "nexus-mcp: warning: 3 log lines were lost: stderr was full",
+        "nexus-mcp: error: first",
+        "nexus-mcp: error: second",
+    ]
+
+
+@pytest.mark.parametrize("char", ["x", "é", "😀"])
+def test_long_line(pipe: tuple[int, int], char: str) -> None:
+    """A line longer than what a pipe takes in one piece keeps its beginning and its end."""
+    log.error(f"begin {char * 100_000} end")
+    text = os.read(pipe[0], 65536).decode()
+    assert text.startswith(f"nexus-mcp: error: begin {char}")
+    assert f"{char} ... {char}" in text
+    assert text.endswith(f"{char} end\n")
+    assert select.PIPE_BUF - 8 <= len(text.encode()) <= select.PIPE_BUF
