@@ -53,18 +53,21 @@ class Splitter:
 
 
 class _Skipped:
-    """What is kept of an over-long line: what its beginning said, and its last bytes."""
+    """What is kept of an over-long line: what its beginning said, how deep its bytes lead, and the last of them."""
 
     def __init__(self, head: bytes) -> None:
         from nexus_mcp.server import recover  # re costs start-up time, and such lines are rare
 
         self._recover = recover
         self._head = recover.id_in_head(head)
-        self._tail = head[-recover.TAIL :]
+        self._nesting = recover.Nesting()
+        self._tail = b""
+        self.add(head)
 
     def add(self, part: bytes) -> None:
-        self._tail = (self._tail + part)[-self._recover.TAIL :]
+        self._nesting.add(part)
+        self._tail = (self._tail + part[-self._recover.TAIL :])[-self._recover.TAIL :]
 
     def fault(self, limit: int) -> Fault:
-        id = self._recover.id_in_tail(self._head, self._tail)
+        id = self._recover.id_in_tail(self._head, self._tail, whole=self._nesting.is_whole())
         return Fault(INVALID_REQUEST, f"Invalid Request: a message takes at most {limit} bytes; send less at once", id)

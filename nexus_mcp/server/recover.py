@@ -23,6 +23,9 @@ _KEY = re.compile(rb"[ \t\r\n]*(" + _STRING + rb")[ \t\r\n]*:[ \t\r\n]*", re.DOT
 _VALUE = re.compile(_STRING + rb'|[^ \t\r\n,:"{}\[\]]++', re.DOTALL)
 _NEXT = re.compile(rb"[ \t\r\n]*([,}])")
 _NESTED = re.compile(_STRING + rb'|["{}\[\]]', re.DOTALL)
+_MARK = re.compile(_STRING + rb'|["{}\[\]\\]', re.DOTALL)
+_CLOSED_BY = {b"{": b"}", b"[": b"]"}
+_DEEPEST = 1000
 _INTEGER = re.compile(rb"-?(?:0|[1-9][0-9]{0,4000})\Z")
 _LAST_ID = re.compile(
     rb',[ \t\r\n]*"id"[ \t\r\n]*:[ \t\r\n]*("[^"\\]*+"|-?[0-9]++)'
@@ -72,13 +75,51 @@ def id_in_head(line: bytes) -> Head:
         position = follows.end()
 
 
-def id_in_tail(head: Head, tail: bytes) -> Id:
-    """The id of an over-long line, of which only beginning and end were kept."""
+def id_in_tail(head: Head, tail: bytes, *, whole: bool) -> Id:
+    """The id of an over-long line, of which only beginning and end were kept. `whole`: see Nesting.is_whole."""
     match = _LAST_ID.search(tail) if head.cut else None
     if match is None:
         return head.id
-    last = _value(match[1])
+    last = _value(match[1]) if whole else None
     return last if head.id is None else (head.id if head.id == last else None)
+
+
+class Nesting:
+    """Follows strings, arrays and objects through the parts of a line, in bounded memory."""
+
+    def __init__(self) -> None:
+        self._open: list[bytes] = []  # the marks that close what is open
+        self._string = b""  # what is carried over of a string that goes on: its quote, and half an escape
+        self._begun = False
+        self._broken = False
+
+    def add(self, part: bytes) -> None:
+        if self._broken:
+            return
+        part = self._string + part
+        self._string = b""
+        for token in _MARK.finditer(part):
+            mark = token[0]
+            if mark == b'"':
+                escapes = len(part) - len(part.rstrip(b"\\"))
+                self._string = b'"' + b"\\" * (escapes % 2)
+                return
+            if len(mark) == 1 and not self._take(mark):
+                self._broken = True
+                return
+
+    def is_whole(self) -> bool:
+        """True when the bytes so far are one object or array with all that was opened in it closed, in order."""
+        return self._begun and not (self._broken or self._open or self._string)
+
+    def _take(self, mark: bytes) -> bool:
+        if mark in _CLOSED_BY:
+            if (self._begun and not self._open) or len(self._open) == _DEEPEST:
+                return False
+            self._begun = True
+            self._open.append(_CLOSED_BY[mark])
+            return True
+        return bool(self._open) and self._open.pop() == mark
 
 
 def _is_cut(line: bytes, position: int) -> bool:

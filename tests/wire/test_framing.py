@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import tracemalloc
 
 import pytest
@@ -11,8 +12,16 @@ from hypothesis import strategies as st
 
 from nexus_mcp.server.faults import Fault
 from nexus_mcp.server.framing import MAX_LINE, Splitter
+from nexus_mcp.server.recover import Nesting
 
 TOO_LONG = f"Invalid Request: a message takes at most {MAX_LINE} bytes; send less at once"
+
+
+JSON_VALUES = st.recursive(
+    st.text('x"\\{}[]é\n') | st.integers() | st.none(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text('x"\\{}[]', max_size=3), inner, max_size=4),
+    max_leaves=12,
+)
 
 
 def split(chunks: list[bytes], limit: int = MAX_LINE) -> list[object]:
@@ -54,6 +63,15 @@ def test_limit() -> None:
         (b'[{"id":7,"a":"', b'"}]', None),
         (b"garbage", b',"id":9}', None),
         (b'{"id":tru', b"", None),
+        (b'{"method":"tools/call","params":{"b":"', b'","c":{"q":1,"id":99}', None),  # cut off: not the outermost
+        (b'{"params":{"b":"', b'","c":{"q":1,"id":99}}', None),
+        (b'{"params":{"b":"', b'","c":{"q":1,"id":98}},"id":99}', 99),
+        (b'{"params":["{[', b'\\\\"],"id":99}', 99),  # brackets in a string, and an escaped backslash at its end
+        (b'{"params":["', b'\\"],"id":99}', None),  # an escaped quote
+        (b'{"params":{"a":["', b'"},"id":99}', None),  # closed in the wrong order
+        (b'{"params":{"a":"', b'"}},"id":99}', None),  # closed once too often
+        (b'{"params":{"a":"', b'"}\\,"id":99}', None),
+        (b'{"params":' + b"[" * 2000, b'"' + b"]" * 2000 + b',"id":99}', None),
     ],
 )
 def test_id_of_a_long_line(begin: bytes, end: bytes, id: object) -> None:
@@ -63,6 +81,17 @@ def test_id_of_a_long_line(begin: bytes, end: bytes, id: object) -> None:
     assert split([line[at : at + 1000] for at in range(0, len(line), 1000)], 5000) == [
         (-32600, TOO_LONG.replace(str(MAX_LINE), "5000"), id)
     ]
+
+
+@given(JSON_VALUES, st.integers(1, 40), st.data())
+def test_nesting_of_json(value: object, size: int, data: st.DataObject) -> None:
+    """JSON is whole at its end and at no byte before, in whatever parts it comes."""
+    text = json.dumps({"value": value}, ensure_ascii=data.draw(st.booleans())).encode()
+    cut = data.draw(st.integers(0, len(text)))
+    nesting = Nesting()
+    for at in range(0, cut, size):
+        nesting.add(text[at : min(at + size, cut)])
+    assert nesting.is_whole() == (cut == len(text))
 
 
 def test_memory() -> None:
