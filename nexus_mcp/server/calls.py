@@ -8,6 +8,7 @@ from collections import deque
 from nexus_mcp import log
 from nexus_mcp.errors import UnknownTool
 from nexus_mcp.server.faults import INVALID_PARAMS, Fault, internal_error
+from nexus_mcp.server.stopping import Watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Calls:
         self._ended = False
         self._thread = threading.Thread(target=self._run, name="calls")
         self._thread.start()
+        self._watch = Watch(stop, self._stopping)
 
     def add(self, call: Call) -> None:
         """Let a call wait for its turn. `wait_for_room` first."""
@@ -74,6 +76,12 @@ class Calls:
             self._ended = True
             self._changed.notify_all()
         self._thread.join()
+        self._watch.end()
+
+    def _stopping(self) -> None:
+        self._app.stop()
+        with self._changed:
+            self._changed.notify_all()
 
     def _run(self) -> None:
         while (job := self._next()) is not None:

@@ -86,8 +86,11 @@ def _load(line: bytes) -> Any:
         raise _refused(line, f"more than {MAX_DEPTH} levels of nesting") from None
     if reader.repeated:
         raise _refused(line, "a member of an object is given twice")
-    if text.count("{") + text.count("[") > MAX_DEPTH and _too_deep(value):
-        raise _refused(line, f"more than {MAX_DEPTH} levels of nesting")
+    if text.count("{") + text.count("[") > MAX_DEPTH:
+        from nexus_mcp.store.codec import too_deep  # needed for few lines, and not for the first ones
+
+        if too_deep(value, MAX_DEPTH):
+            raise _refused(line, f"more than {MAX_DEPTH} levels of nesting")
     return value
 
 
@@ -127,20 +130,6 @@ class _Reader:
     @staticmethod
     def _constant(name: str) -> Any:
         raise _NotJson(f"{name} is not JSON")
-
-
-def _too_deep(value: Any) -> bool:
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [
-            inner
-            for outer in level
-            for inner in (outer.values() if type(outer) is dict else outer)
-            if type(inner) in (dict, list)
-        ]
-        if not level:
-            return False
-    return True
 
 
 def _unreadable(line: bytes, what: str) -> Fault:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import select
 import threading
 
+from nexus_mcp import log
 from nexus_mcp.server.faults import internal_error
 
 TYPE_CHECKING = False
@@ -19,6 +21,7 @@ _CHUNK = 65536
 # A pipe that polls as writable takes this much without blocking, so no write outlasts a wish to stop.
 _PIECE = getattr(select, "PIPE_BUF", 4096)
 _PATIENCE = 1.0  # seconds without progress, once the server is to stop, until a client counts as gone
+_GONE = (errno.EPIPE, errno.ECONNRESET)  # the client went away, which is how connections end
 # Line ends to some readers of lines (Node's readline among them), though not to JSON.
 _LINE_ENDS = {"\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
@@ -70,7 +73,9 @@ class Sink:
                 rest = rest[os.write(self._fd, rest[:_PIECE]) :]
             except BlockingIOError:
                 continue
-            except OSError:
+            except OSError as error:
+                if error.errno not in _GONE:
+                    log.warning(f"an answer could not be written to standard output: {error.strerror}")
                 return False
         return True
 
@@ -93,56 +98,10 @@ def encode(message: dict[str, Any]) -> bytes:
     try:
         return text.encode() + b"\n"
     except UnicodeEncodeError:
-        return _without_lone_surrogates(text).encode() + b"\n"
+        from nexus_mcp.store.codec import without_surrogates  # a request's id or method may hold some, hardly ever
 
-
-def _without_lone_surrogates(text: str) -> str:
-    """Old files may hold lone surrogates, which strict readers of JSON refuse: U+FFFD instead."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
+        return without_surrogates(text).encode() + b"\n"
 
 
 def _dump(message: dict[str, Any]) -> str:
     return json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-
-
-def claim(stdin_fd: int, stdout_fd: int) -> tuple[int, int]:
-    """Private duplicates of both descriptors, to be closed by the caller.
-
-    The standard ones are then pointed elsewhere, input at the null device and output at stderr: a stray print, or
-    a child process, can neither garble the wire nor eat from it. Raises OSError when one of them is closed.
-    """
-    source = _above_standard(stdin_fd)
-    try:
-        sink = _above_standard(stdout_fd)
-    except OSError:
-        os.close(source)
-        raise
-    if stdin_fd == 0:
-        _point(0, os.open(os.devnull, os.O_RDONLY))
-    if stdout_fd == 1:
-        try:
-            elsewhere = os.dup(2)
-        except OSError:  # no stderr
-            elsewhere = os.open(os.devnull, os.O_WRONLY)
-        _point(1, elsewhere)
-    return source, sink
-
-
-def _above_standard(fd: int) -> int:
-    duplicate = os.dup(fd)
-    if duplicate > 2:
-        return duplicate
-    try:
-        return _above_standard(fd)
-    finally:
-        os.close(duplicate)
-
-
-def _point(fd: int, target: int) -> None:
-    os.dup2(target, fd)
-    if target != fd:
-        os.close(target)

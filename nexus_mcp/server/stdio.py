@@ -6,15 +6,12 @@ by the first of them. docs/wire.md tells what happens to every kind of line.
 
 from __future__ import annotations
 
-import os
-
 from nexus_mcp import log
+from nexus_mcp.server.ends import serve_between
 from nexus_mcp.server.faults import Fault
 from nexus_mcp.server.framing import Splitter
 from nexus_mcp.server.messages import parse
-from nexus_mcp.server.pipes import Sink, Source, claim
 from nexus_mcp.server.protocol import Call, Connection
-from nexus_mcp.server.stopping import Stop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,25 +20,15 @@ if TYPE_CHECKING:
     from nexus_mcp.server.app import App
     from nexus_mcp.server.calls import Calls
     from nexus_mcp.server.messages import Message
+    from nexus_mcp.server.pipes import Sink, Source
+    from nexus_mcp.server.stopping import Stop
 
 STOPPING = "asked to stop: the call under way is finished, no other is begun"
 
 
 def serve(app: App, stdin_fd: int = 0, stdout_fd: int = 1) -> int:
     """Serve one connection until its input ends, the client goes away or a signal comes. Returns the exit code, 0."""
-    try:
-        source, sink = claim(stdin_fd, stdout_fd)
-    except OSError as error:
-        log.warning(f"standard input or output is closed ({error.strerror}): there is nobody to serve")
-        return 0
-    stop = Stop()
-    try:
-        with stop:
-            _Session(app, Source(source, stop), Sink(sink, stop), stop).run()
-    finally:
-        os.close(source)
-        os.close(sink)
-    return 0
+    return serve_between(lambda source, sink, stop: _Session(app, source, sink, stop).run(), stdin_fd, stdout_fd)
 
 
 class _Session:

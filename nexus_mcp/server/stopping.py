@@ -12,6 +12,7 @@ import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType, TracebackType
     from typing import Any
 
@@ -89,3 +90,26 @@ class Stop:
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         self._signalled = True
         self.request()
+
+
+class Watch:
+    """A thread that carries out `act` once the server is to stop, whatever the other threads wait for."""
+
+    def __init__(self, stop: Stop, act: Callable[[], None]) -> None:
+        import threading  # stopping itself needs none, and is imported first
+
+        self._stop = stop
+        self._act = act
+        self._reader, self._writer = os.pipe()
+        self._thread = threading.Thread(target=self._run, name="watch")
+        self._thread.start()
+
+    def end(self) -> None:
+        """Watch no longer."""
+        os.close(self._writer)
+        self._thread.join()
+        os.close(self._reader)
+
+    def _run(self) -> None:
+        if not self._stop.wait_for(self._reader):
+            self._act()

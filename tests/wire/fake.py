@@ -54,12 +54,16 @@ class FakeApp:
         self.began = threading.Semaphore(0)
         self.gate = threading.Semaphore(0)
         self.clients: list[str] = []
+        self.stopped = threading.Event()
 
     def as_app(self) -> App:
         return cast("App", self)
 
     def tools(self) -> list[dict[str, Any]]:
         return [DEFINITION]
+
+    def stop(self) -> None:
+        self.stopped.set()
 
     def release(self) -> None:
         self.gate.release()

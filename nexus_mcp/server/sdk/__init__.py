@@ -1,0 +1,37 @@
+"""The same tools through the official SDK's low-level server: `serve --sdk`, the differential test's reference.
+
+The transport is ours (bounded lines, errors for what cannot be read, signals), everything behind it the SDK's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+
+from nexus_mcp.server.ends import serve_between
+from nexus_mcp.server.sdk.handlers import build_server
+from nexus_mcp.server.sdk.logs import logging_to_our_log
+from nexus_mcp.server.sdk.pump import Pump
+from nexus_mcp.server.stopping import Watch
+
+if TYPE_CHECKING:
+    from nexus_mcp.server.app import App
+    from nexus_mcp.server.pipes import Sink, Source
+    from nexus_mcp.server.stopping import Stop
+
+__all__ = ["build_server", "serve_sdk"]
+
+
+def serve_sdk(app: App, stdin_fd: int = 0, stdout_fd: int = 1) -> int:
+    """Serve one connection through the SDK, with the ends of `serve`. Returns the exit code, 0."""
+
+    def run(source: Source, sink: Sink, stop: Stop) -> None:
+        watch = Watch(stop, app.stop)
+        try:
+            with logging_to_our_log():
+                anyio.run(Pump(app, source, sink, stop).run)
+        finally:
+            watch.end()
+
+    return serve_between(run, stdin_fd, stdout_fd)

@@ -1,0 +1,112 @@
+"""Messages between our ends of the wire and the SDK's server."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import mcp_types as types
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+
+from nexus_mcp import log
+from nexus_mcp.server.calls import MAX_WAITING, correlation_key
+from nexus_mcp.server.faults import Fault
+from nexus_mcp.server.messages import Message, parse
+from nexus_mcp.server.sdk.handlers import build_server
+from nexus_mcp.server.sdk.turns import Turns
+from nexus_mcp.server.stdio import STOPPING, frames
+
+if TYPE_CHECKING:
+    from nexus_mcp.server.app import App
+    from nexus_mcp.server.pipes import Sink, Source
+    from nexus_mcp.server.stopping import Stop
+
+
+class Pump:
+    """Carries messages between the wire and the SDK, and knows which requests have no answer yet."""
+
+    def __init__(self, app: App, source: Source, sink: Sink, stop: Stop) -> None:
+        self._source = source
+        self._sink = sink
+        self._stop = stop
+        self._open: dict[str | int, int] = defaultdict(int)
+        self._changed: anyio.Event | None = None
+        self._turns = Turns()
+        self._server = build_server(app, self._turns, stop)
+
+    async def run(self) -> None:
+        to_sdk, sdk_reads = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        sdk_writes, from_sdk = anyio.create_memory_object_stream[SessionMessage](0)
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._read, to_sdk)
+            group.start_soon(self._write, from_sdk)
+            await self._server.run(sdk_reads, sdk_writes, self._server.create_initialization_options())
+        self._turns.end()
+
+    async def _read(self, to_sdk: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+        lines = frames(self._source)
+        async with to_sdk:
+            while (line := await anyio.to_thread.run_sync(next, lines, None)) is not None:
+                try:
+                    message = parse(line) if isinstance(line, bytes) else _raise(line)
+                except Fault as fault:
+                    await self._send(fault.response())
+                    continue
+                if message is not None:
+                    self._note(message)
+                    await to_sdk.send(SessionMessage(_for_sdk(message)))
+                await self._until(MAX_WAITING)
+            if self._stop.requested:
+                log.info(STOPPING)
+            # The SDK drops what it has not answered when its input ends, so its input ends last.
+            await self._until(0)
+
+    async def _write(self, from_sdk: MemoryObjectReceiveStream[SessionMessage]) -> None:
+        async with from_sdk:
+            async for item in from_sdk:
+                message = item.message.model_dump(by_alias=True, exclude_unset=True)
+                sent = await self._send(message)
+                if "id" in message and "method" not in message:
+                    self._settle(message["id"], delivered=sent and "result" in message)
+
+    async def _send(self, message: dict[str, Any]) -> bool:
+        return await anyio.to_thread.run_sync(self._sink.send, message)
+
+    def _settle(self, id: types.RequestId, *, delivered: bool) -> None:
+        self._turns.settle(id, delivered=delivered)
+        self._close(correlation_key(id))
+
+    def _note(self, message: Message) -> None:
+        if message.is_request:
+            self._open[correlation_key(message.id)] += 1
+        elif message.method == "notifications/cancelled":
+            id = (message.params or {}).get("requestId")
+            if isinstance(id, (str, int)) and not isinstance(id, bool):
+                self._close(correlation_key(id))  # never answered
+
+    def _close(self, key: str | int) -> None:
+        if self._open.get(key):
+            self._open[key] -= 1
+            if not self._open[key]:
+                del self._open[key]
+        if self._changed is not None:
+            self._changed.set()
+
+    async def _until(self, most: int) -> None:
+        while sum(self._open.values()) > most:
+            self._changed = anyio.Event()
+            await self._changed.wait()
+
+
+def _raise(fault: Fault) -> Message | None:
+    raise fault
+
+
+def _for_sdk(message: Message) -> types.JSONRPCMessage:
+    params = {} if message.params is None else {"params": message.params}
+    if message.is_request:
+        assert message.id is not None
+        return types.JSONRPCRequest(jsonrpc="2.0", id=message.id, method=message.method, **params)
+    return types.JSONRPCNotification(jsonrpc="2.0", method=message.method, **params)
