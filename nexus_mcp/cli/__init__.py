@@ -53,6 +53,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
     except KeyboardInterrupt:
         return exits.INTERRUPTED
+    except SystemExit:
+        # Asked to stop. What is still unwritten may have nowhere to go.
+        _drop_stdout()
+        raise
     except BrokenPipeError:
         _drop_stdout()
         return exits.OUTPUT_CLOSED
@@ -91,7 +95,10 @@ def _dispatch(argv: list[str]) -> int:
 
     from nexus_mcp.cli.options import parse
 
-    return command.run(parse(argv[1:], command.options, f"nexus-mcp {first}"))
+    values = parse(argv[1:], command.options, f"nexus-mcp {first}")
+    if first != "serve":
+        _need_output()
+    return command.run(values)
 
 
 def _bare(argv: list[str]) -> int:
@@ -108,8 +115,15 @@ def _bare(argv: list[str]) -> int:
 
 
 def _print(text: str) -> int:
+    _need_output()
     print(text)
     return exits.OK
+
+
+def _need_output() -> None:
+    """Raises NexusError when stdout was closed before the start: nothing is done that nobody would be told of."""
+    if sys.stdout is None:
+        raise NexusError("There is no output to print to.", next_step="Start it again without closing stdout.")
 
 
 def _complain(message: str, code: int) -> int:

@@ -22,18 +22,10 @@ def run(values: Values) -> int:
     """Prints the demo and returns 0. Raises NexusError when the server answers otherwise than it must."""
     # Before the slow imports: the client library alone takes a second to load.
     print(f"nexus-mcp {__version__} at work on a new project", flush=True)
-    import shutil
-    import tempfile
+    from nexus_mcp.cli.demonstration.folder import temporary_folder
 
-    folder = os.path.realpath(tempfile.mkdtemp(prefix="nexus-demo-"))
-    try:
+    with temporary_folder(keep=KEEP.name in values) as folder:
         screen = _show(folder)
-    finally:
-        if KEEP.name in values:
-            print(f"\nThe project is still there: {folder}")
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
-            print(f"\nThe project {folder} is removed again; --keep leaves it.")
     _mount(screen)
     return exits.OK
 
@@ -57,12 +49,13 @@ def _show(folder: str) -> Screen:
 async def _drive(screen: Screen, folder: str) -> None:
     from nexus_mcp.cli.demonstration.script import CYCLE
     from nexus_mcp.cli.mount import serve_command
+    from nexus_mcp.cli.spelling import shell_line
     from nexus_mcp.conformance.target import stdio_target
 
     command = serve_command()
     async with stdio_target(command, folder) as target:
         names = await target.tool_names()
-        screen.verbatim(f"{' '.join(command)}: {target.name}, MCP {target.protocol}, {len(names)} tools")
+        screen.verbatim(f"{shell_line(command)}: {target.name}, MCP {target.protocol}, {len(names)} tools")
         screen.line("… stands for what is cut here, to be short.", "dim")
         for chapter in CYCLE:
             screen.title(chapter.title)

@@ -24,15 +24,10 @@ GLOBAL_OPTIONS = (("--help", "this text, or that of a command"), ("--version", "
 
 def overview(commands: Sequence[Command]) -> str:
     """What `nexus-mcp --help` prints."""
-    return "\n".join(
+    return _page(
+        commands,
+        ("Usage: nexus-mcp [COMMAND] [OPTIONS]",),
         (
-            WHAT.format(version=__version__),
-            "",
-            "Usage: nexus-mcp [COMMAND] [OPTIONS]",
-            "",
-            "Commands:",
-            _table([(command.name, command.summary) for command in commands]),
-            "",
             "Options:",
             _table(GLOBAL_OPTIONS),
             "Without a command nexus-mcp serves, and takes the options of serve.",
@@ -41,7 +36,7 @@ def overview(commands: Sequence[Command]) -> str:
             _table([(name, text) for name, _, text in ENVIRONMENT]),
             "",
             "nexus-mcp COMMAND --help tells more about a command.",
-        )
+        ),
     )
 
 
@@ -62,21 +57,22 @@ def welcome(commands: Sequence[Command]) -> str:
     """What a bare `nexus-mcp` prints on a terminal, where no client can be at the other end."""
     from nexus_mcp.cli.mount import claude_command
 
-    return "\n".join(
+    return _page(
+        commands,
         (
-            WHAT.format(version=__version__),
-            "",
             "It is started by an MCP client, which talks to it over stdin and stdout; on a",
             "terminal there is nothing to type. To mount it in Claude Code, for example:",
             "",
             f"  {claude_command()}",
-            "",
-            "Commands:",
-            _table([(command.name, command.summary) for command in commands]),
-            "",
-            "nexus-mcp --help tells the options.",
-        )
+        ),
+        ("nexus-mcp --help tells the options.",),
     )
+
+
+def _page(commands: Sequence[Command], before: Sequence[str], after: Sequence[str]) -> str:
+    """What this is, some lines, the table of the commands, some lines more."""
+    table = _table([(command.name, command.summary) for command in commands])
+    return "\n".join((WHAT.format(version=__version__), "", *before, "", "Commands:", table, "", *after))
 
 
 def _table(rows: Sequence[tuple[str, str]]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.options import Command
 from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, TOOL_PREFIX, check_prefix, workspace_from
+from nexus_mcp.log import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def run(values: Values) -> int:
     check_prefix(values.get(TOOL_PREFIX.name, ""))
     workspace = workspace_from(values)
     made = Store(workspace).initialise()
-    print(workspace.root)
+    print(printable(workspace.root))
     for path, note in NOTES.items():
         print(f"  {'made' if path in made else 'there already':13}  {path:17}  {note}")
     options = [word for name in (HARNESS_ID.name, TOOL_PREFIX.name) if name in values for word in (name, values[name])]

@@ -31,21 +31,19 @@ def serve_command(options: Sequence[str] = ()) -> list[str]:
 
 def claude_command(options: Sequence[str] = ()) -> str:
     """The shell line that mounts the server in Claude Code."""
-    from shlex import join
+    from nexus_mcp.cli.spelling import shell_line
 
-    return f"claude mcp add {SERVER_NAME} -- {join(serve_command(options))}"
+    return f"claude mcp add {SERVER_NAME} -- {shell_line(serve_command(options))}"
 
 
 def snippets(options: Sequence[str] = ()) -> list[tuple[str, str]]:
     """(where it belongs, the text to put there) for each client."""
-    import json
+    from nexus_mcp.cli.spelling import quoted, quoted_list
 
-    def text(value: object) -> str:
-        return json.dumps(value, ensure_ascii=False)
-
-    command, *args = serve_command(options)
-    claude: dict[str, object] = {"type": "stdio", "command": command, "args": args}
-    opencode: dict[str, object] = {"type": "local", "command": [command, *args], "enabled": True}
+    words = serve_command(options)
+    command, args = quoted(words[0]), quoted_list(words[1:])
+    claude = {"type": '"stdio"', "command": command, "args": args}
+    opencode = {"type": '"local"', "command": quoted_list(words), "enabled": "true"}
     return [
         ("Claude Code, in a shell in the project (for all your projects: --scope user)", claude_command(options)),
         ("Claude Code, for everyone in the project: .mcp.json", _entry("mcpServers", claude)),
@@ -54,8 +52,8 @@ def snippets(options: Sequence[str] = ()) -> list[tuple[str, str]]:
             "\n".join(
                 (
                     f"[mcp_servers.{SERVER_NAME}]",
-                    f"command = {text(command)}",
-                    f"args = {text(args)}",
+                    f"command = {command}",
+                    f"args = {args}",
                     "required = true",
                     "startup_timeout_sec = 20",
                     'default_tools_approval_mode = "approve"',
@@ -66,10 +64,7 @@ def snippets(options: Sequence[str] = ()) -> list[tuple[str, str]]:
     ]
 
 
-def _entry(section: str, server: dict[str, object]) -> str:
-    import json
-
-    members = ",\n".join(
-        f"      {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in server.items()
-    )
+def _entry(section: str, server: dict[str, str]) -> str:
+    """A JSON document with one server; its values are JSON already."""
+    members = ",\n".join(f'      "{name}": {value}' for name, value in server.items())
     return f'{{\n  "{section}": {{\n    "{SERVER_NAME}": {{\n{members}\n    }}\n  }}\n}}'

@@ -136,6 +136,25 @@ def test_select() -> None:
     assert select({"a": 1}, ("a",)) == ({"a": 1}, True)
 
 
+def test_an_odd_temporary_folder(tmp_path: Path) -> None:
+    """A temporary folder whose name holds control characters is shown escaped throughout."""
+    odd = tmp_path / "a\x1b[31m\u202eb"
+    odd.mkdir()
+    ran = nexus("demo", env={"TMPDIR": str(odd)})
+    assert (ran.code, ran.err) == (0, "")
+    assert [line for line in ran.out.split("\n") if not line.isprintable()] == []
+
+
+def test_objects_have_rows(piped: Ran) -> None:
+    """The objects of a list stand one below the other, each behind a hyphen, below the name of the list."""
+    rows = piped.out.partition("Settle them one by one.")[2].splitlines()[4:7]
+    assert rows == [
+        "    remaining",
+        '      - id 2  title "How are codes chosen?"  status "pending"',
+        '      - id 3  title "What happens to old links?"  status "pending"',
+    ]
+
+
 def test_the_readme_shows_the_truth(piped: Ran) -> None:
     """What the README shows of the demo is what the demo prints, in this order, left out lines aside."""
     readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")

@@ -49,6 +49,16 @@ def test_keeps_what_is_there(project: Project) -> None:
     assert project.get(".gitignore") == b"state/\n*.tmp\n"
 
 
+def test_prints_an_odd_name_escaped(project: Project) -> None:
+    """A folder name with escape, newline and bidirectional characters reaches the terminal escaped, on one line."""
+    odd = project.root.parent / "a\x1b[31m\n\u202eb"
+    project.root.rename(odd)
+    ran = nexus("init", "--project", str(odd))
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines()[0] == f"{odd.parent}/a\\x1b[31m\\n\\u202eb"
+    assert [line for line in ran.out.split("\n") if not line.isprintable()] == []
+
+
 def test_refuses_a_link(project: Project) -> None:
     """Init does not follow a link in place of .nexus, and tells it in one line."""
     elsewhere = project.root.parent / "elsewhere"
@@ -75,6 +85,7 @@ def test_prints_lines_that_parse(project: Project) -> None:
         "args": command[1:],
         "required": True,
         "startup_timeout_sec": 20,
+        "default_tools_approval_mode": "approve",
     }
     assert json.loads(opencode.partition("\n")[2])["mcp"]["nexus"] == {
         "type": "local",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from nexus_mcp.cli.spelling import quoted
+
 LONGEST_TEXT = 64
 
 
@@ -12,7 +14,7 @@ def short(value: Any) -> str:
     """Nearly JSON: without quotes around member names, and with long strings cut."""
     if isinstance(value, str):
         cut = value if len(value) <= LONGEST_TEXT else value[: LONGEST_TEXT - 1].rstrip() + "…"
-        return json.dumps(cut, ensure_ascii=False)
+        return quoted(cut)
     if isinstance(value, list):
         return f"[{', '.join(map(short, value))}]"
     if isinstance(value, dict):

@@ -1,0 +1,78 @@
+"""How `nexus-mcp demo` ends when it may not go on: without its reader, without an output, by a signal."""
+
+from __future__ import annotations
+
+import fcntl
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.cli import COMMANDS
+from tests.cli.support import COMMAND, LIMIT, environment
+
+PRINTING = [["--help"], ["--version"], *([name] for name in COMMANDS if name != "serve")]
+
+
+@pytest.fixture
+def temporary(tmp_path: Path) -> Path:
+    """Where the demo makes its project."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    return folder
+
+
+def begun(temporary: Path) -> subprocess.Popen[str]:
+    """A demo in the middle: its first call was printed, and its pipe is too small for the rest."""
+    process = subprocess.Popen(
+        [*COMMAND, "demo"],
+        env=environment({"TMPDIR": str(temporary)}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        pipesize=4096,
+    )
+    assert process.stdout is not None
+    assert fcntl.fcntl(process.stdout, fcntl.F_GETPIPE_SZ) == 4096
+    while not process.stdout.readline().startswith("plan_start"):
+        assert process.poll() is None
+    return process
+
+
+def test_reader_gone(temporary: Path) -> None:
+    """A reader that goes away in the middle ends the demo with 141, without a word and without a folder left."""
+    process = begun(temporary)
+    assert process.stdout is not None
+    process.stdout.close()
+    _, err = process.communicate(timeout=LIMIT)
+    assert (process.returncode, err, list(temporary.iterdir())) == (141, "", [])
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=["INT", "TERM", "HUP"]
+)
+def test_signal(temporary: Path, number: int, code: int) -> None:
+    """A signal ends the demo with the code that shells have for it, and the temporary project is removed."""
+    process = begun(temporary)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=LIMIT)
+    assert (process.returncode, err, list(temporary.iterdir())) == (code, "", [])
+    assert "is removed again" in out
+
+
+@pytest.mark.parametrize("argv", PRINTING, ids=" ".join)
+def test_no_output(temporary: Path, argv: list[str]) -> None:
+    """A command that prints does nothing when stdout is closed, and says so in one line."""
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *COMMAND, *argv],
+        cwd=temporary,
+        env=environment({"TMPDIR": str(temporary)}),
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    message = "nexus-mcp: There is no output to print to. Start it again without closing stdout.\n"
+    assert (done.returncode, done.stderr) == (1, message)
+    assert list(temporary.iterdir()) == []

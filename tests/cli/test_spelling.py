@@ -1,0 +1,54 @@
+"""Words for shells, JSON and TOML that hold characters a terminal would act on."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tomllib
+
+import pytest
+
+from nexus_mcp.cli.spelling import quoted, quoted_list, shell_line
+
+ODD = [
+    "plain",
+    "two words",
+    "it's",
+    'say "x"',
+    "back\\slash",
+    "\x1b[31m",
+    "a\nb\tc",
+    "\u202etxt",
+    "\x7f",
+    "é漢",
+    "\x85'\\",
+]
+
+
+@pytest.mark.parametrize("text", ODD, ids=ascii)
+def test_quoted(text: str) -> None:
+    """What is written can be printed, and JSON and TOML read the text back from it."""
+    written = quoted(text)
+    assert written.isprintable()
+    assert (json.loads(written), tomllib.loads(f"x = {written}")["x"]) == (text, text)
+
+
+def test_quoted_list() -> None:
+    """A list is read back by JSON and TOML, an empty one too."""
+    for texts in ([], ODD):
+        assert json.loads(quoted_list(texts)) == tomllib.loads(f"x = {quoted_list(texts)}")["x"] == texts
+
+
+def test_shell_line() -> None:
+    """A shell reads the words back from a line that can be printed."""
+    words = [*ODD, "\udcff"]
+    line = shell_line(words)
+    assert line.isprintable()
+    done = subprocess.run(["bash", "-c", f"printf '%s\\0' {line}"], capture_output=True, check=True)
+    assert done.stdout.decode("utf-8", "surrogateescape").split("\0")[:-1] == words
+
+
+def test_plain_words_stay_plain() -> None:
+    """Words without such characters are written as a person would."""
+    assert shell_line(["/opt/nexus mcp", "serve"]) == "'/opt/nexus mcp' serve"
+    assert (quoted("é"), quoted_list(["a", "b"])) == ('"é"', '["a", "b"]')
