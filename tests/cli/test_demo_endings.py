@@ -23,19 +23,19 @@ def temporary(tmp_path: Path) -> Path:
     return folder
 
 
-def begun(temporary: Path) -> subprocess.Popen[str]:
+def begun(temporary: Path) -> subprocess.Popen[bytes]:
     """A demo in the middle: its first call was printed, and its pipe is too small for the rest."""
     process = subprocess.Popen(
         [*COMMAND, "demo"],
         env=environment({"TMPDIR": str(temporary)}),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
+        bufsize=0,  # nothing more is taken out than the lines looked at
         pipesize=4096,
     )
     assert process.stdout is not None
     assert fcntl.fcntl(process.stdout, fcntl.F_GETPIPE_SZ) == 4096
-    while not process.stdout.readline().startswith("plan_start"):
+    while not process.stdout.readline().startswith(b"plan_start"):
         assert process.poll() is None
     return process
 
@@ -46,7 +46,7 @@ def test_reader_gone(temporary: Path) -> None:
     assert process.stdout is not None
     process.stdout.close()
     _, err = process.communicate(timeout=LIMIT)
-    assert (process.returncode, err, list(temporary.iterdir())) == (141, "", [])
+    assert (process.returncode, err, list(temporary.iterdir())) == (141, b"", [])
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_signal(temporary: Path, number: int, code: int) -> None:
     process = begun(temporary)
     process.send_signal(number)
     out, err = process.communicate(timeout=LIMIT)
-    assert (process.returncode, err, list(temporary.iterdir())) == (code, "", [])
-    assert "is removed again" in out
+    assert (process.returncode, err, list(temporary.iterdir())) == (code, b"", [])
+    assert b"is removed again" in out
 
 
 @pytest.mark.parametrize("argv", PRINTING, ids=" ".join)
