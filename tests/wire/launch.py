@@ -1,12 +1,18 @@
-"""Serve the fake table in a process: python -m tests.wire.launch (stdio|sdk) BEGAN_FD GATE_FD.
+"""Serve the fake table in a process: python -m tests.wire.launch (stdio|sdk) BEGAN_FD GATE_FD [quiet] [SIGNAL…].
+
+Signals are handled as in a shell's foreground job, whatever the tests were started from, but for those named,
+which are ignored. In the end the events of the table go to stderr, unless `quiet`.
 
 `hold` writes a byte to BEGAN_FD and waits for one from GATE_FD. `print` writes to standard output as a careless
-library would. `child` runs a child process that reads standard input and writes to standard output.
+library would. `child` runs a child process that reads standard input and writes to standard output. `logging` logs
+as libraries do.
 """
 
 from __future__ import annotations
 
+import logging
 import os
+import signal
 import subprocess
 import sys
 from typing import Any
@@ -32,10 +38,16 @@ class RemoteApp(FakeApp):
         if name == "child":
             child = subprocess.run(["sh", "-c", "echo from a child; cat"], check=True, stderr=subprocess.DEVNULL)
             return {"code": child.returncode}
+        if name == "logging":
+            logging.getLogger("library").warning("two\nlines")
+            logging.getLogger("library").warning("%d", "no number")
+            return {}
         return super().run(name, arguments)
 
 
 def main() -> int:
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN if number.name in sys.argv[4:] else signal.SIG_DFL)
     log.set_level("info")
     app = RemoteApp(int(sys.argv[2]), int(sys.argv[3]))
     if sys.argv[1] == "sdk":
@@ -46,7 +58,7 @@ def main() -> int:
         from nexus_mcp.server.stdio import serve
 
         code = serve(app.as_app())
-    for event in app.events:
+    for event in () if "quiet" in sys.argv[4:] else app.events:
         print(event, file=sys.stderr)
     return code
 

@@ -44,7 +44,7 @@ def initialize(id: Json = 0, version: str = "2025-11-25") -> Json:
     return request(id, "initialize", {"protocolVersion": version, "capabilities": {}, "clientInfo": client})
 
 
-def call(id: Json, tool: str, **arguments: Json) -> Json:
+def call(id: Json, tool: str, /, **arguments: Json) -> Json:
     return request(id, "tools/call", {"name": tool, "arguments": arguments})
 
 
@@ -149,18 +149,17 @@ def exchange(app: App, messages: Iterable[Json], server: Serve = serve) -> list[
 class Process:
     """A server in a process of its own, over `tests.wire.launch`. Its tool `hold` tells that it began and waits."""
 
-    def __init__(self, server: str = "stdio", **options: Any) -> None:
+    def __init__(self, server: str = "stdio", *words: str) -> None:
         began_read, began_write = os.pipe()
         gate_read, gate_write = os.pipe()
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         self.child = subprocess.Popen(
-            [sys.executable, "-m", "tests.wire.launch", server, str(began_write), str(gate_read)],
+            [sys.executable, "-m", "tests.wire.launch", server, str(began_write), str(gate_read), *words],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             pass_fds=(began_write, gate_read),
             env=environment,
-            **options,
         )
         os.close(began_write)
         os.close(gate_read)

@@ -53,6 +53,20 @@ def test_signal_while_idle(server: str, number: signal.Signals) -> None:
     assert process.finish() == (0, [], "")
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_ignored_signal(server: str, number: signal.Signals) -> None:
+    """A signal that was ignored at the start, as nohup and background jobs want it, stays ignored."""
+    process = Process(server, number.name)
+    process.send(initialize())
+    assert process.receive()["id"] == 0
+    process.child.send_signal(number)
+    process.send(request(1, "ping"))
+    assert process.receive() == {"jsonrpc": "2.0", "id": 1, "result": {}}
+    process.child.send_signal(signal.SIGTERM)
+    assert process.child.wait(60) == 0
+    assert process.finish() == (0, [], "")
+
+
 def test_signal_during_a_call(server: str) -> None:
     """SIGTERM lets the call under way finish and be answered; calls that wait are not begun."""
     process = ready(server)
