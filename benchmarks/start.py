@@ -3,8 +3,10 @@
     python -m benchmarks.start [--rounds N]
 
 In each round every server is started once, in turn, so that a busy moment hits them alike; the table shows medians.
-A figure is measured by what the server itself answers: time from spawn to the answer of tools/list, and resident memory
-after ten calls of the tool that reads the plan. The exit code tells whether it could be measured, not who won.
+What is started is what a client mounts: the console script of this environment, or `python -m nexus_mcp` where there is
+none. A figure is measured by what the server itself answers: time from spawn to the answer of tools/list, and resident
+memory after ten calls, seven of which write; they are the same on both sides and all succeed, or nothing is measured.
+The exit code tells whether it could be measured, not who won.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -28,7 +31,21 @@ ROOT = Path(__file__).resolve().parent.parent
 UPSTREAM = "@moreih29/nexus-core"
 UPSTREAM_VERSION = "0.21.0"
 CACHE = ROOT / ".cache" / "upstream"
-CALLS = 10
+TASK = {"title": "Write the store", "context": "One file for each kind of state.", "acceptance": "Tests pass."}
+CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("plan_start", {"topic": "Storage", "issues": ["Where?", "How?"], "research_summary": "Files suffice."}),
+    ("plan_status", {}),
+    ("plan_decide", {"issue_id": 1, "decision": "In files"}),
+    ("plan_decide", {"issue_id": 2, "decision": "Atomically"}),
+    ("task_add", TASK),
+    ("task_add", {**TASK, "deps": [1]}),
+    ("task_list", {}),
+    ("task_update", {"id": 1, "status": "in_progress"}),
+    ("artifact_write", {"filename": "notes.md", "content": "Notes\n"}),
+    ("history_search", {}),
+)
+# Our owner is a name; upstream requires one of another form.
+UPSTREAM_OWNER = {"owner": {"role": "engineer"}}
 GOALS = {"tools/list answered (ms)": 0.2, "resident memory after ten calls (MB)": 0.3}
 HELLO = {
     "protocolVersion": "2025-06-18",
@@ -59,7 +76,8 @@ def main() -> int:
 def commands() -> dict[str, tuple[list[str], str]]:
     """Command line and tool prefix of each server. The interpreter by its own path: a shim would be measured too."""
     subprocess.run([sys.executable, "-m", "compileall", "-q", str(ROOT / "nexus_mcp")], check=True)
-    ours = [sys.executable, "-m", "nexus_mcp", "serve"]
+    script = Path(sysconfig.get_path("scripts")) / "nexus-mcp"
+    ours = [*([str(script)] if script.exists() else [sys.executable, "-m", "nexus_mcp"]), "serve"]
     return {
         "ours": (ours, ""),
         "upstream": ([find("node"), str(upstream())], "nx_"),
@@ -121,11 +139,14 @@ def one_start(command: Sequence[str], prefix: str, project: str) -> tuple[float,
         ask({"method": "notifications/initialized"})
         tools = ask({"id": 1, "method": "tools/list"})["tools"]
         milliseconds = (time.perf_counter() - begun) * 1000
-        if f"{prefix}plan_status" not in {tool["name"] for tool in tools}:
-            raise NotMeasurable(f"{command[0]} does not offer {prefix}plan_status")
-        for number in range(CALLS):
-            params = {"name": f"{prefix}plan_status", "arguments": {}}
-            ask({"id": 2 + number, "method": "tools/call", "params": params})
+        if missing := {prefix + tool for tool, _ in CALLS} - {tool["name"] for tool in tools}:
+            raise NotMeasurable(f"{command[0]} does not offer {', '.join(sorted(missing))}")
+        for number, (tool, arguments) in enumerate(CALLS, 2):
+            extra = UPSTREAM_OWNER if tool == "task_add" and prefix else {}
+            params = {"name": f"{prefix}{tool}", "arguments": {**arguments, **extra}}
+            result = ask({"id": number, "method": "tools/call", "params": params})
+            if result.get("isError"):
+                raise NotMeasurable(f"{command[0]} refused {prefix}{tool}: {result['content']}")
         megabytes = psutil.Process(child.pid).memory_info().rss / 1e6
         assert child.stdin is not None
         child.stdin.close()
