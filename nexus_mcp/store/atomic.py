@@ -14,7 +14,7 @@ except ImportError:  # Windows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from nexus_mcp.store.folder import Folder
 
@@ -30,15 +30,22 @@ class Unsynced(Exception):
         self.cause = cause
 
 
-def replace(folder: Folder, name: str, parts: Iterable[bytes]) -> None:
+def replace(folder: Folder, name: str, parts: Iterable[bytes], check: Callable[[], None] | None = None) -> None:
     """Put `parts`, one after the other, in the place of the file `name`: durable when this returns.
 
     A temporary file beside the target, fsync, rename, fsync of the folder. Raises OSError with the old file untouched,
     Unsynced after the rename, PathRefused when a link or a folder stands in the target's place. A failed fsync is
     never tried again on the same descriptor: the second one may report success for pages that were dropped. A
-    file that was there keeps its permissions.
+    file that was there keeps its permissions. `check` is called last before the rename; what it raises ends it.
     """
-    install(folder, prepare(folder, parts, folder.permissions(name)), name)
+    temporary = prepare(folder, parts, folder.permissions(name))
+    if check is not None:
+        try:
+            check()
+        except BaseException:
+            folder.unlink(temporary)
+            raise
+    install(folder, temporary, name)
 
 
 def install(folder: Folder, temporary: str, name: str) -> None:
@@ -51,13 +58,13 @@ def install(folder: Folder, temporary: str, name: str) -> None:
     confirm(folder)
 
 
-def put(folder: Folder, name: str, data: bytes | None) -> None:
+def put(folder: Folder, name: str, data: bytes | None, check: Callable[[], None] | None = None) -> None:
     """Replace the file `name` by `data`, or remove it for None. Raises StorageError, NotConfirmed, PathRefused."""
     try:
         if data is None:
             remove(folder, name)
         else:
-            replace(folder, name, [data])
+            replace(folder, name, [data], check)
     except Unsynced as error:
         raise NotConfirmed(folder.show(name), reason(error.cause)) from error
     except OSError as error:
@@ -109,6 +116,8 @@ def sweep(folder: Folder) -> None:
         if name.startswith(PREFIX):
             try:
                 folder.unlink(name)
+            except IsADirectoryError:
+                continue  # none of ours
             except OSError as error:
                 raise StorageError(folder.show(name), "remove the leftover", reason(error)) from error
 

@@ -21,25 +21,32 @@ BOM = "\ufeff"
 
 
 class Invalid(ValueError):
-    """JSON that the grammar allows, or Python's reader does, and we do not. The text says why."""
+    """JSON that the grammar allows, or Python's reader does, and we do not.
+
+    The text says why, `kind` what to look for to tell where (oddity.py), "" when there is no one place.
+    """
+
+    def __init__(self, problem: str, kind: str = "") -> None:
+        super().__init__(problem)
+        self.kind = kind
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        raise Invalid("has an object with the same key twice")
+        raise Invalid("has an object with the same key twice", "key")
     return value
 
 
 def _constant(_: str) -> NoReturn:
-    raise Invalid("has NaN or Infinity, which JSON does not know")
+    raise Invalid("has NaN or Infinity, which JSON does not know", "constant")
 
 
 def finite(text: str) -> float:
     """The number that `text` spells. Raises Invalid when no float can hold it."""
     value = float(text)
     if value in (float("inf"), float("-inf")):
-        raise Invalid("has a number that is too large")
+        raise Invalid("has a number that is too large", "number")
     return value
 
 
@@ -80,30 +87,31 @@ def guarded(text: str, file: str, parse: Callable[[], Any], depth: int) -> Any:
     except JSONDecodeError as error:
         raise _unparsable(text, file, error) from error
     except Invalid as error:
-        raise _odd(text, file, str(error), depth) from error
+        raise _odd(text, file, str(error), error.kind, depth) from error
     except RecursionError as error:
-        raise _odd(text, file, "is nested too deeply", depth) from error
+        raise _odd(text, file, "is nested too deeply", "depth", depth) from error
     except ValueError as error:
-        raise _odd(text, file, "has a number with too many digits", depth) from error
+        raise _odd(text, file, "has a number with too many digits", "digits", depth) from error
     if too_deep(value, depth):
-        raise _odd(text, file, "is nested too deeply", depth)
+        raise _odd(text, file, "is nested too deeply", "depth", depth)
     return value
 
 
-def _odd(text: str, file: str, problem: str, depth: int) -> StateError:
+def _odd(text: str, file: str, problem: str, kind: str, depth: int) -> StateError:
     from nexus_mcp.store import oddity
 
-    position = oddity.first(text, depth)
+    position = oddity.first(text, kind, depth) if kind else None
     return StateError(file, problem, where="" if position is None else oddity.line_and_column(text, position))
 
 
 def _unparsable(text: str, file: str, error: JSONDecodeError) -> StateError:
+    from nexus_mcp.store import oddity
+
     for number, line in enumerate(text.split("\n"), 1):
         if line.startswith(("<<<<<<< ", ">>>>>>> ")):
             advice = f"Resolve the merge of {file} in git, then call again."
             return StateError(file, "has git conflict markers", where=f"line {number}", next_step=advice)
-    where = f"line {error.lineno}, column {error.colno}"
-    return StateError(file, f"is not JSON ({error.msg})", where=where)
+    return StateError(file, f"is not JSON ({error.msg})", where=oddity.line_and_column(text, error.pos))
 
 
 def too_deep(value: object, limit: int) -> bool:

@@ -178,6 +178,15 @@ class Folder:
             return False
         return True
 
+    def is_current(self) -> bool:
+        """Whether this folder still is where it was found."""
+        if self._fd is None:
+            return os.path.isdir(self.path)
+        try:
+            return os.path.samestat(os.stat(self.path, follow_symlinks=False), os.fstat(self._fd))
+        except OSError:
+            return False
+
     def is_file(self, name: str, fd: int) -> bool:
         """Whether the file `name` is, still, the one that is open as `fd`."""
         try:

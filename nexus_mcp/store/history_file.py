@@ -102,7 +102,7 @@ class HistoryFile:
             self._expect(at, '"', "Expecting property name enclosed in double quotes")
             name, at = scanstring(self.text, at + 1)
             if name in names:
-                raise Invalid("has an object with the same key twice")
+                raise Invalid("has an object with the same key twice", "key")
             names.add(name)
             at = self._skip(at)
             self._expect(at, ":", "Expecting ':' delimiter")
@@ -165,7 +165,7 @@ def _has_minus_zero(text: str) -> bool:
 def _squeezed(text: str) -> str:
     import re
 
-    return re.sub(r'"(?:[^"\\]|\\.)*"|[ \t\r\n]+', _token, text)
+    return re.sub(r'"(?:[^"\\]++|\\.)*+"|[ \t\r\n]+', _token, text)
 
 
 def _escaped(compacted: str, text: str) -> str:

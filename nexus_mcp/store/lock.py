@@ -45,8 +45,8 @@ class Held:
         self.created = created
 
     def check(self) -> None:
-        """Raises StorageError when the lock file was taken away meanwhile: then somebody else may hold a new one."""
-        if self._fd is not None and not self._state.is_file(NAME, self._fd):
+        """Raises StorageError when the lock file, or its folder, was taken away: somebody else may hold a new one."""
+        if self._fd is not None and not (self._state.is_current() and self._state.is_file(NAME, self._fd)):
             raise StorageError(
                 self._state.show(NAME), "keep", "it was removed or replaced meanwhile", next_step="Call again."
             )
@@ -73,9 +73,11 @@ def held(state: Folder, wait: float = WAIT_SECONDS, stopped: Callable[[], bool] 
             # Whoever removed the file while we waited for it left us with a lock that a newcomer does not see.
             if state.is_file(NAME, fd):
                 signed = _sign(fd)
-                yield Held(state, fd, created=created)
-                if signed:
-                    _unsign(fd)
+                try:
+                    yield Held(state, fd, created=created)
+                finally:
+                    if signed:
+                        _unsign(fd)
                 return
         finally:
             let_go(fd)
@@ -87,6 +89,8 @@ def _opened(state: Folder) -> tuple[int, bool]:
             fd, created = state.open(NAME, _FLAGS | os.O_EXCL), True
         except FileExistsError:
             fd, created = state.open(NAME, _FLAGS), False
+    except FileNotFoundError as error:
+        raise StorageError(state.shown, "use", "it was removed meanwhile", next_step="Call again.") from error
     except OSError as error:
         raise StorageError(state.show(NAME), "open the lock", reason(error)) from error
     if not stat.S_ISREG(os.fstat(fd).st_mode):

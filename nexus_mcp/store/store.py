@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager, suppress
 
-from nexus_mcp.errors import NotAppliedYet, NotConfirmed, StateError, StorageError
+from nexus_mcp.errors import NexusError, NotAppliedYet, NotConfirmed, StateError, StorageError
 from nexus_mcp.store import atomic, journal, lock, unanswered
 from nexus_mcp.store.access import Access, begin, finish
 from nexus_mcp.store.folder import Folder, reason
@@ -101,10 +101,10 @@ class Store:
             begin(nexus, state, held)
             with _ignored(nexus):
                 if asked.cycle is None:
-                    _write(state, asked)
+                    _write(state, asked, held)
                     kept = None
                 else:
-                    name = _archive(nexus, state, asked, None if is_answer is None else answer)
+                    name = _archive(nexus, state, asked, held, None if is_answer is None else answer)
                     kept = None if name is None else unanswered.held(state, name, self._access.state)
             markers.forget()
             return answer, kept
@@ -116,14 +116,16 @@ class Store:
                 make(Transaction(nexus, state, self._now, lambda _: None))
 
 
-def _write(state: Folder, asked: Transaction) -> None:
+def _write(state: Folder, asked: Transaction, held: lock.Held) -> None:
     if len(asked.writes) > 1:
         raise ValueError("several files change together only with a cycle")
     for name, (_, after) in asked.writes.items():
-        atomic.put(state, name, after)
+        atomic.put(state, name, after, held.check)
 
 
-def _archive(nexus: Folder, state: Folder, asked: Transaction, answer: dict[str, Any] | None) -> str | None:
+def _archive(
+    nexus: Folder, state: Folder, asked: Transaction, held: lock.Held, answer: dict[str, Any] | None
+) -> str | None:
     """Carry out a change with a cycle; the name of the marker that keeps `answer`, None when there is none to keep."""
     if asked.cycle is None:
         raise ValueError("no cycle to archive")
@@ -141,11 +143,13 @@ def _archive(nexus: Folder, state: Folder, asked: Transaction, answer: dict[str,
             if after is not None:
                 prepared[name] = atomic.prepare(state, [after], state.permissions(name))
         doing = journal.SHOWN
-        atomic.replace(state, journal.NAME, [journal.encoded(entry)])
-    except OSError as error:
+        atomic.replace(state, journal.NAME, [journal.encoded(entry)], held.check)
+    except (OSError, NexusError) as error:
         for name, temporary in prepared.items():
             with suppress(OSError):  # swept by the next change
                 (nexus if name == journal.HISTORY else state).unlink(temporary)
+        if isinstance(error, NexusError):
+            raise
         raise StorageError(doing, "write", reason(error)) from error
     except atomic.Unsynced as error:
         raise NotAppliedYet(journal.SHOWN, reason(error.cause)) from error

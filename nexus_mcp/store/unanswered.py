@@ -158,6 +158,10 @@ def _locked(state: Folder, name: str) -> int | None:
     except OSError:
         let_go(fd)
         return None
+    if not state.is_file(name, fd):
+        # Its process removed it, its answer being out, after we had opened it.
+        let_go(fd)
+        return None
     return fd
 
 

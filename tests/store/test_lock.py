@@ -123,3 +123,22 @@ def test_waiting_ends_when_the_server_is_to_stop(state: Folder) -> None:
     """A stop does not wait for somebody else's lock, however long the patience."""
     with lock.held(state), pytest.raises(StorageError, match="asked to stop"), lock.held(state, 600, lambda: True):
         raise AssertionError("two holders at once")
+
+
+def test_a_failed_change_leaves_the_lock_file_as_it_was(state: Folder) -> None:
+    """The pid goes when the lock is let go, however that comes."""
+    with pytest.raises(ValueError, match="mine"), lock.held(state):
+        raise ValueError("mine")
+    assert (Path(state.path) / lock.NAME).read_bytes() == b""
+
+
+def test_a_folder_that_was_moved_away_is_not_written_to(tmp_path: Path) -> None:
+    """Who holds the lock of a folder that is no longer in its place holds nothing."""
+    (tmp_path / "state").mkdir()
+    folder = Folder.root(str(tmp_path / "state"))
+    with lock.held(folder) as held:
+        held.check()
+        (tmp_path / "state").rename(tmp_path / "old")
+        (tmp_path / "state").mkdir()
+        with pytest.raises(StorageError, match="removed or replaced"):
+            held.check()

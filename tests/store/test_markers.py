@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -140,3 +142,22 @@ def test_a_pipe_in_place_of_the_lock_is_refused(tmp_path: Path) -> None:
         answer = app.call(name, arguments)
         assert answer.result["isError"] is True
         assert "lock" in answer.result["structuredContent"]["error"]
+
+
+def test_a_marker_that_goes_while_it_is_looked_at_is_not_taken(tmp_path: Path) -> None:
+    """An answer that goes out just as another server opens its marker is not given a second time."""
+    answered(tmp_path, "plan_start", PLAN)
+    first = App(Workspace(str(tmp_path))).call("task_close", {})
+    real = fcntl.flock
+    delivering = [first]
+
+    def flock(fd: int, operation: int) -> None:
+        if os.readlink(f"/proc/self/fd/{fd}").endswith(".json") and delivering:
+            delivering.pop().delivered()
+        real(fd, operation)
+
+    with patch("fcntl.flock", flock):
+        second = answered(tmp_path, "task_close")
+    assert delivering == []
+    assert second["archived"]["plan"] is False
+    assert second["total_cycles"] == 2

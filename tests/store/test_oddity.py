@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from nexus_mcp.errors import StateError
+from nexus_mcp.store import oddity
 from nexus_mcp.store.codec import decode
+from nexus_mcp.store.history_file import HistoryFile
 
 
 @pytest.mark.parametrize(
@@ -35,3 +39,33 @@ def test_bytes_that_are_not_utf8_are_told_with_their_place() -> None:
     """A wrong byte is counted from the start of its line."""
     with pytest.raises(StateError, match=r"plan\.json \(line 2, byte 2\) is not UTF-8"):
         decode(b'{\n"\xe4\xff": 1}'.replace(b"\xe4", "ä".encode()[:1]), "plan.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('{"cycles":[],"o":{"a":1,\n"a":2,\n"b":NaN}}', "(line 3, column 5) has NaN"),
+        ('{"x":1e999,\n"cycles":[],\n"y":{"a":1,"a":2}}', "(line 3, column 12) has an object with the same key"),
+        ("[1,\n1e999]", "history.json is not a valid history file"),
+        ('\ufeff{"cycles":x}', "(line 1, column 11) is not JSON"),
+    ],
+)
+def test_the_place_belongs_to_the_problem_told(text: str, place: str) -> None:
+    """Other oddities before it, allowed or not, do not move the place; a byte order mark is no column."""
+    with pytest.raises(StateError) as told:
+        HistoryFile(text.encode())
+    assert place in str(told.value)
+
+
+def test_long_strings_cost_no_more_than_they_weigh() -> None:
+    """A string of megabytes beside an oddity is walked in memory of its own order; one without end in linear time."""
+    text = '{"s":"' + "a" * (4 << 20) + '","b":NaN}'
+    tracemalloc.start()
+    try:
+        position = oddity.first(text, oddity.CONSTANT, 64)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert position == text.index("NaN")
+    assert peak < 4 * len(text)
+    assert oddity.first('1 "' + '\\"' * 200_000, oddity.KEY, 64) is None
