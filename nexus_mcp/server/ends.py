@@ -9,17 +9,16 @@ import sys
 from nexus_mcp import log
 from nexus_mcp.server.pipes import Sink, Source
 from nexus_mcp.server.stopping import Stop
+from nexus_mcp.store.codec import MAX_DIGITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Python's own default. The environment can lift it, and then one line of input could keep the reader busy for minutes.
-MAX_DIGITS = 4300
-
 
 def serve_between(run: Callable[[Source, Sink, Stop], None], stdin_fd: int, stdout_fd: int) -> int:
     """Let `run` serve one connection, while signals only ask it to stop. Returns the exit code, 0."""
+    # The environment can lift Python's limit, and then one line of input could keep the reader busy for minutes.
     digits = sys.get_int_max_str_digits()
     sys.set_int_max_str_digits(min(digits or MAX_DIGITS, MAX_DIGITS))
     try:

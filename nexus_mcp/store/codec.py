@@ -18,6 +18,7 @@ ARCHIVE_DEPTH = 128
 # A journal's cycle lies one level higher there than in history.json.
 JOURNAL_DEPTH = ARCHIVE_DEPTH - 1
 BOM = "\ufeff"
+MAX_DIGITS = 4300  # what Python turns into an int at most
 
 
 class Invalid(ValueError):

@@ -13,6 +13,7 @@ from nexus_mcp.errors import StateError
 from nexus_mcp.store.codec import (
     ARCHIVE_DEPTH,
     BOM,
+    MAX_DIGITS,
     Invalid,
     compact,
     guarded,
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 SHOWN = ".nexus/history.json"
-_MAX_DIGITS = 4300  # what Python turns into an int at most
 _EMPTY = '{\n  "cycles": []\n}\n'
 
 
@@ -138,7 +138,7 @@ class HistoryFile:
         return float(text)
 
     def _int(self, text: str) -> float:
-        return int(text) if len(text) <= _MAX_DIGITS else self._float(text)
+        return int(text) if len(text) <= MAX_DIGITS else self._float(text)
 
     def _char(self, at: int) -> str:
         return self.text[at : at + 1]

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 
+from nexus_mcp.store.codec import MAX_DIGITS
+
 KEY, CONSTANT, NUMBER, DIGITS, DEPTH = "key", "constant", "number", "digits", "depth"
-MAX_DIGITS = 4300  # what Python turns into an int at most
 # Possessive: without that a long string costs a hundred bytes a character, and one that never ends quadratic time.
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+(")?|[{}\[\],:]|[^\s{}\[\],:"]++', re.DOTALL)
 

@@ -101,7 +101,7 @@ class Markers:
             if answer is None and self._is_answer and self._is_answer(entry["answer"]) and history.has(entry["cycle"]):
                 answer, self.given = entry["answer"], marker
             else:
-                marker.delivered()  # an older one: its client cannot be told apart any more
+                marker.delivered()  # it says what is not so, or is an older one: there is nobody to give it to
         return answer
 
     def forget(self) -> None:

@@ -10,6 +10,7 @@ import json
 
 from nexus_mcp.errors import InvalidArguments
 from nexus_mcp.schemas import is_integer
+from nexus_mcp.store.codec import MAX_DIGITS, SESSION_DEPTH, STRICT, strict_decoder, too_deep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from nexus_mcp.tools.definition import Tool
 
 _SHOWN_NAME = 60
-_MAX_DIGITS = 4300
 
 
 class _Unfit(Exception):
@@ -82,7 +82,7 @@ def _integer(value: Any, schema: dict[str, Any]) -> int:
     if isinstance(value, str):
         value = _number_in(value)
     if value in (float("inf"), float("-inf")):
-        raise _Unfit(f"must be an integer of at most {_MAX_DIGITS} digits")
+        raise _Unfit(f"must be an integer of at most {MAX_DIGITS} digits")
     if not is_integer(value) or value < least:
         raise _Unfit(f"must be an integer of at least {least}")
     return int(value)
@@ -119,8 +119,6 @@ def _number_in(text: str) -> Any:
     """The number that `text` spells in JSON's grammar, the whole of it; None when it does not."""
     if not (text[:1] in tuple("-0123456789") and text[-1:].isdigit()):
         return None
-    from nexus_mcp.store.codec import strict_decoder
-
     try:
         # Too many digits for Python: as infinity it is refused by its size, as it is when sent as a number.
         return strict_decoder(float, _int_or_infinity).decode(text)
@@ -129,14 +127,11 @@ def _number_in(text: str) -> Any:
 
 
 def _int_or_infinity(digits: str) -> float:
-    return int(digits) if len(digits) <= _MAX_DIGITS else float(digits)
+    return int(digits) if len(digits) <= MAX_DIGITS else float(digits)
 
 
 def _json_in(text: str) -> Any:
     """The value of a JSON text; None when it is not one."""
-    # Not the store's decoder: here nothing is kept, and what is refused is refused by type and value.
-    from nexus_mcp.store.codec import SESSION_DEPTH, STRICT, too_deep
-
     try:
         value = STRICT.decode(text)
     except (ValueError, RecursionError):
