@@ -12,7 +12,8 @@ NexusError
 ├── StorageError          the disk, the permissions or the lock did not allow it; nothing changed
 │   └── LockTimeout       another process kept the workspace lock
 ├── NotAppliedYet         the change is recorded and completes on the next call
-└── NotConfirmed          the change is made, but the disk did not confirm it
+├── NotConfirmed          the change is made, but the disk did not confirm it
+└── HarnessFault          a conformance run that says nothing about its target: bad fixtures, or no server to ask
 """
 
 from __future__ import annotations
@@ -146,3 +147,11 @@ class NotConfirmed(NexusError):
         )
         self.path = path
         self.reason = reason
+
+
+class HarnessFault(NexusError):
+    """The conformance suite or its target could not be used, so nothing was found out. `faults`: a line for each."""
+
+    def __init__(self, faults: list[str], *, next_step: str = "") -> None:
+        super().__init__("\n".join(faults), next_step=next_step)
+        self.faults = faults

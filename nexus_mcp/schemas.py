@@ -12,6 +12,7 @@ from nexus_mcp.packaged import data_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 _ANNOTATIONS = frozenset(
@@ -34,6 +35,7 @@ _ASSERTIONS = frozenset(
 )
 _loaded: dict[str, dict[str, Any]] = {}
 _readable: dict[str, dict[str, Any]] = {}
+_searches: dict[str, Callable[[str], object]] = {}
 
 
 class Fault:
@@ -156,11 +158,18 @@ def faults(schema: dict[str, Any], value: object, pointer: str = "") -> list[Fau
 def _check_string(schema: dict[str, Any], value: str, pointer: str, found: list[Fault]) -> None:
     if len(value) < schema.get("minLength", 0):
         found.append(Fault(pointer, "must not be empty"))
-    if "pattern" in schema:
+    if "pattern" in schema and not _search(schema["pattern"])(value):
+        found.append(Fault(pointer, f"must match {schema['pattern']}"))
+
+
+def _search(pattern: str) -> Callable[[str], object]:
+    """What tells whether a text has `pattern`. Made once for each: every timestamp of every task is looked at."""
+    if pattern not in _searches:
         import re
 
-        if not re.search(schema["pattern"], value):
-            found.append(Fault(pointer, f"must match {schema['pattern']}"))
+        # In Python `$` also matches before a newline at the end; in JSON Schema it does not.
+        _searches[pattern] = re.compile(re.sub(r"(?<!\\)\$$", r"\\Z", pattern)).search
+    return _searches[pattern]
 
 
 def _check_object(schema: dict[str, Any], value: dict[str, object], pointer: str, found: list[Fault]) -> None:

@@ -17,6 +17,7 @@ NO_BRANCH = "_default"
 _GIT_FILE_LIMIT = 4096
 _LOWER = frozenset("abcdefghijklmnopqrstuvwxyz")
 _ID_CHARACTERS = _LOWER | frozenset("0123456789-")
+_TAKEN = ("artifacts", "lock")  # names in .nexus/state that are common to all harnesses
 
 
 class Workspace:
@@ -37,10 +38,15 @@ class Workspace:
 
 
 def check_harness_id(value: str) -> str:
-    """`value` itself. Raises UsageError unless it matches `^[a-z][a-z0-9-]*$`."""
+    """`value` itself. Raises UsageError unless it matches `^[a-z][a-z0-9-]*$` and the name is free."""
     if not value or value[0] not in _LOWER or not _ID_CHARACTERS.issuperset(value):
         raise UsageError(
             f"The harness id {value!r} is not usable: it starts with a-z and goes on with a-z, 0-9 and -.",
+            next_step="Example: --harness-id claude-code",
+        )
+    if value in _TAKEN:
+        raise UsageError(
+            f"The harness id {value!r} is not usable: .nexus/state/{value} is something else.",
             next_step="Example: --harness-id claude-code",
         )
     return value

@@ -24,7 +24,7 @@ def write(store: Store, filename: str, content: str) -> str:
     """
     *folders, name = artifact_name.segments(filename, atomic.PREFIX)
     data = content.encode()
-    with store.locked_state() as state, ExitStack() as stack:
+    with store.locked_state() as (state, _), ExitStack() as stack:
         made: list[tuple[Folder, str]] = []
         try:
             folder = state

@@ -71,6 +71,26 @@ def put(folder: Folder, name: str, data: bytes | None, check: Callable[[], None]
         raise StorageError(folder.show(name), "write", reason(error)) from error
 
 
+def set_aside(folder: Folder, name: str, as_: str) -> str:
+    """Give the file `name` the name `as_`, with a number before its suffix while that is taken; returns its new name.
+
+    Raises as `put` does.
+    """
+    stem, dot, suffix = as_.rpartition(".")
+    number, free = 1, as_
+    while folder.check_plain(free):
+        number += 1
+        free = f"{stem}.{number}{dot}{suffix}"
+    try:
+        folder.rename(name, free)
+        confirm(folder)
+    except Unsynced as error:
+        raise NotConfirmed(folder.show(free), reason(error.cause)) from error
+    except OSError as error:
+        raise StorageError(folder.show(name), "rename", reason(error)) from error
+    return free
+
+
 def remove(folder: Folder, name: str) -> None:
     """Remove the file `name`, durably. Raises OSError with the file still there, Unsynced after it went."""
     folder.unlink(name)

@@ -6,6 +6,7 @@ import time
 from contextlib import contextmanager, suppress
 
 from nexus_mcp.errors import NexusError, NotAppliedYet, NotConfirmed, StateError, StorageError
+from nexus_mcp.state import times
 from nexus_mcp.store import atomic, journal, lock, unanswered
 from nexus_mcp.store.access import Access, begin, finish
 from nexus_mcp.store.folder import Folder, reason
@@ -80,13 +81,23 @@ class Store:
         """
         return self._change(make, is_answer)
 
+    def stamp(self) -> str:
+        """The time now, as the contract writes it."""
+        return times.stamp(self._now())
+
     @contextmanager
-    def locked_state(self) -> Iterator[Folder]:
-        """The folder `.nexus/state`, made when absent, with the lock held: for files that need no transaction."""
+    def state(self) -> Iterator[Folder | None]:
+        """The folder `.nexus/state` as it is, None when absent. Raises StateError, PathRefused, StorageError."""
+        with self._access.reading() as (_, state):
+            yield state
+
+    @contextmanager
+    def locked_state(self) -> Iterator[tuple[Folder, lock.Held]]:
+        """`.nexus/state`, made when absent, and the lock, held: for files that need no transaction."""
         with self._access.writing() as (nexus, state, held):
             begin(nexus, state, held)
             with _ignored(nexus):
-                yield state
+                yield state, held
 
     def _change(
         self, make: Make, is_answer: Callable[[dict[str, Any]], bool] | None = None

@@ -1,0 +1,78 @@
+"""agent_complete: an agent has ended its work."""
+
+from __future__ import annotations
+
+from nexus_mcp.errors import PathRefused, StateError
+from nexus_mcp.lifecycle.definition import Event, EventContext
+from nexus_mcp.lifecycle.unfinished import listed, tasks_of, unfinished
+from nexus_mcp.lifecycle.unknown import warn_unknown
+from nexus_mcp.state import tracker
+from nexus_mcp.store.harness_files import TOOL_LOG, change_tracker, tool_log
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
+    """Mark the agent as completed and warn about what it leaves undone.
+
+    Without files_touched in the params they are the files that the log of the tools has for the agent; without a log
+    nothing is said about them. An agent that is not in the tracker is worth a warning only.
+    """
+    agent_id = params["agent_id"]
+    told: dict[str, Any] = {name: params[name] for name in ("last_message", "files_touched") if name in params}
+    if "files_touched" not in told:
+        files = _logged_files(ctx, agent_id)
+        if files is not None:
+            told["files_touched"] = files
+    left = unfinished(tasks_of(ctx))
+    entries = change_tracker(
+        ctx.store, ctx.harness_id, lambda entries: tracker.complete(entries, agent_id, ctx.store.stamp(), told)
+    )
+    entry = None if entries is None else tracker.find(entries, agent_id)
+    if entry is None:
+        ctx.warnings.clear()  # about files of which nothing was needed after all
+        warn_unknown(ctx, agent_id)
+        return {"agent_id": agent_id, "completed": False}
+    _warn_unfinished(ctx, entry, left)
+    return {"agent_id": agent_id, "completed": True, **{n: told[n] for n in ("files_touched",) if n in told}}
+
+
+def _logged_files(ctx: EventContext, agent_id: str) -> list[str] | None:
+    """The files that the log of the tools has for the agent, in order, each once; None when there is no log."""
+    try:
+        log = tool_log(ctx.store)
+    except (StateError, PathRefused) as error:
+        ctx.warn(f"The files it touched are not known: {error.fault}. {error.next_step}".rstrip())
+        return None
+    if log is None:
+        return None
+    lines, bad = log
+    if bad:
+        ctx.warn(f".nexus/state/{TOOL_LOG} has {bad} unreadable line{'s' * (bad > 1)}; what they say is not counted.")
+    files = [line.get("file") for line in lines if line.get("agent_id") == agent_id]
+    return list(dict.fromkeys(file for file in files if isinstance(file, str)))
+
+
+def _warn_unfinished(ctx: EventContext, entry: dict[str, Any], tasks: list[dict[str, Any]]) -> None:
+    name, agent_id = entry.get("agent_name"), entry["agent_id"]
+    own = [
+        task
+        for task in tasks
+        if task.get("owner_agent_id") == agent_id or (name is not None and task.get("owner") == name)
+    ]
+    if own:
+        ctx.warn(
+            f"{name or agent_id} has ended, but tasks of its own are not done: {listed(own)}. "
+            "Set those that are finished to completed with task_update, and see who does the others."
+        )
+
+
+EVENT = Event(
+    name="agent_complete",
+    summary="an agent has ended its work",
+    required=("agent_id",),
+    optional=("last_message", "files_touched"),
+    run=run,
+)

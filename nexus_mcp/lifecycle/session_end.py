@@ -1,0 +1,35 @@
+"""session_end: the session is over."""
+
+from __future__ import annotations
+
+from nexus_mcp.lifecycle.definition import Event, EventContext
+from nexus_mcp.lifecycle.unfinished import listed, tasks_of, unfinished
+from nexus_mcp.store.harness_files import end_session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def run(ctx: EventContext, _: dict[str, Any]) -> dict[str, Any]:
+    """Warn about what is left open, and clear what belongs to this session of this harness alone."""
+    tasks = tasks_of(ctx)
+    left = unfinished(tasks)
+    if left:
+        ctx.warn(
+            f"The session ends with unfinished tasks: {listed(left)}. They stay for the next session; "
+            "task_list shows them."
+        )
+    elif tasks:
+        ctx.warn(f"All {len(tasks)} tasks are completed, but the cycle is not closed. Call task_close to archive it.")
+    made, removed, kept = end_session(ctx.store, ctx.harness_id)
+    if kept:
+        ctx.warn(f"The record of this session's agents could not be read, and is kept as {kept}. Look what it holds.")
+    return {"made": made, "deleted": removed}
+
+
+EVENT = Event(
+    name="session_end",
+    summary="the session is over",
+    run=run,
+)

@@ -1,0 +1,128 @@
+"""The files that a harness keeps for itself in `.nexus/state/<harness id>/`, and the log of the tools beside them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+from nexus_mcp import schemas
+from nexus_mcp.errors import NotConfirmed, StateError
+from nexus_mcp.state import shapes, tracker
+from nexus_mcp.store import atomic
+from nexus_mcp.store.codec import decode, encode
+from nexus_mcp.store.journal import SESSION_LIMIT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from nexus_mcp.state.tracker import Entry
+    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.lock import Held
+    from nexus_mcp.store.store import Store
+
+TRACKER = "agent-tracker.json"
+ACCESS = "memory-access.jsonl"
+TOOL_LOG = "tool-log.jsonl"
+
+
+def change_tracker(
+    store: Store, harness_id: str, make: Callable[[list[Entry]], list[Entry] | None]
+) -> list[Entry] | None:
+    """Put what `make` makes of the tracker in its place, and return it; nothing is written when it makes None.
+
+    `make` gets the agents of the tracker, none when there is no file, and may be run twice. Raises StateError,
+    PathRefused and StorageError with nothing written, NotConfirmed.
+    """
+    with store.state() as state:
+        own = None if state is None else state.child(harness_id)
+        if own is None:
+            seen = make([])
+        else:
+            with own:
+                seen = make(_tracker(own))
+    if seen is None:  # not so much as a folder is left by a call that has nothing to write
+        return None
+    with _own_folder(store, harness_id) as (own, held):
+        entries = make(_tracker(own))
+        if entries is not None:
+            atomic.put(own, TRACKER, _encoded(entries, own.show(TRACKER)), held.check)
+        return entries
+
+
+def end_session(store: Store, harness_id: str) -> tuple[list[str], list[str], str]:
+    """Remove the tracker, and see to it that the record of the notes read is there.
+
+    (the files made, the files removed, what a tracker that cannot be read as one is called now: "" when there was
+    none), as paths from the project root. Raises as `change_tracker` does.
+    """
+    with _own_folder(store, harness_id) as (own, held):
+        made, there = not own.check_plain(ACCESS), own.check_plain(TRACKER)
+        if made:
+            atomic.put(own, ACCESS, b"", held.check)
+        removed, kept = there, ""
+        if there:
+            held.check()
+            try:
+                _tracker(own)
+                atomic.put(own, TRACKER, None)
+            except StateError:
+                # Nobody knows what is in it, so it is not thrown away; nor may it stop every session from now on.
+                removed, kept = False, own.show(atomic.set_aside(own, TRACKER, f"conflict-{TRACKER}"))
+        return [own.show(ACCESS)] * made, [own.show(TRACKER)] * removed, kept
+
+
+def tool_log(store: Store) -> tuple[list[dict[str, object]], int] | None:
+    """(the lines of the log of the tools that can be read, how many cannot); None when there is no log.
+
+    Raises StateError, PathRefused, StorageError.
+    """
+    with store.state() as state:
+        data = None if state is None else state.read(TOOL_LOG, SESSION_LIMIT)
+    if data is None:
+        return None
+    good, bad = [], 0
+    for line in data.split(b"\n"):
+        if not line.strip():
+            continue
+        try:
+            value = decode(line, TOOL_LOG)
+        except StateError:
+            value = None
+        if isinstance(value, dict):
+            good.append(value)
+        else:
+            bad += 1
+    return good, bad
+
+
+@contextmanager
+def _own_folder(store: Store, harness_id: str) -> Iterator[tuple[Folder, Held]]:
+    """The folder of the harness, made when absent, with the lock held. A first call that fails takes it away again."""
+    with store.locked_state() as (state, held):
+        own, is_new = state.make(harness_id)
+        with own:
+            try:
+                atomic.sweep(own)
+                yield own, held
+            except NotConfirmed:
+                raise
+            except BaseException:
+                if is_new:
+                    state.remove_folder(harness_id)
+                raise
+
+
+def _tracker(own: Folder) -> list[Entry]:
+    data = own.read(TRACKER, SESSION_LIMIT)
+    shown = own.show(TRACKER)
+    return [] if data is None else tracker.checked(decode(data, shown), shown)
+
+
+def _encoded(entries: list[Entry], shown: str) -> bytes:
+    try:
+        data = encode(shapes.ordered(entries, schemas.load(tracker.SCHEMA)))
+    except ValueError as error:
+        raise StateError(shown, "would hold a number with more digits than can be read back") from error
+    if len(data) > SESSION_LIMIT:
+        raise StateError(shown, f"would grow beyond {SESSION_LIMIT >> 20} MiB")
+    return data

@@ -1,0 +1,58 @@
+"""What the tests of the events share: a way to tell of one, and the files of a harness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from nexus_mcp.lifecycle import EVENTS
+from nexus_mcp.lifecycle.handle import handle
+from nexus_mcp.workspace import Workspace
+from tests.support import Json, Project, pretty
+
+TRACKER = ".nexus/state/nexus-mcp/agent-tracker.json"
+ACCESS = ".nexus/state/nexus-mcp/memory-access.jsonl"
+SPAWN = {"agent_name": "engineer", "agent_id": "a1"}
+
+
+class Teller:
+    """Tells of events in one project as one harness: tell("agent_spawn", agent_name=…, agent_id=…) → the answer."""
+
+    def __init__(self, root: Path, now: Callable[[], float] | None = None, harness_id: str = "nexus-mcp") -> None:
+        self.workspace = Workspace(str(root), harness_id)
+        self.now = now
+
+    def __call__(self, event: str, **params: Json) -> dict[str, Any]:
+        return self.send(event, params)
+
+    def send(self, event: str, params: object) -> dict[str, Any]:
+        return handle(EVENTS[event], params, self.workspace, self.now)
+
+
+def put(project: Project, path: str, content: Json) -> bytes:
+    """Write a file by its path from the project root, and return its bytes."""
+    project.put(path.removeprefix(".nexus/"), content)
+    return (project.root / path).read_bytes()
+
+
+def entry(agent_id: str = "a1", *, at: str, **more: Json) -> dict[str, Json]:
+    """An entry as a spawn makes it, keys in schema order, but for what `more` says."""
+    known = {"last_resumed_at", "resume_count", "status"}
+    middle = {"resume_count": 0, "status": "running", **{k: v for k, v in more.items() if k in known}}
+    resumed = {k: middle.pop(k) for k in ("last_resumed_at",) if k in middle}
+    return {
+        "harness_id": more.get("harness_id", "nexus-mcp"),
+        "started_at": at,
+        "agent_name": more.get("agent_name", "engineer"),
+        "agent_id": agent_id,
+        **resumed,
+        **middle,
+        **{k: v for k, v in more.items() if k not in {*known, "harness_id", "agent_name"}},
+    }
+
+
+def stored(project: Project, *entries: Json) -> bool:
+    """Whether the tracker holds these entries, byte for byte as a state file is written."""
+    assert (project.root / TRACKER).read_bytes() == pretty(list(entries))
+    return True

@@ -1,0 +1,227 @@
+"""agent_spawn, agent_resume, agent_complete: what they write, answer and warn of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.lifecycle.support import SPAWN, TRACKER, Teller, entry, put, stored
+from tests.support import Clock, Project, compact, task, tasks, without_lock
+
+UNKNOWN = (
+    "No agent 'a9' is in the tracker of nexus-mcp, so nothing was recorded. "
+    "Tell of an agent with agent_spawn when it begins."
+)
+
+
+@pytest.mark.requirement("agent_spawn.appends", "agent_spawn.result", "tree.first-write")
+def test_spawn(tell: Teller, project: Project, clock: Clock) -> None:
+    """A spawn makes the tracker and appends a running agent to it; the answer says that it is no resume."""
+    answer = tell("agent_spawn", **SPAWN)
+    assert answer == {
+        "event": "agent_spawn",
+        "harness_id": "nexus-mcp",
+        "agent_id": "a1",
+        "resumed": False,
+        "warnings": [],
+    }
+    assert stored(project, entry(at=clock.stamp()))
+    assert project.get(".gitignore") == b"state/\n"
+    clock.advance()
+    tell("agent_spawn", agent_name="tester", agent_id="a2")
+    assert stored(project, entry(at=clock.stamp(-125)), entry("a2", at=clock.stamp(), agent_name="tester"))
+
+
+@pytest.mark.requirement("agent_spawn.again", "agent_resume.counts")
+def test_spawn_again(tell: Teller, project: Project, clock: Clock) -> None:
+    """A spawn with an id that is tracked already resumes that agent and keeps its name."""
+    started = clock.stamp()
+    tell("agent_spawn", **SPAWN)
+    clock.advance()
+    answer = tell("agent_spawn", agent_name="tester", agent_id="a1")
+    assert answer["resumed"] is True
+    assert stored(project, entry(at=started, last_resumed_at=clock.stamp(), resume_count=1))
+
+
+@pytest.mark.requirement("agent_resume.counts", "agent_resume.result")
+def test_resume(tell: Teller, project: Project, clock: Clock) -> None:
+    """A resume sets the agent running, counts it and notes the time; what its completion left stays."""
+    started = clock.stamp()
+    tell("agent_spawn", **SPAWN)
+    tell("agent_complete", agent_id="a1", last_message="done", files_touched=["a.py"])
+    for _ in range(2):
+        clock.advance()
+        answer = tell("agent_resume", agent_id="a1")
+    assert answer == {
+        "event": "agent_resume",
+        "harness_id": "nexus-mcp",
+        "agent_id": "a1",
+        "resumed": True,
+        "warnings": [],
+    }
+    ended: dict[str, Any] = {"stopped_at": started, "last_message": "done", "files_touched": ["a.py"]}
+    assert stored(project, entry(at=started, last_resumed_at=clock.stamp(), resume_count=2, **ended))
+
+
+@pytest.mark.requirement("agent_complete.marks", "agent_complete.result")
+@pytest.mark.parametrize(
+    "told",
+    [
+        {},
+        {"last_message": ""},
+        {"last_message": "Fertig: größer", "files_touched": []},
+        {"files_touched": ["b", "a", "b"]},
+    ],
+)
+def test_complete(tell: Teller, project: Project, clock: Clock, told: dict[str, Any]) -> None:
+    """A completion notes its time and what was told, as it was told; what was not told is absent."""
+    started = clock.stamp()
+    tell("agent_spawn", **SPAWN)
+    tell("agent_spawn", agent_name="tester", agent_id="a2")
+    clock.advance()
+    answer = tell("agent_complete", agent_id="a1", **told)
+    files = {name: value for name, value in told.items() if name == "files_touched"}
+    assert answer == {
+        "event": "agent_complete",
+        "harness_id": "nexus-mcp",
+        "agent_id": "a1",
+        "completed": True,
+        **files,
+        "warnings": [],
+    }
+    assert stored(
+        project,
+        entry(at=started, status="completed", stopped_at=clock.stamp(), **told),
+        entry("a2", at=started, agent_name="tester"),
+    )
+
+
+@pytest.mark.requirement("agent_complete.files")
+def test_files_from_the_log(tell: Teller, project: Project, clock: Clock) -> None:
+    """Without files in the params they are the distinct ones that the log has for the agent; bad lines are counted."""
+    tell("agent_spawn", **SPAWN)
+    lines = [
+        {"agent_id": "a1", "tool": "Edit", "file": "b.py"},
+        {"agent_id": "a2", "tool": "Edit", "file": "x.py"},
+        {"agent_id": "a1", "tool": "Bash"},
+        {"agent_id": "a1", "tool": "Edit", "file": "é.py"},
+        {"agent_id": "a1", "tool": "Edit", "file": "b.py"},
+        {"agent_id": "a1", "tool": "Edit", "file": 5},
+    ]
+    text = "\n".join([*map(compact, lines), "[]", "", '{"agent_id": "a1", "file": "tor'])
+    log = put(project, ".nexus/state/tool-log.jsonl", text)
+    answer = tell("agent_complete", agent_id="a1")
+    assert answer["files_touched"] == ["b.py", "é.py"]
+    assert answer["warnings"] == [".nexus/state/tool-log.jsonl has 2 unreadable lines; what they say is not counted."]
+    found = entry(at=clock.stamp(), status="completed", stopped_at=clock.stamp(), files_touched=["b.py", "é.py"])
+    assert stored(project, found)
+    assert project.get("state/tool-log.jsonl") == log
+
+
+@pytest.mark.requirement("agent_complete.files")
+def test_given_files_win(tell: Teller, project: Project) -> None:
+    """Files in the params are taken as they are, and the log is not looked at."""
+    tell("agent_spawn", **SPAWN)
+    put(project, ".nexus/state/tool-log.jsonl", "garbage")
+    answer = tell("agent_complete", agent_id="a1", files_touched=["z"])
+    assert (answer["files_touched"], answer["warnings"]) == (["z"], [])
+
+
+@pytest.mark.requirement("agent_complete.files")
+def test_a_log_without_the_agent(tell: Teller, project: Project) -> None:
+    """An agent that the log does not have has touched no files; without a log nothing is said of them."""
+    tell("agent_spawn", **SPAWN)
+    assert "files_touched" not in tell("agent_complete", agent_id="a1")
+    put(project, ".nexus/state/tool-log.jsonl", compact({"agent_id": "a2", "file": "x"}) + "\n")
+    assert tell("agent_complete", agent_id="a1")["files_touched"] == []
+
+
+@pytest.mark.requirement("agent_complete.warns")
+def test_unfinished_tasks(tell: Teller, project: Project) -> None:
+    """A completion warns of the agent's own tasks that are not completed, and of no others."""
+    tell("agent_spawn", **SPAWN)
+    before = put(
+        project,
+        ".nexus/state/tasks.json",
+        tasks(
+            task(1, owner="engineer"),
+            task(2, owner="engineer", status="completed"),
+            task(3, owner="tester", status="in_progress"),
+            task(4, owner_agent_id="a1", status="in_progress"),
+            task(5),
+        ),
+    )
+    answer = tell("agent_complete", agent_id="a1")
+    assert answer["warnings"] == [
+        "engineer has ended, but tasks of its own are not done: 1 (pending), 4 (in_progress). "
+        "Set those that are finished to completed with task_update, and see who does the others."
+    ]
+    assert project.get("state/tasks.json") == before
+
+
+@pytest.mark.requirement("agent_complete.warns")
+def test_broken_tasks(tell: Teller, project: Project, clock: Clock) -> None:
+    """A task file that cannot be read is worth a warning, and the agent is completed all the same."""
+    tell("agent_spawn", **SPAWN)
+    before = put(project, ".nexus/state/tasks.json", "{")
+    answer = tell("agent_complete", agent_id="a1")
+    assert len(answer["warnings"]) == 1
+    assert answer["warnings"][0].startswith("The tasks could not be looked at: .nexus/state/tasks.json (line 1, ")
+    assert stored(project, entry(at=clock.stamp(), status="completed", stopped_at=clock.stamp()))
+    assert project.get("state/tasks.json") == before
+
+
+@pytest.mark.requirement("agents.unknown")
+@pytest.mark.parametrize(("event", "member"), [("agent_resume", "resumed"), ("agent_complete", "completed")])
+def test_unknown_agent(tell: Teller, project: Project, event: str, member: str) -> None:
+    """An agent that is not tracked is worth a warning; nothing is written, not so much as a folder."""
+    expected = {"event": event, "harness_id": "nexus-mcp", "agent_id": "a9", member: False, "warnings": [UNKNOWN]}
+    before = project.snapshot()
+    assert tell(event, agent_id="a9") == expected
+    assert project.snapshot() == before
+    tell("agent_spawn", **SPAWN)
+    put(project, ".nexus/state/tool-log.jsonl", "garbage")
+    put(project, ".nexus/state/tasks.json", "{")
+    before = project.snapshot()
+    assert tell(event, agent_id="a9") == expected
+    assert project.snapshot() == before
+
+
+@pytest.mark.requirement("agents.harness-id", "harness.own-folder")
+def test_the_params_name_the_harness(tell: Teller, project: Project, clock: Clock) -> None:
+    """The harness that the params name wins, and the folder of the other is not touched."""
+    tell("agent_spawn", **SPAWN)
+    before = without_lock(project.snapshot())
+    answer = tell("agent_spawn", **SPAWN, harness_id="claude-code")
+    assert answer["harness_id"] == "claude-code"
+    after = without_lock(project.snapshot())
+    own = ".nexus/state/claude-code"
+    assert set(after) - set(before) == {own, f"{own}/agent-tracker.json"}
+    assert {path: after[path] for path in before} == before
+    assert project.json("state/claude-code/agent-tracker.json") == [entry(at=clock.stamp(), harness_id="claude-code")]
+
+
+@pytest.mark.requirement("agents.kept", "files.unknown-kept")
+def test_foreign_entries(
+    tell: Teller, project: Project, clock: Clock, schema_errors: Callable[[str, Any], list[str]]
+) -> None:
+    """Entries of others stay, unknown fields included; odd optional values are no fault and are counted anew."""
+    foreign = {"note": {"é": 1}, "harness_id": "other", "started_at": "", "agent_id": 5, "status": "running"}
+    odd = {"harness_id": "nexus-mcp", "started_at": "x", "agent_id": "a1", "resume_count": "many", "later": None}
+    put(project, TRACKER, [foreign, odd, {**odd, "resume_count": 2.0}])
+    tell("agent_resume", agent_id="a1")
+    known = {"harness_id": "other", "started_at": "", "agent_id": 5, "status": "running", "note": {"é": 1}}
+    resumed = {
+        "harness_id": "nexus-mcp",
+        "started_at": "x",
+        "agent_id": "a1",
+        "last_resumed_at": clock.stamp(),
+        "resume_count": 3,
+        "status": "running",
+        "later": None,
+    }
+    assert stored(project, known, odd, resumed)
+    tell("agent_spawn", agent_name="tester", agent_id="a2")
+    assert schema_errors("agent-tracker", project.json("state/nexus-mcp/agent-tracker.json")[3:]) == []

@@ -1,0 +1,74 @@
+"""The params of events: which are needed, of which types, and which are ignored."""
+
+from __future__ import annotations
+
+import pytest
+
+from nexus_mcp.errors import InvalidArguments, NexusError, UsageError
+from nexus_mcp.lifecycle import EVENTS
+from nexus_mcp.lifecycle.params import FIELDS
+from tests.lifecycle.support import SPAWN, Teller
+from tests.support import Json, Project
+
+A = {"agent_id": "a1"}
+NO_OBJECTS: tuple[Json, ...] = ([], "a", None, 5)
+
+
+@pytest.mark.requirement("events.params")
+@pytest.mark.parametrize(
+    ("event", "params", "message"),
+    [
+        ("agent_spawn", {}, "agent_name is required; agent_id is required"),
+        ("agent_spawn", {"agent_id": None, "agent_name": 5}, "agent_id is required"),
+        ("agent_spawn", {**SPAWN, "agent_name": "The Engineer"}, "agent_name must match ^[a-z][a-z0-9-]*\\Z"),
+        ("agent_spawn", {**SPAWN, "agent_name": "a\n"}, "agent_name must match ^[a-z][a-z0-9-]*\\Z"),
+        ("agent_spawn", {**SPAWN, "agent_id": ""}, "agent_id must not be empty"),
+        ("agent_spawn", {**SPAWN, "agent_id": " "}, "agent_id must not be blank"),
+        ("agent_spawn", {**SPAWN, "agent_id": "a\0"}, "agent_id must not have NUL or lone surrogates"),
+        (
+            "agent_spawn",
+            {"agent_name": 5, "agent_id": True},
+            "agent_name must be of type string; agent_id must be of type string",
+        ),
+        ("agent_resume", {"agent_name": "engineer"}, "agent_id is required"),
+        ("agent_complete", {**A, "last_message": "\ud800"}, "last_message must not have NUL or lone surrogates"),
+        ("agent_complete", {**A, "files_touched": "a"}, "files_touched must be of type array"),
+        ("agent_complete", {**A, "files_touched": ["a", 1]}, "files_touched/1 must be of type string"),
+        ("agent_complete", {**A, "files_touched": ["\0"]}, "files_touched must not have NUL or lone surrogates"),
+        ("session_end", {"harness_id": 5}, "harness_id must be of type string"),
+        *((event, params, "the params must be an object") for event in EVENTS for params in NO_OBJECTS),
+    ],
+)
+def test_faults(tell: Teller, project: Project, event: str, params: Json, message: str) -> None:
+    """Params that are missing or of the wrong type are told all at once, and nothing is written."""
+    before = project.snapshot()
+    with pytest.raises(InvalidArguments) as caught:
+        tell.send(event, params)
+    assert str(caught.value) == message
+    assert project.snapshot() == before
+
+
+@pytest.mark.requirement("harness.pattern")
+@pytest.mark.parametrize("harness_id", ["", "..", "a/b", "Claude", "../x"])
+def test_harness_id(tell: Teller, project: Project, harness_id: str) -> None:
+    """A harness id that could lead elsewhere is refused, and nothing is written."""
+    before = project.snapshot()
+    with pytest.raises(UsageError, match="is not usable"):
+        tell("session_end", harness_id=harness_id)
+    assert project.snapshot() == before
+
+
+@pytest.mark.requirement("events.ignored")
+def test_ignored(tell: Teller) -> None:
+    """Params that an event does not take are ignored, whatever they are, and null is as if it were not there."""
+    answer = tell("agent_spawn", **SPAWN, last_message=5, session_id=[], unknown={"a": None}, harness_id=None)
+    assert (answer["harness_id"], answer["resumed"]) == ("nexus-mcp", False)
+    assert tell("agent_complete", agent_id="a1", agent_name=5, last_message=None)["completed"] is True
+
+
+def test_the_table() -> None:
+    """Every event is under its own name, says in a line what it is, and takes only fields whose types are known."""
+    for name, event in EVENTS.items():
+        assert (event.name, bool(event.summary)) == (name, True)
+        assert {*event.required, *event.optional} <= set(FIELDS)
+    assert issubclass(InvalidArguments, NexusError)

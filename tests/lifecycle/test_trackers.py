@@ -1,0 +1,107 @@
+"""Trackers that cannot be used, and links: refused, told in one text, and left as they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from nexus_mcp.errors import NexusError, PathRefused, StateError
+from tests.lifecycle.support import ACCESS, SPAWN, TRACKER, Teller, put
+from tests.support import Json, Project, without_lock
+
+CALLS = {
+    "agent_spawn": SPAWN,
+    "agent_resume": {"agent_id": "a1"},
+    "agent_complete": {"agent_id": "a1", "last_message": "x"},
+}
+GOOD = {"harness_id": "nexus-mcp", "started_at": "2026-01-02T03:04:05.000Z", "agent_id": "a1"}
+BROKEN: dict[str, tuple[Json, str]] = {
+    "empty": ("", "is empty"),
+    "cut": ('[{"harness_id": "a"', "is not JSON"),
+    "object": ({}, "is not a valid agent-tracker file: / must be of type array"),
+    "no id": ([GOOD, {"started_at": "x"}], "/1/harness_id is required"),
+    "no time": ([{"harness_id": "a"}], "/0/started_at is required"),
+    "text": (["a"], "/0 must be of type object"),
+    "status": ([{**GOOD, "status": "asleep"}], "/0/status must be one of running, completed"),
+    "status type": ([{**GOOD, "status": None}], "/0/status must be of type string"),
+    "twice": ('[{"harness_id": "a", "harness_id": "a", "started_at": "b"}]', "the same key twice"),
+    "latin": (b'[{"harness_id": "\xe9"}]', "is not UTF-8"),
+    "markers": ("<<<<<<< ours\n[]\n=======\n[]\n>>>>>>> theirs\n", "has git conflict markers"),
+}
+
+
+@pytest.mark.requirement("agents.broken", "files.broken-kept", "files.broken-quiet")
+@pytest.mark.parametrize("event", CALLS)
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken(tell: Teller, project: Project, name: str, event: str) -> None:
+    """A tracker that is none is refused with its name and place, and no byte of the project changes."""
+    content, problem = BROKEN[name]
+    put(project, TRACKER, content)
+    before = without_lock(project.snapshot())
+    with pytest.raises(StateError) as caught:
+        tell.send(event, CALLS[event])
+    assert str(caught.value).startswith(TRACKER)
+    assert problem in str(caught.value)
+    assert "asleep" not in str(caught.value)
+    assert without_lock(project.snapshot()) == before
+
+
+@pytest.mark.requirement("session_end.aside", "files.broken-kept")
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_at_the_end(tell: Teller, project: Project, name: str) -> None:
+    """The end of a session keeps a broken tracker under another name: nothing is lost, and the next one starts anew."""
+    for number in ("", ".2"):
+        before = put(project, TRACKER, BROKEN[name][0])
+        aside = TRACKER.replace("agent-tracker", f"conflict-agent-tracker{number}")
+        answer = tell("session_end")
+        assert answer["deleted"] == []
+        warning = f"The record of this session's agents could not be read, and is kept as {aside}. Look what it holds."
+        assert answer["warnings"] == [warning]
+        assert not (project.root / TRACKER).exists()
+        assert (project.root / aside).read_bytes() == before
+    assert tell("agent_spawn", **SPAWN)["warnings"] == []
+
+
+@pytest.mark.requirement("links.refused", "tree.outside")
+@pytest.mark.parametrize("event", [*CALLS, "session_end"])
+@pytest.mark.parametrize("place", [".nexus", ".nexus/state", ".nexus/state/nexus-mcp", TRACKER, ACCESS])
+def test_links(tell: Teller, project: Project, event: str, place: str) -> None:
+    """A link on the way to a file of the event is refused, and what it leads to stays."""
+    outside = project.root.parent / "outside"
+    if place in (TRACKER, ACCESS):
+        outside.write_text("[]")
+    else:
+        outside.mkdir()
+    link = project.root / place
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(outside)
+    before = without_lock(project.snapshot())
+    if place == ACCESS and event != "session_end":
+        assert tell.send(event, CALLS[event])["event"] == event
+        assert project.snapshot()[ACCESS] == before[ACCESS]
+    else:
+        with pytest.raises(PathRefused) as caught:
+            tell.send(event, CALLS.get(event, {}))
+        assert str(caught.value).startswith(f"{place} is a symbolic link where ")
+        assert without_lock(project.snapshot()) == before
+    assert outside.read_text() == "[]" if outside.is_file() else list(outside.iterdir()) == []
+
+
+def test_a_count_that_cannot_grow(tell: Teller, project: Project) -> None:
+    """A resume count of as many nines as can be read stays: one more could not be read back."""
+    before = put(
+        project, TRACKER, f'[{{"harness_id": "a", "started_at": "b", "agent_id": "a1", "resume_count": {"9" * 4300}}}]'
+    )
+    with pytest.raises(StateError, match="more digits than can be read back"):
+        tell("agent_resume", agent_id="a1")
+    assert (project.root / TRACKER).read_bytes() == before
+
+
+@pytest.mark.requirement("storage.pending")
+@pytest.mark.parametrize("event", [*CALLS, "session_end"])
+def test_a_foreign_journal(tell: Teller, project: Project, event: str) -> None:
+    """While a recorded change waits that we cannot complete, an event changes nothing."""
+    put(project, ".nexus/state/txn.json", {"version": 99})
+    before = without_lock(project.snapshot())
+    with pytest.raises(NexusError, match=r"txn\.json"):
+        tell.send(event, CALLS.get(event, {}))
+    assert without_lock(project.snapshot()) == before
