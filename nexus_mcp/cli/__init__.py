@@ -7,13 +7,13 @@ import os
 import sys
 
 from nexus_mcp.cli import exits
-from nexus_mcp.errors import NexusError, UsageError
+from nexus_mcp.errors import HarnessFault, NexusError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from nexus_mcp.cli.options import Command
+    from nexus_mcp.cli.options import Command, Group
 
 
 def _serve() -> Command:
@@ -28,6 +28,18 @@ def _init() -> Command:
     return COMMAND
 
 
+def _hook() -> Command:
+    from nexus_mcp.cli.hook import COMMAND
+
+    return COMMAND
+
+
+def _conformance() -> Group:
+    from nexus_mcp.cli.conformance import COMMAND
+
+    return COMMAND
+
+
 def _demo() -> Command:
     from nexus_mcp.cli.demo import COMMAND
 
@@ -35,10 +47,12 @@ def _demo() -> Command:
 
 
 # Loaded by function, so that a start of the server does not pay for the other commands.
-COMMANDS: dict[str, Callable[[], Command]] = {
+COMMANDS: dict[str, Callable[[], Command | Group]] = {
     "serve": _serve,
     "init": _init,
+    "hook": _hook,
     "demo": _demo,
+    "conformance": _conformance,
 }
 
 
@@ -62,6 +76,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return exits.OUTPUT_CLOSED
     except UsageError as error:
         return _complain(str(error), exits.USAGE)
+    except HarnessFault as error:
+        for fault in error.faults:
+            _complain(fault, exits.USAGE)
+        return _complain(error.next_step, exits.USAGE) if error.next_step else exits.USAGE
     except NexusError as error:
         return _complain(str(error), exits.FAILED)
     except OSError as error:
@@ -73,30 +91,39 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _dispatch(argv: list[str]) -> int:
     first = argv[0] if argv else ""
     if first in COMMANDS:
-        command = COMMANDS[first]()
-        if "--help" in argv or "-h" in argv:
-            from nexus_mcp.cli.help import command_help
-
-            return _print(command_help(command))
-    elif first in ("--help", "-h"):
+        return _run(COMMANDS[first](), f"nexus-mcp {first}", argv[1:])
+    if first in ("--help", "-h"):
         from nexus_mcp.cli.help import overview
 
         return _print(overview([load() for load in COMMANDS.values()]))
-    elif first in ("--version", "-V"):
+    if first in ("--version", "-V"):
         from nexus_mcp import __version__
 
         return _print(f"nexus-mcp {__version__}")
-    elif first and not first.startswith("-"):
+    if first and not first.startswith("-"):
         from nexus_mcp.cli.options import nearest
 
         raise UsageError(f"There is no command {first!r}{nearest(first, COMMANDS)}", next_step="See nexus-mcp --help.")
-    else:
-        return _bare(argv)
+    return _bare(argv)
 
-    from nexus_mcp.cli.options import parse
 
-    values = parse(argv[1:], command.options, f"nexus-mcp {first}")
-    if first != "serve":
+def _run(command: Command | Group, prog: str, argv: list[str]) -> int:
+    """Runs a command with the words that follow it, or the subcommand that the first of them names."""
+    from nexus_mcp.cli.options import Group, nearest, parse
+
+    first = argv[0] if argv else ""
+    if isinstance(command, Group) and first in command.subcommands:
+        return _run(command.subcommands[first](), f"{prog} {first}", argv[1:])
+    if "--help" in argv or "-h" in argv:
+        from nexus_mcp.cli.help import command_help
+
+        return _print(command_help(command, prog))
+    if isinstance(command, Group):
+        known = nearest(first, command.subcommands)
+        problem = f"{prog} has no command {first!r}" if first else f"{prog} needs a command"
+        raise UsageError(f"{problem}{known}", next_step=f"See {prog} --help.")
+    values = parse(argv, command.options, prog, command.argument)
+    if prog != "nexus-mcp serve":
         _need_output()
     return command.run(values)
 

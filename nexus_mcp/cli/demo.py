@@ -39,9 +39,10 @@ def _show(folder: str) -> Screen:
     screen.verbatim(f"{folder}: a git repository, branch main, {len(FILES)} files, one commit")
     sys.stdout.flush()
 
-    import asyncio
+    from nexus_mcp.conformance.processes.endings import orderly
 
-    asyncio.run(_drive(screen, folder))
+    with orderly(instead=True) as ending:
+        ending.run(_drive(screen, folder))
     _files(screen, folder)
     return screen
 
@@ -50,19 +51,22 @@ async def _drive(screen: Screen, folder: str) -> None:
     from nexus_mcp.cli.demonstration.script import CYCLE
     from nexus_mcp.cli.mount import serve_command
     from nexus_mcp.cli.spelling import shell_line
-    from nexus_mcp.conformance.target import stdio_target
+    from nexus_mcp.conformance.single import one_session
 
     command = serve_command()
-    async with stdio_target(command, folder) as target:
-        names = await target.tool_names()
-        screen.verbatim(f"{shell_line(command)}: {target.name}, MCP {target.protocol}, {len(names)} tools")
+    async with one_session(command, folder) as session:
+        server = session.connection
+        head = f"{shell_line(command)}: {server.server}, MCP {server.protocol}, {len(server.tools)} tools"
+        screen.verbatim(head)
         screen.line("… stands for what is cut here, to be short.", "dim")
         for chapter in CYCLE:
             screen.title(chapter.title)
             for step in chapter.steps:
-                outcome = await target.call(step.tool, step.arguments)
-                screen.exchange(step, outcome)
-                if outcome.is_error != step.fails:
+                reply = await session.call(step.tool, step.arguments)
+                if not isinstance(reply.payload, dict):
+                    raise NexusError(f"{step.tool} gave an answer without an object in it.")
+                screen.exchange(step, reply)
+                if reply.failed != step.fails:
                     raise NexusError(f"{step.tool} did not answer as the demo expects.")
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from nexus_mcp import __version__
+from nexus_mcp.cli.options import Group
+from nexus_mcp.cli.serve import LOG_LEVEL
+from nexus_mcp.cli.workspace_options import PROJECT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,19 +13,21 @@ if TYPE_CHECKING:
 
     from nexus_mcp.cli.options import Command
 
+    AnyCommand = Command | Group
+
 WHAT = """\
 nexus-mcp {version}
 Keeps the plan, the tasks and the history of a project in .nexus/, for coding
 agents that speak the Model Context Protocol (MCP)."""
 
 ENVIRONMENT = (
-    ("NEXUS_PROJECT_ROOT", "--project", "the project, when --project is not given"),
-    ("NEXUS_LOG", "--log-level", "the log level, when --log-level is not given"),
+    ("NEXUS_PROJECT_ROOT", PROJECT, "the project, when --project is not given"),
+    ("NEXUS_LOG", LOG_LEVEL, "the log level, when --log-level is not given"),
 )
 GLOBAL_OPTIONS = (("--help", "this text, or that of a command"), ("--version", "the version"))
 
 
-def overview(commands: Sequence[Command]) -> str:
+def overview(commands: Sequence[AnyCommand]) -> str:
     """What `nexus-mcp --help` prints."""
     return _page(
         commands,
@@ -40,20 +45,29 @@ def overview(commands: Sequence[Command]) -> str:
     )
 
 
-def command_help(command: Command) -> str:
-    """What `nexus-mcp COMMAND --help` prints."""
-    parts = [f"Usage: nexus-mcp {command.name} [OPTIONS]", "", command.text]
+def command_help(command: AnyCommand, prog: str) -> str:
+    """What `prog --help` prints; `prog` is the command as it is typed, e.g. nexus-mcp init."""
+    if isinstance(command, Group):
+        rows = [(name, load().summary) for name, load in command.subcommands.items()]
+        parts = [f"Usage: {prog} COMMAND [OPTIONS]", "", command.text, "", "Commands:", _table(rows)]
+        return "\n".join((*parts, "", f"{prog} COMMAND --help tells more about a command."))
+    argument = command.argument
+    word = f" {argument.name}" if argument else ""
+    parts = [f"Usage: {prog}{word} [OPTIONS]", "", command.text]
+    if argument:
+        parts += ["", f"{argument.name}: {argument.help}"]
+        parts += [_table(list(argument.choices.items()))] if argument.choices else []
     if command.options:
         rows = [(f"{option.name} {option.metavar}".rstrip(), option.help) for option in command.options]
         parts += ["", "Options:", _table(rows)]
-    given = {option.name for option in command.options}
-    variables = [(name, text) for name, option, text in ENVIRONMENT if option in given]
+    # By the option itself: what another command has of the same name may have no variable.
+    variables = [(name, text) for name, option, text in ENVIRONMENT if option in command.options]
     if variables:
         parts += ["", "Environment:", _table(variables)]
     return "\n".join(parts)
 
 
-def welcome(commands: Sequence[Command]) -> str:
+def welcome(commands: Sequence[AnyCommand]) -> str:
     """What a bare `nexus-mcp` prints on a terminal, where no client can be at the other end."""
     from nexus_mcp.cli.mount import claude_command
 
@@ -69,7 +83,7 @@ def welcome(commands: Sequence[Command]) -> str:
     )
 
 
-def _page(commands: Sequence[Command], before: Sequence[str], after: Sequence[str]) -> str:
+def _page(commands: Sequence[AnyCommand], before: Sequence[str], after: Sequence[str]) -> str:
     """What this is, some lines, the table of the commands, some lines more."""
     table = _table([(command.name, command.summary) for command in commands])
     return "\n".join((WHAT.format(version=__version__), "", *before, "", "Commands:", table, "", *after))

@@ -9,22 +9,41 @@ from nexus_mcp.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    Values = dict[str, str]
-    """Option name -> its value; a switch that was given has the value ""."""
+
+class Values(dict[str, str]):
+    """What a command line gave: option name -> its value, the last one where it was given several times.
+
+    A switch that was given has the value "". A positional argument is under its name. `lists` has every value, in
+    order, of each option that may be given several times; an empty list when it was not given.
+    """
+
+    __slots__ = ("lists",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lists: dict[str, list[str]] = {}
 
 
 class Option:
-    """One option. `metavar` is "" for a switch; `choices`, when there are any, are the only values accepted."""
+    """One option. `metavar` is "" for a switch; `choices`, when there are any, are the only values accepted.
 
-    __slots__ = ("choices", "help", "metavar", "name")
+    With `many` it may be given several times, and each value counts (Values.lists). `short` is a second name of one
+    letter, e.g. -j; the values are under `name` all the same.
+    """
 
-    def __init__(self, name: str, metavar: str, help_: str, choices: tuple[str, ...] = ()) -> None:
+    __slots__ = ("choices", "help", "many", "metavar", "name", "short")
+
+    def __init__(
+        self, name: str, metavar: str, help_: str, choices: tuple[str, ...] = (), *, many: bool = False, short: str = ""
+    ) -> None:
         self.name = name
         self.metavar = metavar
         self.help = help_
         self.choices = choices
+        self.many = many
+        self.short = short
 
     def check(self, value: str, source: str = "") -> str:
         """`value` itself. Raises UsageError, naming `source` (default: the option), when it is none of the choices."""
@@ -33,13 +52,27 @@ class Option:
         return value
 
 
+class Argument:
+    """The one word that a command needs beside its options. `name` stands for it in texts, e.g. EVENT.
+
+    `choices` are the words accepted, each with a line about it; {} for any word.
+    """
+
+    __slots__ = ("choices", "help", "name")
+
+    def __init__(self, name: str, help_: str, choices: Mapping[str, str] | None = None) -> None:
+        self.name = name
+        self.help = help_
+        self.choices: Mapping[str, str] = choices or {}
+
+
 class Command:
     """One command: its name, one line about it, a longer text, its options and what it does.
 
-    `run` takes the option values and returns an exit code.
+    `run` takes the option values and returns an exit code. A command with an `argument` cannot be run without it.
     """
 
-    __slots__ = ("name", "options", "run", "summary", "text")
+    __slots__ = ("argument", "name", "options", "run", "summary", "text")
 
     def __init__(
         self,
@@ -48,40 +81,82 @@ class Command:
         text: str,
         options: tuple[Option, ...],
         run: Callable[[Values], int],
+        *,
+        argument: Argument | None = None,
     ) -> None:
         self.name = name
         self.summary = summary
         self.text = text
         self.options = options
         self.run = run
+        self.argument = argument
 
 
-def parse(argv: Sequence[str], options: Iterable[Option], prog: str) -> Values:
-    """The options of `argv`: `--name value` and `--name=value`; the last of several wins. `prog` is named in errors.
+class Group:
+    """A command that is nothing but a name for several: `nexus-mcp NAME SUBCOMMAND`.
 
-    Raises UsageError for whatever is not one of `options`.
+    `subcommands` maps each one's name to the function that loads it, so that none is paid for unless it is asked for.
+    """
+
+    __slots__ = ("name", "subcommands", "summary", "text")
+
+    def __init__(
+        self, name: str, summary: str, text: str, subcommands: Mapping[str, Callable[[], Command | Group]]
+    ) -> None:
+        self.name = name
+        self.summary = summary
+        self.text = text
+        self.subcommands = subcommands
+
+
+def parse(argv: Sequence[str], options: Iterable[Option], prog: str, argument: Argument | None = None) -> Values:
+    """The options of `argv`, `--name value` and `--name=value`, and its `argument`. `prog` is named in errors.
+
+    Raises UsageError for whatever is neither one of `options` nor the argument, and when that is missing.
     """
     by_name = {option.name: option for option in options}
-    values: Values = {}
+    by_letter = {option.short: option for option in by_name.values() if option.short}
+    values = Values()
+    values.lists = {name: [] for name, option in by_name.items() if option.many}
     rest = iter(argv)
     for word in rest:
         name, equals, value = word.partition("=")
-        option = by_name.get(name)
+        if word[:2] in by_letter and word[2:3] not in ("", "="):
+            name, equals, value = word[:2], "=", word[2:]  # -j4
+        option = by_name.get(name) or by_letter.get(name)
         if option is None:
             if not word.startswith("-"):
-                raise UsageError(f"{prog} takes no argument {word!r}: a command comes first, then its options.")
+                _take(word, argument, values, prog)
+                continue
             raise UsageError(f"{prog} has no option {name!r}{nearest(name, by_name)}", next_step=f"See {prog} --help.")
         if not option.metavar:
             if equals:
                 raise UsageError(f"{name} takes no value.")
-            values[name] = ""
+            values[option.name] = ""
             continue
         if not equals:
             value = next(rest, "-")
             if value.startswith("-"):
                 raise UsageError(f"{name} needs a value: {name} {option.metavar}.")
-        values[name] = option.check(value)
+        values[option.name] = option.check(value)
+        if option.many:
+            values.lists[option.name].append(value)
+    if argument is not None and argument.name not in values:
+        listed = f", one of {', '.join(argument.choices)}" if argument.choices else ""
+        raise UsageError(f"{prog} needs an argument {argument.name}{listed}.", next_step=f"See {prog} --help.")
     return values
+
+
+def _take(word: str, argument: Argument | None, values: Values, prog: str) -> None:
+    """Take `word` as the argument, or raise UsageError."""
+    if argument is None:
+        raise UsageError(f"{prog} takes no argument {word!r}: a command comes first, then its options.")
+    if argument.name in values:
+        raise UsageError(f"{prog} takes one {argument.name}: {values[argument.name]!r} is there, {word!r} is too much.")
+    if argument.choices and word not in argument.choices:
+        known = nearest(word, argument.choices)
+        raise UsageError(f"{prog} has no {argument.name} {word!r}{known}", next_step=f"See {prog} --help.")
+    values[argument.name] = word
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

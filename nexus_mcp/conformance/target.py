@@ -1,100 +1,166 @@
-"""A server under observation: started as a process and driven by the official MCP client over stdio."""
+"""What a suite can be run against: a server in memory, a command on stdio, a URL."""
 
 from __future__ import annotations
 
-import sys
-import time
-from contextlib import asynccontextmanager
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcp import Client, MCPError, StdioServerParameters
-from mcp.client.stdio import stdio_client
-
-from nexus_mcp.errors import NexusError
+from nexus_mcp.conformance.processes.surroundings import environment
+from nexus_mcp.conformance.session import Session, open_session
+from nexus_mcp.conformance.trouble import TargetTrouble, TimeRanOut
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from nexus_mcp.conformance.client.connection import Manner
+    from nexus_mcp.conformance.processes.allowance import Allowance
 
-DEFAULT_TIMEOUT = 30.0
-"""Seconds one answer may take."""
-
-
-class Outcome(NamedTuple):
-    """The answer to one call: what it holds, whether it is an error, and after how many seconds it came."""
-
-    value: dict[str, Any]
-    is_error: bool
-    seconds: float
+_SLOW_STARTS = 2
+"""So many starts in a row that took all their time are enough: the others would not tell more, only take as long."""
 
 
-class Target:
-    """A connected server."""
+@dataclass(frozen=True)
+class TargetOptions:
+    """How to treat a target; times in seconds.
 
-    def __init__(self, client: Client, seconds: float) -> None:
-        self._client = client
-        self.seconds = seconds
-        """From the start of the process until the connection was negotiated."""
-
-    @property
-    def name(self) -> str:
-        """The name the server gives itself, with its version."""
-        info = self._client.server_info
-        return f"{info.name} {info.version}" if info else "(a server without a name)"
-
-    @property
-    def protocol(self) -> str:
-        """The protocol revision that was agreed on."""
-        return self._client.protocol_version
-
-    async def tool_names(self) -> list[str]:
-        """The names of the server's tools, in its order."""
-        return [tool.name for tool in (await self._client.list_tools()).tools]
-
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> Outcome:
-        """Calls a tool. Raises NexusError when the server refuses the request or answers in no usable shape."""
-        started = time.perf_counter()
-        try:
-            result = await self._client.call_tool(name, dict(arguments))
-        except MCPError as error:
-            raise NexusError(f"{name}: the server refused the request: {error}") from error
-        seconds = time.perf_counter() - started
-        if not isinstance(result.structured_content, dict):
-            raise NexusError(f"{name}: the answer has no structuredContent object.")
-        return Outcome(result.structured_content, bool(result.is_error), seconds)
-
-
-@asynccontextmanager
-async def stdio_target(
-    command: Sequence[str],
-    cwd: str,
-    *,
-    mode: str = "auto",
-    environment: Mapping[str, str] | None = None,
-    timeout: float = DEFAULT_TIMEOUT,
-) -> AsyncIterator[Target]:
-    """Starts `command` in `cwd`, connects to it, and ends it afterwards.
-
-    `mode` is "auto" (modern protocol, else handshake), "legacy" (handshake) or a modern revision. The process sees
-    only the basic variables (HOME, PATH …) and `environment`. Raises NexusError when no connection comes about.
+    `prefix` goes before each tool name, but for those that `names` gives (abstract to real). `environment` is added to
+    the user's own, `project_env` is the variable that holds the project's path. `event_command` are the words of a
+    command; {type} in them is the event's type. `timeout` bounds a call or an event, `start_timeout` a server's start
+    until it has listed its tools, `end_timeout` its end after its stdin was closed.
     """
-    server = StdioServerParameters(
-        command=command[0], args=list(command[1:]), cwd=cwd, env=dict(environment or {}) or None
-    )
-    # By its descriptor: the client would take whatever stood in for stderr when it was first imported.
-    transport = stdio_client(server, errlog=sys.__stderr__) if sys.__stderr__ else stdio_client(server)
-    client = Client(transport, mode=mode, read_timeout_seconds=timeout)
-    started = time.perf_counter()
-    try:
-        await client.__aenter__()
-    except (OSError, MCPError, ExceptionGroup) as error:
-        raise NexusError(f"{command[0]} could not be reached as an MCP server: {_innermost(error)}") from error
-    try:
-        yield Target(client, time.perf_counter() - started)
-    finally:
-        await client.__aexit__(None, None, None)
+
+    prefix: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    project_env: str = "NEXUS_PROJECT_ROOT"
+    harness_id: str = "nexus-mcp"
+    event_command: tuple[str, ...] | None = None
+    timeout: float = 10.0
+    start_timeout: float = 30.0
+    end_timeout: float = 5.0
+
+    def actual(self, tool: str) -> str:
+        """The name that the target has for a tool."""
+        return self.names.get(tool, self.prefix + tool)
 
 
-def _innermost(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
+class Place(NamedTuple):
+    """Where a session works: in this project, its processes named by this mark, printing at most this much."""
+
+    project: str
+    mark: str
+    allowance: Allowance
+
+
+class Target(ABC):
+    """Opens sessions with one implementation. `server` and `protocol` are "" until the first one told them."""
+
+    is_process = False
+    """Whether a session has a process of its own, which can be killed and started again."""
+    kind = ""
+    """In a few words, for the reason why something cannot be asked of it."""
+    command: tuple[str, ...] = ("",)
+    """The words that start it, when it is a process."""
+    project: str | None = None
+    """The one folder that it serves, None when it serves whichever it is told to."""
+
+    def __init__(self, label: str, options: TargetOptions) -> None:
+        self.label = label
+        self.options = options
+        self.server = ""
+        self.protocol = ""
+        self._slow_starts = 0
+        self._first: Manner | None = None
+        self.manner: Manner | None = None
+        """How the first session was talked to; the others then need not find out."""
+
+    async def open(self, place: Place) -> Session:
+        """Connects. Raises TargetTrouble; OSError when a command cannot be started."""
+        from nexus_mcp.conformance.client.connection import Manner
+
+        if self._slow_starts >= _SLOW_STARTS:
+            raise TargetTrouble("did not get ready twice in a row, so it is not started again")
+        try:
+            session = await open_session(self.source(place), self.manner or self._first or Manner(), self.options)
+        except TimeRanOut:
+            self._slow_starts += 1
+            raise
+        self._slow_starts = 0
+        self.server, self.protocol = session.connection.server, session.connection.protocol
+        self.manner = self.manner or session.connection.manner
+        return session
+
+    def start_plainly(self) -> bool:
+        """From now on begins with the handshake every server knows. False when that is so already."""
+        from nexus_mcp.conformance.client.connection import PLAIN
+
+        self._first, before = PLAIN, self._first
+        return before is None
+
+    @abstractmethod
+    def source(self, place: Place) -> Any:
+        """What the client connects to. Raises OSError when a command cannot be started."""
+
+
+class _Memory(Target):
+    kind = "a server in memory"
+
+    def __init__(self, make: Callable[[str], Any], label: str, options: TargetOptions) -> None:
+        super().__init__(label, options)
+        self._make = make
+
+    def source(self, place: Place) -> Any:
+        return self._make(place.project)
+
+
+class _Command(Target):
+    is_process = True
+    kind = "a process"
+
+    def __init__(self, command: Sequence[str], label: str, options: TargetOptions) -> None:
+        super().__init__(label, options)
+        self.command = tuple(command)
+
+    def source(self, place: Place) -> Any:
+        from nexus_mcp.conformance.client.transport import PipeTransport
+        from nexus_mcp.conformance.processes.process import ServerProcess
+
+        return PipeTransport(
+            lambda on_line, on_end: ServerProcess(
+                self.command,
+                place.project,
+                environment(self.options, place.project, place.mark),
+                allowance=place.allowance,
+                on_line=on_line,
+                on_end=on_end,
+            )
+        )
+
+
+class _Url(Target):
+    kind = "a server over HTTP"
+
+    def __init__(self, url: str, project: str, options: TargetOptions) -> None:
+        super().__init__(url, options)
+        self.project = os.path.realpath(project)
+
+    def source(self, _place: Place) -> Any:
+        return self.label
+
+
+def in_memory(make: Callable[[str], Any], options: TargetOptions | None = None, label: str = "in memory") -> Target:
+    """A server in this process. `make` gives a low-level server of the official SDK for the root of a project."""
+    return _Memory(make, label, options or TargetOptions())
+
+
+def stdio(command: Sequence[str], options: TargetOptions | None = None) -> Target:
+    """A command that speaks MCP on stdin and stdout, with the project as its working directory."""
+    import shlex
+
+    return _Command(command, shlex.join(command), options or TargetOptions())
+
+
+def over_http(url: str, project: str, options: TargetOptions | None = None) -> Target:
+    """A server at `url` that serves the folder `project`, which must be empty when a run begins; one fixture a time."""
+    return _Url(url, project, options or TargetOptions())

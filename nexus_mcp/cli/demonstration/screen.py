@@ -13,7 +13,7 @@ from nexus_mcp.log import printable
 
 if TYPE_CHECKING:
     from nexus_mcp.cli.demonstration.script import Step
-    from nexus_mcp.conformance.target import Outcome
+    from nexus_mcp.conformance.reply import Reply
 
 EXCERPT_LINES = 20
 MAX_WIDTH = 100
@@ -47,14 +47,14 @@ class Screen:
         for line in text.split("\n"):
             self._console.print(Text(printable(line), style=style), soft_wrap=True)
 
-    def exchange(self, step: Step, outcome: Outcome) -> None:
-        """A call and what came back."""
+    def exchange(self, step: Step, reply: Reply) -> None:
+        """A call and its answer, whose payload is an object."""
         if step.why:
             self._console.print()
             self.line(step.why, "italic")
         self._members(Text(step.tool, style="bold cyan"), step.arguments, 4)
-        shown, complete = select(outcome.value, step.show)
-        head = Text("  ✗", style="bold red") if outcome.is_error else Text("  →", style="green")
+        shown, complete = select(reply.payload, step.show)
+        head = Text("  ✗", style="bold red") if reply.failed else Text("  →", style="green")
         self._members(head, shown, 4, [] if complete else [Text("…", style="dim")])
 
     def excerpt(self, text: str) -> None:

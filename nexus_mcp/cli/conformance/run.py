@@ -1,0 +1,102 @@
+"""`nexus-mcp conformance run`: one server, judged."""
+
+from __future__ import annotations
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.conformance.options import ASKING, JOBS, SELECTING, jobs, selected, suite, target_options
+from nexus_mcp.cli.conformance.targets import SERVED, SERVER, URL, check, target
+from nexus_mcp.cli.options import Command, Option
+from nexus_mcp.cli.workspace_options import TOOL_PREFIX
+from nexus_mcp.errors import HarnessFault
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.cli.options import Values
+    from nexus_mcp.conformance.fixture import Fixture
+    from nexus_mcp.conformance.report.terminal import Screen
+    from nexus_mcp.conformance.result import RunResult
+
+LIST = Option("--list", "", "print the fixtures and what they ask; run nothing")
+REPORT = Option("--report", "FILE", "junit.xml, result.json, report.html, badge.json", many=True)
+EXPECTED = Option("--expected-failures", "FILE", "YAML: the id of a fixture, why it fails")
+
+
+def run(values: Values) -> int:
+    """Runs the fixtures and returns 0 when all is well, 1 when not. Raises UsageError and HarnessFault, for 2."""
+    from nexus_mcp.conformance.report import files
+
+    check(values)
+    files.check(REPORT.name, values.lists[REPORT.name])
+    at_once = jobs(values)
+    fixtures = suite(values)
+    chosen = selected(values, fixtures)
+    reasons = _expected(values, fixtures)
+    options = target_options(values, fixtures, values.get(TOOL_PREFIX.name, ""))
+    judged = target(values, options)
+    if LIST.name in values:
+        return _list(chosen)
+
+    from nexus_mcp.conformance.report.terminal import Screen
+    from nexus_mcp.conformance.runner import run as run_all
+    from nexus_mcp.conformance.settings.expected import apply, mark
+
+    screen = Screen(len(chosen))
+    with screen:
+        found = run_all(
+            chosen,
+            judged,
+            jobs=at_once,
+            on_start=screen.started,
+            on_result=lambda result: screen.ended(mark(result, reasons)),
+        )
+    found = apply(found, reasons)
+    screen.failures(found)
+    faults = _write(values, screen, found)
+    screen.last_line(found)
+    if faults:
+        raise HarnessFault(faults)
+    return exits.OK if found.good else exits.FAILED
+
+
+def _expected(values: Values, fixtures: list[Fixture]) -> dict[str, str]:
+    if EXPECTED.name not in values:
+        return {}
+    from nexus_mcp.conformance.settings.expected import load
+
+    return load(values[EXPECTED.name], [fixture.test_id for fixture in fixtures])
+
+
+def _list(fixtures: list[Fixture]) -> int:
+    from nexus_mcp.log import printable
+
+    for fixture in fixtures:
+        group = "" if fixture.group == "core" else f" [{fixture.group}]"
+        print(f"{fixture.test_id}{group}  {printable(', '.join(fixture.tools))}")
+    print(f"{len(fixtures)} fixtures")
+    return exits.OK
+
+
+def _write(values: Values, screen: Screen, found: RunResult) -> list[str]:
+    """Writes the reports; what could not be written does not keep the others from being."""
+    from nexus_mcp.conformance.report import files
+
+    faults = []
+    for path in values.lists[REPORT.name]:
+        try:
+            files.write(REPORT.name, path, files.kind(path)(found))
+            screen.line(f"written: {path}", "dim")
+        except HarnessFault as fault:
+            faults += fault.faults
+    return faults
+
+
+COMMAND = Command(
+    "run",
+    "run the fixtures against a server",
+    "Runs every fixture in an empty project of its own and tells what differs.\n"
+    "Without --server and --url the target is nexus-mcp itself, in memory.\n"
+    "Exit code 0: all pass; 1: some fail, or an expected failure passes;\n"
+    "2: nothing could be found out.",
+    (SERVER, URL, SERVED, TOOL_PREFIX, *ASKING, *SELECTING, LIST, JOBS, REPORT, EXPECTED),
+    run,
+)

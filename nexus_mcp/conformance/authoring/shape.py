@@ -1,0 +1,91 @@
+"""A fixture against its published schema, with better words than the evaluator has for the alternatives in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from nexus_mcp import schemas
+from nexus_mcp.conformance.nearest import did_you_mean
+from nexus_mcp.schemas import Fault
+
+Schema = dict[str, Any]
+
+
+def shape_faults(raw: Any) -> list[Fault]:
+    """Every way in which a fixture, as JSON, breaks its schema."""
+    return list(_worded(schemas.load("conformance/fixture"), raw, ""))
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the nearest known ones, or all when none is near."""
+    names = list(known)
+    return did_you_mean(name, names) or (f"; known: {', '.join(names)}" if names else "")
+
+
+def _worded(schema: Schema, value: Any, pointer: str) -> Iterator[Fault]:
+    for fault in schemas.faults(schema, value, pointer):
+        path = _parts(fault.pointer[len(pointer) :])
+        node = _below(schema, path)
+        if node is None:
+            known = (_below(schema, path[:-1]) or {}).get("properties", {})
+            yield Fault(fault.pointer, f"{fault.message}{near(path[-1], known)}")
+            continue
+        inner = _at(value, path)
+        if _fits_none(node, inner):
+            yield from _alternatives(node, inner, fault.pointer)
+        elif isinstance(inner, str) and len(inner) < node.get("minLength", 0) > 1:
+            yield Fault(fault.pointer, f"must have at least {node['minLength']} characters")
+        elif node.get("enum") == [True] and inner is False:
+            yield Fault(fault.pointer, "must be true, or not be there")
+        else:
+            yield fault
+
+
+def _fits_none(node: Schema, value: Any) -> bool:
+    """Whether the fault of `value` at `node` is that it matches no branch."""
+    if "anyOf" not in node or ("type" in node and schemas.faults({"type": node["type"]}, value)):
+        return False
+    return all(schemas.faults(branch, value) for branch in node["anyOf"])
+
+
+def _alternatives(node: Schema, value: Any, pointer: str) -> Iterator[Fault]:
+    branches: list[Schema] = node["anyOf"]
+    if all(set(branch) == {"required"} for branch in branches):
+        wanted = [branch["required"][0] for branch in branches]
+        # A slip in the name of one of them is told at its own place, once.
+        if not any(did_you_mean(name, wanted) for name in set(value) - set(node.get("properties", {}))):
+            yield Fault(pointer, f"must have {_or(wanted)}")
+        return
+    for branch in branches:
+        if not schemas.faults({"type": branch["type"]}, value):
+            yield from _worded(branch, value, pointer)
+            return
+    kinds = [branch["type"] for branch in branches]
+    names = [name for kind in kinds for name in ([kind] if isinstance(kind, str) else kind)]
+    yield Fault(pointer, f"must be of type {_or(names)}")
+
+
+def _or(names: list[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0]
+
+
+def _parts(pointer: str) -> list[str]:
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+
+def _below(schema: Schema, path: list[str]) -> Schema | None:
+    """The schema of the value at `path`, None when it knows no such member."""
+    for part in path:
+        others = schema.get("additionalProperties")
+        below = schema.get("properties", {}).get(part) or schema.get("items") or others
+        if not isinstance(below, dict):
+            return None
+        schema = below
+    return schema
+
+
+def _at(value: Any, path: list[str]) -> Any:
+    for part in path:
+        value = value[int(part)] if isinstance(value, list) else value.get(part)
+    return value

@@ -1,0 +1,52 @@
+"""Names that are almost those of something known: most often a slip, after which nothing is asserted.
+
+Which tools there are nobody tells the runner, so the suite itself is the witness: a name that a single fixture uses,
+and that differs by a letter or two from another one of the suite, is taken for a slip.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from nexus_mcp.conformance.authoring.parameters import all_asserts
+from nexus_mcp.conformance.fixture import Fixture, WriteFile
+from nexus_mcp.conformance.nearest import TYPO, did_you_mean
+from nexus_mcp.conformance.tokens import STATE_ROOT
+
+STATE_FILES = ("plan.json", "tasks.json", "history.json", "agent-tracker.json", "memory-access.jsonl")
+"""The names of the files of .nexus that have a published schema."""
+
+
+def odd_tools(fixtures: Sequence[Fixture]) -> dict[str, str]:
+    """Tools and events, spelled as in Fixture.tools, that a single fixture asks -> what is said about them."""
+    uses = Counter(name for fixture in fixtures for name in fixture.tools)
+    return {
+        name: f"{name} is asked by no other fixture{meant}"
+        for name, times in uses.items()
+        if times == 1 and (meant := did_you_mean(name, _like(name, uses), TYPO))
+    }
+
+
+def odd_files(fixture: Fixture) -> Iterator[str]:
+    """What is said about each path that looks like that of a known state file."""
+    for path in dict.fromkeys(_paths(fixture)):
+        folder, _, name = path.replace("{STATE_ROOT}", STATE_ROOT).rpartition("/")
+        inside = f"{folder}/".startswith(".nexus/") and "artifacts" not in folder.split("/")
+        if inside and name not in STATE_FILES and (meant := did_you_mean(name, STATE_FILES, TYPO)):
+            yield f"{path} is no known state file{meant}"
+
+
+def _like(name: str, uses: Counter[str]) -> list[str]:
+    """The other names of the same kind, tool or event."""
+    return [other for other in uses if other != name and other.startswith("event ") == name.startswith("event ")]
+
+
+def _paths(fixture: Fixture) -> Iterator[str]:
+    yield from fixture.state_files
+    yield from fixture.files
+    yield from (step.do.path for step in fixture.steps if isinstance(step.do, WriteFile))
+    for asserts in all_asserts(fixture):
+        yield from asserts.state_files
+        if isinstance(asserts.unchanged, tuple):
+            yield from asserts.unchanged

@@ -1,0 +1,1 @@
+"""The official MCP client, connected to a target: the only package of the suite that knows the SDK."""

@@ -1,0 +1,162 @@
+"""A target that the official client is connected to.
+
+A connection lives in a task of its own. The client's scopes must be left where they were entered, and what breaks
+inside of them cancels the task around them: neither is to reach a fixture that goes on after its server was killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import mcp_types as types
+from mcp import Client
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+from nexus_mcp import __version__
+from nexus_mcp.conformance.client.answers import ask, broken_schema
+from nexus_mcp.conformance.client.transport import PipeTransport
+from nexus_mcp.conformance.trouble import TargetTrouble, TimeRanOut, first_line, innermost
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from nexus_mcp.conformance.reply import Reply
+
+    Answered = tuple[Reply, types.CallToolResult | None]
+    Job = tuple[str, dict[str, Any], asyncio.Future[Answered]]
+
+_MOST_PAGES = 100
+_LEAVING = 5.0
+
+
+class Manner(NamedTuple):
+    """How to talk to a target: the client's mode, and what the target told of itself when it was asked first."""
+
+    mode: str = "auto"
+    discovered: Any = None
+
+
+PLAIN = Manner("legacy")
+"""The handshake that every server knows."""
+
+
+class Connection:
+    """A target that answers.
+
+    `server` is its name and version, `tools` are the names it lists, `described` the output
+    schemas of those that have one.
+    """
+
+    def __init__(self, source: Any, manner: Manner) -> None:
+        self.server = ""
+        self.protocol = ""
+        self.tools: tuple[str, ...] = ()
+        self.described: dict[str, Any] = {}
+        self.manner = manner
+        self._broken = ""
+        self._source = source
+        self._jobs: asyncio.Queue[Job | None] = asyncio.Queue()
+        self._ready = asyncio.get_running_loop().create_future()
+        self._task = asyncio.create_task(self._live(source))
+
+    @classmethod
+    async def open(cls, source: Any, manner: Manner, seconds: float) -> Connection:
+        """Connects and lists the tools. `source`: a transport, a URL or a low-level server. Raises TargetTrouble."""
+        for name in ("mcp", "client"):
+            # What the SDK logs about the target is told in the report; nothing goes to stderr behind its back.
+            if not logging.getLogger(name).handlers:
+                logging.getLogger(name).addHandler(logging.NullHandler())
+        self = cls(source, manner)
+        try:
+            await self._settled(self._ready, seconds, "the handshake")
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], seconds: float) -> Reply:
+        """Calls the tool of this name. Raises TargetTrouble when no answer comes."""
+        future: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
+        self._jobs.put_nowait((tool, dict(arguments), future))
+        await self._settled(future, seconds, tool)
+        reply, result = future.result()
+        if result is None or result.is_error or tool not in self.described:
+            return reply
+        # Here, where no time of the target's runs any more.
+        return replace(reply, schema_fault=await broken_schema(tool, self.described[tool], result, seconds))
+
+    async def close(self) -> None:
+        """Ends the client; the process behind it, if any, is not touched."""
+        self._jobs.put_nowait(None)
+        if not self._ready.done() or self._ready.cancelled():
+            self._task.cancel()
+        _, left = await asyncio.wait({self._task}, timeout=_LEAVING)
+        for task in left:
+            task.cancel()
+            await asyncio.wait({task}, timeout=_LEAVING)
+
+    def abandon(self) -> None:
+        """Ends the client without waiting."""
+        self._task.cancel()
+
+    async def _settled(self, future: asyncio.Future[Any], seconds: float, what: str) -> None:
+        await asyncio.wait({future, self._task}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if future.done():
+            future.result()
+            return
+        future.cancel()
+        if self._task.done():
+            raise TargetTrouble(self._broken or "closed the connection")
+        raise TimeRanOut(f"did not answer {what} within {seconds:g} s")
+
+    async def _live(self, source: Any) -> None:
+        try:
+            async with Client(
+                source,
+                mode=self.manner.mode,
+                prior_discover=self.manner.discovered,
+                client_info=types.Implementation(name="nexus-mcp conformance", version=__version__),
+            ) as client:
+                await self._introduce(client)
+                self._ready.set_result(None)
+                while job := await self._jobs.get():
+                    await self._carry_out(client, *job)
+        except Exception as error:  # noqa: BLE001 - whatever the client meets when it connects is the target's doing
+            cause = innermost(error)
+            self._broken = f"could not be connected to: {first_line(str(cause)) or type(cause).__name__}"
+
+    async def _introduce(self, client: Client) -> None:
+        info = client.server_info
+        self.server = f"{info.name} {info.version}" if info else "(a server without a name)"
+        self.protocol = client.protocol_version
+        legacy = self.protocol in HANDSHAKE_PROTOCOL_VERSIONS
+        self.manner = PLAIN if legacy else Manner(self.protocol, client.session.discover_result)
+        tools: list[types.Tool] = []
+        cursor = None
+        for _ in range(_MOST_PAGES):
+            page = await client.list_tools(cursor=cursor)
+            tools += page.tools
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        self.tools = tuple(tool.name for tool in tools)
+        self.described = {tool.name: tool.output_schema for tool in tools if tool.output_schema is not None}
+
+    async def _carry_out(
+        self, client: Client, tool: str, arguments: dict[str, Any], future: asyncio.Future[Answered]
+    ) -> None:
+        try:
+            reply = await ask(client, tool, arguments, self._ended)
+        except TargetTrouble as trouble:
+            if not future.done():
+                future.set_exception(trouble)
+        else:
+            if not future.done():
+                future.set_result(reply)
+
+    def _ended(self) -> bool:
+        """Whether the connection may be over: what has no process cannot tell."""
+        return not isinstance(self._source, PipeTransport) or self._source.process.ended

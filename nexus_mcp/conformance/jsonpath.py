@@ -1,0 +1,90 @@
+"""JSONPath as fixtures use it: singular queries of RFC 9535, and `.length` on top.
+
+The library reads the text; the walk is ours, because a report wants to know how far it got.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+from nexus_mcp.conformance.result import MISSING
+
+_PLAIN = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", "'": "\\'", "\\": "\\\\"}
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a query selects: `value`, MISSING when there is no such node.
+
+    `parent` is the normalized path of the nearest node above a missing one that exists, "" when there is a value.
+    """
+
+    value: Any
+    parent: str = ""
+
+
+@dataclass(frozen=True)
+class Query:
+    """A singular query. `segments` are its names and indexes; `wants_length` tells that it ends in `.length`."""
+
+    text: str
+    segments: tuple[str | int, ...]
+    wants_length: bool
+
+    def find(self, document: Any) -> Found:
+        """The node in `document`, a value as json.loads makes it."""
+        node = document
+        passed: list[str | int] = []
+        for place, segment in enumerate(self.segments):
+            child = _child(node, segment)
+            if child is MISSING and self.wants_length and place == len(self.segments) - 1:
+                child = _length(node)
+            if child is MISSING:
+                return Found(MISSING, normalized(passed))
+            passed.append(segment if isinstance(segment, str) or segment >= 0 else len(node) + segment)
+            node = child
+        return Found(node)
+
+
+@functools.cache
+def compile(text: str) -> Query:
+    """The query that `text` spells. Raises ValueError, with what is wrong and where, when it is no singular one."""
+    import jsonpath_rfc9535 as rfc9535
+    from jsonpath_rfc9535.selectors import IndexSelector, NameSelector
+
+    try:
+        query = rfc9535.compile(text)
+    except rfc9535.JSONPathError as error:
+        raise ValueError(f"is no JSONPath: {error}") from error
+    if not query.singular_query():
+        raise ValueError("is no singular JSONPath: only names and indexes select a single node")
+    segments: list[str | int] = []
+    for (selector,) in (segment.selectors for segment in query.segments):
+        if isinstance(selector, NameSelector):
+            segments.append(selector.name)
+        elif isinstance(selector, IndexSelector):
+            segments.append(selector.index)
+    return Query(text, tuple(segments), text.endswith(".length"))
+
+
+def normalized(segments: list[str | int]) -> str:
+    """The normalized path of RFC 9535, section 2.7, such as `$['issues'][0]`; the indexes are not negative."""
+    return "$" + "".join(f"['{_quoted(part)}']" if isinstance(part, str) else f"[{part}]" for part in segments)
+
+
+def _quoted(name: str) -> str:
+    return "".join(_PLAIN.get(char) or (f"\\u{ord(char):04x}" if char < " " else char) for char in name)
+
+
+def _child(node: Any, segment: str | int) -> Any:
+    if isinstance(segment, str):
+        return node.get(segment, MISSING) if isinstance(node, dict) else MISSING
+    if isinstance(node, list) and -len(node) <= segment < len(node):
+        return node[segment]
+    return MISSING
+
+
+def _length(node: Any) -> Any:
+    return len(node) if isinstance(node, (list, str)) else MISSING

@@ -1,0 +1,126 @@
+"""Reads fixtures from files and folders, and tells every fault of all of them at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nexus_mcp.conformance.authoring import build
+from nexus_mcp.conformance.authoring.fields import state_schemas
+from nexus_mcp.conformance.authoring.rules import expected_places, rule_faults
+from nexus_mcp.conformance.authoring.shape import shape_faults
+from nexus_mcp.conformance.document import Unparsable, parse
+from nexus_mcp.conformance.fixture import Fixture
+from nexus_mcp.errors import HarnessFault
+from nexus_mcp.packaged import data_path
+
+
+@dataclass(frozen=True)
+class Read:
+    """What was read: the fixtures without faults, and a line for every fault, `file: /pointer: what`."""
+
+    fixtures: list[Fixture]
+    faults: list[str]
+
+
+def load(paths: Sequence[str] = ()) -> list[Fixture]:
+    """The fixtures of these files and folders (all *.json below them), the packaged ones when there are none.
+
+    In the order of the paths, by name within a folder. Raises HarnessFault with every fault of every file.
+    """
+    found = read(paths)
+    if found.faults:
+        raise HarnessFault(found.faults)
+    return found.fixtures
+
+
+def read(paths: Sequence[str] = ()) -> Read:
+    """The same, with the faults as data."""
+    out = Read([], [])
+    seen: dict[str, str] = {}
+    for shown, path in _files(paths, out.faults):
+        for pointer, raw in _raws(shown, path, out.faults):
+            place = f"{shown}: {pointer}" if pointer else shown
+            faults = _faults(raw)
+            out.faults.extend(line(shown, pointer + fault[0], fault[1]) for fault in faults)
+            test_id = raw.get("test_id") if isinstance(raw, dict) else None
+            if isinstance(test_id, str):
+                if test_id in seen:
+                    out.faults.append(line(shown, f"{pointer}/test_id", f"{test_id} is that of {seen[test_id]} too"))
+                seen.setdefault(test_id, place)
+            if not faults:
+                out.fixtures.append(build.fixture(raw, shown, pointer))
+    return out
+
+
+def line(file: str, pointer: str, what: str) -> str:
+    """A fault in one line."""
+    return f"{file}: {pointer}: {what}" if pointer else f"{file}: {what}"
+
+
+def _faults(raw: Any) -> list[tuple[str, str]]:
+    """Pointer and text of every fault, each once."""
+    try:
+        return _found(raw)
+    except RecursionError:
+        return [("", "is nested too deeply")]
+
+
+def _found(raw: Any) -> list[tuple[str, str]]:
+    matched = tuple(expected_places(raw))
+    shape = [
+        fault
+        for fault in shape_faults(raw)
+        if not any(fault.pointer == place or fault.pointer.startswith(f"{place}/") for place in matched)
+    ]
+    faults = [*shape, *rule_faults(raw, state_schemas())]
+    return list(dict.fromkeys((fault.pointer, fault.message) for fault in faults))
+
+
+def _files(paths: Sequence[str], faults: list[str]) -> Iterator[tuple[str, str]]:
+    """How each file is called, and where it is; a file that is reached twice comes once."""
+    known: set[str] = set()
+    base = data_path("conformance")
+    for path in paths or (base,):
+        if os.path.isdir(path):
+            files = _below(path)
+            if not files:
+                faults.append(f"{path}: is a folder without fixtures: no *.json file is in it")
+        elif os.path.exists(path):
+            files = [path]
+        else:
+            faults.append(f"{path}: there is no such file or folder")
+            continue
+        for file in files:
+            if (real := os.path.realpath(file)) not in known:
+                known.add(real)
+                yield (file if paths else os.path.relpath(file, base)), file
+
+
+def _below(folder: str) -> list[str]:
+    names = (os.path.join(at, name) for at, _, names in os.walk(folder) for name in names)
+    return sorted(name for name in names if name.endswith(".json"))
+
+
+def _raws(shown: str, path: str, faults: list[str]) -> list[tuple[str, Any]]:
+    """Pointer and JSON of each fixture of a file."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        # A pipe would be waited for, and a device never ends.
+        faults.append(f"{shown}: is no plain file")
+        return []
+    try:
+        with open(path, encoding="utf-8") as file:
+            document = parse(file.read())
+    except OSError as error:
+        faults.append(f"{shown}: could not be read: {error.strerror}")
+    except UnicodeDecodeError as error:
+        faults.append(f"{shown}: is not UTF-8: byte {error.start + 1}")
+    except Unparsable as error:
+        faults.append(f"{shown}: {error}")
+    else:
+        if document == []:
+            faults.append(f"{shown}: holds no fixture")
+        return [(f"/{i}", one) for i, one in enumerate(document)] if isinstance(document, list) else [("", document)]
+    return []

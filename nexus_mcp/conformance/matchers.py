@@ -1,0 +1,174 @@
+"""Expected values: scalars, matchers and arrays of them. Pure functions."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Any
+
+from nexus_mcp.conformance.authoring.shape import near
+from nexus_mcp.conformance.result import MISSING
+from nexus_mcp.schemas import Fault, escape
+
+_MOMENT = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-5][0-9])", re.ASCII
+)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_moment(value: Any) -> bool:
+    if not isinstance(value, str) or not _MOMENT.fullmatch(value):
+        return False
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
+
+
+TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "iso8601": (_is_moment, "an ISO 8601 date-time with T and an offset"),
+    "string": (lambda value: isinstance(value, str), "a string"),
+    "number": (_is_number, "a number"),
+    "boolean": (lambda value: isinstance(value, bool), "a boolean"),
+    "array": (lambda value: isinstance(value, list), "an array"),
+    "object": (lambda value: isinstance(value, dict), "an object"),
+}
+"""Type of a matcher -> whether a value is of it, and how to call one."""
+
+_LIMITS: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
+    "min": (lambda value, limit: value >= limit, "must be at least {}"),
+    "max": (lambda value, limit: value <= limit, "must be at most {}"),
+    "minLength": (lambda value, limit: len(value) >= limit, "must have a length of at least {}"),
+    "pattern": (lambda value, limit: re.search(limit, value) is not None, "must match {}"),
+    "keys": (lambda value, limit: set(value) == set(limit), "must have exactly the members {}"),
+}
+
+_SAYS: dict[str, tuple[str, ...]] = {
+    "min": ("number",),
+    "max": ("number",),
+    "minLength": ("string", "iso8601", "array"),
+    "pattern": ("string", "iso8601"),
+    "keys": ("object",),
+}
+"""Member of a matcher -> the types of whose values it says something."""
+
+_VALUES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "type": (lambda value: isinstance(value, str) and value in TYPES, f"must be one of {', '.join(TYPES)}"),
+    "min": (_is_number, "must be a number"),
+    "max": (_is_number, "must be a number"),
+    "minLength": (lambda value: _is_number(value) and value >= 0 and value == int(value), "must be an integer from 0"),
+    "pattern": (lambda value: isinstance(value, str), "must be a string"),
+    "keys": (
+        lambda value: isinstance(value, list) and all(isinstance(key, str) for key in value),
+        "must be an array of strings",
+    ),
+}
+"""Member of a matcher -> whether it may have this value, and what it must be."""
+
+
+def mismatch(expected: Any, seen: Any) -> str:
+    """What is wrong with `seen`, in one line; "" when it matches. `seen` may be MISSING."""
+    if isinstance(expected, dict):
+        return _against_matcher(expected, seen)
+    if isinstance(expected, list):
+        return _against_items(expected, seen)
+    if expected is None and (seen is None or seen is MISSING):
+        return ""
+    if seen is not MISSING and same(expected, seen):
+        return ""
+    return f"must be {shown(expected)}, is {shown(seen)}"
+
+
+def shown(value: Any, limit: int = 80) -> str:
+    """The value as JSON in one line, cut after `limit` characters; safe to print whatever a target has sent."""
+    try:
+        text = "missing" if value is MISSING else json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return "(nested too deeply to be shown)"
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= limit else f"{text[:limit]}…"
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two JSON values are the same: 1 is 1.0, and true is not 1, at any depth."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(value, other[name]) for name, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other)
+
+
+def _against_items(expected: list[Any], seen: Any) -> str:
+    if not isinstance(seen, list):
+        return f"must be an array, is {shown(seen)}"
+    if len(seen) != len(expected):
+        return f"must have {len(expected)} items, has {len(seen)}: {shown(seen)}"
+    for index, (wanted, item) in enumerate(zip(expected, seen, strict=True)):
+        if wrong := mismatch(wanted, item):
+            return f"item {index} {wrong}"
+    return ""
+
+
+def _against_matcher(matcher: dict[str, Any], seen: Any) -> str:
+    fits, name = TYPES[matcher.get("type", "object")]
+    if not fits(seen):
+        return f"must be {name}, is {shown(seen)}"
+    for member, (holds, words) in _LIMITS.items():
+        if member in matcher and not holds(seen, matcher[member]):
+            if member == "keys":
+                return f"{words.format(_names(matcher[member]))}, has {_names(seen)}"
+            return f"{words.format(shown(matcher[member]))}, is {shown(seen)}"
+    return ""
+
+
+def _names(members: Iterable[str]) -> str:
+    return ", ".join(name if name.isidentifier() else shown(name) for name in members) or "(none)"
+
+
+def faults(expected: Any, pointer: str = "") -> list[Fault]:
+    """What is wrong with an expected value as its author wrote it; `pointer` is its place."""
+    if isinstance(expected, list):
+        return [fault for index, item in enumerate(expected) for fault in faults(item, f"{pointer}/{index}")]
+    if not isinstance(expected, dict):
+        return []
+    found = []
+    for member, value in expected.items():
+        place = f"{pointer}/{escape(member)}"
+        if member not in _VALUES:
+            found.append(Fault(place, f"is not a known member of a matcher{near(member, _VALUES)}"))
+        elif not _VALUES[member][0](value):
+            found.append(Fault(place, _VALUES[member][1]))
+    if not {"type", "keys"} & set(expected):
+        found.append(Fault(pointer, "must have type or keys: an object is a matcher here"))
+    return found or _unsatisfiable(expected, pointer)
+
+
+def _unsatisfiable(matcher: dict[str, Any], pointer: str) -> list[Fault]:
+    """What could never say anything, or never match. The members are of the right types."""
+    found = []
+    kind = matcher.get("type", "object")
+    for member, kinds in _SAYS.items():
+        if member in matcher and kind not in kinds:
+            found.append(
+                Fault(
+                    f"{pointer}/{member}", f"says nothing about {TYPES[kind][1]}, only with type {' or '.join(kinds)}"
+                )
+            )
+    if matcher.get("min", 0) > matcher.get("max", matcher.get("min", 0)):
+        found.append(Fault(f"{pointer}/min", "must not be above max: nothing matches"))
+    if "pattern" in matcher:
+        try:
+            re.compile(matcher["pattern"])
+        except re.error as error:
+            found.append(Fault(f"{pointer}/pattern", f"is no regular expression: {error}"))
+    keys = matcher.get("keys", [])
+    found += [Fault(f"{pointer}/keys", f"names {key} twice") for key in dict.fromkeys(keys) if keys.count(key) > 1]
+    return found

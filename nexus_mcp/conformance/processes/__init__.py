@@ -1,0 +1,1 @@
+"""Other people's processes: started, fed, watched, bounded and ended with all their children."""

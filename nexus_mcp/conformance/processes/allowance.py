@@ -1,0 +1,30 @@
+"""How much a server may print."""
+
+from __future__ import annotations
+
+
+class Allowance:
+    """What the processes of one fixture may print. `complaint` is "" until they went beyond it."""
+
+    def __init__(self, total: int = 32 << 20, line: int = 8 << 20, unasked: int = 5000) -> None:
+        self.line = line
+        self.complaint = ""
+        self._total = total
+        self._left = total
+        self._unasked = unasked
+        self._unasked_left = unasked
+
+    def sent(self) -> None:
+        """A message was sent, so one may come."""
+        self._unasked_left += 1
+
+    def printed(self, size: int, lines: int, partial: int) -> None:
+        """`size` more bytes came, with `lines` line ends, and `partial` bytes after the last one."""
+        self._left -= size
+        self._unasked_left -= lines
+        if partial > self.line:
+            self.complaint = f"flooded: it printed a line of more than {self.line >> 20} MiB"
+        elif self._left < 0:
+            self.complaint = f"flooded: it printed more than {self._total >> 20} MiB"
+        elif self._unasked_left < 0:
+            self.complaint = f"flooded: it printed more than {self._unasked} lines that nobody asked for"

@@ -1,0 +1,106 @@
+"""Reports as files: the kind is told by the name, and whether one can be written is found out before the run."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from nexus_mcp.errors import HarnessFault, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from nexus_mcp.conformance.result import RunResult
+
+BADGE = "badge"
+"""A .json file whose name begins so is a badge; any other is the result."""
+
+
+def _junit(run: RunResult) -> str:
+    from nexus_mcp.conformance.report.junit import to_junit
+
+    return to_junit(run)
+
+
+def _html(run: RunResult) -> str:
+    from nexus_mcp.conformance.report.html import to_html
+
+    return to_html(run)
+
+
+def _json(run: RunResult) -> str:
+    from nexus_mcp.conformance.report.json_report import to_json
+
+    return to_json(run)
+
+
+def _badge(run: RunResult) -> str:
+    from nexus_mcp.conformance.report.badge import to_badge
+
+    return to_badge(run)
+
+
+KINDS: dict[str, Callable[[RunResult], str]] = {".xml": _junit, ".html": _html, ".json": _json}
+
+
+def kind(path: str) -> Callable[[RunResult], str]:
+    """What writes the report of this name. Raises UsageError for a name that tells no kind."""
+    name = os.path.basename(path).lower()
+    suffix = os.path.splitext(name)[1]
+    if suffix == ".json" and name.startswith(BADGE):
+        return _badge
+    if suffix not in KINDS:
+        raise UsageError(
+            f"--report {path}: the name does not tell what to write.",
+            next_step="It ends in .xml (JUnit), .html or .json; badge.json is a badge.",
+        )
+    return KINDS[suffix]
+
+
+def check(option: str, paths: Sequence[str]) -> None:
+    """Raises UsageError, naming `option`, for the first report that could not be written, before anything is run."""
+    for number, path in enumerate(paths):
+        kind(path)
+        check_place(option, path)
+        if os.path.abspath(path) in map(os.path.abspath, paths[:number]):
+            raise UsageError(f"{option} {path} is given twice.")
+
+
+def check_place(option: str, path: str) -> None:
+    """Raises UsageError, naming `option`, when no file can be made at `path`."""
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        raise UsageError(f"{option} {path}: there is no folder {folder}.", next_step="Make it, then start again.")
+    if os.path.isdir(path):
+        raise UsageError(f"{option} {path}: there is a folder of this name.")
+    part = _part(path)
+    try:
+        with suppress(FileNotFoundError):
+            os.lstat(path)  # the name itself may be too long
+        # Not asked, but done: permissions do not tell of a full disk, nor of a folder that takes no files.
+        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC))
+        os.unlink(part)
+    except OSError as error:
+        raise UsageError(f"{option} {path}: no file can be made there: {error.strerror}.") from error
+
+
+def write(option: str, path: str, text: str) -> None:
+    """Puts the whole text at `path`, or leaves what was there. Raises HarnessFault, naming `option`."""
+    part = _part(path)
+    try:
+        try:
+            with open(part, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+            os.replace(part, path)
+        except BaseException:
+            if os.path.lexists(part):
+                os.unlink(part)
+            raise
+    except OSError as error:
+        raise HarnessFault([f"{option} {path}: could not be written: {error.strerror}"]) from error
+
+
+def _part(path: str) -> str:
+    """Beside the report, but of a length of its own: a report's name may be as long as names can be."""
+    return os.path.join(os.path.dirname(path), f".nexus-mcp.{os.getpid()}.part")

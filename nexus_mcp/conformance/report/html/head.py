@@ -1,0 +1,95 @@
+"""The top of the page: what was judged, when, and how it came out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nexus_mcp.conformance.report.html.markup import Html, el, joined
+from nexus_mcp.conformance.report.summary import reasons, totals, verdict
+from nexus_mcp.conformance.report.texts import counted, one_line
+from nexus_mcp.conformance.result import NOT_RUN
+
+if TYPE_CHECKING:
+    from nexus_mcp.conformance.result import RunResult
+
+
+def heading(run: RunResult) -> Html:
+    """Verdict, server, the facts of the run, a bar and a tile for each count."""
+    facts = (
+        ("Target", el("code", one_line(run.target, 400))),
+        ("Protocol", one_line(run.protocol) or "–"),
+        ("Started", el("time", one_line(run.started_at))),
+        ("Took", duration(run.seconds)),
+    )
+    return el(
+        "header",
+        el(
+            "div",
+            el("p", el("span", _mark(run), class_="mark", aria_hidden="true"), f" {verdict(run)}", class_="verdict"),
+            el("h1", one_line(run.server) or "(a server without a name)"),
+            el("p", "Nexus conformance", class_="kind"),
+            class_="title",
+        ),
+        el("dl", *(el("div", el("dt", name), el("dd", value)) for name, value in facts), class_="facts"),
+        _bar(run),
+        el("ul", *(_tile(*tile) for tile in _tiles(run)), class_="tiles"),
+        el("p", f"Not run: {reasons(run)}", class_="note") if run.having(NOT_RUN) else "",
+        class_="good" if run.good else "bad",
+    )
+
+
+def navigation(run: RunResult) -> Html:
+    """Links to the parts that are there."""
+    count = totals(run)
+    links = [("#matrix", "Tools × checks")]
+    if count.failed:
+        links.append(("#failed", f"Failed ({count.failed})"))
+    if count.healed:
+        links.append(("#healed", f"Expected to fail, but passed ({count.healed})"))
+    if count.expected_failures:
+        links.append(("#expected", f"Expected failures ({count.expected_failures})"))
+    if count.not_run:
+        links.append(("#not-run", f"Not run ({count.not_run})"))
+    links.append(("#fixtures", f"All fixtures ({len(run.results)})"))
+    return el("nav", *(el("a", name, href=to) for to, name in links), aria_label="Parts of this page")
+
+
+def duration(seconds: float) -> str:
+    """ "12 ms", "3.4 s", "2 min 5 s"."""
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
+
+
+def _mark(run: RunResult) -> str:
+    return "✓" if run.good else "✗"
+
+
+def _tiles(run: RunResult) -> list[tuple[str, int, str]]:
+    count = totals(run)
+    tiles = [("pass", count.passed, "passed"), ("fail", count.failed, "failed"), ("skip", count.not_run, "not run")]
+    if count.expected_failures:
+        tiles.append(("known", count.expected_failures, f"expected failure{'s' * (count.expected_failures != 1)}"))
+    if count.healed:
+        tiles.append(("fail", count.healed, "expected to fail, but passed"))
+    return tiles
+
+
+def _tile(kind: str, number: int, name: str) -> Html:
+    return el("li", el("b", f"{number:,}"), el("span", f" {name}"), class_=kind if number else "none")
+
+
+def _bar(run: RunResult) -> Html:
+    """Shares of the whole as a drawing: style attributes are forbidden by the page's own policy."""
+    total, at, parts = len(run.results), 0.0, []
+    for kind, number, _ in _tiles(run):
+        width = 1000 * number / total if total else 0.0
+        if width:
+            parts.append(el("rect", x=f"{at:.2f}", y=0, width=f"{width:.2f}", height=10, class_=kind))
+        at += width
+    label = ", ".join(f"{number} {name}" for _, number, name in _tiles(run)) + f" of {counted(total, 'fixture')}"
+    drawing = {"viewBox": "0 0 1000 10", "preserveAspectRatio": "none", "role": "img", "class_": "bar"}
+    return el("svg", joined(*parts), **drawing, aria_label=label)

@@ -1,0 +1,96 @@
+"""result.json: a run as data, of the shape of schemas/conformance/result.schema.json."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from nexus_mcp.conformance.report.summary import last_line, totals
+from nexus_mcp.conformance.report.texts import escaped, plain
+from nexus_mcp.conformance.result import MISSING
+
+if TYPE_CHECKING:
+    from nexus_mcp.conformance.result import Assertion, Exchange, FixtureResult, RunResult
+
+FORMAT = 1
+"""Grows when a member changes its meaning or goes."""
+
+
+def to_json(run: RunResult) -> str:
+    """The text of result.json, fixtures in the order of their ids. Nothing in it is shortened."""
+    return json_text(document(run))
+
+
+def json_text(value: Any) -> str:
+    """The text of a JSON file with this value."""
+    # Escaped as JSON does it, lone surrogates for UTF-8's sake, the others for whoever looks at the file in a terminal.
+    return escaped(json.dumps(value, ensure_ascii=False, indent=2), "\n") + "\n"
+
+
+def document(run: RunResult) -> dict[str, Any]:
+    """The run as a JSON value."""
+    return {
+        "format": FORMAT,
+        "target": run.target,
+        "server": run.server,
+        "protocol": run.protocol,
+        "started_at": run.started_at,
+        "seconds": round(run.seconds, 3),
+        "good": run.good,
+        "summary": last_line(run),
+        "totals": asdict(totals(run)),
+        "results": [_result(result) for result in sorted(run.results, key=lambda result: result.test_id)],
+    }
+
+
+def _result(result: FixtureResult) -> dict[str, Any]:
+    return {
+        "test_id": result.test_id,
+        "description": result.description,
+        "source": result.source,
+        "group": result.group,
+        "tools": list(result.tools),
+        "status": result.status,
+        "reason": result.reason,
+        "expected_failure": result.expected,
+        "seconds": round(result.seconds, 3),
+        "repeats": result.repeats,
+        "assertions": [_assertion(assertion) for assertion in result.assertions],
+        "exchanges": [_exchange(exchange) for exchange in result.exchanges],
+        "files": dict(sorted(result.files.items())),
+        "stderr": result.stderr,
+    }
+
+
+def _assertion(assertion: Assertion) -> dict[str, Any]:
+    value: dict[str, Any] = {
+        "kind": assertion.kind,
+        "passed": assertion.passed,
+        "message": assertion.message,
+        "step": assertion.step,
+        "file": assertion.file,
+        "path": assertion.path,
+    }
+    # Where no value was looked at, None stands for nothing and would read as the JSON null.
+    if assertion.path or assertion.expected is not None or assertion.seen is not None:
+        value["expected"] = plain(assertion.expected)
+        missing = assertion.seen is MISSING
+        value["missing"] = missing
+        if missing:
+            value["parent"] = assertion.parent
+        else:
+            value["seen"] = plain(assertion.seen)
+    return value
+
+
+def _exchange(exchange: Exchange) -> dict[str, Any]:
+    return {
+        "step": exchange.step,
+        "asked": exchange.asked,
+        "params": plain(exchange.params),
+        "answer": plain(exchange.answer),
+        "is_error": exchange.is_error,
+        "error": exchange.error,
+        "seconds": round(exchange.seconds, 3),
+    }

@@ -1,0 +1,95 @@
+"""junit.xml: a test suite for each tool, event and group, a test case for each fixture.
+
+Well-formed whatever the target says: characters that XML 1.0 has no place for are escaped before anything else is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape, quoteattr
+
+from nexus_mcp.conformance.report.failure import in_words
+from nexus_mcp.conformance.report.matrix import assertions, by_section
+from nexus_mcp.conformance.report.texts import block, indented, one_line, shortened
+from nexus_mcp.conformance.result import FAILED, NOT_RUN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nexus_mcp.conformance.result import FixtureResult, RunResult
+
+LONGEST = 4000
+"""Characters of one parameter object, answer, file or stderr."""
+HEALED = "passed, but the expected failures name it: take the entry out"
+
+
+def to_junit(run: RunResult) -> str:
+    """The text of junit.xml. An expected failure counts as skipped, one that passes now as failed."""
+    sections = by_section(run.results)
+    name = f"conformance of {run.server or run.target}"
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f"<testsuites name={_attribute(name)} {_counts(run.results, run.seconds)}>",
+    ]
+    for section, results in sections.items():
+        seconds = sum(result.seconds for result in results)
+        head = f"name={_attribute(section)} timestamp={_attribute(run.started_at)}"
+        lines.append(f"  <testsuite {head} {_counts(tuple(results), seconds)}>")
+        for result in results:
+            lines += _case(section, result)
+        lines.append("  </testsuite>")
+    return "\n".join([*lines, "</testsuites>", ""])
+
+
+def _case(section: str, result: FixtureResult) -> Iterator[str]:
+    head = f"classname={_attribute(f'conformance.{section}')} name={_attribute(result.test_id)}"
+    yield f'    <testcase {head} file={_attribute(result.source)} time="{result.seconds:.3f}">'
+    if _fails(result):
+        yield f"      <failure message={_attribute(_first(result))}>{_content(_story(result))}</failure>"
+    elif _skipped(result):
+        reason = f"expected failure: {result.expected}" if result.status == FAILED else f"not run: {result.reason}"
+        yield f"      <skipped message={_attribute(reason)}/>"
+    yield "    </testcase>"
+
+
+def _fails(result: FixtureResult) -> bool:
+    return bool(result.expected) != (result.status == FAILED) and not _skipped(result)
+
+
+def _skipped(result: FixtureResult) -> bool:
+    return result.status == NOT_RUN or (result.status == FAILED and bool(result.expected))
+
+
+def _counts(results: tuple[FixtureResult, ...], seconds: float) -> str:
+    failures, skipped = sum(map(_fails, results)), sum(map(_skipped, results))
+    return f'tests="{len(results)}" failures="{failures}" errors="0" skipped="{skipped}" time="{seconds:.3f}"'
+
+
+def _first(result: FixtureResult) -> str:
+    failures = [in_words(assertion) for assertion in assertions(result) if not assertion.passed]
+    more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+    return f"{failures[0]}{more}" if failures else HEALED
+
+
+def _story(result: FixtureResult) -> str:
+    """Everything about a failure: the fact, what does not hold, what was asked and answered, the files, stderr."""
+    parts = [one_line(result.description, LONGEST), ""]
+    parts += [f"- {in_words(assertion, 600)}" for assertion in assertions(result) if not assertion.passed]
+    for exchange in result.exchanges:
+        parts += ["", f"{exchange.step} {exchange.asked} {indented(exchange.params, LONGEST)}".strip()]
+        mark = "error" if exchange.is_error else "answer"
+        parts.append(f"{mark}: {one_line(exchange.error, LONGEST) or indented(exchange.answer, LONGEST)}")
+    for path, text in sorted(result.files.items()):
+        parts += ["", f"{one_line(path)}:", shortened(text, LONGEST)]
+    if result.stderr:
+        parts += ["", "stderr:", shortened(result.stderr, LONGEST)]
+    return "\n".join(parts)
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(one_line(text, 1000))
+
+
+def _content(text: str) -> str:
+    # U+FFFE and U+FFFF are not printable either, so all that is left are characters of XML 1.0.
+    return escape(block(text))

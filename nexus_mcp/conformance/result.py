@@ -1,0 +1,129 @@
+"""What a run found out, as plain data: the runner makes it, the reporters show it, nothing in here prints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+PASSED = "passed"
+FAILED = "failed"
+NOT_RUN = "not run"
+STATUSES = (PASSED, FAILED, NOT_RUN)
+
+CHECKS = {
+    "answer": "values in the answer",
+    "shape": "exact members of an answer or a file (the keys matcher)",
+    "error": "the call fails, or does not, with this message",
+    "files": "state files afterwards",
+    "unchanged": "files left as they were",
+    "schema": "the answer keeps the target's own output schema",
+    "process": "the target answers, lives, stays within bounds and inside its project",
+}
+"""The kinds of assertions, as the columns of the report's matrix."""
+
+
+class _Missing:
+    """Stands for a node that is not there."""
+
+    def __repr__(self) -> str:
+        return "(missing)"
+
+
+MISSING = _Missing()
+
+
+@dataclass(frozen=True)
+class Assertion:
+    """One assertion and how it came out.
+
+    `kind` is one of CHECKS. `step` is "" for the postcondition, else "step 2". `file` is a path from the project root,
+    "" for the answer; `path` is a JSONPath, or "". `seen` is MISSING where there is no node, and `parent` is then the
+    nearest node above it that exists. `message` says in one line what is wrong, "" when it holds.
+    """
+
+    kind: str
+    passed: bool
+    message: str = ""
+    step: str = ""
+    file: str = ""
+    path: str = ""
+    expected: Any = None
+    seen: Any = None
+    parent: str = ""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """What was asked, and what came back. `asked` is "task_add", "event agent_spawn", "restart", "kill task_close".
+
+    `answer` is the payload, None when there was none; `error` says why not, or is the text of a protocol error.
+    """
+
+    step: str
+    asked: str
+    params: dict[str, Any] = field(default_factory=dict)
+    answer: Any = None
+    is_error: bool = False
+    error: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class FixtureResult:
+    """What came of one fixture. `reason` says why it was not run, or in a word why it failed.
+
+    `tools` are the abstract names of the tools and the events ("event agent_spawn") that it asks. `files` are the
+    text files of the project after a failure, shortened. `repeats` counts the runs that were made; the first that
+    failed is shown. `expected` is the reason of the entry in the expected failures, "" when there is none.
+    """
+
+    test_id: str
+    description: str
+    source: str
+    group: str
+    tools: tuple[str, ...]
+    status: str
+    reason: str = ""
+    assertions: tuple[Assertion, ...] = ()
+    exchanges: tuple[Exchange, ...] = ()
+    files: dict[str, str] = field(default_factory=dict)
+    stderr: str = ""
+    seconds: float = 0.0
+    repeats: int = 1
+    expected: str = ""
+
+    @property
+    def failures(self) -> tuple[Assertion, ...]:
+        """The assertions that do not hold."""
+        return tuple(assertion for assertion in self.assertions if not assertion.passed)
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A whole run. `target` is how it was asked for, `server` the name and version it gives itself."""
+
+    target: str
+    server: str
+    protocol: str
+    started_at: str
+    seconds: float
+    results: tuple[FixtureResult, ...]
+
+    def having(self, status: str) -> tuple[FixtureResult, ...]:
+        """The results with this status."""
+        return tuple(result for result in self.results if result.status == status)
+
+    @property
+    def unexpected(self) -> tuple[FixtureResult, ...]:
+        """Failures that no entry of the expected failures names."""
+        return tuple(result for result in self.having(FAILED) if not result.expected)
+
+    @property
+    def healed(self) -> tuple[FixtureResult, ...]:
+        """Fixtures that pass although the expected failures name them."""
+        return tuple(result for result in self.having(PASSED) if result.expected)
+
+    @property
+    def good(self) -> bool:
+        """Nothing failed that was not expected to, and nothing passes that was expected to fail."""
+        return not self.unexpected and not self.healed

@@ -1,0 +1,169 @@
+"""Runs fixtures against a target: several at once, each in a project of its own, and nothing left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from nexus_mcp.conformance.fixture import Parallel
+from nexus_mcp.conformance.processes import killing
+from nexus_mcp.conformance.processes.endings import held, orderly
+from nexus_mcp.conformance.processes.orphans import adopting
+from nexus_mcp.conformance.processes.starting import room
+from nexus_mcp.conformance.result import FAILED, NOT_RUN, PASSED, FixtureResult, RunResult
+from nexus_mcp.conformance.trial.ground import Ground
+from nexus_mcp.conformance.trial.preflight import preflight
+from nexus_mcp.conformance.trial.trial import Trial
+from nexus_mcp.conformance.trouble import innermost
+from nexus_mcp.errors import HarnessFault, NexusError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from nexus_mcp.conformance.fixture import Fixture
+    from nexus_mcp.conformance.target import Target
+
+
+def run(
+    fixtures: Sequence[Fixture],
+    target: Target,
+    *,
+    jobs: int = 0,
+    on_start: Callable[[str], None] = lambda _test_id: None,
+    on_result: Callable[[FixtureResult], None] = lambda _result: None,
+) -> RunResult:
+    """Runs every fixture, `jobs` at a time (0: as many as there are processors), and returns what came out.
+
+    `on_start` gets the id of each fixture, `on_result` its result, as they come; the results returned are in the order
+    of the fixtures. Raises HarnessFault when the target cannot be run at all, or a fixture cannot be laid; a fault in
+    this package is one too. However it ends, no process and no folder of it remains.
+    """
+    mark = secrets.token_hex(8)
+    with orderly() as ending, adopting():
+        ground = Ground(target.project)
+        try:
+            return ending.run(_Run(target, ground, mark, on_start, on_result).all(fixtures, jobs))
+        except BaseExceptionGroup as group:
+            raise innermost(group) from None
+        finally:
+            with held():
+                killing.sweep(mark)
+                ground.remove()
+
+
+class _Run:
+    def __init__(
+        self,
+        target: Target,
+        ground: Ground,
+        mark: str,
+        on_start: Callable[[str], None],
+        on_result: Callable[[FixtureResult], None],
+    ) -> None:
+        self._target = target
+        self._ground = ground
+        self._mark = mark
+        self._on_start = on_start
+        self._on_result = on_result
+
+    async def all(self, fixtures: Sequence[Fixture], jobs: int) -> RunResult:
+        began, started = datetime.now(UTC), time.perf_counter()
+        if self._target.manner is None:
+            asked = [tool for fixture in fixtures for tool in fixture.tools if " " not in tool]
+            await preflight(self._target, asked, self._ground, f"{self._mark}.start")
+        # One folder, one fixture at a time.
+        limit = 1 if self._target.project is not None else min(jobs or _processors(), room(_lanes(fixtures)))
+        gate = asyncio.Semaphore(limit)
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._one(fixture, n, gate)) for n, fixture in enumerate(fixtures)]
+        return RunResult(
+            self._target.label,
+            self._target.server,
+            self._target.protocol,
+            f"{began:%Y-%m-%dT%H:%M:%SZ}",
+            time.perf_counter() - started,
+            tuple(task.result() for task in tasks),
+        )
+
+    async def _one(self, fixture: Fixture, number: int, gate: asyncio.Semaphore) -> FixtureResult:
+        async with gate:
+            self._on_start(fixture.test_id)
+            try:
+                result = await self._result(fixture, f"{self._mark}.{number}")
+            except NexusError:
+                raise
+            except Exception as error:
+                problem = (
+                    f"{fixture.test_id}: a fault of the runner, not of the target: {type(error).__name__}: {error}"
+                )
+                raise HarnessFault([problem], next_step="Please report it.") from error
+            self._on_result(result)
+            return result
+
+    async def _result(self, fixture: Fixture, mark: str) -> FixtureResult:
+        reason = _not_askable(fixture, self._target)
+        if reason:
+            return _summary(fixture, NOT_RUN, reason=reason)
+        started = time.perf_counter()
+        attempt = 0
+        while True:
+            trial, texts = await self._attempt(fixture, mark, attempt)
+            attempt += 1
+            failed = list(dict.fromkeys(one.kind for one in trial.assertions if not one.passed))
+            if failed or attempt == fixture.repeat:
+                break
+        return _summary(
+            fixture,
+            FAILED if failed else PASSED,
+            reason=", ".join(failed),
+            assertions=tuple(trial.assertions),
+            exchanges=tuple(trial.steps.exchanges),
+            files=texts,
+            stderr=trial.steps.stderr,
+            seconds=time.perf_counter() - started,
+            repeats=attempt,
+        )
+
+    async def _attempt(self, fixture: Fixture, mark: str, attempt: int) -> tuple[Trial, dict[str, str]]:
+        sandbox = self._ground.sandbox()
+        try:
+            try:
+                sandbox.lay(fixture, fixture.harness_id or self._target.options.harness_id)
+            except (OSError, ValueError) as error:
+                place = f"{fixture.source}: {fixture.pointer or '/'}"
+                raise HarnessFault([f"{place}: the project of {fixture.test_id} cannot be laid: {error}."]) from error
+            trial = Trial(fixture, self._target, sandbox, mark, attempt)
+            await trial.run()
+            good = all(assertion.passed for assertion in trial.assertions)
+            return trial, {} if good else sandbox.texts()
+        finally:
+            sandbox.clear()
+
+
+def _lanes(fixtures: Sequence[Fixture]) -> int:
+    """The most servers that one of them has at once."""
+    steps = [step.do for fixture in fixtures for step in fixture.steps]
+    return max((len(do.lanes) for do in steps if isinstance(do, Parallel)), default=1)
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _not_askable(fixture: Fixture, target: Target) -> str:
+    """Why the fixture cannot be asked of this target, "" when it can."""
+    if fixture.needs_process and not target.is_process:
+        return "needs a process"
+    if fixture.needs_events and target.options.event_command is None:
+        return "needs --event-command"
+    return ""
+
+
+def _summary(fixture: Fixture, status: str, **more: Any) -> FixtureResult:
+    return FixtureResult(
+        fixture.test_id, fixture.description, fixture.source, fixture.group, fixture.tools, status, **more
+    )

@@ -1,0 +1,1 @@
+"""What the user of the suite says, read and checked."""

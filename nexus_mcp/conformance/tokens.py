@@ -1,0 +1,86 @@
+"""What stands in braces: {STATE_ROOT} and {HARNESS_ID} in paths, {PROJECT_ROOT} in values."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from nexus_mcp.conformance.fixture import Asserts
+
+STATE_ROOT = ".nexus/state"
+PROJECT_ROOT = "{PROJECT_ROOT}"
+PATH_TOKENS = ("{STATE_ROOT}", "{HARNESS_ID}")
+HARNESS_ID = re.compile(r"[a-z][a-z0-9-]*")
+"""What a harness may call itself; nothing else is put into a path."""
+
+_TOKEN = re.compile(r"\{[^{}]*\}")
+
+
+def expand_path(path: str, harness_id: str) -> str:
+    """The path with its tokens replaced. Raises ValueError when `harness_id` is needed and no harness id."""
+    if "{HARNESS_ID}" in path and not HARNESS_ID.fullmatch(harness_id):
+        raise ValueError(f"{harness_id!r} is no harness id: lowercase letters, digits and dashes, a letter first")
+    return path.replace("{STATE_ROOT}", STATE_ROOT).replace("{HARNESS_ID}", harness_id)
+
+
+def path_fault(path: str, *, git: bool = True) -> str:
+    """What is wrong with a path of a fixture, "" when nothing is. `git`: it may lie in `.git`."""
+    if "{{" in path or "}}" in path:
+        return f"has doubled braces; a token is written with single ones, such as {PATH_TOKENS[0]}"
+    unknown = [token for token in _TOKEN.findall(path) if token not in PATH_TOKENS]
+    if unknown:
+        return f"has the token {unknown[0]}; a path may have {' and '.join(PATH_TOKENS)}"
+    plain = path
+    for token in PATH_TOKENS:
+        plain = plain.replace(token, "")
+    if "{" in plain or "}" in plain:
+        return f"has a brace of no token; a path may have {' and '.join(PATH_TOKENS)}, and no other brace"
+    parts = path.replace("{STATE_ROOT}", STATE_ROOT).split("/")
+    if not path or path.startswith("/") or "\\" in path or "\0" in path or {"", ".", ".."} & set(parts):
+        return "must be a path from the project root, inside it, with / between plain names"
+    if not git and parts[0] == ".git":
+        return "must not lie in .git: a run makes that folder, and watches all others"
+    return ""
+
+
+def fill(value: Any, project_root: str) -> Any:
+    """The JSON value with {PROJECT_ROOT} replaced in its strings; names of members stay."""
+    if isinstance(value, str):
+        return value.replace(PROJECT_ROOT, project_root)
+    if isinstance(value, dict):
+        return {name: fill(member, project_root) for name, member in value.items()}
+    if isinstance(value, list):
+        return [fill(item, project_root) for item in value]
+    return value
+
+
+def fill_expected(expected: Any, project_root: str) -> Any:
+    """An expected value with {PROJECT_ROOT} replaced; in a pattern it stands for the path as it is."""
+    if isinstance(expected, list):
+        return [fill_expected(item, project_root) for item in expected]
+    if isinstance(expected, dict) and isinstance(pattern := expected.get("pattern"), str):
+        return {**expected, "pattern": pattern.replace(PROJECT_ROOT, re.escape(project_root))}
+    return fill(expected, project_root)
+
+
+def settle(asserts: Asserts, project_root: str, harness_id: str) -> Asserts:
+    """The assertions with every token replaced, ready to be checked. Raises ValueError like `expand_path`."""
+    unchanged = asserts.unchanged
+    return replace(
+        asserts,
+        return_value=asserts.return_value and _filled(asserts.return_value, project_root),
+        result=asserts.result and _filled(asserts.result, project_root),
+        state_files={
+            expand_path(path, harness_id): wanted and _filled(wanted, project_root)
+            for path, wanted in asserts.state_files.items()
+        },
+        error_contains=fill(asserts.error_contains, project_root),
+        unchanged=tuple(expand_path(path, harness_id) for path in unchanged)
+        if isinstance(unchanged, tuple)
+        else unchanged,
+    )
+
+
+def _filled(assertions: dict[str, Any], project_root: str) -> dict[str, Any]:
+    return {path: fill_expected(expected, project_root) for path, expected in assertions.items()}

@@ -1,0 +1,1 @@
+"""One fixture against one target: its project, its steps, what is judged of them."""

@@ -1,0 +1,169 @@
+"""The project of a fixture: an empty git repository, looked at and changed without ever leaving it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from nexus_mcp.conformance.checks import LARGEST
+from nexus_mcp.conformance.document import written
+from nexus_mcp.conformance.tokens import expand_path
+from nexus_mcp.conformance.trial.emptying import remove_at
+from nexus_mcp.conformance.trial.folders import EMPTY_GIT
+from nexus_mcp.conformance.trial.outside import check_outside_git
+from nexus_mcp.conformance.trial.placing import PLAIN, parent, put
+from nexus_mcp.conformance.trial.snapshot import entries, snapshot
+from nexus_mcp.conformance.trouble import TargetTrouble
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nexus_mcp.conformance.fixture import Fixture
+    from nexus_mcp.conformance.trial.anchor import Anchor
+    from nexus_mcp.conformance.trial.snapshot import Snapshot
+
+OUTSIDE = "../"
+"""How the path of something beside the project begins in a snapshot."""
+
+_TEXT = 8 * 1024
+_MOST_TEXTS = 40
+
+
+class Sandbox:
+    """A project folder, and in a temporary one all that is `around` it. Ground makes them, and `clear` ends one.
+
+    `project` is its path, with links resolved. `beside` tells what is in the folder of the run that is none of its
+    own. Whatever is done raises TargetTrouble once the path does not lead to the folder any more that it led to.
+    """
+
+    def __init__(
+        self,
+        folder: Anchor,
+        clear: Callable[[], None],
+        around: Anchor | None = None,
+        beside: Callable[[], list[str]] = list,
+    ) -> None:
+        self.project = folder.path
+        self.clear = clear
+        self.in_company = False
+        """Whether another sandbox of the run was there at the same time."""
+        self._folder = folder
+        self._around = around
+        self._beside = beside
+
+    def lay(self, fixture: Fixture, harness_id: str) -> None:
+        """Puts in what the fixture asks for. Raises OSError or ValueError when it cannot stand there."""
+        try:
+            self._lay(fixture, harness_id)
+        except TargetTrouble as trouble:
+            raise ValueError(trouble.sentence) from trouble
+
+    def _lay(self, fixture: Fixture, harness_id: str) -> None:
+        if fixture.git:
+            self.lay_git()
+        else:
+            check_outside_git(self.project)
+        for path, value in fixture.state_files.items():
+            if value is not None:
+                place = expand_path(path, harness_id)
+                self.write(place, written(place, value), None)
+        for path, special in fixture.files.items():
+            place = expand_path(path, harness_id)
+            if special.content is None and special.symlink is None:
+                self._make_folder(place)
+            else:
+                self.write(place, special.content, special.symlink)
+
+    def lay_git(self) -> None:
+        """Makes it an empty git repository on branch main, without a git process."""
+        for path, content in EMPTY_GIT.items():
+            if content is None:
+                self._make_folder(f".git/{path}")
+            else:
+                self.write(f".git/{path}", content, None)
+
+    def write(self, path: str, content: bytes | None, symlink: str | None) -> None:
+        """Puts a file or a link at a path from the project root, whatever is there; both None: nothing is there then.
+
+        Raises OSError when that cannot be, as with a link on the way there.
+        """
+        try:
+            with parent(self._root(), path, make=content is not None or symlink is not None) as (folder, name):
+                remove_at(folder, name)
+                if symlink is not None:
+                    os.symlink(symlink, name, dir_fd=folder)
+                elif content is not None:
+                    put(folder, name, content)
+        except (FileNotFoundError, NotADirectoryError):
+            if content is not None or symlink is not None:
+                raise
+
+    def read(self, path: str, most: int = LARGEST + 1) -> bytes | None:
+        """The first `most` bytes of a file, None when nothing stands there; b"" for what is no file or only seems to
+        be inside."""
+        root = self._root()
+        full = os.path.join(self.project, path)
+        if not os.path.lexists(full):
+            return None
+        real = os.path.realpath(full)
+        if not real.startswith(self.project + os.sep):
+            return b""
+        try:
+            # Once more from the root, and now no link may be on the way: it may have been put there just now.
+            with parent(root, os.path.relpath(real, self.project)) as (folder, name):
+                if not stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+                    return b""
+                with open(os.open(name, PLAIN, dir_fd=folder), "rb") as file:
+                    return file.read(most)
+        except OSError:
+            return b""
+
+    def leads_out(self, path: str) -> bool:
+        """Whether what stands at a path is, in the end, outside of the project."""
+        real = os.path.realpath(os.path.join(self.project, path))
+        return not f"{real}/".startswith(f"{self.project}/")
+
+    def snapshot(self) -> Snapshot:
+        """The project by paths from its root, and what is around it, with paths that begin ../ .
+
+        Raises TooMuch when more is there than anybody looks through.
+        """
+        found = snapshot(self._root())
+        if found.get(".git") == "folder":
+            with suppress(OSError):
+                mode = os.stat(".git", dir_fd=self._folder.fd, follow_symlinks=False).st_mode
+                found[".git"] = f"folder with mode {stat.S_IMODE(mode):o}"
+        if self._around:
+            own = f"{OUTSIDE}{os.path.basename(self.project)}"
+            around = snapshot(self._around.fd, OUTSIDE)
+            found.update({path: what for path, what in around.items() if not f"{path}/".startswith(f"{own}/")})
+        found.update({f"{OUTSIDE}{OUTSIDE}{name}": "something" for name in self._beside()})
+        return found
+
+    def texts(self) -> dict[str, str]:
+        """The beginnings of the text files in the project, by path; not all when there are many."""
+        found: dict[str, str] = {}
+        with suppress(TargetTrouble, OSError):
+            for path, what in entries(self._root()):
+                if len(found) == _MOST_TEXTS:
+                    break
+                if what in ("folder", "other") or path.startswith(".git/"):
+                    continue
+                data = b"" if what.startswith("-> ") else self.read(path, _TEXT + 1) or b""
+                text = f"(a link {what})" if what.startswith("-> ") else data[:_TEXT].decode("utf-8", "replace")
+                if b"\0" not in data[:_TEXT]:
+                    found[path] = text + ("…" if len(data) > _TEXT else "")
+        return found
+
+    def _make_folder(self, path: str) -> None:
+        with parent(self._root(), f"{path}/.", make=True):
+            pass
+
+    def _root(self) -> int:
+        if not (self._folder.stands and (self._around is None or self._around.stands)):
+            raise TargetTrouble("deleted, moved or replaced the folder of its project")
+        if not self._folder.permitted:
+            raise TargetTrouble("changed the permissions of the folder of its project")
+        return self._folder.fd

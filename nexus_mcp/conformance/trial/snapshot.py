@@ -1,0 +1,132 @@
+"""What stands in a folder, told apart byte by byte. No link is followed and nothing but plain files is opened."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from nexus_mcp.conformance.checks import LARGEST
+from nexus_mcp.conformance.trial.anchor import FOLDER
+from nexus_mcp.conformance.trouble import TargetTrouble
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Snapshot = dict[str, str]
+"""Path, with / -> what stands there: "folder", "-> target", "other", the digest of a file's bytes, or "large" and what
+tells one such file from another."""
+
+DEEPEST = 64
+"""Folders in one another that are looked at."""
+MOST_ENTRIES = 20_000
+MOST_BYTES = 512 << 20
+"""That are read for one snapshot; a single file is read when it has at most LARGEST."""
+
+_CHUNK = 1 << 20
+
+
+class TooMuch(TargetTrouble):
+    """More was left than anybody looks through."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"left a tree of more than {what}")
+
+
+class _Folder(NamedTuple):
+    fd: int
+    path: str
+    names: Iterator[str]
+
+
+def snapshot(root: int, prefix: str = "") -> Snapshot:
+    """Everything below an open folder, by paths that get `prefix`. Raises TooMuch."""
+    return dict(entries(root, prefix))
+
+
+def entries(root: int, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """The same one by one, each folder before what is in it and by name. Raises TooMuch when it comes to that."""
+    count = size = 0
+    stack = [_opened(".", root, prefix)]
+    try:
+        while stack:
+            folder = stack[-1]
+            name = next(folder.names, None)
+            if name is None:
+                os.close(stack.pop().fd)
+                continue
+            count += 1
+            if count > MOST_ENTRIES:
+                raise TooMuch(f"{MOST_ENTRIES} entries")
+            # Whatever goes while it is looked at was not there.
+            with suppress(FileNotFoundError, NotADirectoryError):
+                what, bytes_read = _what(name, folder.fd)
+                size += bytes_read
+                yield folder.path + name, what
+                if what == "folder":
+                    if len(stack) > DEEPEST:
+                        raise TooMuch(f"{DEEPEST} folders in one another")
+                    with suppress(PermissionError):
+                        stack.append(_opened(name, folder.fd, f"{folder.path}{name}/"))
+            if size > MOST_BYTES:
+                raise TooMuch(f"{MOST_BYTES >> 20} MiB in files")
+    finally:
+        for folder in stack:
+            os.close(folder.fd)
+
+
+def changed(before: Snapshot, after: Snapshot) -> list[str]:
+    """The paths that are new, gone or different."""
+    return sorted(path for path in {**before, **after} if before.get(path) != after.get(path))
+
+
+def part(whole: Snapshot, path: str) -> Snapshot:
+    """What stands at a path and below it."""
+    return {name: what for name, what in whole.items() if name == path or name.startswith(f"{path}/")}
+
+
+def digest(content: bytes) -> str:
+    """What a snapshot says of a file with these bytes."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def _opened(name: str, parent: int, path: str) -> _Folder:
+    fd = os.open(name, FOLDER, dir_fd=parent)
+    try:
+        with os.scandir(fd) as found:
+            names = sorted(entry.name for entry in islice(found, MOST_ENTRIES + 1))
+    except OSError:
+        os.close(fd)
+        raise
+    return _Folder(fd, path, iter(names))
+
+
+def _what(name: str, folder: int) -> tuple[str, int]:
+    """What stands there, and how many bytes of it were read."""
+    try:
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except PermissionError:
+        return "something that may not be looked at", 0
+    if stat.S_ISLNK(status.st_mode):
+        return f"-> {os.readlink(name, dir_fd=folder)}", 0
+    if stat.S_ISDIR(status.st_mode):
+        return "folder", 0
+    if not stat.S_ISREG(status.st_mode):
+        return "other", 0
+    if status.st_size > LARGEST:
+        return f"large: {status.st_size} bytes, changed at {status.st_mtime_ns}", 0
+    hashed = hashlib.sha256()
+    size = 0
+    try:
+        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    except PermissionError:
+        return "a file that may not be read", 0
+    with os.fdopen(fd, "rb") as file:
+        # It may be growing.
+        while size <= LARGEST and (chunk := file.read(_CHUNK)):
+            hashed.update(chunk)
+            size += len(chunk)
+    return hashed.hexdigest(), size
