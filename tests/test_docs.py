@@ -11,9 +11,10 @@ import pytest
 from docs import generate
 from nexus_mcp.cli import COMMANDS, exits
 from nexus_mcp.cli.help import ENVIRONMENT
-from nexus_mcp.cli.options import parse
+from nexus_mcp.cli.options import Command, Group, parse
 from nexus_mcp.tools import TOOLS
 from nexus_mcp.tools.definition import Tool
+from tests.cli.support import every_command, name
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
@@ -60,18 +61,23 @@ def test_every_tool_is_documented(tool: Tool) -> None:
 
 
 def test_commands_page_has_the_commands() -> None:
-    """docs/commands.md has a section for every command and for no other."""
-    documented = {
-        title.removeprefix("nexus-mcp ") for title in sections(COMMANDS_PAGE) if title.startswith("nexus-mcp ")
-    }
-    assert documented == set(COMMANDS)
+    """docs/commands.md has a section for every command and subcommand, and for no other."""
+    documented = [title for title in sections(COMMANDS_PAGE) if title.startswith("nexus-mcp ")]
+    assert sorted(documented) == sorted(f"nexus-mcp {' '.join(words)}" for words, _ in every_command())
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_commands_page_has_the_options(name: str) -> None:
-    """A command's section has a row for each of its options and for no other, written as --help writes it."""
-    rows = re.findall(r"^\| `(--[^`]*)` \|", sections(COMMANDS_PAGE)[f"nexus-mcp {name}"], re.MULTILINE)
-    assert rows == [f"{option.name} {option.metavar}".strip() for option in COMMANDS[name]().options]
+@pytest.mark.parametrize(("words", "command"), every_command(), ids=name)
+def test_commands_page_has_what_commands_take(words: tuple[str, ...], command: Command | Group) -> None:
+    """A section has a row for each option as --help writes it, for each word of the argument, and for nothing else."""
+    text = sections(COMMANDS_PAGE)[f"nexus-mcp {' '.join(words)}"]
+    rows = re.findall(r"^\| `([^`]*)` \|", text, re.MULTILINE)
+    if isinstance(command, Group):
+        assert rows == []
+        return
+    argument = command.argument
+    choices = list(argument.choices) if argument else []
+    assert rows == [*choices, *(f"{option.name} {option.metavar}".strip() for option in command.options)]
+    assert argument is None or f"`nexus-mcp {' '.join(words)} {argument.name}`" in text
 
 
 def test_commands_page_has_the_variables() -> None:
@@ -106,7 +112,12 @@ def test_command_lines_parse() -> None:
             continue
         name, *arguments = words[starts[-1] + 1 :]
         assert name in COMMANDS, f"{page}: {line}"
-        parse(arguments, COMMANDS[name]().options, line)
+        command = COMMANDS[name]()
+        while isinstance(command, Group):
+            name, *arguments = arguments
+            assert name in command.subcommands, f"{page}: {line}"
+            command = command.subcommands[name]()
+        parse(arguments, command.options, line, command.argument)
         seen += 1
     assert seen >= 3
 

@@ -37,9 +37,18 @@ PARTS = {
     "cli": (*TABLES, "server", "board", "conformance"),
     "__main__": ("cli",),
 }
-MCP_MODULES = {"server/sdk/handlers.py", "server/sdk/pump.py", "server/http.py", "conformance/target.py"}
+MCP_MODULES = {
+    "server/sdk/handlers.py",
+    "server/sdk/pump.py",
+    "server/http.py",
+    "conformance/client/answers.py",
+    "conformance/client/connection.py",
+    "conformance/client/transport.py",
+}
+# pytest is there when it loads these; nothing else of the package imports them.
+PYTEST_MODULES = {"conformance/pytest_plugin/__init__.py", "conformance/pytest_plugin/items.py"}
 # What a distribution is called when that is not the name it is imported by.
-IMPORTED_AS = {"mcp": {"mcp", "mcp_types"}}
+IMPORTED_AS = {"jsonpath-rfc9535": {"jsonpath_rfc9535"}, "mcp": {"mcp", "mcp_types"}, "pyyaml": {"yaml"}}
 
 
 def modules() -> list[Path]:
@@ -109,10 +118,13 @@ def test_mcp_stays_in_its_rooms() -> None:
 
 
 def test_dependencies_are_what_is_imported() -> None:
-    """What the package imports is declared, and what is declared is imported."""
+    """What the package imports is declared, and what is declared is imported; pytest only where pytest runs it."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {re.split(r"[^\w-]", text)[0] for text in project["dependencies"]}
-    used = set().union(*(foreign(path.read_text(encoding="utf-8")) for path in modules()))
+    users = {path.relative_to(PACKAGE).as_posix(): foreign(path.read_text(encoding="utf-8")) for path in modules()}
+    assert {name for name, found in users.items() if "pytest" in found} == PYTEST_MODULES
+    assert project["optional-dependencies"].keys() == {"pytest"}
+    used = set().union(*users.values()) - {"pytest"}
     named = {name: next((dist for dist, as_ in IMPORTED_AS.items() if name in as_), name) for name in used}
     assert set(named.values()) == declared
 

@@ -162,3 +162,11 @@ def test_unknown_keywords_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     monkeypatch.setattr(schemas, "data_path", lambda *parts: str(tmp_path.joinpath(*parts)))
     with pytest.raises(ValueError, match="maxLength"):
         schemas.load("odd")
+
+
+def test_the_end_of_a_pattern() -> None:
+    """`$` at the end of a pattern is the end of the text, and not the place before a newline there."""
+    schema = {"type": "string", "pattern": "^[a-z]+$"}
+    assert schemas.faults(schema, "abc") == []
+    assert [fault.message for fault in schemas.faults(schema, "abc\n")] == ["must match ^[a-z]+$"]
+    assert schemas.faults({"type": "string", "pattern": r"^[a-z]\$"}, "a$\n") == []

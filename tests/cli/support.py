@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from nexus_mcp.cli import COMMANDS
+from nexus_mcp.cli.options import Command, Group
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-m", "nexus_mcp")
 LIMIT = 60
@@ -22,6 +25,20 @@ class Ran(NamedTuple):
     code: int
     out: str
     err: str
+
+
+def every_command() -> list[tuple[tuple[str, ...], Command | Group]]:
+    """The words of every command, subcommands and the groups of them included, and the command."""
+    found: list[tuple[tuple[str, ...], Command | Group]] = [((name,), load()) for name, load in COMMANDS.items()]
+    for words, command in found:  # grows while it is walked
+        if isinstance(command, Group):
+            found += [((*words, name), load()) for name, load in command.subcommands.items()]
+    return found
+
+
+def name(parameter: object) -> str | None:
+    """The id of a test for a command: its words."""
+    return " ".join(parameter) if isinstance(parameter, tuple) else ""
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -109,7 +109,7 @@ def test_a_server_that_does_not_start(monkeypatch: pytest.MonkeyPatch, capsys: p
     code = main(["demo"])
     out, err = capsys.readouterr()
     assert code == 1
-    assert err == f"nexus-mcp: {sys.executable} could not be reached as an MCP server: Connection closed\n"
+    assert err == f"nexus-mcp: {sys.executable} does not work as an MCP server: it exited with code 0.\n"
     assert "is removed again" in out
     assert set(Path(tempfile.gettempdir()).glob("nexus-demo-*")) == before
 

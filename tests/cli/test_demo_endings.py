@@ -9,10 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from nexus_mcp.cli import COMMANDS
-from tests.cli.support import COMMAND, LIMIT, environment
+from nexus_mcp.cli.options import Command
+from tests.cli.support import COMMAND, LIMIT, environment, every_command
 
-PRINTING = [["--help"], ["--version"], *([name] for name in COMMANDS if name != "serve")]
+# Each with the argument that it needs.
+PRINTING = [
+    ["--help"],
+    ["--version"],
+    *(
+        [*words, *list(command.argument.choices if command.argument else ())[:1]]
+        for words, command in every_command()
+        if isinstance(command, Command) and words != ("serve",)
+    ),
+]
 
 
 @pytest.fixture

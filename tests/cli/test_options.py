@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from nexus_mcp.cli.options import Option, nearest, parse
+import nexus_mcp.cli
+from nexus_mcp.cli import main
+from nexus_mcp.cli.options import Argument, Command, Group, Option, Values, nearest, parse
 from nexus_mcp.errors import UsageError
 
 OPTIONS = (Option("--name", "TEXT", ""), Option("--level", "L", "", ("low", "high")), Option("--fast", "", ""))
@@ -49,6 +51,120 @@ def test_faults(argv: list[str], message: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse(argv, OPTIONS, "prog")
     assert str(caught.value) == message
+
+
+ENVIRONMENT = (
+    Option("--env", "KEY=VALUE", "", many=True),
+    Option("--fast", "", ""),
+    Option("--to", "X", "", many=True),
+)
+EVENT = Argument("EVENT", "what happened", {"start": "it began", "stop": "it ended"})
+FILE = Argument("FILE", "any file")
+
+
+def test_many() -> None:
+    """An option that may be given several times keeps each value, in order; the last one is its plain value."""
+    values = parse(["--env", "a=1", "--fast", "--env=-b", "--env", "a=1"], ENVIRONMENT, "prog")
+    assert values == {"--env": "a=1", "--fast": ""}
+    assert values.lists == {"--env": ["a=1", "-b", "a=1"], "--to": []}
+
+
+@pytest.mark.parametrize(
+    ("argv", "argument", "values"),
+    [
+        (["start"], EVENT, {"EVENT": "start"}),
+        (["--fast", "stop", "--level", "low"], EVENT, {"--fast": "", "EVENT": "stop", "--level": "low"}),
+        (["a=b"], FILE, {"FILE": "a=b"}),
+    ],
+)
+def test_argument(argv: list[str], argument: Argument, values: dict[str, str]) -> None:
+    """An argument is taken wherever it stands and kept under its name."""
+    assert parse(argv, OPTIONS, "prog", argument) == values
+
+
+@pytest.mark.parametrize(
+    ("argv", "argument", "message"),
+    [
+        ([], EVENT, "prog needs an argument EVENT, one of start, stop. See prog --help."),
+        (["--fast"], FILE, "prog needs an argument FILE. See prog --help."),
+        (["strat"], EVENT, "prog has no EVENT 'strat'; did you mean start? See prog --help."),
+        (["xyzzy"], EVENT, "prog has no EVENT 'xyzzy'; there is start, stop. See prog --help."),
+        ([""], EVENT, "prog has no EVENT ''; there is start, stop. See prog --help."),
+        (["start", "stop"], EVENT, "prog takes one EVENT: 'start' is there, 'stop' is too much."),
+        (["-start"], EVENT, "prog has no option '-start'; there is --name, --level, --fast. See prog --help."),
+    ],
+)
+def test_argument_faults(argv: list[str], argument: Argument, message: str) -> None:
+    """An argument that is missing, wrong or one too many is refused in one text that says what would fit."""
+    with pytest.raises(UsageError) as caught:
+        parse(argv, OPTIONS, "prog", argument)
+    assert str(caught.value) == message
+
+
+def copy(values: Values) -> int:
+    print(values["--name"])
+    return 0
+
+
+def copying() -> Command:
+    return Command("copy", "copy it", "Copies it.", OPTIONS, copy)
+
+
+def moving() -> Command:
+    raise AssertionError("a subcommand that nobody asked for is not loaded")
+
+
+@pytest.mark.parametrize(
+    ("argv", "ran"),
+    [
+        (["files", "copy", "--name", "a"], (0, "a\n", "")),
+        (["files"], (2, "", "nexus-mcp files needs a command; there is copy, move. See nexus-mcp files --help.")),
+        (
+            ["files", "cpy"],
+            (2, "", "nexus-mcp files has no command 'cpy'; did you mean copy? See nexus-mcp files --help."),
+        ),
+        (
+            ["files", "--name", "copy"],
+            (2, "", "nexus-mcp files has no command '--name'; there is copy, move. See nexus-mcp files --help."),
+        ),
+        (
+            ["files", "copy", "--nam", "a"],
+            (
+                2,
+                "",
+                "nexus-mcp files copy has no option '--nam'; did you mean --name? See nexus-mcp files copy --help.",
+            ),
+        ),
+    ],
+)
+def test_subcommands(
+    argv: list[str], ran: tuple[int, str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A group runs the subcommand that is named, loads no other, and needs one."""
+    group = Group("files", "do it", "Does it.", {"copy": copying, "move": moving})
+    monkeypatch.setitem(nexus_mcp.cli.COMMANDS, "files", lambda: group)
+    code = main(argv)
+    out, err = capsys.readouterr()
+    assert (code, out, err.removeprefix("nexus-mcp: ").rstrip("\n")) == ran
+
+
+def test_help_of_subcommands(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A group and a subcommand each have a help of their own."""
+    group = Group("files", "do it", "Does it.", {"copy": copying})
+    monkeypatch.setitem(nexus_mcp.cli.COMMANDS, "files", lambda: group)
+    assert [main(["files", "--help"]), main(["files", "copy", "--help"])] == [0, 0]
+    whole, _, single = capsys.readouterr().out.partition("tells more about a command.\n")
+    assert whole == (
+        "Usage: nexus-mcp files COMMAND [OPTIONS]\n\nDoes it.\n\nCommands:\n  copy   copy it\n\n"
+        "nexus-mcp files COMMAND --help "
+    )
+    assert single.startswith("Usage: nexus-mcp files copy [OPTIONS]\n\nCopies it.\n\nOptions:\n  --name TEXT   ")
+
+
+@pytest.mark.parametrize("argv", [["-n", "4"], ["-n4"], ["-n=4"], ["--number", "4"], ["--number", "3", "-n", "4"]])
+def test_second_names(argv: list[str]) -> None:
+    """An option's short name means the same as its name."""
+    assert parse(argv, [Option("--number", "N", "", short="-n")], "prog") == {"--number": "4"}
 
 
 def test_nothing_known() -> None:

@@ -9,9 +9,10 @@ import pytest
 
 import nexus_mcp
 from nexus_mcp.cli import COMMANDS
-from tests.cli.support import CHECKOUT, environment, nexus, nexus_on_terminal
+from nexus_mcp.cli.options import Command, Group
+from tests.cli.support import CHECKOUT, environment, every_command, name, nexus, nexus_on_terminal
 
-TEXTS = [["--help"], ["-h"], ["--version"], ["-V"], *([name, "--help"] for name in COMMANDS)]
+TEXTS = [["--help"], ["-h"], ["--version"], ["-V"], *([*words, "--help"] for words, _ in every_command())]
 HEAVY = {
     "argparse",
     "asyncio",
@@ -63,13 +64,17 @@ def test_overview_names_all_commands() -> None:
     assert [name for name in COMMANDS if not any(line.startswith(f"  {name} ") for line in lines)] == []
 
 
-def test_help_names_all_options() -> None:
-    """A command's --help has a line for every option."""
-    missing = []
-    for name, load in COMMANDS.items():
-        text = nexus(name, "--help").out
-        missing += [f"{name} {option.name}" for option in load().options if f"\n  {option.name} " not in text]
-    assert missing == []
+@pytest.mark.parametrize(("words", "command"), every_command(), ids=name)
+def test_help_names_all_there_is(words: tuple[str, ...], command: Command | Group) -> None:
+    """A command's --help has a line for every option, every choice of its argument and every subcommand."""
+    lines = nexus(*words, "--help").out.splitlines()
+    if isinstance(command, Group):
+        usage, names = "COMMAND ", list(command.subcommands)
+    else:
+        usage = f"{command.argument.name} " if command.argument else ""
+        names = [*(command.argument.choices if command.argument else ()), *(option.name for option in command.options)]
+    assert lines[0] == f"Usage: nexus-mcp {' '.join(words)} {usage}[OPTIONS]"
+    assert [name for name in names if not any(line.startswith(f"  {name} ") for line in lines)] == []
 
 
 def test_bare_on_a_terminal() -> None:

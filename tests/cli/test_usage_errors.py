@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from nexus_mcp.cli import COMMANDS
 from nexus_mcp.cli.workspace_options import check_prefix
 from tests.cli.support import COMMAND, environment, nexus
 
+NAMES = ", ".join(COMMANDS)
 LEVELS = "debug, info, warning, error"
 SERVE = ("--project", "--harness-id", "--tool-prefix", "--log-level", "--sdk")
 
@@ -18,8 +20,8 @@ SERVE = ("--project", "--harness-id", "--tool-prefix", "--log-level", "--sdk")
     ("argv", "message"),
     [
         (["srve"], "There is no command 'srve'; did you mean serve? See nexus-mcp --help."),
-        (["xyzzy"], "There is no command 'xyzzy'; there is serve, init, demo. See nexus-mcp --help."),
-        (["s\nv\x1b"], "There is no command 's\\nv\\x1b'; there is serve, init, demo. See nexus-mcp --help."),
+        (["xyzzy"], f"There is no command 'xyzzy'; there is {NAMES}. See nexus-mcp --help."),
+        (["s\nv\x1b"], f"There is no command 's\\nv\\x1b'; there is {NAMES}. See nexus-mcp --help."),
         (["--porject", "x"], "nexus-mcp has no option '--porject'; did you mean --project? See nexus-mcp --help."),
         (
             ["demo", "--quick"],

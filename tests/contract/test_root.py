@@ -121,6 +121,14 @@ def test_no_harness_ids(value: str) -> None:
         check_harness_id(value)
 
 
+@pytest.mark.requirement("harness.pattern")
+@pytest.mark.parametrize("value", ["artifacts", "lock"])
+def test_taken_harness_ids(value: str) -> None:
+    """The names that all harnesses share in .nexus/state are nobody's id: files of others lie there."""
+    with pytest.raises(UsageError, match=f"state/{value} is something else"):
+        check_harness_id(value)
+
+
 @pytest.mark.requirement("harness.default")
 def test_the_default_harness_id(place: Path) -> None:
     """Without a choice the harness id is nexus-mcp."""

@@ -1,0 +1,181 @@
+"""`nexus-mcp conformance run` and `compare`, as processes."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from nexus_mcp import schemas
+from tests.cli.support import COMMAND, Ran, nexus, nexus_on_terminal
+
+SERVE = shlex.join((*COMMAND, "serve"))
+HOOK = shlex.join((*COMMAND, "hook", "{type}"))
+
+
+def fixture(test_id: str, number: int, **more: Any) -> dict[str, Any]:
+    """A fixture that holds when `number` is 1."""
+    return {
+        "test_id": test_id,
+        "description": "The first task has this number.",
+        "action": {"tool": "task_add", "params": {"title": "T", "context": "C"}},
+        "postcondition": {"return_value": {"$.task.id": number}},
+        **more,
+    }
+
+
+GOOD = fixture("add_good", 1)
+BAD = fixture("add_bad", 7)
+SPAWN = {
+    "test_id": "spawn",
+    "description": "An agent that is spawned is in the tracker.",
+    "event": {"type": "agent_spawn", "params": {"agent_name": "engineer", "agent_id": "a1"}},
+    "postcondition": {"state_files": {"{STATE_ROOT}/{HARNESS_ID}/agent-tracker.json": {"$.length": 1}}},
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A working directory with two suites and expected failures."""
+    (tmp_path / "good.json").write_text(json.dumps([GOOD, SPAWN]))
+    (tmp_path / "mixed.json").write_text(json.dumps([GOOD, BAD]))
+    (tmp_path / "known.yml").write_text("add_bad: seven is too many\n")
+    (tmp_path / "healed.yml").write_text("add_bad: x\nadd_good: was slow once\n")
+    return tmp_path
+
+
+def run(folder: Path, suite: str, *options: str) -> Ran:
+    return nexus("conformance", "run", "--fixtures", suite, *options, cwd=folder)
+
+
+def last(ran: Ran) -> str:
+    return ran.out.splitlines()[-1]
+
+
+def test_in_memory(folder: Path) -> None:
+    """Without a target our own tools are judged; what they cannot be asked there is counted with the reason."""
+    ran = run(folder, "good.json")
+    assert (ran.code, ran.err) == (0, "")
+    assert last(ran) == "1 passed, 0 failed, 1 not run (1 needs --event-command)"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--server", SERVE],
+        ["--server", f"{SERVE} --tool-prefix nx_", "--tool-prefix", "nx_"],
+        ["--tool-prefix", "nx_"],
+    ],
+)
+def test_everything(folder: Path, options: list[str]) -> None:
+    """With an event command all of it is run, in memory and against a process, with a prefix and without."""
+    ran = run(folder, "good.json", "--event-command", HOOK, *options)
+    assert (ran.code, ran.err, last(ran)) == (0, "", "2 passed, 0 failed")
+
+
+def test_tool_map(folder: Path) -> None:
+    """A tool map gives a tool its real name."""
+    (folder / "names.yml").write_text("task_add: nx_task_add\n")
+    ran = run(
+        folder, "mixed.json", "--only", "add_good", "--server", f"{SERVE} --tool-prefix nx_", "--tool-map", "names.yml"
+    )
+    assert (ran.code, ran.err, last(ran)) == (0, "", "1 passed, 0 failed")
+
+
+def test_failure(folder: Path) -> None:
+    """A failure is shown with what was expected and what was seen, and the exit code is 1."""
+    ran = run(folder, "mixed.json")
+    assert (ran.code, ran.err) == (1, "")
+    assert "✗ add_bad mixed.json" in ran.out
+    assert ["answer", "$.task.id", "7", "1"] in [line.split() for line in ran.out.splitlines()]
+    assert last(ran) == "1 passed, 1 failed"
+
+
+def test_terminal(folder: Path) -> None:
+    """On a terminal the same is said last."""
+    ran = nexus_on_terminal("conformance", "run", "--fixtures", str(folder / "mixed.json"), env={"NO_COLOR": "1"})
+    assert (ran.code, ran.err) == (1, "")
+    assert ran.out.rstrip().endswith("1 passed, 1 failed\x1b[0m")
+
+
+@pytest.mark.parametrize(
+    ("file", "code", "line"),
+    [
+        ("known.yml", 0, "1 passed, 0 failed, 1 expected failure"),
+        ("healed.yml", 1, "0 passed, 0 failed, 1 expected failure, 1 expected to fail but passed"),
+    ],
+)
+def test_expected_failures(folder: Path, file: str, code: int, line: str) -> None:
+    """A failure that is expected is none; a pass that is expected to be a failure is one."""
+    ran = run(folder, "mixed.json", "--expected-failures", file)
+    assert (ran.code, ran.err, last(ran)) == (code, "", line)
+
+
+def test_reports(folder: Path) -> None:
+    """Each report is written as its name says, and tells the same."""
+    names = ("junit.xml", "result.json", "report.html", "badge.json")
+    ran = run(folder, "mixed.json", *(word for name in names for word in ("--report", name)))
+    assert [line for line in ran.out.splitlines() if line.startswith("written")] == [
+        f"written: {name}" for name in names
+    ]
+    result = json.loads((folder / "result.json").read_text())
+    assert list(Draft202012Validator(schemas.load("conformance/result")).iter_errors(result)) == []
+    assert result["totals"] == {"passed": 1, "failed": 1, "not_run": 0, "expected_failures": 0, "healed": 0}
+    assert ET.fromstring((folder / "junit.xml").read_text()).attrib["failures"] == "1"
+    assert '<article id="f-add_bad"' in (folder / "report.html").read_text()
+    assert json.loads((folder / "badge.json").read_text())["message"] == "1/2 passed"
+
+
+def test_report_fails_after_all(folder: Path) -> None:
+    """A report whose folder goes while the suite runs is told, after the counts, with exit code 2."""
+    (folder / "out").mkdir()
+    script = f"rmdir {shlex.quote(str(folder / 'out'))}; exec {SERVE}"
+    ran = run(folder, "mixed.json", "--report", "out/result.json", "--server", shlex.join(("sh", "-c", script)))
+    assert (ran.code, last(ran)) == (2, "1 passed, 1 failed")
+    assert ran.err == "nexus-mcp: --report out/result.json: could not be written: No such file or directory\n"
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        "/no/such/command",
+        "no-such-command-anywhere",
+        shlex.join((sys.executable, "-c", "print('hello')")),
+        shlex.join((sys.executable, "-c", "import sys; sys.exit(3)")),
+    ],
+    ids=["no path", "no command", "garbage", "ends at once"],
+)
+def test_no_server(folder: Path, server: str) -> None:
+    """A command that is no server is told in one line, with exit code 2."""
+    ran = run(folder, "mixed.json", "--server", server)
+    assert ran.code == 2
+    assert ran.out == ""
+    assert ran.err.startswith("nexus-mcp: ")
+    assert ran.err.count("\n") == 1, ran.err
+
+
+def test_compare(folder: Path) -> None:
+    """Servers with different prefixes are put side by side; where they differ is told."""
+    servers = [f"{SERVE} --tool-prefix nx_", f"{SERVE} --sdk --tool-prefix zz_"]
+    words = [word for server in servers for word in ("--server", server)]
+    ran = nexus("conformance", "compare", *words, "--fixtures", "mixed.json", "--json", "both.json", cwd=folder)
+    assert (ran.code, ran.err) == (1, "")
+    assert [line for line in ran.out.splitlines() if line.startswith("task_add")] == ["task_add          ✗ 1/2   ✗ 1/2"]
+    assert json.loads((folder / "both.json").read_text())["sections"] == {
+        name: [{"passed": 1, "run": 2, "not_run": 0}] * 2 for name in ("task_add", "total")
+    }
+
+
+def test_compare_without_a_server(folder: Path) -> None:
+    """A command that is no server ends the comparison in one line, with exit code 2."""
+    ran = nexus(
+        "conformance", "compare", "--server", SERVE, "--server", "/no/such", "--fixtures", "mixed.json", cwd=folder
+    )
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)

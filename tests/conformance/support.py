@@ -1,0 +1,77 @@
+"""What the tests of the runner share: a server that misbehaves on demand, and a session with it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import psutil
+
+from nexus_mcp.conformance.authoring.build import fixture
+from nexus_mcp.conformance.fixture import Fixture
+from nexus_mcp.conformance.processes.allowance import Allowance
+from nexus_mcp.conformance.result import FixtureResult
+from nexus_mcp.conformance.session import Session
+from nexus_mcp.conformance.target import Place, TargetOptions, stdio
+from tests.conformance.servers import nasty
+
+NASTY = (sys.executable, str(Path(nasty.__file__)))
+Result = TypeVar("Result")
+
+
+def talk(
+    folder: Path,
+    talker: Callable[[Session], Awaitable[Result]],
+    command: tuple[str, ...] = NASTY,
+    options: TargetOptions | None = None,
+) -> Result:
+    """What `talker` makes of a session with `command` in `folder`."""
+
+    async def run() -> Result:
+        session = await stdio(command, options).open(Place(str(folder), f"test.{os.getpid()}", Allowance()))
+        try:
+            return await talker(session)
+        finally:
+            session.kill()
+
+    return asyncio.run(run())
+
+
+def made(*steps: dict[str, Any], test_id: str = "made", **more: Any) -> Fixture:
+    """A fixture as its JSON says it; one step that is an action or an event stands alone."""
+    raw: dict[str, Any] = {"test_id": test_id, "description": "Made by a test.", **more}
+    if len(steps) == 1 and steps[0].keys() <= {"action", "event"}:
+        raw.update(steps[0])
+    else:
+        raw["steps"] = list(steps)
+    return fixture(raw, "made.json", "")
+
+
+def nasty_fixture(*steps: dict[str, Any], **more: Any) -> Fixture:
+    """A fixture whose steps are the arguments of `act`, or whole steps."""
+    return made(*({"action": {"tool": "act", "params": one}} if "do" in one else one for one in steps), **more)
+
+
+def outcome(result: FixtureResult) -> tuple[str, list[tuple[str, str, str]]]:
+    """The status, and of each assertion that does not hold kind, step and message."""
+    return result.status, [(one.kind, one.step, one.message) for one in result.failures]
+
+
+def act(do: str, **more: Any) -> dict[str, Any]:
+    """The arguments of a misdeed."""
+    return {"do": do, **more}
+
+
+def gone(pid: int) -> bool:
+    """Whether the process has ended, waiting for the system to notice."""
+    try:
+        process = psutil.Process(pid)
+        return process.status() == psutil.STATUS_ZOMBIE or process.wait(5) is not None
+    except psutil.NoSuchProcess:
+        return True
+    except psutil.TimeoutExpired:
+        return False

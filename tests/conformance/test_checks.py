@@ -1,0 +1,231 @@
+"""From an answer, or files, to assertions that hold or do not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nexus_mcp.conformance.checks import answer_checks, file_checks
+from nexus_mcp.conformance.fixture import Asserts
+from nexus_mcp.conformance.reply import Reply
+from nexus_mcp.conformance.result import MISSING, Assertion
+
+FINE = Reply(payload={"a": 1}, text='{"a":1}')
+MARKED = Reply(payload={"error": "Issue 3 not found"}, text="{}", is_error=True)
+UNMARKED = Reply(payload={"error": "Issue 3 not found"}, text="{}")
+BLUNT = Reply(text="it broke", is_error=True)
+PROTOCOL = Reply(protocol_error="Unknown tool: x")
+
+
+def kinds(found: list[Assertion]) -> list[tuple[str, bool]]:
+    return [(one.kind, one.passed) for one in found]
+
+
+@pytest.mark.parametrize("reply", [MARKED, UNMARKED, BLUNT, PROTOCOL])
+def test_the_ways_to_fail(reply: Reply) -> None:
+    """A marked answer, a protocol error and a payload with `error` are errors alike."""
+    assert reply.failed is True
+    assert answer_checks(Asserts(error=True), reply) == [Assertion("error", passed=True, expected=True, seen=True)]
+    (told,) = answer_checks(Asserts(), reply, "step 1")
+    assert told == Assertion(
+        "error",
+        passed=False,
+        message=f'the call must not fail: "{reply.message}"',
+        step="step 1",
+        expected=False,
+        seen=True,
+    )
+    assert answer_checks(Asserts(error=False), reply, "step 1") == [told]
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (MARKED, "Issue 3 not found"),
+        (BLUNT, "it broke"),
+        (PROTOCOL, "Unknown tool: x"),
+        (Reply(payload={"error": {"code": 5}}, text="said"), "said"),
+        (Reply(payload={"error": "in the payload"}, text="said", protocol_error="x"), "in the payload"),
+    ],
+)
+def test_messages(reply: Reply, message: str) -> None:
+    """The message is the payload's error, else the protocol's, else the first text."""
+    assert reply.message == message
+    assert kinds(answer_checks(Asserts(error_contains=message), reply)) == [("error", True), ("error", True)]
+
+
+def test_a_success_where_an_error_belongs() -> None:
+    """A call that must fail and does not is a failed assertion, once; its message is not looked for."""
+    missed = Assertion("error", False, "the call must fail, and it did not", expected=True, seen=False)
+    assert answer_checks(Asserts(error=True), FINE) == [missed]
+    assert answer_checks(Asserts(error_contains="x"), FINE) == [missed]
+
+
+def test_another_message() -> None:
+    """An error with another message fails the assertion on the message alone."""
+    assert answer_checks(Asserts(error_contains="Issue 4"), MARKED) == [
+        Assertion("error", passed=True, expected=True, seen=True),
+        Assertion(
+            "error",
+            passed=False,
+            message='the message must contain "Issue 4", is "Issue 3 not found"',
+            expected="Issue 4",
+            seen="Issue 3 not found",
+        ),
+    ]
+
+
+def test_successes() -> None:
+    """That a call succeeds is an assertion only where a fixture says so."""
+    assert answer_checks(Asserts(), FINE) == []
+    assert answer_checks(Asserts(error=False), FINE) == [Assertion("error", passed=True, expected=False, seen=False)]
+
+
+def test_looking_at_the_error_allows_it() -> None:
+    """An assertion on `$.error` says that an error is expected, whether or not the path is spelled out."""
+    for path in ("$.error", "$['error']", "$.error.length"):
+        found = answer_checks(Asserts(return_value={path: {"type": "string"}}), UNMARKED)
+        assert [one.kind for one in found] == ["answer"]
+    assert kinds(answer_checks(Asserts(return_value={"$.errors": None}), UNMARKED)) == [
+        ("error", False),
+        ("answer", True),
+    ]
+    assert kinds(answer_checks(Asserts(return_value={"$.error": None}, error=False), UNMARKED))[0] == ("error", False)
+
+
+def test_values() -> None:
+    """Each assertion on the payload comes out on its own, with what is expected, seen and there above it."""
+    asserts = Asserts(return_value={"$.a": 1.0, "$.b": None, "$.c[0]": 2, "$": {"keys": ["b"]}, "$.a.x": "y"})
+    assert answer_checks(asserts, FINE, "step 2") == [
+        Assertion("answer", True, "", "step 2", "", "$.a", 1.0, 1),
+        Assertion("answer", True, "", "step 2", "", "$.b", None, MISSING, "$"),
+        Assertion("answer", False, "must be 2, is missing", "step 2", "", "$.c[0]", 2, MISSING, "$"),
+        Assertion(
+            "shape", False, "must have exactly the members b, has a", "step 2", "", "$", {"keys": ["b"]}, {"a": 1}
+        ),
+        Assertion("answer", False, 'must be "y", is missing', "step 2", "", "$.a.x", "y", MISSING, "$['a']"),
+    ]  # fmt: skip
+
+
+def test_shapes() -> None:
+    """An assertion that says which members there are is one of shape, within an array too."""
+    asserts = Asserts(return_value={"$.l": [{"keys": ["a"]}, 1], "$.m": [{"type": "number"}]})
+    found = answer_checks(asserts, Reply(payload={"l": [{"a": 1}, 1], "m": [1]}))
+    assert kinds(found) == [("shape", True), ("answer", True)]
+
+
+def test_the_whole_result() -> None:
+    """An assertion on the result sees what was sent around the payload; where it fails, its message says so."""
+    whole = {"content": [{"type": "text", "text": "no"}], "isError": True}
+    reply = Reply(text="no", is_error=True, result=whole)
+    wanted = {"$": {"keys": ["content", "isError"]}, "$.content[0].text": "yes"}
+    assert answer_checks(Asserts(result=wanted, error=True), reply, "step 1") == [
+        Assertion("error", True, "", "step 1", expected=True, seen=True),
+        Assertion("shape", True, "", "step 1", "", "$", wanted["$"], whole),
+        Assertion(
+            "answer",
+            False,
+            'in the whole result: must be "yes", is "no"',
+            "step 1",
+            "",
+            "$.content[0].text",
+            "yes",
+            "no",
+        ),
+    ]
+    unsaid = answer_checks(Asserts(result={"$.isError": True}), reply)
+    assert kinds(unsaid) == [("error", False), ("answer", True)]
+
+
+def test_no_result() -> None:
+    """A protocol error has no result: no assertion on it holds, not even a null."""
+    found = answer_checks(Asserts(result={"$.isError": None}, error=True), PROTOCOL)
+    message = 'the answer is no result of a call: "Unknown tool: x"'
+    assert found[1:] == [Assertion("answer", False, message, path="$", seen=MISSING)]
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (Reply(text="no JSON"), 'the answer has no JSON payload: "no JSON"'),
+        (Reply(), "the answer has no JSON payload"),
+    ],
+)
+def test_no_payload(reply: Reply, message: str) -> None:
+    """Without a payload nothing matches, not even a null."""
+    found = answer_checks(Asserts(return_value={"$.a": None, "$.b": None}), reply)
+    assert found == [Assertion("answer", False, message, path="$", seen=MISSING)]
+
+
+def test_the_targets_own_schema() -> None:
+    """A payload that breaks the target's output schema is a failure, whatever is asserted."""
+    found = answer_checks(Asserts(), Reply(payload={}, schema_fault="/a: is required"))
+    assert found == [Assertion("schema", False, "the answer breaks the target's own output schema: /a: is required")]
+
+
+def checked(wanted: Any, data: bytes | None, path: str = "a.json") -> list[Assertion]:
+    return file_checks(Asserts(state_files={path: wanted}), {path: data}.get, "step 1")
+
+
+def test_absent_and_present() -> None:
+    """null wants no file, {} any file, whatever it holds."""
+    gone = Assertion("files", True, "", "step 1", "a.json", seen=MISSING)
+    assert checked(None, None) == [gone]
+    assert checked(None, b"12") == [
+        Assertion("files", False, "must be absent, is there", "step 1", "a.json", seen="(2 bytes)")
+    ]
+    assert checked({}, b"\xff{") == [Assertion("files", True, "", "step 1", "a.json")]
+    missing = Assertion("files", False, "must be there, is missing", "step 1", "a.json", seen=MISSING)
+    assert checked({}, None) == [missing]
+    assert checked({"$.a": None}, None) == [missing]
+
+
+def test_what_a_file_holds() -> None:
+    """Each assertion on a file comes out on its own, that on its whole text too."""
+    assert checked({"text": '{"a": [1]}', "$.a[0]": True, "$.a": [{"keys": []}]}, b'{"a": [1]}') == [
+        Assertion("files", True, "", "step 1", "a.json", "text", '{"a": [1]}', '{"a": [1]}'),
+        Assertion("files", False, "must be true, is 1", "step 1", "a.json", "$.a[0]", True, 1),
+        Assertion("shape", False, "item 0 must be an object, is 1", "step 1", "a.json", "$.a", [{"keys": []}], [1]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "message"),
+    [
+        ("a.json", b"", "is no JSON: line 1, column 1: Expecting value"),
+        ("a.json", b'{\n "a": }', "is no JSON: line 2, column 7: Expecting value"),
+        ("a.json", b'{"a": NaN}', "is no JSON: line 1, column 7: NaN is no JSON"),
+        ("a.json", b'{"a": "\xff"}', "is not UTF-8: byte 8"),
+        ("a.json", b'{"a": [{"b": 1, "b": 1}]}', 'is no JSON: the same key twice in an object: "b"'),
+        ("a.jsonl", b'{"":1,"":2}', 'is no JSON: the same key twice in an object: ""'),
+        ("a.json", b"{}{}", "is no JSON: line 1, column 3: Extra data"),
+        ("a.jsonl", b"{}\n\n{\n", "is no JSON: line 3, column 2: Expecting property name enclosed in double quotes"),
+    ],
+)
+def test_broken_files(path: str, data: bytes, message: str) -> None:
+    """A file that does not parse is one failed assertion, with line and column; a null does not match in it."""
+    assert checked({"$.a": None, "$.b": 1}, data, path) == [
+        Assertion("files", False, message, "step 1", path, seen=MISSING)
+    ]
+
+
+def test_the_text_of_a_file_that_is_no_json() -> None:
+    """The text of a file can be asserted without its being JSON."""
+    assert kinds(checked({"text": "# notes\n"}, b"# notes\n", "a.md")) == [("files", True)]
+    assert kinds(checked({"text": "# notes", "$.a": 1}, b"# notes\n", "a.md")) == [("files", False), ("files", False)]
+
+
+def test_lines() -> None:
+    """The document of a .jsonl file is the array of its lines, without the blank ones."""
+    found = checked({"$.length": 2, "$[1].a": 2, "$[2]": None}, b'{"a":1}\r\n \n\n{"a":2}', "x/a.jsonl")
+    assert kinds(found) == [("files", True)] * 3
+    assert kinds(checked({"$.length": 0}, b"", "a.jsonl")) == [("files", True)]
+
+
+def test_two_forms_of_one_answer() -> None:
+    """A text block that does not say what structuredContent does fails, though no assertion asks for it."""
+    (told,) = answer_checks(Asserts(), Reply(payload={"a": 1}, text='{"a":2}', text_differs=True), "step 1")
+    assert (told.kind, told.passed, told.step, told.seen) == ("answer", False, "step 1", '{"a":2}')
+    assert told.message.startswith("the text block does not hold what structuredContent does")
+    assert answer_checks(Asserts(), FINE) == []

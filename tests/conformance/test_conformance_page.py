@@ -1,0 +1,62 @@
+"""What docs/conformance.md shows works: files and the job; tests/test_docs.py looks at its command lines."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from nexus_mcp.cli.conformance.run import COMMAND
+from nexus_mcp.cli.options import parse
+from nexus_mcp.conformance.loading import load
+from nexus_mcp.conformance.pytest_plugin import OPTIONS
+from nexus_mcp.conformance.report import files
+from nexus_mcp.conformance.settings import expected, given
+from tests.conftest import CHECKOUT
+
+PAGE = (CHECKOUT / "docs" / "conformance.md").read_text(encoding="utf-8")
+YAML: list[str] = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def block(begins: str) -> str:
+    (found,) = (text for text in YAML if text.startswith(begins))
+    return found
+
+
+def test_files(tmp_path: Path) -> None:
+    """The expected failures of the page name fixtures that there are, the tool map tools that are asked."""
+    suite = load()
+    known = tmp_path / "known-failures.yml"
+    known.write_text(block("# known-failures.yml"))
+    assert len(expected.load(str(known), [fixture.test_id for fixture in suite])) == 2
+    names = tmp_path / "tools.yml"
+    names.write_text(block("# tools.yml"))
+    assert given.tool_names(str(names), suite) == {"task_add": "createTask", "task_list": "listTasks"}
+
+
+def test_job() -> None:
+    """The job of the page is a workflow whose command line has options that there are, and keeps every report."""
+    job: Any = yaml.safe_load(block("name: Nexus conformance"))["jobs"]["conformance"]
+    (line,) = (step["run"] for step in job["steps"] if "nexus-mcp conformance" in step.get("run", ""))
+    values = parse(shlex.split(line)[3:], COMMAND.options, "run")
+    assert values.lists["--report"] == ["reports/junit.xml", "reports/report.html", "reports/badge.json"]
+    assert [files.kind(path).__name__ for path in values.lists["--report"]] == ["_junit", "_html", "_badge"]
+    assert given.event_command(values["--event-command"], "--event-command")[-1] == "{type}"
+    assert job["steps"][-1]["with"]["path"] == "reports/"
+
+
+def test_pytest_options() -> None:
+    """Every option of the plug-in that the page shows is one, and its name is that of the command with a prefix."""
+    names = {name for name, _, _ in OPTIONS}
+    assert set(re.findall(r"--nexus-[a-z-]+[a-z]", PAGE)) <= names
+    assert {name.replace("--nexus-", "--") for name in names} <= {option.name for option in COMMAND.options}
+
+
+def test_test_ids() -> None:
+    """Every fixture that the page names is there."""
+    named = set(re.findall(r"nexus::([a-z_0-9]+)", PAGE))
+    assert named
+    assert named <= {fixture.test_id for fixture in load()}

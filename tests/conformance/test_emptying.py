@@ -1,0 +1,55 @@
+"""Deleting a tree, however it is made: all of it, and nothing that it leads to."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.conformance.trial.emptying import empty, remove_at
+from tests.conformance.servers.nasty import deep
+
+
+@pytest.fixture
+def doomed(tmp_path: Path) -> Path:
+    """A folder with all that is hard to delete, and beside it one that its links lead to."""
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "file").write_text("kept")
+    made = tmp_path / "doomed"
+    (made / "closed" / "below").mkdir(parents=True)
+    (made / "closed" / "below" / "file").write_text("lost")
+    for name in ("one", "two", "three"):
+        (made / "several" / name).mkdir(parents=True)
+    (made / "link").symlink_to(kept)
+    (made / "several" / "one" / "link").symlink_to(kept)
+    os.mkfifo(made / "pipe")
+    (made / "closed").chmod(0)
+    deep(str(made / "deep"), 3000)
+    return made
+
+
+def test_empty(doomed: Path) -> None:
+    """A folder is emptied, whatever is in it and however deep; what its links lead to stays."""
+    fd = os.open(doomed, os.O_RDONLY)
+    empty(fd)
+    os.close(fd)
+    assert list(doomed.iterdir()) == []
+    assert (doomed.parent / "kept" / "file").read_text() == "kept"
+
+
+@pytest.mark.parametrize("name", ["doomed", "link", "file", "pipe", "nothing"])
+def test_remove(doomed: Path, name: str) -> None:
+    """Whatever a name stands for goes, and a link is deleted itself."""
+    folder = doomed.parent
+    (folder / "link").symlink_to("kept")
+    (folder / "file").write_text("")
+    os.mkfifo(folder / "pipe")
+    names = {"doomed", "link", "file", "pipe", "kept"}
+    fd = os.open(folder, os.O_RDONLY)
+    remove_at(fd, name)
+    assert names - set(os.listdir(folder)) == names & {name}
+    remove_at(fd, "doomed")
+    os.close(fd)
+    assert (folder / "kept" / "file").read_text() == "kept"

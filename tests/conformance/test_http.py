@@ -1,0 +1,133 @@
+"""A server over streamable HTTP that serves one folder, asked one fixture at a time."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+
+from nexus_mcp.conformance.runner import run
+from nexus_mcp.conformance.target import TargetOptions, over_http
+from nexus_mcp.conformance.trial.ground import Ground
+from nexus_mcp.conformance.trial.steps import Steps
+from nexus_mcp.errors import HarnessFault
+from nexus_mcp.server.app import App
+from nexus_mcp.server.sdk import build_server
+from nexus_mcp.workspace import Workspace
+from tests.conformance.support import made, outcome
+
+ADD = {"action": {"tool": "task_add", "params": {"title": "Do it", "context": "Because"}}}
+FIRST: dict[str, Any] = {"postcondition": {"return_value": {"$.task.id": 1}}}
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The address of our own tools over `folder`."""
+    app = build_server(App(Workspace(str(folder.resolve()), "nexus-mcp"))).streamable_http_app()
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="critical", ws="none"))
+        thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+        finally:
+            server.should_exit = True
+            thread.join(60)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "served"
+    made.mkdir()
+    return made
+
+
+def test_a_run(folder: Path) -> None:
+    """Every fixture finds the folder empty but for a repository, and the run leaves it empty."""
+    fixtures = [
+        made(ADD, test_id="a", **FIRST),
+        made(ADD, test_id="b", **FIRST),
+        made({"restart": True}, ADD, test_id="c"),
+        made({"action": {"tool": "task_close", "params": {"x": 1}}}, test_id="d"),
+    ]
+    with served(folder) as url:
+        found = run(fixtures, over_http(url, str(folder)), jobs=4)
+    statuses = [(result.status, result.reason) for result in found.results]
+    assert statuses == [("passed", ""), ("passed", ""), ("not run", "needs a process"), ("failed", "error")]
+    assert found.server.startswith("nexus-mcp ")
+    assert list(folder.iterdir()) == []
+
+
+def test_a_folder_that_is_not_empty(folder: Path) -> None:
+    """A folder with anything in it is refused before anything is asked, and stays as it is."""
+    (folder / "precious.txt").write_text("mine")
+    with pytest.raises(HarnessFault, match=r"served is not empty: it holds precious\.txt\. Let the server serve an"):
+        run([made(ADD)], over_http("http://127.0.0.1:9/mcp", str(folder)))
+    assert [path.name for path in folder.iterdir()] == ["precious.txt"]
+
+
+def test_a_repository_of_the_users(folder: Path) -> None:
+    """A repository is the user's unless it is, byte by byte, the one that a run makes."""
+    (folder / ".git" / "objects").mkdir(parents=True)
+    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    with pytest.raises(HarnessFault, match=r"served is not empty: it holds \.git\."):
+        run([made(ADD)], over_http("http://127.0.0.1:9/mcp", str(folder)))
+
+
+def test_no_folder(folder: Path) -> None:
+    """A folder that is not there is refused."""
+    with pytest.raises(HarnessFault, match=r"nowhere is not a folder\."):
+        run([made(ADD)], over_http("http://127.0.0.1:9/mcp", str(folder / "nowhere")))
+
+
+def test_nobody_there(folder: Path) -> None:
+    """An address where nobody answers ends the run, and leaves the folder empty."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))  # bound, but nobody listens
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/mcp"
+        with pytest.raises(HarnessFault, match=r"^The server did not get ready: it could not be connected to: "):
+            run([made(ADD)], over_http(url, str(folder), TargetOptions(start_timeout=30)))
+    assert list(folder.iterdir()) == []
+
+
+def test_what_a_killed_run_left(folder: Path) -> None:
+    """The bare repository that a run had made when it was killed is known again."""
+    Ground(str(folder)).sandbox().lay_git()
+    with served(folder) as url:
+        (result,) = run([made(ADD, **FIRST)], over_http(url, str(folder))).results
+    assert outcome(result) == ("passed", [])
+
+
+@pytest.mark.parametrize("moment", ["during", "between"])
+def test_a_folder_replaced_by_a_link(
+    folder: Path, tmp_path: Path, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that is replaced by a link ends the run: nothing is laid or deleted in what the link leads to."""
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "file").write_text("mine")
+    end = Steps.end
+
+    def swap() -> None:
+        folder.rename(tmp_path / "moved")
+        folder.symlink_to(precious)
+
+    async def swap_and_end(steps: Steps) -> None:
+        swap()
+        await end(steps)
+
+    if moment == "during":
+        monkeypatch.setattr(Steps, "end", swap_and_end)
+    fixtures = [made(ADD, test_id="a"), made(ADD, test_id="b")]
+    with served(folder) as url, pytest.raises(HarnessFault) as caught:
+        run(fixtures, over_http(url, str(folder)), on_start=lambda _: swap() if moment == "between" else None)
+    problem = f"{folder} is not the folder any more that this run began with: nothing at that path was touched."
+    assert caught.value.faults == [problem]
+    assert {path.name: path.read_text() for path in precious.iterdir()} == {"file": "mine"}

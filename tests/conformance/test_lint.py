@@ -1,0 +1,120 @@
+"""What lint finds in fixtures that can be loaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nexus_mcp.conformance.lint import lint
+from tests.conformance.writing import raw, stepped, write
+
+CALL: dict[str, Any] = {"action": {"tool": "task_list"}}
+
+
+def lane(**members: Any) -> dict[str, Any]:
+    return stepped({"parallel": [[{**CALL, **members}], [CALL]]})
+
+
+@pytest.mark.parametrize(
+    ("document", "faults"),
+    [
+        (raw(postcondition={}), ["asserts nothing, so nothing about it can fail"]),
+        (raw(postcondition={"return_value": {}, "state_files": {}, "unchanged": []}), [
+            "asserts nothing, so nothing about it can fail"
+        ]),
+        (stepped(CALL, {"restart": True}), ["asserts nothing, so nothing about it can fail"]),
+        (lane(), ["asserts nothing, so nothing about it can fail"]),
+        (lane(assert_error=True), []),
+        (raw(postcondition={"error": False}), []),
+        (raw(postcondition={"error_contains": "x"}), []),
+        (raw(postcondition={"unchanged": True}), []),
+        (raw(postcondition={"state_files": {"a": None}}), []),
+        (stepped({**CALL, "assert_unchanged": ["a"]}), []),
+        (raw(covers={"state_schemas": {"plan.schema.json": ["topic", "tpic", "issues[]", "zzz"]}}), [
+            "/covers/state_schemas/plan.schema.json/1: tpic is no field of it; did you mean topic?",
+            "/covers/state_schemas/plan.schema.json/2: issues[] is no field of it; did you mean issues or issues[].id?",
+            "/covers/state_schemas/plan.schema.json/3: zzz is no field of it; known: schema_version, id, topic, issues"
+            ", issues[].id, issues[].title, issues[].status, issues[].decision, issues[].how_agents, "
+            "issues[].how_summary, issues[].how_agent_ids, research_summary, created_at",
+        ]),
+        (raw(covers={"return_value": {"task_list": ["x"], "tasks_list": ["x"]}}), [
+            "/covers/return_value/tasks_list: is not asked by this fixture; did you mean task_list?"
+        ]),
+        (raw(test_id=5), ["/test_id: must be of type string"]),
+    ],
+)  # fmt: skip
+def test_lint(tmp_path: Path, document: dict[str, Any], faults: list[str]) -> None:
+    """A fixture that asserts nothing and a cover of something unknown are told, beside all that loading tells."""
+    path = write(tmp_path / "a.json", document)
+    assert lint([path]) == [f"{path}: {fault}" for fault in faults]
+
+
+def test_places_in_a_list(tmp_path: Path) -> None:
+    """A fault in a file of many fixtures is told with the fixture's place; what cannot be loaded comes first."""
+    documents = [
+        raw(test_id="a", postcondition={}),
+        raw(test_id="b", x=1),
+        raw(test_id="c", covers={"return_value": {"y": []}}),
+    ]
+    path = write(tmp_path / "a.json", documents)
+    first, *others = lint([str(tmp_path), str(tmp_path / "b")])
+    assert first.startswith(f"{path}: /1/x: is not a known field")
+    assert others == [
+        f"{tmp_path}/b: there is no such file or folder",
+        f"{path}: /0: asserts nothing, so nothing about it can fail",
+        f"{path}: /2/covers/return_value/y: is not asked by this fixture; known: task_list",
+    ]
+
+
+def asking(test_id: str, *tools: str, **members: Any) -> dict[str, Any]:
+    steps = ({"action": {"tool": tool}, "assert_return": {"$.a": 1}} for tool in tools)
+    return stepped(*steps, test_id=test_id, **members)
+
+
+def test_tools_that_are_almost_others(tmp_path: Path) -> None:
+    """A tool or an event that only one fixture asks, and that is spelled almost as another, is told; others are not."""
+    path = write(
+        tmp_path / "a.json",
+        [
+            asking("a", "plan_status", "plan_start", "task_list"),
+            asking("b", "plan_start", "plan_status", "plan_statu", "task_add"),
+            stepped({"event": {"type": "plan_statuss"}, "assert_state": {"x": None}}, test_id="c"),
+            stepped({"event": {"type": "agent_span"}, "assert_state": {"x": None}}, test_id="d"),
+            *(stepped({"event": {"type": "agent_spawn"}, "assert_state": {"x": {}}}, test_id=x) for x in ("e", "f")),
+        ],
+    )
+    assert lint([path]) == [
+        f"{path}: /1: plan_statu is asked by no other fixture; did you mean plan_status or plan_start?",
+        f"{path}: /3: event agent_span is asked by no other fixture; did you mean event agent_spawn?",
+    ]
+
+
+def test_files_that_are_almost_others(tmp_path: Path) -> None:
+    """A path in .nexus whose file is spelled almost as a state file is told, wherever it stands; artifacts are free."""
+    state_files = {"{STATE_ROOT}/task.json": None, "{STATE_ROOT}/artifacts/plans.json": None, "plans.json": None}
+    path = write(
+        tmp_path / "a.json",
+        stepped(
+            {"action": {"tool": "a"}, "assert_state": {"{STATE_ROOT}/plan.json": None, ".nexus/histroy.json": {}}},
+            {
+                "write_file": {"path": "{STATE_ROOT}/x/agent_tracker.json", "text": ""},
+                "assert_unchanged": ["{STATE_ROOT}"],
+            },
+            precondition={"state_files": {"{STATE_ROOT}/plans.json": {}}},
+            postcondition={"state_files": state_files, "unchanged": ["{STATE_ROOT}/x/memory-access.json"]},
+        ),
+    )
+    assert lint([path]) == [
+        f"{path}: {{STATE_ROOT}}/plans.json is no known state file; did you mean plan.json?",
+        f"{path}: {{STATE_ROOT}}/x/agent_tracker.json is no known state file; did you mean agent-tracker.json?",
+        f"{path}: .nexus/histroy.json is no known state file; did you mean history.json?",
+        f"{path}: {{STATE_ROOT}}/task.json is no known state file; did you mean tasks.json?",
+        f"{path}: {{STATE_ROOT}}/x/memory-access.json is no known state file; did you mean memory-access.jsonl?",
+    ]
+
+
+def test_our_own_fixtures() -> None:
+    """The packaged fixtures have no fault."""
+    assert lint() == []

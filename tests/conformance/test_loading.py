@@ -1,0 +1,250 @@
+"""Reading fixtures: files and folders, the older published format, and the values that come of them."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nexus_mcp.conformance.fixture import (
+    Action,
+    Asserts,
+    Event,
+    Fixture,
+    Kill,
+    Parallel,
+    Restart,
+    Special,
+    Step,
+    WriteFile,
+)
+from nexus_mcp.conformance.loading import load, read
+from nexus_mcp.errors import HarnessFault
+from tests.conformance.writing import GONE, loaded, raw, stepped, write
+
+OLDER: list[dict[str, Any]] = [
+    {
+        "test_id": "agent_spawn_appends",
+        "description": "A spawned agent is appended to the tracker of its harness.",
+        "covers": {"state_schemas": {"agent-tracker.schema.json": ["[].agent_id"]}, "description": "the tracker"},
+        "uncovered_params": ["agent_name"],
+        "precondition": {
+            "state_files": {
+                "{STATE_ROOT}/{HARNESS_ID}/agent-tracker.json": [{"harness_id": "x", "started_at": "y"}],
+                "{STATE_ROOT}/{HARNESS_ID}/memory-access.jsonl": {},
+                "{STATE_ROOT}/plan.json": None,
+            }
+        },
+        "event": {"type": "agent_spawn", "params": {"harness_id": "x", "agent_name": "a", "agent_id": "1"}},
+        "postcondition": {
+            "state_files": {
+                "{STATE_ROOT}/{HARNESS_ID}/agent-tracker.json": {
+                    "$.length": 2,
+                    "$[1].agent_id": "1",
+                    "$[1].started_at": {"type": "iso8601"},
+                    "$[1].resume_count": {"type": "number", "min": 0},
+                },
+                "{STATE_ROOT}/{HARNESS_ID}/memory-access.jsonl": {},
+                ".nexus/history.json": None,
+            }
+        },
+    },
+    {"test_id": "plan_status_empty", "description": "Without a plan there is none.", "action": {"tool": "plan_status"},
+     "postcondition": {"return_value": {"$.active": False}, "error": False}},
+    {"test_id": "decide_without_plan", "description": "A decision needs a plan.",
+     "action": {"tool": "plan_decide", "params": {"issue_id": 1, "decision": "x"}},
+     "postcondition": {"error": True, "error_contains": "No active plan session"}},
+    {"test_id": "two_steps", "description": "One step after the other.",
+     "steps": [{"action": {"tool": "task_list"}, "assert_return": {"$.exists": False}, "description": "First."},
+               {"event": {"type": "session_end"}, "assert_state": {"{STATE_ROOT}/tasks.json": None}}]},
+]  # fmt: skip
+
+
+def test_the_older_format(tmp_path: Path) -> None:
+    """A fixture without the additions of this suite is loaded as it is."""
+    found = load([write(tmp_path / "older.json", OLDER)])
+    assert [fixture.test_id for fixture in found] == [one["test_id"] for one in OLDER]
+    spawn, _, decide, two = found
+    assert spawn == Fixture(
+        test_id="agent_spawn_appends",
+        description=OLDER[0]["description"],
+        steps=(Step(Event("agent_spawn", OLDER[0]["event"]["params"])),),
+        single=True,
+        postcondition=Asserts(state_files=OLDER[0]["postcondition"]["state_files"]),
+        state_files=OLDER[0]["precondition"]["state_files"],
+        covers=OLDER[0]["covers"],
+        uncovered_params=("agent_name",),
+        source=str(tmp_path / "older.json"),
+        pointer="/0",
+    )
+    assert spawn.harness_id == "x"
+    assert decide.postcondition == Asserts(error=True, error_contains="No active plan session")
+    assert two.single is False
+    assert two.steps == (
+        Step(Action("task_list"), Asserts(return_value={"$.exists": False}), description="First."),
+        Step(Event("session_end"), Asserts(state_files={"{STATE_ROOT}/tasks.json": None})),
+    )
+
+
+def test_additions(tmp_path: Path) -> None:
+    """Every addition of this suite arrives in the fixture's value."""
+    close = {"tool": "task_close"}
+    lane = [{"action": {"tool": "a"}, "times": 3, "assert_return": {"$": {"type": "object"}}}]
+    lanes = [lane, [{"action": {"tool": "b"}}]]
+    files = {"t": "text", "b": {"base64": "AA=="}, "l": {"symlink": "t"}, "d": {"directory": True}}
+    (found,) = loaded(
+        tmp_path,
+        stepped(
+            {"restart": True},
+            {"write_file": {"path": "a", "text": "é"}, "assert_unchanged": True},
+            {"write_file": {"path": "a.json", "json": {"é": [1]}}},
+            {"write_file": {"path": "b.jsonl", "json": [{"a": 1}, 2]}},
+            {"write_file": {"path": "c.jsonl", "json": {}}},
+            {"write_file": {"path": "d", "base64": "AP8="}},
+            {"write_file": {"path": "e", "symlink": "../x"}},
+            {"write_file": {"path": "f", "absent": True}},
+            {"kill": {"action": close, "seed": 7}},
+            {"kill": {"action": close, "seed": 0, "within_ms": 5, "retry": True}, "assert_error": True},
+            {"parallel": lanes},
+            {"action": {"tool": "c"}, "times": 2, "assert_unchanged": ["x"], "assert_result": {"$.a": 1}},
+            postcondition={"result": {"$.b": 2}},
+            group="robustness",
+            repeat=3,
+            precondition={"files": files, "git": False},
+        ),
+    )  # fmt: skip
+    assert (found.group, found.repeat, found.needs_process, found.tools) == (
+        "robustness", 3, True, ("task_close", "a", "b", "c"),
+    )  # fmt: skip
+    assert found.files == {"t": Special(b"text"), "b": Special(b"\0"), "l": Special(symlink="t"), "d": Special()}
+    assert found.steps == (
+        Step(Restart()),
+        Step(WriteFile("a", "é".encode()), Asserts(unchanged=True)),
+        Step(WriteFile("a.json", '{\n  "é": [\n    1\n  ]\n}\n'.encode())),
+        Step(WriteFile("b.jsonl", b'{"a":1}\n2\n')),
+        Step(WriteFile("c.jsonl", b"{}")),
+        Step(WriteFile("d", b"\0\xff")),
+        Step(WriteFile("e", symlink="../x")),
+        Step(WriteFile("f")),
+        Step(Kill(Action("task_close"), 7)),
+        Step(Kill(Action("task_close"), 0, 5, retry=True), Asserts(error=True)),
+        Step(
+            Parallel((
+                (Step(Action("a"), Asserts(return_value={"$": {"type": "object"}}), times=3),),
+                (Step(Action("b")),),
+            ))
+        ),
+        Step(Action("c"), Asserts(unchanged=("x",), result={"$.a": 1}), times=2),
+    )  # fmt: skip
+    assert found.git is False
+    assert found.postcondition == Asserts(result={"$.b": 2})
+
+
+def test_folders(tmp_path: Path) -> None:
+    """A folder gives every *.json file below it, by name; a file that is reached twice comes once."""
+    for name in ("b", "a/z", "a/y"):
+        write(tmp_path / f"{name}.json", raw(test_id=name.replace("/", "-")))
+    (tmp_path / "notes.md").write_text("no fixture")
+    found = load([str(tmp_path), str(tmp_path / "b.json")])
+    assert [fixture.source for fixture in found] == [
+        str(tmp_path / name) for name in ("a/y.json", "a/z.json", "b.json")
+    ]
+    assert [fixture.pointer for fixture in found] == ["", "", ""]
+
+
+def test_the_packaged_ones() -> None:
+    """Without paths the suite's own fixtures are read, called by their place in it."""
+    found = load()
+    assert found != []
+    assert {fixture.source.split(os.sep)[0] for fixture in found} <= {"tools", "scenarios", "lifecycle", "robustness"}
+
+
+def test_all_faults_at_once(tmp_path: Path) -> None:
+    """Every fault of every file is told, a line each, and one fault is enough to load nothing."""
+    good = write(tmp_path / "good.json", raw())
+    one = write(tmp_path / "one.json", [raw(test_id="x", descripton="?"), raw(test_id="one")])
+    broken = tmp_path / "broken.json"
+    broken.write_text('[\n  {"a": 1,,}\n]')
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    none = write(tmp_path / "none.json", [])
+    latin = tmp_path / "latin.json"
+    latin.write_bytes(b'["\xe9"]')
+    with pytest.raises(HarnessFault) as told:
+        load([good, one, str(broken), str(empty), str(tmp_path / "missing"), none, str(latin)])
+    assert told.value.faults == [
+        f"{one}: /0/descripton: is not a known field; did you mean description?",
+        f"{one}: /1/test_id: one is that of {good} too",
+        f"{broken}: line 2, column 11: Expecting property name enclosed in double quotes",
+        f"{empty}: is a folder without fixtures: no *.json file is in it",
+        f"{tmp_path}/missing: there is no such file or folder",
+        f"{none}: holds no fixture",
+        f"{latin}: is not UTF-8: byte 3",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "line 1, column 1: Expecting value"),
+        ('{"a": 1}\n{', "line 2, column 1: Extra data"),
+        ('{"a": "NaN",\n "b": [1, NaN]}', "line 2, column 11: NaN is no JSON"),
+        ("[-Infinity]", "line 1, column 2: -Infinity is no JSON"),
+        ("5", "must be of type object"),
+        ('["x"]', "/0: must be of type object"),
+    ],
+)
+def test_no_fixture(tmp_path: Path, text: str, fault: str) -> None:
+    """What is no JSON is told with line and column, what is no object by its place."""
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    assert read([str(path)]).faults == [f"{path}: {fault}"]
+
+
+@pytest.mark.parametrize("depth", [3000, 200_000])
+def test_deep_nesting(tmp_path: Path, depth: int) -> None:
+    """A document that is nested too deeply to be read or looked at is one fault."""
+    path = tmp_path / "a.json"
+    path.write_text('{"a": ' * depth + "1" + "}" * depth)
+    (fault,) = read([str(path)]).faults
+    assert fault.endswith("nested too deeply")
+
+
+def test_members_that_stand_there_twice(tmp_path: Path) -> None:
+    """A member that stands in an object twice is a fault, however deep."""
+    path = tmp_path / "a.json"
+    path.write_text(
+        '{"test_id": "a", "test_id": "b", "description": "Twice, and twice.",'
+        ' "action": {"tool": "x", "params": {"a": [{"b": 1, "b": 1}]}}}'
+    )
+    assert read([str(path)]).faults == [
+        f"{path}: /test_id: stands there twice",
+        f"{path}: /action/params/a/0/b: stands there twice",
+    ]
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    """A file that the system refuses is a fault like any other."""
+    loop = tmp_path / "loop.json"
+    loop.symlink_to(loop)
+    assert read([str(tmp_path)]).faults == [f"{loop}: could not be read: {os.strerror(errno.ELOOP)}"]
+
+
+def test_ids_are_unique_in_a_file(tmp_path: Path) -> None:
+    """The second fixture of a name is told, with the place of the first."""
+    path = write(tmp_path / "a.json", [raw(), raw(), raw(test_id=GONE)])
+    assert read([path]).faults == [
+        f"{path}: /1/test_id: one is that of {path}: /0 too",
+        f"{path}: /2/test_id: is required",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["alone", "in a folder"])
+def test_a_pipe(tmp_path: Path, kind: str) -> None:
+    """A pipe is no fixture file, and nobody waits for what might come out of it."""
+    pipe = tmp_path / "pipe.json"
+    os.mkfifo(pipe)
+    assert read([str(pipe if kind == "alone" else tmp_path)]).faults == [f"{pipe}: is no plain file"]

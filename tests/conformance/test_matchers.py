@@ -1,0 +1,235 @@
+"""Expected values: what they match, what is said when they do not, and what an author may not write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nexus_mcp.conformance.matchers import TYPES, faults, mismatch, shown
+from nexus_mcp.conformance.result import MISSING
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+EXACT = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=4), max_leaves=8)
+NAMES = st.sampled_from(["a", "\n", ""]) | st.text(max_size=3)
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3), max_leaves=8
+)
+MATCHERS = st.one_of(
+    st.fixed_dictionaries({"type": st.sampled_from(sorted(TYPES))}),
+    st.fixed_dictionaries({"type": st.just("number")}, optional={"min": st.integers(-3, 0), "max": st.integers(0, 3)}),
+    st.fixed_dictionaries(
+        {"type": st.sampled_from(["string", "iso8601"])},
+        optional={"minLength": st.integers(0, 3), "pattern": st.sampled_from(["a", "^$", "[0-9]", "\n"])},
+    ),
+    st.fixed_dictionaries({"type": st.just("array")}, optional={"minLength": st.integers(0, 3)}),
+    st.fixed_dictionaries({"keys": st.lists(NAMES, unique=True, max_size=3)}),
+)
+EXPECTED = st.recursive(SCALARS | MATCHERS, lambda inner: st.lists(inner, max_size=3), max_leaves=5)
+
+MATCHES: list[tuple[Any, Any]] = [
+    (1, 1.0),
+    (1.0, 1),
+    (2**60, 2**60),
+    (0, -0.0),
+    (None, None),
+    (None, MISSING),
+    ([None], [None]),
+    ([1, {"type": "string"}], [1.0, "x"]),
+    ([], []),
+    ({"type": "number", "min": 1, "max": 1}, 1.0),
+    ({"type": "number"}, 1e300),
+    ({"type": "string"}, ""),
+    ({"type": "string", "minLength": 2}, "éé"),
+    ({"type": "string", "pattern": "b+"}, "abbc"),
+    ({"type": "boolean"}, False),
+    ({"type": "array", "minLength": 1}, [None]),
+    ({"type": "object"}, {}),
+    ({"keys": ["a", "b"]}, {"b": 1, "a": None}),
+    ({"type": "object", "keys": []}, {}),
+    ({"type": "iso8601"}, "2024-02-29T23:59:59.999Z"),
+    ({"type": "iso8601"}, "2024-02-29T23:59:59Z"),
+    ({"type": "iso8601"}, "2024-01-01T00:00:00.123456+05:30"),
+    ({"type": "iso8601"}, "2024-01-01T00:00:00-00:00"),
+]
+DIFFERS: list[tuple[Any, Any, str]] = [
+    (1, True, "must be 1, is true"),
+    (True, 1, "must be true, is 1"),
+    (0, False, "must be 0, is false"),
+    (1, "1", 'must be 1, is "1"'),
+    (1, 1.5, "must be 1, is 1.5"),
+    (2**60, 2**60 + 1, "must be 1152921504606846976, is 1152921504606846977"),
+    ("a", "A", 'must be "a", is "A"'),
+    ("é", "e\u0301", 'must be "é", is "e\u0301"'),
+    ("", None, 'must be "", is null'),
+    (False, None, "must be false, is null"),
+    (None, False, "must be null, is false"),
+    (None, 0, "must be null, is 0"),
+    ("a", MISSING, 'must be "a", is missing'),
+    ("a", ["a"], 'must be "a", is ["a"]'),
+    (1, {}, "must be 1, is {}"),
+    ([1], [1, 2], "must have 1 items, has 2: [1, 2]"),
+    ([1, 2], [2, 1], "item 0 must be 1, is 2"),
+    ([[], [1]], [[], [True]], "item 1 item 0 must be 1, is true"),
+    ([1], 1, "must be an array, is 1"),
+    ([], {}, "must be an array, is {}"),
+    ([], MISSING, "must be an array, is missing"),
+    ([None], [], "must have 1 items, has 0: []"),
+    ({"type": "number"}, True, "must be a number, is true"),
+    ({"type": "number"}, "1", 'must be a number, is "1"'),
+    ({"type": "number"}, MISSING, "must be a number, is missing"),
+    ({"type": "number", "min": 2}, 1.9, "must be at least 2, is 1.9"),
+    ({"type": "number", "max": 2}, 3, "must be at most 2, is 3"),
+    ({"type": "string"}, None, "must be a string, is null"),
+    ({"type": "string", "minLength": 1}, "", 'must have a length of at least 1, is ""'),
+    ({"type": "string", "pattern": "^b"}, "ab", 'must match "^b", is "ab"'),
+    ({"type": "boolean"}, 0, "must be a boolean, is 0"),
+    ({"type": "array"}, "ab", 'must be an array, is "ab"'),
+    ({"type": "array", "minLength": 1}, [], "must have a length of at least 1, is []"),
+    ({"type": "object"}, [], "must be an object, is []"),
+    ({"keys": ["a"]}, {"a": 1, "b": 2}, "must have exactly the members a, has a, b"),
+    ({"keys": ["a", "b"]}, {"a": 1}, "must have exactly the members a, b, has a"),
+    ({"keys": []}, {"a b": 1, "\n": 2}, 'must have exactly the members (none), has "a b", "\\n"'),
+    ({"keys": []}, [], "must be an object, is []"),
+    ({"keys": ["a"]}, MISSING, "must be an object, is missing"),
+]
+
+
+@pytest.mark.parametrize(("expected", "seen"), MATCHES)
+def test_matches(expected: Any, seen: Any) -> None:
+    """An expected value matches what it stands for, whichever way a number is written."""
+    assert mismatch(expected, seen) == ""
+
+
+@pytest.mark.parametrize(("expected", "seen", "message"), DIFFERS)
+def test_differs(expected: Any, seen: Any, message: str) -> None:
+    """Any other value is told apart, and the message says what must be and what is."""
+    assert mismatch(expected, seen) == message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "2024-02-30T00:00:00Z",
+        "2023-02-29T00:00:00Z",
+        "2024-13-01T00:00:00Z",
+        "2024-01-01T24:00:00Z",
+        "2024-01-01T00:60:00Z",
+        "2024-01-01T00:00:00",
+        "2024-01-01 00:00:00Z",
+        "2024-01-01t00:00:00z",
+        "2024-01-01T00:00Z",
+        "20240101T000000Z",
+        "2024-01-01",
+        "2024-01-01T00:00:00+0530",
+        "2024-01-01T00:00:00+24:00",
+        "2024-01-01T00:00:00+05:60",
+        "2024-01-01T00:00:00.Z",
+        "2024-01-01T00:00:00,5Z",
+        "٢٠٢٤-01-01T00:00:00Z",
+        " 2024-01-01T00:00:00Z",
+        "2024-01-01T00:00:00Z\n",
+    ],
+)
+def test_no_date_time(text: str) -> None:
+    """Only a moment that exists, with T and an offset, is an ISO 8601 date-time."""
+    assert mismatch({"type": "iso8601"}, text) == f"must be {TYPES['iso8601'][1]}, is {shown(text)}"
+
+
+@given(EXACT)
+def test_a_value_matches_itself(value: Any) -> None:
+    """Scalars and arrays of them match themselves."""
+    assert mismatch(value, value) == ""
+
+
+@given(SCALARS, SCALARS)
+def test_scalars_match_both_ways(one: Any, other: Any) -> None:
+    """Whether two scalars match does not depend on which is expected, and never goes across types."""
+    assert (mismatch(one, other) == "") is (mismatch(other, one) == "")
+    kinds = {bool: "boolean", int: "number", float: "number", str: "string", type(None): "null"}
+    assert mismatch(one, other) or kinds[type(one)] == kinds[type(other)]
+
+
+@given(st.booleans(), st.integers() | st.floats(allow_nan=False))
+def test_booleans_are_no_numbers(flag: bool, number: float) -> None:
+    """true and 1 never match, alone, in an array or by a matcher."""
+    assert mismatch(flag, number)
+    assert mismatch([number], [flag])
+    assert mismatch({"type": "number"}, flag)
+    assert mismatch({"type": "boolean"}, number)
+
+
+@given(VALUES)
+def test_each_value_has_one_type(value: Any) -> None:
+    """A value is of one type of a matcher at most, a date-time of two."""
+    fitting = {name for name in TYPES if not mismatch({"type": name}, value)}
+    assert len(fitting - {"iso8601"}) == (0 if value is None else 1)
+    assert "string" in fitting or "iso8601" not in fitting
+
+
+@settings(max_examples=300)
+@given(EXPECTED, VALUES | st.just(MISSING))
+def test_a_message_is_one_line(expected: Any, seen: Any) -> None:
+    """Whatever is compared, there is a match or a message, and that is one line."""
+    assert faults(expected) == []
+    assert "\n" not in mismatch(expected, seen)
+
+
+@given(st.dictionaries(st.text(max_size=3), SCALARS, max_size=4), st.text(max_size=3))
+def test_keys_are_exact(value: dict[str, Any], more: str) -> None:
+    """`keys` matches its members in any order, and neither one more nor one fewer."""
+    names = sorted(value)
+    assert mismatch({"keys": names[::-1]}, value) == ""
+    assert bool(mismatch({"keys": [*names, more]}, value)) is (more not in value)
+    assert bool(mismatch({"keys": [name for name in names if name != more]}, value)) is (more in value)
+
+
+def test_values_are_shown_within_bounds() -> None:
+    """A message shows the beginning of a long value, and one that no terminal could show in a safe spelling."""
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert mismatch(1, "x" * 500) == f'must be 1, is "{"x" * 79}…'
+    assert mismatch(1, "\ud800") == 'must be 1, is "\\ud800"'
+    assert mismatch(1, deep) == "must be 1, is (nested too deeply to be shown)"
+
+
+@pytest.mark.parametrize(
+    ("expected", "found"),
+    [
+        ({}, ["'' must have type or keys: an object is a matcher here"]),
+        ({"min": 1}, ["'' must have type or keys: an object is a matcher here"]),
+        ({"tpye": "string"}, ["'/tpye' is not a known member of a matcher; did you mean type?",
+                              "'' must have type or keys: an object is a matcher here"]),
+        ({"type": "date"}, ["'/type' must be one of iso8601, string, number, boolean, array, object"]),
+        ({"type": 1}, ["'/type' must be one of iso8601, string, number, boolean, array, object"]),
+        ({"type": "number", "min": "1"}, ["'/min' must be a number"]),
+        ({"type": "number", "max": True}, ["'/max' must be a number"]),
+        ({"type": "string", "minLength": -1}, ["'/minLength' must be an integer from 0"]),
+        ({"type": "string", "minLength": 1.5}, ["'/minLength' must be an integer from 0"]),
+        ({"type": "string", "pattern": 1}, ["'/pattern' must be a string"]),
+        ({"type": "string", "pattern": "("},
+         ["'/pattern' is no regular expression: missing ), unterminated subpattern at position 0"]),
+        ({"keys": "a"}, ["'/keys' must be an array of strings"]),
+        ({"keys": ["a", 1]}, ["'/keys' must be an array of strings"]),
+        ({"keys": ["a", "b", "a"]}, ["'/keys' names a twice"]),
+        ({"type": "string", "min": 1}, ["'/min' says nothing about a string, only with type number"]),
+        ({"type": "boolean", "max": 1}, ["'/max' says nothing about a boolean, only with type number"]),
+        ({"type": "number", "pattern": "1"},
+         ["'/pattern' says nothing about a number, only with type string or iso8601"]),
+        ({"type": "object", "minLength": 1},
+         ["'/minLength' says nothing about an object, only with type string or iso8601 or array"]),
+        ({"keys": ["a"], "minLength": 1},
+         ["'/minLength' says nothing about an object, only with type string or iso8601 or array"]),
+        ({"type": "array", "keys": ["a"]}, ["'/keys' says nothing about an array, only with type object"]),
+        ({"type": "number", "min": 2, "max": 1}, ["'/min' must not be above max: nothing matches"]),
+        ([1, [{"type": "x"}]], ["'/1/0/type' must be one of iso8601, string, number, boolean, array, object"]),
+        ([{"type": "string"}, 1, None, "a"], []),
+    ],
+)  # fmt: skip
+def test_faults_of_an_author(expected: Any, found: list[str]) -> None:
+    """A matcher that has a wrong member, or could never say anything, is told with its place."""
+    assert [f"{fault.pointer!r} {fault.message}" for fault in faults(expected)] == found

@@ -1,0 +1,77 @@
+"""Processes that left everything by which they could be known, and those that are nobody's concern."""
+
+from __future__ import annotations
+
+import errno
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.conformance.processes import orphans, starting
+from nexus_mcp.conformance.processes.endings import orderly
+from nexus_mcp.conformance.runner import run
+from nexus_mcp.conformance.target import TargetOptions, stdio
+from nexus_mcp.errors import HarnessFault
+from tests.conformance.support import NASTY, act, gone, nasty_fixture, outcome
+
+SLEEPER = [sys.executable, "-c", "import signal; signal.pause()"]
+
+
+def test_a_daemon() -> None:
+    """A process without parent, session and environment of its server is told of and killed; ours are left alone."""
+    before = subprocess.Popen(SLEEPER, start_new_session=True)
+    fixture = nasty_fixture(act("daemon"))
+    (result,) = run([fixture], stdio(NASTY, TargetOptions(end_timeout=0.3)), jobs=1).results
+    pid = result.exchanges[0].answer["pid"]
+    name = Path(sys.executable).name
+    message = f"the target ended, but left running what it had started: {name} [{pid}]"
+    assert (outcome(result), gone(pid)) == (("failed", [("process", "", message)]), True)
+    assert before.poll() is None
+    before.kill()
+    before.wait()
+
+
+def test_children_of_ours() -> None:
+    """A child that somebody in this process starts while a run goes on is no orphan."""
+    with orphans.adopting():
+        child = subprocess.Popen(SLEEPER)
+        assert orphans.of(child.pid) == set()
+    assert child.poll() is None
+    child.kill()
+    child.wait()
+
+
+def test_no_more_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system that can start nothing more is no fault of the target."""
+
+    def full(*_words: object, **_how: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(subprocess, "Popen", full)
+    with pytest.raises(HarnessFault) as caught:
+        starting.start(["anything"])
+    assert (
+        str(caught.value) == "No more processes can be started here: Too many open files. Run fewer fixtures at once."
+    )
+
+
+@pytest.mark.parametrize(("files", "lanes", "fixtures"), [(128, 1, 4), (1024, 8, 12), (50, 4, 1), (-1, 1, 1 << 30)])
+def test_room(monkeypatch: pytest.MonkeyPatch, files: int, lanes: int, fixtures: int) -> None:
+    """The limit of open files bounds how many fixtures run at once."""
+    monkeypatch.setattr("resource.getrlimit", lambda _which: (files, files))
+    assert starting.room(lanes) == fixtures
+
+
+@pytest.mark.parametrize(("number", "raised"), [(signal.SIGTERM, SystemExit), (signal.SIGINT, KeyboardInterrupt)])
+def test_a_signal_in_a_callback(number: signal.Signals, raised: type[BaseException]) -> None:
+    """A signal does not raise where it is met, and is not forgotten by what swallows the cancelling."""
+
+    async def stubborn() -> str:
+        signal.raise_signal(number)
+        return "went on"
+
+    with orderly() as ending, pytest.raises(raised):
+        ending.run(stubborn())

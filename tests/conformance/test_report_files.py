@@ -1,0 +1,111 @@
+"""Reports as files: which kind, and what cannot be written."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.conformance.report import files
+from nexus_mcp.conformance.report.badge import to_badge
+from nexus_mcp.conformance.report.html import to_html
+from nexus_mcp.conformance.report.json_report import to_json
+from nexus_mcp.conformance.report.junit import to_junit
+from nexus_mcp.errors import HarnessFault, UsageError
+from tests.conformance import runs
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("junit.xml", to_junit(runs.MIXED)),
+        ("out/report.html", to_html(runs.MIXED)),
+        ("result.json", to_json(runs.MIXED)),
+        ("Report.HTML", to_html(runs.MIXED)),
+        ("badge.json", to_badge(runs.MIXED)),
+        ("out/badge-core.json", to_badge(runs.MIXED)),
+        ("badge/result.json", to_json(runs.MIXED)),
+        ("my-badge.json", to_json(runs.MIXED)),
+    ],
+)
+def test_kinds(path: str, text: str) -> None:
+    """The suffix tells the kind; a .json whose own name begins with badge is one."""
+    assert files.kind(path)(runs.MIXED) == text
+
+
+@pytest.mark.parametrize("path", ["report", "report.txt", "xml", "badge", "badge.xml.gz", ""])
+def test_unknown_kinds(path: str) -> None:
+    """A name that tells no kind is refused with the names that do."""
+    with pytest.raises(UsageError) as caught:
+        files.kind(path)
+    assert str(caught.value) == (
+        f"--report {path}: the name does not tell what to write. "
+        "It ends in .xml (JUnit), .html or .json; badge.json is a badge."
+    )
+
+
+@pytest.mark.parametrize(
+    ("paths", "message"),
+    [
+        (["gone/a.xml"], "--report gone/a.xml: there is no folder gone. Make it, then start again."),
+        (["a.xml", "there.xml"], "--report there.xml: there is a folder of this name."),
+        (["file/a.xml"], "--report file/a.xml: there is no folder file. Make it, then start again."),
+        (["a.xml", "./a.xml"], "--report ./a.xml is given twice."),
+    ],
+)
+def test_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, paths: list[str], message: str) -> None:
+    """What cannot be written is told before anything is run, and nothing is made."""
+    monkeypatch.chdir(tmp_path)
+    Path("there.xml").mkdir()
+    Path("file").write_text("")
+    before = sorted(os.listdir())
+    with pytest.raises(UsageError) as caught:
+        files.check("--report", paths)
+    assert str(caught.value) == message
+    assert sorted(os.listdir()) == before
+
+
+def test_write(tmp_path: Path) -> None:
+    """A report takes the place of an older one, whole, and leaves no other file."""
+    folder = tmp_path / "out"
+    folder.mkdir()
+    path = folder / "result.json"
+    path.write_text("older and longer than the new one")
+    files.check("--report", [str(path)])
+    files.write("--report", str(path), "{}\n")
+    assert json.loads(path.read_text()) == {}
+    assert os.listdir(folder) == ["result.json"]
+
+
+def test_write_fails(tmp_path: Path) -> None:
+    """A report that cannot be written after all is a fault of the harness, and leaves nothing behind."""
+    folder = tmp_path / "out"
+    (folder / "result.json").mkdir(parents=True)
+    path = str(folder / "result.json")
+    with pytest.raises(HarnessFault) as caught:
+        files.write("--report", path, "{}\n")
+    assert caught.value.faults == [f"--report {path}: could not be written: Is a directory"]
+    assert os.listdir(folder) == ["result.json"]
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [("/proc/x.json", "No such file or directory"), ("x" * 300 + ".json", "File name too long")],
+)
+def test_nowhere_to_write(path: str, reason: str) -> None:
+    """A folder that takes no files and a name that is too long are found out before the run."""
+    with pytest.raises(UsageError) as caught:
+        files.check("--report", [path])
+    assert str(caught.value) == f"--report {path}: no file can be made there: {reason}."
+
+
+def test_a_long_name(tmp_path: Path) -> None:
+    """A report may have a name as long as the system allows."""
+    folder = tmp_path / "out"
+    folder.mkdir()
+    path = str(folder / ("x" * 250 + ".json"))
+    files.check("--report", [path])
+    files.write("--report", path, "{}\n")
+    assert os.listdir(folder) == [os.path.basename(path)]

@@ -1,0 +1,122 @@
+"""What a run prints, with a terminal and without one."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+
+from nexus_mcp.conformance.report.summary import last_line
+from nexus_mcp.conformance.report.terminal import Screen, make_console
+from nexus_mcp.conformance.result import Assertion, RunResult
+from tests.conformance import runs
+
+
+def printed(run: RunResult, *, terminal: bool = False, width: int | None = 120) -> str:
+    """Everything a run prints, blanks at the ends of lines left out."""
+    file = io.StringIO()
+    screen = Screen(len(run.results), file, terminal=terminal, width=width)
+    with screen:
+        for result in run.results:
+            screen.started(result.test_id)
+            screen.ended(result)
+    screen.failures(run)
+    screen.last_line(run)
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
+
+
+def test_plain() -> None:
+    """Without a terminal: a line for each fixture, a table for each failure, the expected ones, the counts."""
+    assert (
+        printed(runs.MIXED)
+        == """\
+passed   plan_start_basic (0.12 s)
+FAILED   task_add_ids (0.12 s): answer: $.plan_id must be 1
+expected task_add_known (0.12 s): numbers from 0, issue 12
+PASSED   task_add_healed (0.12 s), expected to fail
+not run  spawn_one: needs --event-command
+not run  spawn_two: needs --event-command
+not run  restart_keeps: needs a process
+passed   whole_cycle (0.12 s)
+FAILED   killed (0.12 s): process: no answer in 10 s
+
+✗ task_add_ids tools/task_add.json
+  The fact that task_add_ids checks.
+  assertion                      JSONPath           expected                          seen
+  answer                         $.plan_id          1                                 2
+  files: .nexus/state/plan.json  $.issues[0].title  "A"                               missing; nearest parent $
+  shape: answer                  $                  {"keys": ["created", "plan_id"]}  {"created": true, "plan_id": 2,
+                                                                                      "extra": null}
+                                                                                      unexpected member extra
+  unchanged: step 1, .nexus/history.json: was rewritten
+
+✗ killed tools/task_close.json
+  The fact that killed checks.
+  process: no answer in 10 s
+
+expected failure: task_add_known: numbers from 0, issue 12
+task_add_healed passed, but is expected to fail (was slow once): take the entry out
+
+2 passed, 2 failed, 3 not run (2 need --event-command, 1 needs a process), 1 expected failure, \
+1 expected to fail but passed"""
+    )
+
+
+def test_terminal() -> None:
+    """On a terminal there is a bar while it runs; of the fixtures only those that fail the run have a line."""
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", printed(runs.MIXED, terminal=True))
+    assert "━" in text
+    assert "FAILED   task_add_ids (0.12 s): answer: $.plan_id must be 1" in text
+    assert "passed   plan_start_basic" not in text
+    assert text.endswith("1 expected failure, 1 expected to fail but passed")
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_hostile(terminal: bool) -> None:
+    """Nothing of what a target says acts on the terminal or is read as markup, and long values are cut."""
+    text = printed(runs.hostile(), terminal=terminal)
+    # What rich itself sends: colours, and moves of the cursor for the bar.
+    own = re.sub(r"\x1b\[[0-9;?]*[mAKhl]", "", text).replace("\r", "") if terminal else text
+    assert [char for char in runs.DANGEROUS if char in own] == []
+    assert "[bold]x[/] {y}\\r\\n\\tz" in own
+    assert len(own) < 50_000
+
+
+def test_many_assertions() -> None:
+    """Of a fixture with very many failures the first are shown and the others counted."""
+    many = tuple(Assertion("answer", passed=False, path=f"$.a{n}", expected=n, seen=0) for n in range(1, 21))
+    text = printed(runs.run(runs.failed("one", assertions=many)))
+    assert "$.a8 " in text
+    assert "$.a9 " not in text
+    assert "… and 12 more" in text
+
+
+@pytest.mark.parametrize(
+    ("run", "line"),
+    [
+        (runs.GOOD, "2 passed, 0 failed"),
+        (runs.run(), "0 passed, 0 failed"),
+        (runs.run(runs.not_run("a")), "0 passed, 0 failed, 1 not run (1 needs --event-command)"),
+        (
+            runs.run(runs.not_run("a", "other"), runs.not_run("b", "x"), runs.not_run("c", "x")),
+            "0 passed, 0 failed, 3 not run (2: x, 1: other)",
+        ),
+        (
+            runs.run(runs.failed("a", expected="x"), runs.failed("b", expected="y")),
+            "0 passed, 0 failed, 2 expected failures",
+        ),
+    ],
+)
+def test_last_line(run: RunResult, line: str) -> None:
+    """The last line counts everything; what did not happen is left out, but for passes and failures."""
+    assert last_line(run) == line
+
+
+@pytest.mark.parametrize("columns", ["0", "000", ""])
+def test_no_columns(monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
+    """A width of nothing is none that was said: the run is shown as where there is no terminal."""
+    monkeypatch.setenv("COLUMNS", columns)
+    file = io.StringIO()
+    make_console(file).print("x" * 150)
+    assert file.getvalue() == f"{'x' * 120}\n{'x' * 30}\n"

@@ -1,0 +1,83 @@
+"""Values made fit to be shown."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import unicodedata
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nexus_mcp.conformance.report.texts import block, escaped, indented, one_line, plain, shortened, shown
+from nexus_mcp.conformance.result import MISSING
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+def test_every_character() -> None:
+    """Of all characters those that control, format or order text, surrogates and separators are escaped."""
+    escape = {chr(number) for number in range(sys.maxunicode + 1) if escaped(chr(number)) != chr(number)}
+    kinds = {unicodedata.category(char) for char in escape}
+    assert kinds == {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"}
+    assert " " not in escape
+    assert all(escaped(char).isascii() for char in escape)
+
+
+@given(JSON)
+def test_shown_is_json(value: Any) -> None:
+    """A value that is not cut is JSON on one line, and means the same."""
+    text = shown(value, 1_000_000)
+    assert text.isprintable()
+    assert json.loads(text) == value
+    assert json.loads(indented(value, 1_000_000)) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (MISSING, "missing"),
+        (None, "null"),
+        (True, "true"),
+        ("a\nb", '"a\\nb"'),
+        ("é\u202e\x7f\U000e0001", '"é\\u202e\\u007f\\udb40\\udc01"'),
+        ("x" * 30, '"xxxxxxxxxxxxxxxxxxxx…" (30 characters in all)'),
+        (["x" * 30], '["xxxxxxxxxxxxxxxxxx… (34 characters in all)'),
+        (math.nan, '"nan"'),
+        (b"x", "\"b'x'\""),
+        ((1, 2), "[1, 2]"),
+    ],
+)
+def test_shown(value: Any, text: str) -> None:
+    """Texts have quotes, a missing value has none, and what is cut says how long it is."""
+    assert shown(value, 20) == text
+
+
+def test_large_numbers() -> None:
+    """A number with more digits than Python spells does not stop a report."""
+    assert plain([10**10000]) == ["(a number of 33220 bits)"]
+
+
+def test_deep_values() -> None:
+    """A value that is nested without end is shown to a depth."""
+    deep: Any = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert "nested too deeply" in shown(deep, 1000)
+    while deep:  # taken apart here: the interpreter's own way down is as deep as the value
+        deep = deep[0]
+
+
+def test_lines() -> None:
+    """A block keeps newlines and tabs, a line keeps neither."""
+    assert block("a\n\tb\rc") == "a\n\tb\\rc"
+    assert one_line("a\n\tb\rc") == "a\\n\\tb\\rc"
+    assert shortened("12345", 5) == "12345"
+    assert one_line("1" * 2000, 5) == "11111… (2,000 characters in all)"

@@ -1,0 +1,238 @@
+"""Whole runs: what comes out of fixtures, whatever their target does."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nexus_mcp.conformance.client.connection import PLAIN
+from nexus_mcp.conformance.result import MISSING, Assertion, Exchange, FixtureResult, RunResult
+from nexus_mcp.conformance.runner import run
+from nexus_mcp.conformance.target import TargetOptions, stdio
+from nexus_mcp.errors import HarnessFault
+from tests.conformance.support import NASTY, act, made, nasty_fixture, outcome
+
+HASTY = TargetOptions(timeout=0.5)
+LEAVING = TargetOptions(end_timeout=0.3)
+Failures = list[tuple[str, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a run makes its folder, and leaves none."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def one(*steps: dict[str, Any], options: TargetOptions | None = None, **more: Any) -> FixtureResult:
+    """The result of a fixture that is run alone."""
+    (result,) = run([nasty_fixture(*steps, **more)], stdio(NASTY, options), jobs=1).results
+    return result
+
+
+def test_a_run(temporary: Path) -> None:
+    """A run calls back as its fixtures begin and end, returns the results in their order, and leaves no folder."""
+    fixtures = [
+        nasty_fixture(act("wave"), test_id=f"f{n}", postcondition={"return_value": {"$.did": "wave"}}) for n in range(5)
+    ]
+    begun: list[str] = []
+    ended: list[FixtureResult] = []
+    found = run(fixtures, stdio(NASTY), jobs=2, on_start=begun.append, on_result=ended.append)
+    assert begun == [f"f{n}" for n in range(5)]
+    assert sorted(ended, key=lambda result: result.test_id) == list(found.results)
+    assert [result.test_id for result in found.results] == begun
+    assert (found.server, found.protocol, found.good) == ("nasty 7", "2025-11-25", True)
+    assert found.target == " ".join(NASTY)
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_result() -> None:
+    """A result has every assertion and every exchange; one that passed has no files to look at."""
+    result = one(act("mark"), postcondition={"error_contains": "no", "state_files": {".nexus/history.json": None}})
+    (exchange,) = result.exchanges
+    assert exchange.seconds > 0
+    assert result.exchanges == (Exchange("", "act", {"do": "mark"}, None, True, "no", exchange.seconds),)
+    assert result.assertions == (
+        Assertion("error", True, expected=True, seen=True),
+        Assertion("error", True, expected="no", seen="no"),
+        Assertion("files", True, file=".nexus/history.json", seen=MISSING),
+        Assertion("process", True),
+    )
+    assert (result.status, result.reason, result.files, result.repeats, result.tools) == ("passed", "", {}, 1, ("act",))
+
+
+@pytest.mark.parametrize(
+    ("do", "failures"),
+    [
+        ("die", [("process", "", "the target exited with code 3")]),
+        ("hang", [("process", "", "the target did not answer act within 0.5 s")]),
+        ("lines", [("process", "", "the target flooded: it printed more than 5000 lines that nobody asked for")]),
+        ("refuse", [("error", "", 'the call must not fail: "not today"')]),
+        (
+            "break the schema",
+            [("schema", "", "the answer breaks the target's own output schema: $.did: 7 is not of type 'string'")],
+        ),
+    ],
+)
+def test_a_bad_target(do: str, failures: Failures) -> None:
+    """What a target does wrong is a failure of the fixture that met it."""
+    assert outcome(one(act(do), options=HASTY if do == "hang" else None)) == ("failed", failures)
+
+
+def test_a_failed_result_shows_the_files() -> None:
+    """After a failure the text files of the project are shown, links as links, and what the server said on stderr."""
+    result = one(
+        act("link", to="../..", path="away"),
+        act("die"),
+        precondition={"files": {".nexus/a.txt": "text", ".nexus/b.bin": {"base64": "AAA="}}},
+    )
+    assert (result.reason, result.files) == ("process", {".nexus/a.txt": "text", "away": "(a link -> ../..)"})
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"do": "write", "path": "../beside.txt"}, "the target wrote outside of its project: ../beside.txt"),
+        ({"do": "write", "path": "notes.txt"}, "the target changed what is not below .nexus: notes.txt"),
+        ({"do": "mkdir", "path": "a/b"}, "the target changed what is not below .nexus: a, a/b"),
+        ({"do": "link", "path": "a", "to": "/etc"}, "the target changed what is not below .nexus: a"),
+    ],
+)
+def test_stray_writes(given: dict[str, Any], message: str) -> None:
+    """A target that writes beside its project, or in it where nothing is its own, is told of by the path."""
+    assert outcome(one({"text": "x", **given})) == ("failed", [("process", "", message)])
+
+
+def test_writes_of_its_own() -> None:
+    """A target may write below .nexus."""
+    steps = [act("mkdir", path=".nexus"), act("write", path=".nexus/a", text="")]
+    assert outcome(one(*steps)) == ("passed", [])
+
+
+def test_the_end_of_the_server() -> None:
+    """A server that does not leave when it is asked to, or leaves something behind, fails the fixture at its end."""
+    (stays,) = run([nasty_fixture(act("wave"))], stdio((*NASTY, "stay"), LEAVING)).results
+    message = "the target did not end within 0.3 s after its stdin was closed"
+    assert outcome(stays) == ("failed", [("process", "", message)])
+    status, ((kind, step, said),) = outcome(one(act("orphan"), options=LEAVING))
+    assert (status, kind, step) == ("failed", "process", "")
+    assert said.startswith("the target ended, but left running what it had started: ")
+
+
+def test_a_missing_tool() -> None:
+    """A tool that the target does not have is a failure where it is asked."""
+    fixtures = [made({"action": {"tool": "plan_start"}}, test_id="absent"), nasty_fixture(act("wave"))]
+    assert outcome(run(fixtures, stdio(NASTY)).results[0]) == (
+        "failed",
+        [("process", "", "the target has no tool plan_start")],
+    )
+
+
+def test_not_run() -> None:
+    """A fixture that this target cannot be asked is not run, for a reason."""
+    fixtures = [made({"event": {"type": "agent_spawn"}}, test_id="asks"), nasty_fixture(act("wave"))]
+    result = run(fixtures, stdio(NASTY)).results[0]
+    assert (result.status, result.reason, result.assertions) == ("not run", "needs --event-command", ())
+
+
+def test_a_fault_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault in the runner ends the run as such; the target has not failed."""
+    monkeypatch.setattr("nexus_mcp.conformance.trial.trial.file_checks", lambda *_: 1 / 0)
+    with pytest.raises(HarnessFault) as caught:
+        one(act("wave"))
+    assert caught.value.faults == [
+        "made: a fault of the runner, not of the target: ZeroDivisionError: division by zero"
+    ]
+
+
+def test_a_callback_that_raises() -> None:
+    """An error of whoever shows the results comes out as it is."""
+
+    def broken(_result: FixtureResult) -> None:
+        raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        run([nasty_fixture(act("wave"))], stdio(NASTY), on_result=broken)
+
+
+def test_a_project_that_cannot_be_laid() -> None:
+    """A precondition that contradicts itself is a fault of its file."""
+    files = {"a": {"symlink": ".."}, "a/b": "text"}
+    with pytest.raises(
+        HarnessFault, match=r"^made.json: /: the project of made cannot be laid: .*a link stands on the"
+    ):
+        one(act("wave"), precondition={"files": files})
+
+
+def test_repeats() -> None:
+    """A fixture is repeated, each time in a new project, until it fails."""
+    steps = [act("mkdir", path=".nexus/once")]
+    assert (one(*steps, repeat=3).status, one(*steps, repeat=3).repeats) == ("passed", 3)
+    assert (one(act("die"), repeat=3).status, one(act("die"), repeat=3).repeats) == ("failed", 1)
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (("nowhere-server",), "The server could not be started: nowhere-server: No such file or directory."),
+        (("/etc/passwd",), "The server could not be started: /etc/passwd: Permission denied."),
+        ((*NASTY[:1], "-c", "pass"), "The server did not get ready: it exited with code 0."),
+        (
+            (*NASTY[:1], "-c", "import sys; sys.exit('no licence')"),
+            'The server did not get ready: it exited with code 1 (the end of its stderr: "no licence").',
+        ),
+        (
+            (*NASTY[:1], "-c", "print('Hello'); input()"),
+            'The server did not get ready: it printed a line to stdout that is no JSON-RPC message: "Hello".',
+        ),
+        (
+            (*NASTY[:1], "-c", "import signal; signal.pause()"),
+            "The server did not get ready: it did not answer the handshake within 0.5 s.",
+        ),
+    ],
+)
+def test_a_target_that_does_not_start(command: tuple[str, ...], message: str, temporary: Path) -> None:
+    """A target that never answers ends the run with one line, and nothing is found out."""
+    options = TargetOptions(start_timeout=0.5 if "handshake" in message else 30)
+    with pytest.raises(HarnessFault) as caught:
+        run([nasty_fixture(act("wave"))], stdio(command, options))
+    assert caught.value.faults == [message]
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_relative_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command is meant from where the user is; a file among its words must be absolute, which is told."""
+    monkeypatch.chdir(Path(NASTY[1]).parent)
+    with pytest.raises(HarnessFault, match=r"It runs in a project of its own: give nasty.py as an absolute path\.$"):
+        run([nasty_fixture(act("wave"))], stdio((NASTY[0], "nasty.py")))
+
+
+@pytest.mark.parametrize(("prefix", "hint"), [("", "Its names begin with a"), ("x_", "leave --tool-prefix out")])
+def test_no_tool_that_is_known(prefix: str, hint: str) -> None:
+    """A target with none of the tools is no target; names that are there under a prefix are told."""
+    fixtures = [made({"action": {"tool": "act" if prefix else "ct"}})]
+    message = rf"^The server has none of the tools that the fixtures ask; it lists act\. .*{hint}"
+    with pytest.raises(HarnessFault, match=message):
+        run(fixtures, stdio(NASTY, TargetOptions(prefix=prefix)))
+
+
+def test_an_old_server() -> None:
+    """A server that ends when it is asked what it does not know is asked the plain way, from then on."""
+    target = stdio((*NASTY, "strict"))
+    found: RunResult = run([nasty_fixture(act("wave"))] * 2, target)
+    assert [result.status for result in found.results] == ["passed", "passed"]
+
+
+def test_slow_starts() -> None:
+    """After two starts in a row that took all their time, the server is not started again."""
+    target = stdio((*NASTY, "mute"), TargetOptions(start_timeout=0.1))
+    target.manner = PLAIN  # as after a good preflight
+    found = run([nasty_fixture(act("wave"), test_id=f"f{n}") for n in range(4)], target, jobs=1)
+    slow = "the target did not answer the handshake within 0.1 s"
+    given_up = "the target did not get ready twice in a row, so it is not started again"
+    assert [one.failures[0].message for one in found.results] == [slow, slow, given_up, given_up]

@@ -1,0 +1,70 @@
+"""--only and --tool."""
+
+from __future__ import annotations
+
+import pytest
+
+from nexus_mcp.conformance.fixture import Action, Asserts, Event, Fixture, Step
+from nexus_mcp.conformance.settings.selection import select
+from nexus_mcp.errors import HarnessFault
+
+
+def fixture(test_id: str, *asked: Action | Event) -> Fixture:
+    return Fixture(
+        test_id, "What is checked.", tuple(map(Step, asked)), single=len(asked) == 1, postcondition=Asserts()
+    )
+
+
+ADD, CLOSE, SPAWN = Action("task_add"), Action("task_close"), Event("agent_spawn")
+SUITE = [
+    fixture("task_add_basic", ADD),
+    fixture("task_add_keys", ADD),
+    fixture("cycle", ADD, CLOSE),
+    fixture("spawn", SPAWN),
+]
+
+
+@pytest.mark.parametrize(
+    ("only", "tools", "chosen"),
+    [
+        ([], [], ["task_add_basic", "task_add_keys", "cycle", "spawn"]),
+        (["task_*"], [], ["task_add_basic", "task_add_keys"]),
+        (["spawn", "*_keys"], [], ["task_add_keys", "spawn"]),
+        ([], ["task_close"], ["cycle"]),
+        ([], ["task_close", "agent_spawn"], ["cycle", "spawn"]),
+        ([], ["event agent_spawn"], ["spawn"]),
+        (["c*", "spawn"], ["task_add"], ["cycle"]),
+    ],
+)
+def test_selection(only: list[str], tools: list[str], chosen: list[str]) -> None:
+    """A fixture is chosen when a glob and a tool admit it, in the order of the suite; no glob or no tool admits all."""
+    assert [one.test_id for one in select(SUITE, only, tools)] == chosen
+
+
+@pytest.mark.parametrize(
+    ("only", "tools", "faults"),
+    [
+        (
+            ["task_add_basik"],
+            [],
+            ["--only task_add_basik: no fixture has such an id; did you mean task_add_basic or task_add_keys?"],
+        ),
+        (["task_*", "Z*"], [], ["--only Z*: no fixture has such an id"]),
+        (["TASK_*"], [], ["--only TASK_*: no fixture has such an id"]),
+        ([], ["task_ad"], ["--tool task_ad: no fixture asks it; did you mean task_add?"]),
+        (
+            ["zzz"],
+            ["xyzzy"],
+            [
+                "--only zzz: no fixture has such an id",
+                "--tool xyzzy: no fixture asks it; there is agent_spawn, event agent_spawn, task_add, task_close.",
+            ],
+        ),
+        (["spawn"], ["task_add", "task_close"], ["No fixture matches --only spawn and asks task_add or task_close."]),
+    ],
+)
+def test_nothing_matches(only: list[str], tools: list[str], faults: list[str]) -> None:
+    """A selection that matches nothing, or a part of it, is told with the names that come near."""
+    with pytest.raises(HarnessFault) as caught:
+        select(SUITE, only, tools)
+    assert caught.value.faults == faults

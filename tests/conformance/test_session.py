@@ -1,0 +1,237 @@
+"""The official client on our own pipes, against a server that does what servers must not do."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nexus_mcp.conformance.reply import Reply
+from nexus_mcp.conformance.session import Session
+from nexus_mcp.conformance.target import TargetOptions
+from nexus_mcp.conformance.trouble import TargetTrouble
+from tests.conformance.servers.nasty import RESULTS
+from tests.conformance.support import NASTY, act, gone, talk
+
+HASTY = TargetOptions(timeout=0.5)
+LARGE = "x" * (4 << 20)
+UNSTRUCTURED = "Tool act has an output schema but did not return structured content"
+GARBAGE = "Hello ·[31mworld, this is a line that is no message at all a…"
+
+
+def reply(folder: Path, **arguments: Any) -> Reply:
+    async def ask(session: Session) -> Reply:
+        return replace(await session.call("act", arguments), seconds=0.0)
+
+    return talk(folder, ask)
+
+
+def trouble(folder: Path, options: TargetOptions | None = None, how: str = "", **arguments: Any) -> str:
+    """What is told of a call that gets no answer. The process and all that it started are gone then."""
+
+    async def ask(session: Session) -> str:
+        with pytest.raises(TargetTrouble) as caught:
+            await session.call("act", arguments)
+        session.kill()
+        assert session.process is not None
+        assert gone(session.process.pid)
+        return str(caught.value)
+
+    return talk(folder, ask, (*NASTY, how), options)
+
+
+def test_a_call(tmp_path: Path) -> None:
+    """An answer has its payload, and the server says who it is and what it can."""
+
+    async def ask(session: Session) -> tuple[Reply, tuple[str, ...], str, str, str]:
+        answer = await session.call("act", act("wave"))
+        connection = session.connection
+        return answer, connection.tools, connection.server, connection.protocol, await session.end()
+
+    answer, *rest = talk(tmp_path, ask)
+    assert answer.seconds > 0
+    did = {"did": "wave", "given": {"do": "wave"}}
+    assert replace(answer, seconds=0.0) == Reply(did, result={"content": [], "structuredContent": did})
+    assert rest == [("act",), "nasty 7", "2025-11-25", ""]
+
+
+@pytest.mark.parametrize(
+    ("do", "expected"),
+    [
+        ("refuse", Reply(protocol_error="not today")),
+        ("quote", Reply(protocol_error="Connection closed")),
+        ("mark", Reply(text="no", is_error=True)),
+        ("text", Reply({"did": "text"}, '{"did": "text"}', schema_fault=UNSTRUCTURED)),
+        ("break the schema", Reply({"did": 7}, schema_fault="$.did: 7 is not of type 'string'")),
+    ],
+)
+def test_an_answer(tmp_path: Path, do: str, expected: Reply) -> None:
+    """An error, a text and a broken output schema are answers, whatever else they are."""
+    assert reply(tmp_path, do=do) == replace(expected, result=RESULTS[do].get("result"))
+
+
+def test_a_result_as_it_was_sent(tmp_path: Path) -> None:
+    """The whole result has the members that were sent and no other, those that the protocol does not know too."""
+    assert reply(tmp_path, do="extra").result == {"content": [{"type": "text", "text": "no", "x": 1}], "more": 2}
+    assert reply(tmp_path, do="mark").result == {"content": [{"type": "text", "text": "no"}], "isError": True}
+
+
+def test_a_text_that_differs(tmp_path: Path) -> None:
+    """The text block holds what structuredContent does when its JSON is the same: 1.0 is 1, and true is not 1."""
+    assert reply(tmp_path, do="true for one").text_differs is True
+    assert reply(tmp_path, do="float for integer").text_differs is False
+
+
+@pytest.mark.parametrize(
+    ("do", "said"),
+    [
+        ("die", "exited with code 3"),
+        ("crash", "was ended by SIGSEGV"),
+        ("long line", "flooded: it printed a line of more than 8 MiB"),
+        ("bytes", "flooded: it printed more than 32 MiB"),
+        ("lines", "flooded: it printed more than 5000 lines that nobody asked for"),
+        ("stderr", "flooded: it printed more than 32 MiB"),
+        ("garbage", f'printed a line to stdout that is no JSON-RPC message: "{GARBAGE}"'),
+        ("blank", "printed a blank line to stdout, where only JSON-RPC messages may stand"),
+        ("close stdout", "closed its stdout, but went on running"),
+        ("no result", "answered act with what is no result of a call: content: Input should be a valid list"),
+    ],
+)
+def test_trouble(tmp_path: Path, do: str, said: str) -> None:
+    """Whatever keeps a server from answering is told by its cause."""
+    assert trouble(tmp_path, do=do) == said
+
+
+def test_a_server_that_hangs(tmp_path: Path) -> None:
+    """A call has its time and no more."""
+    assert trouble(tmp_path, HASTY, do="hang") == "did not answer act within 0.5 s"
+
+
+def test_a_server_that_does_not_read(tmp_path: Path) -> None:
+    """A request that is larger than any pipe waits for a server that reads nothing, and time runs out all the same."""
+    assert trouble(tmp_path, HASTY, "deaf", do="wave", much=LARGE) == "did not answer act within 0.5 s"
+
+
+def test_a_server_that_closes_its_stdin(tmp_path: Path) -> None:
+    """Nothing can be asked of it any more, which is told instead of a time that ran out."""
+    assert trouble(tmp_path, None, "shut", do="wave", much=LARGE) == "closed its stdin, but went on running"
+
+
+def test_an_unknown_tool(tmp_path: Path) -> None:
+    """A tool that is not in the list is not asked; prefix and map give the real names."""
+
+    async def ask(session: Session) -> str:
+        with pytest.raises(TargetTrouble) as caught:
+            await session.call("wave", {})
+        assert (await session.call("do", act("wave"))).payload["did"] == "wave"
+        return str(caught.value)
+
+    options = TargetOptions(prefix="nx_", names={"do": "act"})
+    assert talk(tmp_path, ask, options=options) == "has no tool nx_wave"
+
+
+@pytest.mark.parametrize("do", ["child", "child without environment", "orphan"])
+def test_children_die_too(tmp_path: Path, do: str) -> None:
+    """What a killed server had started is gone, in whatever session, under whatever parent."""
+
+    async def ask(session: Session) -> int:
+        pid = int((await session.call("act", act(do))).payload["pid"])
+        assert not gone_at_once(pid)
+        session.kill()
+        return pid
+
+    assert gone(talk(tmp_path, ask))
+
+
+def gone_at_once(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def test_children_left_behind(tmp_path: Path) -> None:
+    """A server that leaves a process running when it ends is told of, and the process is killed."""
+
+    async def ask(session: Session) -> tuple[int, str]:
+        pid = int((await session.call("act", act("orphan"))).payload["pid"])
+        return pid, await session.end()
+
+    pid, said = talk(tmp_path, ask, options=TargetOptions(end_timeout=0.2))
+    assert said == f"ended, but left running what it had started: {Path(sys.executable).name} [{pid}]"
+    assert gone(pid)
+
+
+@pytest.mark.parametrize(
+    ("then", "said"),
+    [
+        ("stay", "did not end within 0.3 s after its stdin was closed"),
+        ("print", 'printed a line to stdout that is no JSON-RPC message: "Goodbye"'),
+        ("mumble", 'printed a line to stdout that is no JSON-RPC message: "Good"'),
+        ("crash", "was ended by SIGSEGV after its stdin was closed"),
+        ("fail", "exited with code 3 after its stdin was closed"),
+    ],
+)
+def test_the_end(tmp_path: Path, then: str, said: str) -> None:
+    """A server that does not leave when its stdin ends is killed, and one that misbehaves then is told of."""
+
+    async def ask(session: Session) -> tuple[int, str]:
+        assert session.process is not None
+        return session.process.pid, await session.end()
+
+    options = TargetOptions(end_timeout=0.3 if then == "stay" else 5)
+    pid, complaint = talk(tmp_path, ask, (*NASTY, then), options)
+    assert (complaint, gone(pid)) == (said, True)
+
+
+def test_the_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server runs in its project and is told of it, keeps the user's variables but those of another project."""
+    monkeypatch.setenv("NEXUS_LOG", "debug")
+    monkeypatch.setenv("GIT_DIR", "/elsewhere")
+    monkeypatch.setenv("KEPT", "yes")
+
+    async def ask(session: Session) -> dict[str, Any]:
+        return dict((await session.call("act", act("tell"))).payload)
+
+    told = talk(tmp_path, ask, options=TargetOptions(environment={"MORE": "too"}, project_env="ROOT"))
+    wanted = {"KEPT": "yes", "MORE": "too", "ROOT": str(tmp_path), "NEXUS_LOG": None, "GIT_DIR": None}
+    assert {name: told["environment"].get(name) for name in wanted} == wanted
+    assert told["cwd"] == str(tmp_path.resolve())
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("twice", "sent an answer to what it was not asked, or a second one"),
+        ("hang up", "closed its stdout, but went on running"),
+    ],
+)
+def test_after_the_answer(tmp_path: Path, how: str, said: str) -> None:
+    """What a server does wrong after a good answer is told of at its end."""
+
+    async def ask(session: Session) -> str:
+        await session.call("act", act("wave"))
+        process = session.process
+        assert process is not None
+        while how == "hang up" and process.stdout_is_open:
+            await asyncio.sleep(0)
+        return await session.end()
+
+    assert talk(tmp_path, ask, (*NASTY, how)) == said
+
+
+def test_a_pattern_without_an_end(tmp_path: Path) -> None:
+    """An output schema that cannot be checked in time is told of, and does not keep the run."""
+
+    async def ask(session: Session) -> tuple[str, str]:
+        slow = await session.call("act", act("think"))
+        return slow.schema_fault, (await session.call("act", act("break the schema"))).schema_fault
+
+    said = ("the schema could not be checked within 0.5 s", "$.did: 7 is not of type 'string'")
+    assert talk(tmp_path, ask, options=HASTY) == said

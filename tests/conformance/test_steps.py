@@ -1,0 +1,180 @@
+"""Steps of every kind, against our own server as a process and in memory."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nexus_mcp.conformance.result import FixtureResult
+from nexus_mcp.conformance.runner import run
+from nexus_mcp.conformance.target import Target, TargetOptions, in_memory, stdio
+from nexus_mcp.errors import HarnessFault
+from nexus_mcp.server.app import App
+from nexus_mcp.server.sdk import build_server
+from nexus_mcp.workspace import Workspace
+from tests.conformance.support import made, outcome
+
+SERVE = (sys.executable, "-m", "nexus_mcp", "serve")
+EVENT = (sys.executable, str(Path(__file__).parent / "servers" / "event.py"), "{type}")
+TASKS = ".nexus/state/tasks.json"
+HISTORY = ".nexus/history.json"
+OURS = TargetOptions(environment={"PYTHONPATH": str(Path(__file__).parents[2])})
+
+
+def add(title: str = "Do it", **step: Any) -> dict[str, Any]:
+    return {"action": {"tool": "task_add", "params": {"title": title, "context": "Because"}}, **step}
+
+
+def call(tool: str, **step: Any) -> dict[str, Any]:
+    return {"action": {"tool": tool}, **step}
+
+
+def one(*steps: dict[str, Any], target: Target | None = None, **more: Any) -> FixtureResult:
+    (result,) = run([made(*steps, **more)], target or stdio(SERVE, OURS), jobs=1).results
+    return result
+
+
+def memory(options: TargetOptions | None = None) -> Target:
+    return in_memory(lambda root: build_server(App(Workspace(root, "nexus-mcp"))), options)
+
+
+def test_in_memory() -> None:
+    """A server in memory answers as one in a process does, but cannot be killed."""
+    steps = [add(assert_return={"$.task.id": 1}), call("task_list", assert_return={"$.summary.total": 1})]
+    assert outcome(one(*steps, target=memory())) == ("passed", [])
+    result = run([made(*steps, test_id="a"), made({"restart": True}, *steps)], memory()).results[1]
+    assert (result.status, result.reason) == ("not run", "needs a process")
+
+
+def test_restart() -> None:
+    """A restart ends one process and begins another, and is seen in the exchanges."""
+    result = one(add(), {"restart": True}, call("task_list", assert_return={"$.summary.total": 1}))
+    assert outcome(result) == ("passed", [])
+    assert [(one.step, one.asked) for one in result.exchanges] == [
+        ("step 1", "task_add"),
+        ("step 2", "restart"),
+        ("step 3", "task_list"),
+    ]
+
+
+def test_times() -> None:
+    """A step that is repeated asserts its last answer; an earlier one that fails is told of all the same."""
+    assert outcome(one(add(times=3, assert_return={"$.task.id": 3}))) == ("passed", [])
+    close = {"action": {"tool": "task_update", "params": {"id": 1, "status": "completed"}}, "times": 2}
+    assert [kind for kind, _, _ in outcome(one(close, call("context")))[1]] == ["error", "error"]
+
+
+def test_write_file() -> None:
+    """What a step writes is its own doing; it is no change of the target's, and what else changes is told."""
+    steps = [
+        add(),
+        {"write_file": {"path": "note.txt", "text": "ours"}},
+        {"write_file": {"path": TASKS, "absent": True}, "assert_unchanged": True},
+        call("task_list", assert_return={"$.exists": False}, assert_unchanged=["note.txt", TASKS]),
+        add(assert_unchanged=[TASKS, "note.txt"]),
+    ]
+    message = f"must be as before, but this changed: {TASKS}"
+    assert outcome(one(*steps)) == ("failed", [("unchanged", "step 5", message)])
+
+
+def test_unchanged_in_the_end() -> None:
+    """The postcondition compares with the project before the first step, whatever kind of thing changed."""
+    files: Any = {"precondition": {"files": {".nexus/memory/a.md": "text"}}}
+    assert one(call("context"), postcondition={"unchanged": True}, **files).status == "passed"
+    status, failures = outcome(one(add(), postcondition={"unchanged": True}, **files))
+    paths = ".nexus/.gitignore, .nexus/state, .nexus/state/lock, .nexus/state/tasks.json"
+    assert (status, failures) == (
+        "failed",
+        [("unchanged", "", f"must be as before, but this changed: {paths}")],
+    )
+
+
+def test_who_has_the_say() -> None:
+    """An error of the last step may be named there or in the postcondition; one that nobody names is a failure."""
+    wrong = {"action": {"tool": "task_update", "params": {"id": 9, "status": "pending"}}}
+    message = 'the call must not fail: "tasks.json not found"'
+    assert outcome(one(call("context"), {**wrong, "assert_error": "not found"})) == ("passed", [])
+    assert outcome(one(call("context"), wrong, postcondition={"error": True})) == ("passed", [])
+    assert (
+        outcome(one(call("context"), wrong, postcondition={"return_value": {"$.error": {"type": "string"}}}))[1] == []
+    )
+    assert outcome(one(call("context"), wrong)) == ("failed", [("error", "step 2", message)])
+    assert outcome(one(wrong)) == ("failed", [("error", "", message)])
+
+
+def test_kill() -> None:
+    """A call that is killed has its effect once or not at all, and once when it is sent again."""
+    kill = {"action": {"tool": "task_close"}, "seed": 1, "within_ms": 15, "retry": True}
+    steps = [add(), {"kill": kill}, call("history_search", assert_return={"$.total": 1})]
+    result = one(*steps, repeat=8)
+    assert (outcome(result), result.repeats) == (("passed", []), 8)
+    assert [one.asked for one in result.exchanges][1] == "kill task_close"
+
+
+def test_kill_that_comes_late() -> None:
+    """An answer that was there before the kill is the step's."""
+    late = {"action": {"tool": "context"}, "seed": 3, "within_ms": 2000}
+    result = one({"kill": late, "assert_return": {"$.activeMode": None}}, call("task_list"))
+    assert outcome(result) == ("passed", [])
+    assert [(one.asked, one.error) for one in result.exchanges] == [("kill context", ""), ("task_list", "")]
+
+
+def test_kill_that_comes_early() -> None:
+    """A call that got no answer before the kill is told so, and without a retry nothing is asserted of its answer."""
+    early = {"action": {"tool": "task_close"}, "seed": 1, "within_ms": 0}
+    result = one({"kill": early, "assert_return": {"$.closed": True}}, call("task_list"))
+    assert outcome(result) == ("passed", [])
+    assert [(one.asked, one.error) for one in result.exchanges] == [
+        ("kill task_close", "killed before it answered"),
+        ("task_list", ""),
+    ]
+
+
+def test_parallel() -> None:
+    """Every lane has a server of its own, and every answer of a lane is asserted."""
+    lane = [add(times=3, assert_return={"$.task.id": {"type": "number", "max": 6}})]
+    steps = [{"parallel": [lane, lane]}, call("task_list", assert_return={"$.summary.total": 6})]
+    result = one(*steps)
+    assert outcome(result) == ("passed", [])
+    assert [one.step for one in result.exchanges] == ["step 1, lane 1"] * 3 + ["step 1, lane 2"] * 3 + ["step 2"]
+    wrong = [{"action": {"tool": "task_update", "params": {"id": 9, "status": "pending"}}}]
+    failed = one({"parallel": [[add()], wrong]}, call("context"))
+    assert [(kind, step) for kind, step, _ in outcome(failed)[1]] == [("error", "step 1, lane 2")]
+
+
+def test_tokens() -> None:
+    """Tokens stand for the project, the state folder and the harness in parameters, values and paths."""
+    write = {"action": {"tool": "artifact_write", "params": {"filename": "a", "content": "{PROJECT_ROOT}"}}}
+    post = {
+        "return_value": {"$.path": "{PROJECT_ROOT}/.nexus/state/artifacts/a"},
+        "state_files": {"{STATE_ROOT}/artifacts/a": {"text": "{PROJECT_ROOT}"}},
+    }
+    assert outcome(one(write, postcondition=post)) == ("passed", [])
+
+
+@pytest.mark.parametrize(
+    ("event", "post", "expected"),
+    [
+        ("answer", {"return_value": {"$.type": "answer", "$.got.agent_id": "a"}}, ("passed", [])),
+        ("text", {"error": False}, ("passed", [])),
+        ("fail", {"error_contains": "the last line"}, ("passed", [])),
+        ("fail", {}, ("failed", [("error", "", 'the call must not fail: "the last line"')])),
+        ("hang", {}, ("failed", [("process", "", "the event command for hang did not end within 0.5 s")])),
+        ("crash", {}, ("failed", [("process", "", "the event command for crash was ended by SIGABRT")])),
+    ],
+)
+def test_events(event: str, post: dict[str, Any], expected: Any) -> None:
+    """An event is a command: its payload goes in, JSON may come out, and its exit code tells whether it failed."""
+    step = {"event": {"type": event, "params": {"agent_id": "a", "harness_id": "mine"}}}
+    target = memory(TargetOptions(event_command=EVENT, timeout=0.5 if event == "hang" else 30))
+    assert outcome(one(step, postcondition=post, target=target)) == expected
+
+
+def test_an_event_command_that_is_not_there() -> None:
+    """An event command that cannot be started says nothing about the target."""
+    target = memory(TargetOptions(event_command=("nowhere-hook", "{type}")))
+    with pytest.raises(HarnessFault, match=r"^The event command nowhere-hook could not be started: No such file"):
+        one({"event": {"type": "agent_spawn"}}, target=target)

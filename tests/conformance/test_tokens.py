@@ -1,0 +1,121 @@
+"""What stands in braces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nexus_mcp.conformance.fixture import Asserts
+from nexus_mcp.conformance.matchers import mismatch
+from nexus_mcp.conformance.tokens import expand_path, fill, fill_expected, path_fault, settle
+
+
+@pytest.mark.parametrize(
+    ("path", "expanded"),
+    [
+        ("{STATE_ROOT}/plan.json", ".nexus/state/plan.json"),
+        ("{STATE_ROOT}/{HARNESS_ID}/agent-tracker.json", ".nexus/state/claude-code/agent-tracker.json"),
+        (".nexus/history.json", ".nexus/history.json"),
+        ("{HARNESS_ID}", "claude-code"),
+    ],
+)
+def test_paths(path: str, expanded: str) -> None:
+    """The tokens of a path become the state folder and the harness id."""
+    assert expand_path(path, "claude-code") == expanded
+
+
+@pytest.mark.parametrize("harness_id", ["", "..", "a/b", "Claude", "9a", "a_b", "a\n", "{STATE_ROOT}"])
+def test_only_a_harness_id_gets_into_a_path(harness_id: str) -> None:
+    """What is no harness id cannot lead a path elsewhere; where none is needed, none is looked at."""
+    with pytest.raises(ValueError, match="is no harness id"):
+        expand_path("{STATE_ROOT}/{HARNESS_ID}/x", harness_id)
+    assert expand_path("{STATE_ROOT}/x", harness_id) == ".nexus/state/x"
+
+
+@pytest.mark.parametrize(
+    "path", ["a", ".nexus/history.json", "{STATE_ROOT}/{HARNESS_ID}/x", "ünï", "a b", ".gitignore", "a/.git/b"]
+)
+def test_legal_paths(path: str) -> None:
+    """A path from the project root, with plain names, is legal."""
+    assert path_fault(path, git=False) == ""
+
+
+@pytest.mark.parametrize(
+    "path", ["", "/a", "a/", "a//b", ".", "./a", "../a", "a/../b", "a\\b", "a\0", "{STATE_ROOT}/..", "{STATE_ROOT}/"]
+)
+def test_illegal_paths(path: str) -> None:
+    """A path that is empty, absolute or might leave the project is refused."""
+    assert path_fault(path) == "must be a path from the project root, inside it, with / between plain names"
+
+
+def test_unknown_tokens() -> None:
+    """Any other token in a path is refused by name, that of values too."""
+    said = "a path may have {STATE_ROOT} and {HARNESS_ID}"
+    assert path_fault("{ROOT}/a") == f"has the token {{ROOT}}; {said}"
+    assert path_fault("{PROJECT_ROOT}/a") == f"has the token {{PROJECT_ROOT}}; {said}"
+    assert path_fault("{state_root}/a") == f"has the token {{state_root}}; {said}"
+
+
+@pytest.mark.parametrize(
+    "path", ["{STATE_ROOT/x.json", "STATE_ROOT}/x.json", "a{b", "{STATE_ROOT}}/x", "{a{STATE_ROOT}"]
+)
+def test_braces_of_no_token(path: str) -> None:
+    """Any brace in a path that belongs to no token is refused: it would be the name of a folder that nobody has."""
+    assert "brace" in path_fault(path)
+
+
+def test_doubled_braces() -> None:
+    """Doubled braces are no escape, and are told as what they are."""
+    said = "has doubled braces; a token is written with single ones, such as {STATE_ROOT}"
+    assert path_fault("{{STATE_ROOT}}/x.json") == said
+
+
+def test_the_git_folder() -> None:
+    """A path in .git may be written, and not asserted."""
+    assert path_fault(".git/HEAD") == ""
+    assert path_fault(".git/HEAD", git=False).startswith("must not lie in .git")
+    assert path_fault(".git", git=False).startswith("must not lie in .git")
+
+
+def test_values() -> None:
+    """{PROJECT_ROOT} is replaced in every string of a value; other braces and the names of members stay."""
+    value = {"{PROJECT_ROOT}": ["{PROJECT_ROOT}/a", {"b": "x {PROJECT_ROOT} y {PROJECT_ROOT}"}], "c": "{STATE_ROOT} {}"}
+    assert fill(value, "/p") == {"{PROJECT_ROOT}": ["/p/a", {"b": "x /p y /p"}], "c": "{STATE_ROOT} {}"}
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text("ab{}", max_size=5), st.lists))
+def test_other_values_stay(value: Any) -> None:
+    """A value without the token is as it was."""
+    assert fill(value, "/p") == value
+    assert fill_expected(value, "/p") == value
+
+
+def test_patterns() -> None:
+    """In a pattern the token stands for the path itself, whatever characters it has."""
+    expected = fill_expected([{"type": "string", "pattern": "^{PROJECT_ROOT}/[ab]$"}, "{PROJECT_ROOT}"], "/p+(1)")
+    assert mismatch(expected, ["/p+(1)/a", "/p+(1)"]) == ""
+    assert mismatch(expected, ["/pp1/a", "/p+(1)"]) != ""
+
+
+def test_assertions_are_settled() -> None:
+    """Every token of a step's assertions is replaced, and what has none is kept."""
+    asserts = Asserts(
+        return_value={"$.path": "{PROJECT_ROOT}/a"},
+        result={"$.content[0].text": "{PROJECT_ROOT}/b"},
+        state_files={"{STATE_ROOT}/x": None, "{STATE_ROOT}/{HARNESS_ID}/y": {}, "z": {"text": "{PROJECT_ROOT}"}},
+        error=False,
+        error_contains="{PROJECT_ROOT}",
+        unchanged=("{STATE_ROOT}/{HARNESS_ID}",),
+    )
+    assert settle(asserts, "/p", "me") == Asserts(
+        return_value={"$.path": "/p/a"},
+        result={"$.content[0].text": "/p/b"},
+        state_files={".nexus/state/x": None, ".nexus/state/me/y": {}, "z": {"text": "/p"}},
+        error=False,
+        error_contains="/p",
+        unchanged=(".nexus/state/me",),
+    )
+    assert settle(Asserts(unchanged=True), "/p", "me") == Asserts(unchanged=True)

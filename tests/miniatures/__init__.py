@@ -1,0 +1,1 @@
+"""Deliberately wrong servers, each a small deviation of the correct one: fixtures are worth what they catch."""

@@ -1,0 +1,212 @@
+"""Lifecycle commands that are wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from tests.miniatures.base import EVENTS, EventDeviation, Json, Miniature, Told, load, save, without
+
+Entry = dict[str, Json]
+
+
+def _entries(edit: Callable[[list[Entry], Told], list[Entry]]) -> EventDeviation:
+    """The correct handling, that leaves something else in the tracker."""
+
+    def deviation(told: Told) -> Json:
+        answer = told.right()
+        if told.tracker.exists():
+            save(told.tracker, edit(load(told.tracker), told))
+        return answer
+
+    return deviation
+
+
+def _own(edit: Callable[[Entry], Entry]) -> EventDeviation:
+    """The correct handling, that leaves something else in the entry of the agent."""
+    return _entries(
+        lambda entries, told: [edit(e) if e.get("agent_id") == told.params.get("agent_id") else e for e in entries]
+    )
+
+
+def spawns_twice(told: Told) -> Json:
+    before = load(told.tracker) or []
+    again = any(entry.get("agent_id") == told.params.get("agent_id") for entry in before)
+    answer = told.right()
+    if again:
+        fresh = {
+            **without(load(told.tracker)[-1], "last_resumed_at"),
+            "agent_id": told.params["agent_id"],
+            "resume_count": 0,
+        }
+        save(told.tracker, [*before, fresh])
+    return answer
+
+
+def spawns_over(told: Told) -> Json:
+    answer = told.right()
+    save(told.tracker, load(told.tracker)[-1:])
+    return answer
+
+
+def _from_one(entry: Entry) -> Entry:
+    return {**entry, "resume_count": entry["resume_count"] + 1}
+
+
+def leaves_the_tracker(told: Told) -> Json:
+    before = told.tracker.read_bytes() if told.tracker.exists() else None
+    answer = told.right()
+    if before is not None:
+        told.tracker.write_bytes(before)
+    return answer
+
+
+def empties_the_tracker(told: Told) -> Json:
+    answer = told.right()
+    save(told.tracker, [])
+    return answer
+
+
+def makes_no_record(told: Told) -> Json:
+    there = told.log.exists()
+    answer = told.right()
+    if not there:
+        told.log.unlink(missing_ok=True)
+    return answer
+
+
+def empties_the_record(told: Told) -> Json:
+    answer = told.right()
+    told.log.write_bytes(b"")
+    return answer
+
+
+def ends_for_all(told: Told) -> Json:
+    answer = told.right()
+    for tracker in told.state.glob("*/agent-tracker.json"):
+        tracker.unlink()
+    return answer
+
+
+def ends_the_cycle(told: Told) -> Json:
+    answer = told.right()
+    for name in ("plan.json", "tasks.json"):
+        (told.state / name).unlink(missing_ok=True)
+    return answer
+
+
+def uses_one_folder(told: Told) -> Json:
+    return told.right({**told.params, "harness_id": "nexus-mcp"})
+
+
+def removes_the_agent(told: Told) -> Json:
+    answer = told.right()
+    if told.tracker.exists():
+        save(told.tracker, [e for e in load(told.tracker) if e.get("agent_id") != told.params.get("agent_id")])
+    return answer
+
+
+def spawns_anybody(told: Told) -> Json:
+    return told.right({"agent_id": "unknown", **told.params})
+
+
+def mends_names(told: Told) -> Json:
+    name = re.sub("[^a-z0-9-]+", "-", str(told.params.get("agent_name", "")).lower()).strip("-")
+    return told.right({**told.params, "agent_name": name or "agent"})
+
+
+def takes_the_last(told: Told) -> Json:
+    entries = load(told.tracker) or [{}]
+    return told.right({"agent_id": entries[-1].get("agent_id"), **told.params})
+
+
+_SPAWN = ("agent_spawn",)
+_RESUME = ("agent_resume",)
+_COMPLETE = ("agent_complete",)
+_END = ("session_end",)
+
+
+def _row(name: str, wrong: str, events: tuple[str, ...], event: EventDeviation) -> Miniature:
+    return Miniature(name, wrong, events, None, EVENTS, event)
+
+
+MINIATURES = (
+    _row("spawn-no-status", "agent_spawn forgets the status.", _SPAWN, _own(lambda e: without(e, "status"))),
+    _row(
+        "spawn-no-harness",
+        "agent_spawn forgets whose agent it is.",
+        _SPAWN,
+        _own(lambda e: without(e, "harness_id")),
+    ),
+    _row("spawn-no-count", "agent_spawn leaves resume_count out.", _SPAWN, _own(lambda e: without(e, "resume_count"))),
+    _row("spawn-counts-one", "agent_spawn counts the start as a resume.", _SPAWN, _own(_from_one)),
+    _row(
+        "spawn-extra-field",
+        "agent_spawn writes a field that no schema knows.",
+        _SPAWN,
+        _own(lambda e: {**e, "pid": 1}),
+    ),
+    _row(
+        "spawn-nulls",
+        "agent_spawn writes null for what is not known yet.",
+        _SPAWN,
+        _own(lambda e: {**e, "stopped_at": None}),
+    ),
+    _row("spawn-twice", "agent_spawn adds a second entry for an agent that is there.", _SPAWN, spawns_twice),
+    _row("spawn-over", "agent_spawn drops the agents that are there.", _SPAWN, spawns_over),
+    _row(
+        "events-one-folder",
+        "Every harness is given the folder of nexus-mcp.",
+        (*_SPAWN, *_COMPLETE, *_RESUME, *_END),
+        uses_one_folder,
+    ),
+    _row("spawn-without-id", "agent_spawn makes an id up when none is told.", _SPAWN, spawns_anybody),
+    _row("spawn-mends-names", "agent_spawn mends a name in place of refusing it.", _SPAWN, mends_names),
+    _row("resume-without-id", "agent_resume takes the last agent where none is told.", _RESUME, takes_the_last),
+    _row(
+        "complete-without-id",
+        "agent_complete takes the last agent where none is told.",
+        _COMPLETE,
+        takes_the_last,
+    ),
+    _row("resume-no-count", "agent_resume does not count.", _RESUME, _own(lambda e: {**e, "resume_count": 0})),
+    _row(
+        "resume-no-status",
+        "agent_resume leaves the status as it was.",
+        _RESUME,
+        _own(lambda e: {**e, "status": "completed"}),
+    ),
+    _row("resume-no-time", "agent_resume notes no time.", _RESUME, _own(lambda e: without(e, "last_resumed_at"))),
+    _row(
+        "complete-no-status",
+        "agent_complete leaves the agent running.",
+        _COMPLETE,
+        _own(lambda e: {**e, "status": "running"}),
+    ),
+    _row("complete-no-time", "agent_complete notes no time.", _COMPLETE, _own(lambda e: without(e, "stopped_at"))),
+    _row(
+        "complete-no-message",
+        "agent_complete drops the last message.",
+        _COMPLETE,
+        _own(lambda e: without(e, "last_message")),
+    ),
+    _row(
+        "complete-no-files",
+        "agent_complete drops the files that were touched.",
+        _COMPLETE,
+        _own(lambda e: without(e, "files_touched")),
+    ),
+    _row("complete-removes", "agent_complete removes the agent from the tracker.", _COMPLETE, removes_the_agent),
+    _row(
+        "complete-all",
+        "agent_complete completes every agent.",
+        _COMPLETE,
+        _entries(lambda entries, _: [{**e, "status": "completed"} for e in entries]),
+    ),
+    _row("end-leaves-tracker", "session_end leaves the tracker.", _END, leaves_the_tracker),
+    _row("end-empties-tracker", "session_end empties the tracker in place of deleting it.", _END, empties_the_tracker),
+    _row("end-no-record", "session_end does not see to it that memory-access.jsonl is there.", _END, makes_no_record),
+    _row("end-empties-record", "session_end empties memory-access.jsonl.", _END, empties_the_record),
+    _row("end-for-all", "session_end deletes the trackers of other harnesses, too.", _END, ends_for_all),
+    _row("end-closes", "session_end deletes plan and tasks.", _END, ends_the_cycle),
+)

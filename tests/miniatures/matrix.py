@@ -1,0 +1,83 @@
+"""`python -m tests.miniatures.matrix`: every miniature against every fixture that it concerns.
+
+Prints which fixtures catch which miniature, which miniatures nothing catches, and which fixtures catch none; `--write`
+notes the catching fixtures in caught_by.json. Exit code 1 when a miniature goes uncaught or the correct server fails.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from nexus_mcp.conformance.loading import load
+from tests.forks import forked
+from tests.miniatures.base import PROCESS, Miniature
+from tests.miniatures.running import ROOT, caught, concerned
+from tests.miniatures.table import MINIATURES
+
+CAUGHT_BY = Path(__file__).with_name("caught_by.json")
+RESULT = ROOT / ".cache" / "miniatures.json"
+_LIMIT = 900.0
+_NAMED = 2
+_SHOWN = 4
+
+
+def main(arguments: Sequence[str]) -> int:
+    fixtures = load()
+    names = [name for name in arguments if not name.startswith("-")]
+    named: list[Miniature | None] = [MINIATURES[name] for name in names]
+    chosen = named or [None, *MINIATURES.values()]
+
+    def work(miniature: Miniature | None) -> list[str]:
+        of_it = fixtures if miniature is None else concerned(miniature, fixtures)
+        return caught(miniature, [f for f in of_it if miniature is not None or not f.needs_process])
+
+    found: dict[str, list[str]] = {}
+    unfinished = []
+    for miniature, failed in forked(chosen, work, _LIMIT):
+        name = miniature.name if miniature else "correct"
+        if failed is None:
+            unfinished.append(name)
+        else:
+            found[name] = failed
+            _tell(name, failed)
+    wrong = found.pop("correct", [])
+    uncaught = sorted(name for name, failed in found.items() if not failed)
+    idle = sorted({f.test_id for f in fixtures} - {test_id for failed in found.values() for test_id in failed})
+    print(f"\n{len(found)} miniatures, {len(uncaught)} of them not caught: {', '.join(uncaught) or '-'}")
+    print(f"did not come to an end: {', '.join(unfinished) or '-'}")
+    print(f"fail on the correct server: {', '.join(wrong) or '-'}")
+    print(f"{len(fixtures)} fixtures, {len(idle)} of them catch no miniature:")
+    print("\n".join(f"  {test_id}" for test_id in idle))
+    if not names:
+        RESULT.parent.mkdir(exist_ok=True)
+        RESULT.write_text(json.dumps({"caught": found, "idle": idle}))
+    if "--write" in arguments:
+        slow = {fixture.test_id for fixture in fixtures if fixture.needs_process}
+        _write({name: failed for name, failed in found.items() if failed}, wrong, slow)
+    return 1 if uncaught or unfinished or wrong else 0
+
+
+def _tell(name: str, failed: list[str]) -> None:
+    more = f" and {len(failed) - _SHOWN} more" if len(failed) > _SHOWN else ""
+    print(f"{name:32} {len(failed):3}  {', '.join(failed[:_SHOWN])}{more}", flush=True)
+
+
+def _write(found: dict[str, list[str]], wrong: list[str], slow: set[str]) -> None:
+    """Note the fixtures that catch the fewest others: they say best what is wrong. Slow ones last."""
+    often = Counter(test_id for failed in found.values() for test_id in failed)
+    noted: dict[str, list[str]] = json.loads(CAUGHT_BY.read_text()) if CAUGHT_BY.exists() else {}
+    for name, failed in found.items():
+        telling = sorted(
+            (test_id for test_id in failed if test_id not in wrong), key=lambda one: (one in slow, often[one], one)
+        )
+        noted[name] = telling[: 1 if MINIATURES[name].needs == PROCESS else _NAMED]
+    lines = [f"  {json.dumps(name)}: {json.dumps(noted[name])}" for name in MINIATURES if name in noted]
+    CAUGHT_BY.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,61 @@
+"""Mutants that may survive, and why: what they change is nobody's promise, or no single server in memory shows it."""
+
+from __future__ import annotations
+
+import re
+
+_PROSE = "the wording of a message that the contract leaves to us"
+_SAME = "what comes out is the same"
+_HINT = "what an event answers and warns of is ours; tests/lifecycle looks at it"
+_CRASH = "only a crash leads there; the fixtures with a kill need a process"
+_GUARD = "a guard against faults of our own, which no call reaches"
+_MORE = "more caution than the contract asks for; tests/tools/test_artifact_write.py looks at it"
+
+# Module, a pattern that the whole change matches, the reason.
+ACCEPTED: tuple[tuple[str, str, str], ...] = (
+    ("tools/plan_start", r"0 -> -1", _SAME),
+    ("tools/.*", r"1 -> [20]|'minLength' left out of .*filename.*|'minLength' left out of .*Relative.*", _SAME),
+    ("tools/plan_update", r"'enum' left out of .*|'(title|status)' left out of \{'(title|status)'.*", _GUARD),
+    ("tools/(plan_decide|task_update)", r".* left out of \{'status'.*", _GUARD),
+    ("tools/task_close", r".*now\.(plan|tasks) is .*|return earlier -> return None", _CRASH),
+    ("tools/history_search", r"True -> False|'default' left out of .*", "what is advertised, and zip's own guard"),
+    ("tools/context", r"raise left out", _CRASH),
+    ("tools/arguments", r"60 -> \d+|len\(name\) <= _SHOWN_NAME -> .*", _PROSE),
+    ("tools/arguments", r"raise _Unfit\(f'must be an integer of at most.* left out|len\(digits\) <= .*", _SAME),
+    ("state/artifact_name", r"\(?(847|\d{4,})\b.*|'(Cs|Zl|Zp|conin\$|conout\$|clock\$)' left out .*", _MORE),
+    (
+        "state/artifact_name",
+        r"(any\(\()?first <= code.*|\(part\.startswith\(temp.*|lowered\.split.*rstrip\(\).*",
+        _MORE,
+    ),
+    ("state/artifact_name", r"\((part ==|part in|not part\.strip).*|'\.+' left out .*|part\.strip\(\) -> part", _SAME),
+    ("state/artifact_name", r"return '(is.*)?' -> return None|'filename.*|'replace' -> .*", _PROSE),
+    ("state/history", r"following is None -> .*|return now -> return None|0 -> -1", _SAME),
+    ("state/shapes", r"[05] -> .*|fault\.pointer or .*|len\(found\) .*", _PROSE),
+    ("state/shapes", r"'(issue|task)' -> .*|raise ValueError.* left out", _GUARD),
+    ("state/shapes", r".*('plan_issue'|'deps'|is_integer).*", "2.0 and 2 are one number in JSON"),
+    ("state/shapes", r"isinstance\(value, list\) and 'items' in schema -> .*", _SAME),
+    ("state/shapes", r".*(schemas\.faults|\*\*value|'goal'|'plan|'tasks|plan is None|False).*", _CRASH),
+    ("state/times", r"\d+ -> \d+", "less than a second, which no assertion on a clock can see"),
+    ("state/tracker", r"5 -> .*|fault\.pointer or .*|len\(found\) .*|seen > 0 -> .*|0 -> -1", _PROSE),
+    ("lifecycle/.*", r".*(warn|bad|owner|'s'|name is|name or|name and|f'The files|own|left|tasks|kept).*", _HINT),
+    (
+        "lifecycle/.*",
+        r"'(agent_id|resumed|completed|made|deleted)' left out .*|.*files_touched.*|n (not )?in told.*",
+        _HINT,
+    ),
+    (
+        "lifecycle/.*",
+        r"(True|False) -> (True|False)|.*entr(y|ies) is .*|return \{'agent_id'.*|tracker\.find.*|1 -> .*",
+        _HINT,
+    ),
+    ("lifecycle/handle", r".*'event'.*", _HINT),
+    ("lifecycle/params", r"(raise|'the params|value if|value left).*", "it is refused all the same, by an exception"),
+    (".*", r"for .* in \(.* -> for .* in \(.*", "only the order of an object's members"),
+)
+
+
+def reason(module: str, change: str) -> str:
+    """Why a mutant may survive, "" when it may not."""
+    found = (why for where, what, why in ACCEPTED if re.fullmatch(where, module) and re.fullmatch(what, change))
+    return next(found, "")

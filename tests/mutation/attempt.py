@@ -1,0 +1,86 @@
+"""One mutant against fixtures: which of them it fails."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nexus_mcp.conformance.result import FAILED
+from nexus_mcp.conformance.runner import run
+from nexus_mcp.conformance.target import TargetOptions, in_memory
+from tests.mutation.install import install
+from tests.mutation.modules import SERVED
+from tests.mutation.mutator import mutations
+
+if TYPE_CHECKING:
+    from nexus_mcp.conformance.fixture import Fixture
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+UNUSABLE = "(does not start)"
+_TIMEOUT = 5.0
+_FIRST = 4
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A mutated module, without `.py`; `source` is its text."""
+
+    module: str
+    line: int
+    change: str
+    source: str
+
+    @property
+    def place(self) -> str:
+        return f"nexus_mcp/{self.module}.py:{self.line}"
+
+
+def mutants(module: str) -> Iterator[Mutant]:
+    """Every mutant of a module."""
+    source = (ROOT / "nexus_mcp" / f"{module}.py").read_text(encoding="utf-8")
+    for mutation in mutations(source):
+        yield Mutant(module, mutation.line, mutation.change, ast.unparse(mutation.tree))
+
+
+def concerned(module: str, fixtures: Sequence[Fixture]) -> list[Fixture]:
+    """The fixtures that ask something the module serves, with as few processes as that takes."""
+    served = set(SERVED[module])
+    events = any(" " in name for name in served)
+    return [
+        f for f in fixtures if served.intersection(f.tools) and not f.needs_process and (events or not f.needs_events)
+    ]
+
+
+def failing(mutant: Mutant, fixtures: Sequence[Fixture], *, first: bool) -> list[str]:
+    """The ids of the fixtures that fail; with `first`, none is run after some did. For a process of its own."""
+    install(mutant.module, mutant.source)
+    try:
+        from nexus_mcp.server.app import App
+        from nexus_mcp.server.sdk import build_server
+        from nexus_mcp.workspace import Workspace
+    except Exception:  # noqa: BLE001 - whatever a mutated module does when it is imported
+        return [UNUSABLE]
+
+    class Plain(App):
+        """It advertises no output schemas: the fixtures have to find the fault, not the target's own promise."""
+
+        def tools(self) -> list[dict[str, Any]]:
+            return [{k: v for k, v in tool.items() if k != "outputSchema"} for tool in super().tools()]
+
+    file = Path(tempfile.mkdtemp(), "mutant.py")
+    file.write_text(mutant.source, encoding="utf-8")
+    hook = (sys.executable, "-m", "tests.mutation.hook", mutant.module, str(file), "{type}")
+    options = TargetOptions(environment={"PYTHONPATH": str(ROOT)}, event_command=hook, timeout=_TIMEOUT)
+    target = in_memory(lambda root: build_server(Plain(Workspace(root))), options, mutant.place)
+    failed: list[str] = []
+    done, size = 0, _FIRST if first else len(fixtures)
+    while done < len(fixtures) and not (first and failed):
+        part = fixtures[done : done + size]
+        failed += [result.test_id for result in run(part, target, jobs=1).having(FAILED)]
+        done, size = done + size, size * 2
+    return failed

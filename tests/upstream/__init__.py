@@ -1,0 +1,1 @@
+"""The upstream server and this contract: what differs, kept as expected failures."""
