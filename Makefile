@@ -1,7 +1,7 @@
 # Two commands: `make demo` shows the server at work, `make test` checks everything.
 # Both make the environment in .venv first, from requirements-dev.lock.
 
-.PHONY: help demo test pytest test-pythons lint format types docs lock wheel env clean
+.PHONY: help demo test pytest test-pythons lint format types docs conformance miniatures mutants upstream lock wheel env clean
 .DEFAULT_GOAL := help
 
 VENV := .venv
@@ -14,6 +14,10 @@ help:
 	@echo "make test-pythons  the tests on every other supported Python found here"
 	@echo "make format        let ruff put the code in order"
 	@echo "make docs          write docs/tools.md anew from the tool definitions"
+	@echo "make conformance   our server against the conformance suite: in memory, the fast loop, --sdk (4 minutes)"
+	@echo "make miniatures    every deliberately wrong server against the fixtures: what catches what (10 minutes)"
+	@echo "make mutants       small changes of our own tools against the fixtures: what nobody notices (10 minutes)"
+	@echo "make upstream      the fixtures against the upstream server: does what fails match the list (3 minutes, node)"
 	@echo "make wheel         build dist/"
 	@echo "make lock          resolve requirements-dev.lock anew (needs uv)"
 
@@ -27,8 +31,9 @@ demo: env
 test: env
 	@$(MAKE) --no-print-directory --keep-going lint types pytest
 
+# A process for each core: the tests share nothing, and most of them wait for a disk.
 pytest: env
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto
 
 lint: env
 	$(BIN)/ruff check .
@@ -46,6 +51,21 @@ format: env
 
 docs: env
 	$(BIN)/python -m docs.generate
+
+conformance: env
+	@.ci/conformance $(BIN)
+
+# What is caught, and by what; caught_by.json is what `make test` holds against it.
+miniatures: env
+	$(BIN)/python -m tests.miniatures.matrix --write
+
+# After `make miniatures`: fixtures that catch one there need not be tried again.
+mutants: env
+	$(BIN)/python -m tests.mutation
+
+# The list of what differs, and why: docs/upstream.md.
+upstream: env
+	@.ci/upstream
 
 wheel: env
 	$(BIN)/python -m build --no-isolation
