@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -38,6 +39,21 @@ _PATH_EVENTS = {
     "os.chmod": (0,),
     "os.truncate": (0,),
 }
+
+
+def _hear_signals() -> None:
+    """Undo what a shell does to a command in its background, and nohup: tests send these signals to processes.
+
+    An ignored signal stays ignored in every process begun from here; a handled one is back at its default there.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    hangup = getattr(signal, "SIGHUP", None)  # Windows has none
+    if hangup is not None and signal.getsignal(hangup) is signal.SIG_IGN:
+        signal.signal(hangup, lambda *_: None)
+
+
+_hear_signals()
 
 
 class _Guard:
