@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import pytest
 
 from tests.support import Client, Clock, Project
@@ -54,6 +55,10 @@ def _hear_signals() -> None:
 
 
 _hear_signals()
+
+# How long an example takes depends on what else the machine does.
+hypothesis.settings.register_profile("nexus", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("nexus")
 
 
 class _Guard:
