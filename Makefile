@@ -1,7 +1,7 @@
 # Two commands: `make demo` shows the server at work, `make test` checks everything.
 # Both make the environment in .venv first, from requirements-dev.lock.
 
-.PHONY: help demo test pytest test-pythons lint format types docs conformance miniatures mutants upstream lock wheel env clean
+.PHONY: help demo test pytest test-pythons lint format types docs conformance miniatures mutants upstream torture lock wheel env clean
 .DEFAULT_GOAL := help
 
 VENV := .venv
@@ -18,6 +18,7 @@ help:
 	@echo "make miniatures    every deliberately wrong server against the fixtures: what catches what (10 minutes)"
 	@echo "make mutants       small changes of our own tools against the fixtures: what nobody notices (10 minutes)"
 	@echo "make upstream      the fixtures against the upstream server: does what fails match the list (3 minutes, node)"
+	@echo "make torture       the long proof that nothing is lost: kills, errors, power cuts, fuzzing (SUITES=, SEED=)"
 	@echo "make wheel         build dist/"
 	@echo "make lock          resolve requirements-dev.lock anew (needs uv)"
 
@@ -66,6 +67,10 @@ mutants: env
 # The list of what differs, and why: docs/upstream.md.
 upstream: env
 	@.ci/upstream
+
+# Goes on where it was stopped; installs what it needs (strace, atheris). The figures: docs/reliability.md.
+torture: env
+	$(BIN)/python -m tests.reliability $(SUITES) --seed $(or $(SEED),1)
 
 wheel: env
 	$(BIN)/python -m build --no-isolation

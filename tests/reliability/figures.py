@@ -1,0 +1,72 @@
+"""What the long forms found, kept in figures.json and shown as the table of docs/reliability.md."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from pathlib import Path
+
+from tests.reliability.running import Progress
+from tests.reliability.suite import Json, Suite
+from tests.reliability.suites import SUITES
+
+ROOT = Path(__file__).resolve().parents[2]
+KEPT = Path(__file__).with_name("figures.json")
+PAGE = ROOT / "docs" / "reliability.md"
+BEGIN, END = "<!-- figures: written by make torture -->", "<!-- end of the figures -->"
+
+
+def load() -> dict[str, Json]:
+    """The figures of each suite's last whole long form, by its name."""
+    return json.loads(KEPT.read_text()) if KEPT.exists() else {}
+
+
+def keep(progress: Progress) -> None:
+    """Put a finished long form in the place of the one before, and the page's table after it."""
+    figures = load()
+    figures[progress.suite] = {
+        "seed": progress.seed,
+        "pieces": progress.pieces,
+        "counts": dict(sorted(progress.tally.counts.items())),
+        "peaks": dict(sorted(progress.tally.peaks.items())),
+        "failures": len(progress.tally.failures),
+        "minutes": round(progress.seconds / 60, 1),
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "machine": f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}",
+    }
+    KEPT.write_text(json.dumps({name: figures[name] for name in SUITES if name in figures}, indent=2) + "\n")
+    if PAGE.exists():
+        PAGE.write_text(with_table(PAGE.read_text()))
+
+
+def with_table(page: str) -> str:
+    """The page with the table of the figures as they are now. Raises ValueError when it has no place for it."""
+    before, rest = page.split(BEGIN)
+    _, after = rest.split(END)
+    return f"{before}{BEGIN}\n{table()}{END}{after}"
+
+
+def table() -> str:
+    figures = load()
+    lines = ["| Suite | What was done | Wrong | Minutes | Seed, day |", "|---|---|---|---|---|"]
+    for suite in SUITES.values():
+        found = figures.get(suite.name)
+        if found is None:
+            lines.append(f"| {suite.name} | not run yet | | | |")
+            continue
+        done = ", ".join(f"{_spelled(value)} {name}" for name, value in (found["counts"] | found["peaks"]).items())
+        told = f"{found['seed']}, {found['date']}"
+        lines.append(f"| {suite.name} | {done} | {found['failures']} | {found['minutes']} | {told} |")
+    return "\n".join(lines) + "\n"
+
+
+def reached(suite: Suite, progress: Progress) -> bool:
+    """Whether the long form has done as much as the suite says it does."""
+    name, least = suite.goal
+    return progress.tally.counts[name] >= least
+
+
+def _spelled(value: float) -> str:
+    return f"{value:,.0f}".replace(",", " ") if value >= 100 or value == int(value) else f"{value:.2g}"

@@ -1,0 +1,23 @@
+"""Faults planted into our own code, to see that a suite of the proof notices them. MUTANTS is their table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest.mock import patch
+
+from tests.reliability.mutants import storing
+from tests.reliability.mutants.definition import Mutant
+
+MUTANTS: dict[str, Mutant] = {mutant.name: mutant for mutant in (*storing.MUTANTS,)}
+
+
+@contextmanager
+def planted(name: str) -> Iterator[None]:
+    """The fault `name` while the block lasts; none for "". Raises KeyError for an unknown name."""
+    if not name:
+        yield
+        return
+    target, attribute, replacement = MUTANTS[name].patch()
+    with patch.object(target, attribute, replacement):
+        yield

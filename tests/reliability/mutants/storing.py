@@ -1,0 +1,92 @@
+"""Faults in how files are written: what is synced, in which order, and under which lock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from nexus_mcp.store import access, atomic, journal, lock, store
+from nexus_mcp.store.folder import Folder
+from tests.reliability.mutants.definition import Mutant
+
+
+def _no_fsync() -> tuple[Any, str, Any]:
+    return atomic, "_sync", lambda fd: None
+
+
+def _no_folder_fsync() -> tuple[Any, str, Any]:
+    return Folder, "sync", lambda self: None
+
+
+def _no_lock() -> tuple[Any, str, Any]:
+    @contextmanager
+    def held(state: Folder, *_: Any, **__: Any) -> Iterator[lock.Held]:
+        created = not state.check_plain(lock.NAME)
+        os.close(state.open(lock.NAME, os.O_RDWR | os.O_CREAT))
+        yield lock.Held(state, None, created=created)
+
+    return lock, "held", held
+
+
+def _in_place() -> tuple[Any, str, Any]:
+    def replace(folder: Folder, name: str, parts: Any, check: Any = None) -> None:
+        folder.permissions(name)
+        fd = folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        try:
+            for part in parts:
+                os.write(fd, part)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    return atomic, "replace", replace
+
+
+def _no_journal() -> tuple[Any, str, Any]:
+    def archive(nexus: Folder, state: Folder, asked: Any, held: Any, answer: Any) -> None:
+        entry = journal.record(asked.cycle, asked.writes, None)
+        journal.apply(nexus, state, entry, asked.history, {})
+
+    return store, "_archive", archive
+
+
+def _unlink_before_archive() -> tuple[Any, str, Any]:
+    real = store._archive
+
+    def archive(nexus: Folder, state: Folder, asked: Any, *rest: Any) -> Any:
+        for name, (_, after) in asked.writes.items():
+            if after is None:
+                state.unlink(name)
+        return real(nexus, state, asked, *rest)
+
+    return store, "_archive", archive
+
+
+def _no_recovery() -> tuple[Any, str, Any]:
+    return access, "roll_forward", lambda nexus, state: None
+
+
+def _wrong_order() -> tuple[Any, str, Any]:
+    real = journal.apply
+
+    def apply(nexus: Folder, state: Folder, entry: Any, history: Any, prepared: Any) -> None:
+        # The journal goes first, what it promises comes after.
+        state.unlink(journal.NAME)
+        real(nexus, state, entry, history, prepared)
+        atomic.replace(state, journal.NAME, [journal.encoded(entry)])
+
+    return journal, "apply", apply
+
+
+MUTANTS = (
+    Mutant("no-fsync", "A new file's bytes are not synced before its rename.", _no_fsync),
+    Mutant("no-folder-fsync", "A rename is not synced.", _no_folder_fsync),
+    Mutant("no-lock", "Writers do not exclude each other.", _no_lock),
+    Mutant("in-place", "A file is truncated and written in place.", _in_place),
+    Mutant("no-journal", "Several files change one after the other, without a commit point.", _no_journal),
+    Mutant("unlink-before-archive", "Session files are removed before the cycle is recorded.", _unlink_before_archive),
+    Mutant("no-recovery", "A journal that a crash left is never completed.", _no_recovery),
+    Mutant("wrong-order", "The journal is taken away before it is applied.", _wrong_order),
+)

@@ -1,0 +1,132 @@
+"""Runs a suite piece by piece, each in a process of its own, and keeps a checkpoint to go on from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from tests.forks import forked
+from tests.reliability.mutants import planted
+from tests.reliability.suite import Json, Piece, Suite, Tally
+
+ROOT = Path(__file__).resolve().parents[2]
+CHECKPOINTS = ROOT / ".cache" / "torture"
+_KEEP_EVERY = 5.0  # seconds between checkpoints
+_MOST_FAILURES = 50  # a suite that fails this often has said what it had to say
+
+
+@dataclass
+class Progress:
+    """How far a run of a suite has come: the numbers of the pieces done, what came of them, the seconds it took.
+
+    A checkpoint is of one seed, one form and one state of the code; another one is not gone on with.
+    """
+
+    suite: str
+    seed: int
+    quick: bool
+    code: str
+    pieces: int
+    done: set[int] = field(default_factory=set)
+    tally: Tally = field(default_factory=Tally)
+    seconds: float = 0.0
+
+    @property
+    def path(self) -> Path:
+        return CHECKPOINTS / f"{self.suite}-{self.seed}{'-quick' if self.quick else ''}.json"
+
+    def load(self) -> None:
+        """Take over what an earlier run of the same left."""
+        try:
+            kept = json.loads(self.path.read_text())
+        except FileNotFoundError:
+            return
+        if (kept["code"], kept["pieces"]) == (self.code, self.pieces):
+            self.done = set(kept["done"])
+            self.tally = Tally.from_json(kept["tally"])
+            self.seconds = kept["seconds"]
+
+    def keep(self) -> None:
+        value = {
+            "suite": self.suite,
+            "seed": self.seed,
+            "code": self.code,
+            "pieces": self.pieces,
+            "done": sorted(self.done),
+            "tally": self.tally.as_json(),
+            "seconds": self.seconds,
+        }
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = self.path.with_suffix(".new")
+        fresh.write_text(json.dumps(value))
+        fresh.replace(self.path)
+
+
+def run(
+    suite: Suite,
+    seed: int,
+    *,
+    quick: bool,
+    mutant: str = "",
+    resume: bool = False,
+    processes: int = 0,
+    until_failure: bool = False,
+    say: Callable[[Progress], None] = lambda _: None,
+) -> Progress:
+    """What came of all pieces of the suite. `resume`: keep a checkpoint, and go on from the one that is there.
+
+    `until_failure` ends with the first failure. `say` is called after each piece.
+    """
+    plan = suite.plan(seed, quick)
+    progress = Progress(suite.name, seed, quick, code() if resume else "", len(plan))
+    if resume:
+        progress.load()
+    before, started, kept = progress.seconds, time.monotonic(), time.monotonic()
+    left = [number for number in range(len(plan)) if number not in progress.done]
+    work = partial(_piece, suite, plan, seed, mutant)
+    for number, outcome in forked(left, work, suite.seconds, processes or suite.processes):
+        told = f"{suite.name}, seed {seed}, piece {number}"
+        if outcome is None:
+            progress.tally.failures.append(f"{told}: hung for {suite.seconds:g} s, or its process died")
+        else:
+            tally = Tally.from_json(outcome)
+            tally.failures = [f"{told}: {failure}" for failure in tally.failures]
+            progress.tally.add(tally)
+        progress.done.add(number)
+        progress.seconds = before + time.monotonic() - started
+        if resume and time.monotonic() - kept > _KEEP_EVERY:
+            progress.keep()
+            kept = time.monotonic()
+        say(progress)
+        if len(progress.tally.failures) >= (1 if until_failure else _MOST_FAILURES):
+            break
+    if resume:
+        progress.keep()
+    return progress
+
+
+def _piece(suite: Suite, plan: Sequence[Json], seed: int, mutant: str, number: int) -> dict[str, Json]:
+    with tempfile.TemporaryDirectory(prefix="nexus-torture-") as folder:
+        piece = Piece(plan[number], suite.rng(seed, number), Path(folder).resolve(), mutant)
+        try:
+            with planted(mutant):
+                return suite.work(piece).as_json()
+        except Exception:  # noqa: BLE001 - what a suite did not foresee is a failure like any other
+            return Tally(failures=[traceback.format_exc()[-2000:]]).as_json()
+
+
+def code() -> str:
+    """A digest of the code that is put to the proof, and of the proof."""
+    digest = hashlib.sha256()
+    for folder in ("nexus_mcp", "tests/reliability"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            digest.update(os.fsencode(path.relative_to(ROOT)) + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,81 @@
+"""What a suite of the proof is: plain data about its work, and the function that does one piece of it."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+Json = Any
+
+
+@dataclass
+class Tally:
+    """What came of one piece of work, or of many: how much of what was done, and everything that must not be.
+
+    `counts` are added up, of `peaks` the highest stays. A line of `failures` tells what was seen, where, and how to see
+    it again.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    peaks: dict[str, float] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        self.counts.update(other.counts)
+        for name, value in other.peaks.items():
+            self.peak(name, value)
+        self.failures += other.failures
+
+    def peak(self, name: str, value: float) -> None:
+        self.peaks[name] = max(value, self.peaks.get(name, value))
+
+    def as_json(self) -> dict[str, Json]:
+        return {"counts": dict(self.counts), "peaks": self.peaks, "failures": self.failures}
+
+    @staticmethod
+    def from_json(value: dict[str, Json]) -> Tally:
+        return Tally(Counter(value["counts"]), dict(value["peaks"]), list(value["failures"]))
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One piece of a suite's work, done in a process of its own.
+
+    `item` is what the plan has for it, `rng` depends on the suite, the seed and the number of the piece alone, `folder`
+    is empty and goes afterwards, `mutant` is the planted fault, "" for none.
+    """
+
+    item: Json
+    rng: random.Random
+    folder: Path
+    mutant: str = ""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """One suite of the proof.
+
+    `plan(seed, quick)` lists its pieces of work as JSON values, always the same ones for a seed; `work` does one.
+    `goal` names the count that the long form has to reach and by how much. `mutants` must each be noticed by the quick
+    form. `seconds` is how long one piece may take before it counts as hung. `needs` are programs and modules that are
+    not there everywhere: {name to look for: what to install, as `apt NAME` or `pip NAME`}; `programs` in PATH,
+    everything else a module.
+    """
+
+    name: str
+    title: str
+    goal: tuple[str, int]
+    plan: Callable[[int, bool], Sequence[Json]]
+    work: Callable[[Piece], Tally]
+    mutants: tuple[str, ...] = ()
+    seconds: float = 120.0
+    needs: dict[str, str] = field(default_factory=dict)
+    processes: int = 0
+
+    def rng(self, seed: int, number: int) -> random.Random:
+        """The chance of piece `number`."""
+        return random.Random(f"{self.name}:{seed}:{number}")

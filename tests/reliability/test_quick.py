@@ -1,0 +1,32 @@
+"""The quick form of each suite, and that each notices the faults it is there to notice."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.reliability.mutants import MUTANTS
+from tests.reliability.running import run
+from tests.reliability.suites import SUITES
+
+SEED = 1
+PAIRS = [(suite.name, mutant) for suite in SUITES.values() for mutant in suite.mutants]
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_holds(name: str) -> None:
+    """What the suite is about holds for all that its quick form tries."""
+    progress = run(SUITES[name], SEED, quick=True, processes=1)
+    assert progress.tally.failures == []
+    assert progress.tally.counts[SUITES[name].goal[0]] > 0
+
+
+@pytest.mark.parametrize(("name", "mutant"), PAIRS, ids=[f"{name}-{mutant}" for name, mutant in PAIRS])
+def test_notices(name: str, mutant: str) -> None:
+    """A fault planted into the server does not go unnoticed."""
+    assert run(SUITES[name], SEED, quick=True, mutant=mutant, processes=1, until_failure=True).tally.failures
+
+
+def test_every_mutant_is_used() -> None:
+    """Each planted fault is noticed by some suite, and each suite has one to notice."""
+    assert {mutant for _, mutant in PAIRS} == MUTANTS.keys()
+    assert {name for name, _ in PAIRS} == SUITES.keys()
