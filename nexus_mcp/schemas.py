@@ -33,6 +33,8 @@ _ASSERTIONS = frozenset(
         "anyOf",
     )
 )
+UNKNOWN_FIELD = "is not a known field"
+_ALL = 1 << 62
 _loaded: dict[str, dict[str, Any]] = {}
 _readable: dict[str, dict[str, Any]] = {}
 _searches: dict[str, Callable[[str], object]] = {}
@@ -129,8 +131,11 @@ _TYPES = {
 }
 
 
-def faults(schema: dict[str, Any], value: object, pointer: str = "") -> list[Fault]:
-    """Every way in which `value` breaks `schema` (draft 2020-12), outermost first; empty when it keeps it."""
+def faults(schema: dict[str, Any], value: object, pointer: str = "", most: int = _ALL) -> list[Fault]:
+    """Every way in which `value` breaks `schema` (draft 2020-12), outermost first; empty when it keeps it.
+
+    Of a value that is broken in a million places the first `most` (1 or more) and few beyond are told.
+    """
     found: list[Fault] = []
     wanted = schema.get("type")
     if wanted is not None:
@@ -139,17 +144,19 @@ def faults(schema: dict[str, Any], value: object, pointer: str = "") -> list[Fau
             return [Fault(pointer, f"must be of type {' or '.join(names)}")]
     if "enum" in schema and not any(_same(value, allowed) for allowed in schema["enum"]):
         found.append(Fault(pointer, f"must be one of {', '.join(map(str, schema['enum']))}"))
-    if "anyOf" in schema and all(faults(branch, value) for branch in schema["anyOf"]):
+    if "anyOf" in schema and all(faults(branch, value, most=1) for branch in schema["anyOf"]):
         found.append(Fault(pointer, "must match one of the allowed shapes"))
     if isinstance(value, str):
         _check_string(schema, value, pointer, found)
     elif isinstance(value, dict):
-        _check_object(schema, value, pointer, found)
+        _check_object(schema, value, pointer, found, most)
     elif isinstance(value, list):
         items = schema.get("items")
         if items:
             for index, item in enumerate(value):
-                found += faults(items, item, f"{pointer}/{index}")
+                if len(found) >= most:
+                    break
+                found += faults(items, item, f"{pointer}/{index}", most - len(found))
     elif "minimum" in schema and _is_number(value) and value < schema["minimum"]:
         found.append(Fault(pointer, f"must be at least {schema['minimum']}"))
     return found
@@ -172,20 +179,24 @@ def _search(pattern: str) -> Callable[[str], object]:
     return _searches[pattern]
 
 
-def _check_object(schema: dict[str, Any], value: dict[str, object], pointer: str, found: list[Fault]) -> None:
+def _check_object(
+    schema: dict[str, Any], value: dict[str, object], pointer: str, found: list[Fault], most: int
+) -> None:
     properties = schema.get("properties", {})
     found.extend(
         Fault(f"{pointer}/{escape(name)}", "is required") for name in schema.get("required", ()) if name not in value
     )
     others = schema.get("additionalProperties", True)
     for name, member in value.items():
+        if len(found) >= most:
+            return
         place = f"{pointer}/{escape(name)}"
         if name in properties:
-            found += faults(properties[name], member, place)
+            found += faults(properties[name], member, place, most - len(found))
         elif others is False:
-            found.append(Fault(place, "is not a known field"))
+            found.append(Fault(place, UNKNOWN_FIELD))
         elif isinstance(others, dict):
-            found += faults(others, member, place)
+            found += faults(others, member, place, most - len(found))
 
 
 def escape(name: str) -> str:

@@ -170,3 +170,14 @@ def test_the_end_of_a_pattern() -> None:
     assert schemas.faults(schema, "abc") == []
     assert [fault.message for fault in schemas.faults(schema, "abc\n")] == ["must match ^[a-z]+$"]
     assert schemas.faults({"type": "string", "pattern": r"^[a-z]\$"}, "a$\n") == []
+
+
+def test_so_many_faults_and_no_more() -> None:
+    """Of a value that is broken in many places no more faults are made than are asked for, the first ones."""
+    schema = schemas.load("state/tasks")
+    value = {"goal": 1, "decisions": [1] * 50, "tasks": [{}] * 50, **{f"x{n}": n for n in range(50)}}
+    everything = [repr(fault) for fault in schemas.faults(schema, value)]
+    assert len(everything) == 1 + 50 + 50 * 6 + 50
+    for most in (1, 2, 60, 400):
+        assert [repr(fault) for fault in schemas.faults(schema, value, most=most)][:most] == everything[:most]
+    assert len(schemas.faults(schema, value, most=60)) < 60 + 6
