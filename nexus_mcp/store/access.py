@@ -60,7 +60,14 @@ class Access:
 
     @contextmanager
     def writing(self) -> Iterator[tuple[Folder, Folder, lock.Held]]:
-        """(`.nexus`, `.nexus/state`, the lock), made where absent, with interrupted changes completed.
+        """As `locked`, with interrupted changes completed."""
+        with self.locked() as (nexus, state, held):
+            roll_forward(nexus, state)
+            yield nexus, state, held
+
+    @contextmanager
+    def locked(self) -> Iterator[tuple[Folder, Folder, lock.Held]]:
+        """(`.nexus`, `.nexus/state`, the lock), made where absent. An interrupted change may still wait.
 
         What was made goes again when the block fails, so that a first call that fails leaves nothing behind.
         """
@@ -74,7 +81,6 @@ class Access:
                 if held.created:
                     made.append((state, lock.NAME))
                     _confirm_all(root, nexus)
-                roll_forward(nexus, state)
                 yield nexus, state, held
             except (NotAppliedYet, NotConfirmed):
                 raise
