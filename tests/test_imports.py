@@ -31,10 +31,12 @@ PARTS = {
     "tools": (*RULES, "catalog"),
     "lifecycle": (*RULES, "catalog"),
     "harness": (*RULES, "catalog"),
+    "merging": RULES,
+    "doctor": (*RULES, "merging"),
     "server": TABLES,
     "board": TABLES,
     "conformance": ("errors", "packaged", "schemas"),
-    "cli": (*TABLES, "server", "board", "conformance"),
+    "cli": (*TABLES, "merging", "doctor", "server", "board", "conformance"),
     "__main__": ("cli",),
 }
 MCP_MODULES = {

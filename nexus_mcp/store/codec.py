@@ -81,12 +81,15 @@ def text_of(data: bytes, file: str) -> str:
         raise StateError(file, "is not UTF-8", where=where) from error
 
 
-def guarded(text: str, file: str, parse: Callable[[], Any], depth: int) -> Any:
-    """What `parse()` returns. Turns the ways in which reading `text` can fail into StateError."""
+def guarded(text: str, file: str, parse: Callable[[], Any], depth: int, advice: str = "") -> Any:
+    """What `parse()` returns. Turns the ways in which reading `text` can fail into StateError.
+
+    `advice` is the next step for a text that is no JSON, or torn by a merge; "" for the usual one.
+    """
     try:
         value = parse()
     except JSONDecodeError as error:
-        raise _unparsable(text, file, error) from error
+        raise _unparsable(text, file, error, advice) from error
     except Invalid as error:
         raise _odd(text, file, str(error), error.kind, depth) from error
     except RecursionError as error:
@@ -105,14 +108,15 @@ def _odd(text: str, file: str, problem: str, kind: str, depth: int) -> StateErro
     return StateError(file, problem, where="" if position is None else oddity.line_and_column(text, position))
 
 
-def _unparsable(text: str, file: str, error: JSONDecodeError) -> StateError:
+def _unparsable(text: str, file: str, error: JSONDecodeError, advice: str) -> StateError:
     from nexus_mcp.store import oddity
 
     for number, line in enumerate(text.split("\n"), 1):
         if line.startswith(("<<<<<<< ", ">>>>>>> ")):
-            advice = f"Resolve the merge of {file} in git, then call again."
+            advice = advice or f"Resolve the merge of {file} in git, then call again."
             return StateError(file, "has git conflict markers", where=f"line {number}", next_step=advice)
-    return StateError(file, f"is not JSON ({error.msg})", where=oddity.line_and_column(text, error.pos))
+    where = oddity.line_and_column(text, error.pos)
+    return StateError(file, f"is not JSON ({error.msg})", where=where, next_step=advice)
 
 
 def too_deep(value: object, limit: int) -> bool:

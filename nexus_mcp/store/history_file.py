@@ -29,27 +29,33 @@ if TYPE_CHECKING:
 
 SHOWN = ".nexus/history.json"
 _EMPTY = '{\n  "cycles": []\n}\n'
+_ADVICE = (
+    "Run nexus-mcp history repair --dry-run to see what can be kept of it, and without --dry-run to keep that (the file "
+    "as it is stays beside), or restore it from a copy; then call again."
+)
 
 
 class HistoryFile:
     """A history.json as it was read; an absent one has no cycles. Raises StateError when it is none.
 
-    `cycles` are the parsed cycles, oldest first; `members` the other members of the file.
+    `cycles` are the parsed cycles, oldest first; `members` the other members of the file. In `text` each cycle lies
+    where `spans` says, (start, end); their array begins after `opening` characters and `closing` is where its bracket
+    stands. `with_floats` are the indexes of cycles with numbers that several spellings may stand for.
     """
 
-    __slots__ = ("_decoder", "_end", "_floats", "_spans", "_with_floats", "cycles", "members", "text")
+    __slots__ = ("_decoder", "_floats", "closing", "cycles", "members", "opening", "spans", "text", "with_floats")
 
     def __init__(self, data: bytes | None, file: str = SHOWN) -> None:
         self.text = _EMPTY if data is None else text_of(data, file)
         self.cycles: list[dict[str, Any]] = []
         self.members: dict[str, Any] = {}
-        self._spans: list[tuple[int, int]] = []
-        self._end = -1
+        self.spans: list[tuple[int, int]] = []
+        self.opening = self.closing = -1
+        self.with_floats: set[int] = set()
         self._floats = 0
-        self._with_floats: set[int] = set()
         self._decoder = strict_decoder(self._float, self._int)
-        guarded(self.text, file, self._walk, ARCHIVE_DEPTH)
-        if self._end < 0:
+        guarded(self.text, file, self._walk, ARCHIVE_DEPTH, _ADVICE)
+        if self.closing < 0:
             raise StateError(file, "is not a valid history file: /cycles must be an array of objects")
         for index, cycle in enumerate(self.cycles):
             if not isinstance(cycle, dict):
@@ -58,14 +64,13 @@ class HistoryFile:
     def with_cycle(self, cycle: dict[str, Any]) -> list[bytes]:
         """The file's new bytes, in parts: all up to the last cycle as it was, the new one, the rest as it was."""
         text = "\n".join(f"    {line}" for line in pretty(cycle).split("\n"))
-        if self._spans:
-            cut = self._spans[-1][1]
+        if self.spans:
+            cut = self.spans[-1][1]
             added = f",\n{text}"
         else:
-            # `_end` is the closing bracket; the white space of an empty array goes, it held nothing.
-            cut = self.text.rindex("[", 0, self._end) + 1
+            cut = self.opening  # the white space of an empty array goes, it held nothing
             added = f"\n{text}\n  "
-        rest = self.text[cut if self._spans else self._end :]
+        rest = self.text[cut if self.spans else self.closing :]
         if not rest.endswith("\n"):
             rest += "\n"
         return [self.text[:cut].encode(), added.encode("utf-8", "backslashreplace"), rest.encode()]
@@ -80,11 +85,11 @@ class HistoryFile:
 
     def texts(self) -> Iterator[str]:
         """Each cycle's JSON text without insignificant white space: non-ASCII plain, numbers as the file has them."""
-        for index, (start, end) in enumerate(self._spans):
+        for index, (start, end) in enumerate(self.spans):
             text, cycle = self.text[start:end], self.cycles[index]
             # A float or a minus zero can be spelled in many ways, so such a cycle is compacted from its text;
             # for all others writing the parsed value comes to the same and is ten times faster.
-            spelled = index in self._with_floats or _has_minus_zero(text)
+            spelled = index in self.with_floats or _has_minus_zero(text)
             yield _escaped(_squeezed(text) if spelled else compact(cycle), text)
 
     def _walk(self) -> dict[str, Any]:
@@ -117,6 +122,7 @@ class HistoryFile:
         return {**self.members, "cycles": self.cycles}
 
     def _walk_cycles(self, at: int) -> int:
+        self.opening = at + 1
         at = self._skip(at + 1)
         while self._char(at) != "]":
             if self.cycles:
@@ -125,11 +131,11 @@ class HistoryFile:
             floats = self._floats
             cycle, end = self._decoder.raw_decode(self.text, at)
             if self._floats > floats:
-                self._with_floats.add(len(self.cycles))
+                self.with_floats.add(len(self.cycles))
             self.cycles.append(cycle)
-            self._spans.append((at, end))
+            self.spans.append((at, end))
             at = self._skip(end)
-        self._end = at
+        self.closing = at
         return at + 1
 
     def _float(self, text: str) -> float:

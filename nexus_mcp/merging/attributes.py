@@ -1,0 +1,60 @@
+"""The line of .gitattributes that names the merge driver, and how it gets into a text and out again without a trace."""
+
+from __future__ import annotations
+
+DRIVER = "nexus-history"
+ATTRIBUTE = f"merge={DRIVER}"
+FILE = ".gitattributes"
+_SPECIAL = "\\*?["  # of a pattern, anywhere
+_FIRST = "#!"  # at its beginning
+_C = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def line(path: str) -> bytes:
+    """The line for the file at `path`, which is relative to the repository's root and has `/`. Without an end."""
+    pattern = "".join(f"\\{char}" if char in _SPECIAL else char for char in path)
+    if pattern[0] in _FIRST:
+        pattern = f"\\{pattern}"
+    if pattern[0] == '"' or any(char.isspace() or not char.isprintable() for char in pattern):
+        pattern = f'"{"".join(_quoted(char) for char in pattern)}"'
+    return f"{pattern} {ATTRIBUTE}".encode("utf-8", "surrogateescape")
+
+
+def added(data: bytes | None, wanted: bytes) -> bytes | None:
+    """The file's bytes with the line `wanted` after what is there, None when it is there already."""
+    if data is None or not data:
+        return wanted + b"\n"
+    if wanted in _lines(data):
+        return None
+    end = b"\r\n" if b"\r\n" in data else b"\n"
+    # A file without a line end at its end has none afterwards either: so it can be told what to take back.
+    return data + wanted + end if data.endswith(b"\n") else data + end + wanted
+
+
+def removed(data: bytes, wanted: bytes) -> bytes | None:
+    """The file's bytes without that line, None when it is not there."""
+    lines = data.split(b"\n")
+    if wanted not in _lines(data):
+        return None
+    index = next(number for number, text in enumerate(lines) if text.strip() == wanted)
+    if index == len(lines) - 1 and index > 0:  # no line end after it: the one before it came with it
+        lines[index - 1] = lines[index - 1].removesuffix(b"\r")
+    del lines[index]
+    return b"\n".join(lines)
+
+
+def names_driver(data: bytes) -> bool:
+    """Whether some line names the driver, for this file or for another."""
+    return any(ATTRIBUTE.encode() in text.split() for text in _lines(data) if not text.startswith(b"#"))
+
+
+def _lines(data: bytes) -> list[bytes]:
+    return [text.strip() for text in data.split(b"\n")]
+
+
+def _quoted(char: str) -> str:
+    if char in _C:
+        return _C[char]
+    if char.isprintable():
+        return char
+    return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", "surrogateescape"))

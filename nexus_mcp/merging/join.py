@@ -1,0 +1,56 @@
+"""Which cycles two versions of a history come to together, and in which order. No bytes here."""
+
+from __future__ import annotations
+
+from nexus_mcp.merging.side import common
+from nexus_mcp.merging.undecided import Undecided
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from nexus_mcp.merging.side import Side
+
+    Item = tuple[Side, int]
+
+
+def join(ours: Side, theirs: Side, base: Side | None, *, descends: bool) -> list[Item]:
+    """Every cycle of ours, and what theirs added to `base` and ours has not: (the side it is taken from, its index).
+
+    Cycles are counted, so two equal ones that were in `base` stay two; one that both sides added is one. What both
+    begin with stays in its place, what follows is sorted by the time of completion, in the same order whichever side
+    is ours. Without a base (None) everything counts as added.
+
+    `descends` says that ours grew from `base`. A cycle of the base that it has not was then taken away or changed by
+    somebody, and Undecided is raised; else (a cherry-pick, a rebase onto another branch) ours need never have had it.
+    Theirs grew from it always.
+    """
+    kept = common(ours, theirs)
+    same = kept if base is None else min(kept, common(ours, base))
+    had = _counted(base, same)
+    have, given = _counted(ours, same), _counted(theirs, same)
+    _check_grown(theirs, given, had)
+    if descends:
+        _check_grown(ours, have, had)
+    wanted = {key: (count - had[key]) - max(0, have[key] - had[key]) for key, count in given.items()}
+    added: list[Item] = []
+    for index in range(same, len(theirs)):
+        key = theirs.key(index)
+        if wanted[key] > 0:
+            wanted[key] -= 1
+            added.append((theirs, index))
+    own: list[Item] = [(ours, index) for index in range(len(ours))]
+    return own[:kept] + sorted(own[kept:] + added, key=lambda item: item[0].order(item[1]))
+
+
+def _counted(side: Side | None, start: int) -> Counter[str]:
+    from collections import Counter
+
+    return Counter() if side is None else Counter(side.key(index) for index in range(start, len(side)))
+
+
+def _check_grown(side: Side, have: Counter[str], had: Counter[str]) -> None:
+    lost = (had - have).total()
+    if lost:
+        what = "a cycle" if lost == 1 else f"{lost} cycles"
+        raise Undecided(f"{side.name} lacks, or has changed, {what} of the common past")

@@ -1,0 +1,103 @@
+"""The merge driver in a repository: a line in .gitattributes, which is shared, and the command, which is not."""
+
+from __future__ import annotations
+
+from nexus_mcp.errors import StateError
+from nexus_mcp.merging import attributes
+from nexus_mcp.merging.attributes import DRIVER, FILE
+from nexus_mcp.store import atomic
+from nexus_mcp.store.folder import Folder
+from nexus_mcp.store.journal import SHOWN_HISTORY
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from nexus_mcp.merging.repository import Repository
+
+NAME_KEY = f"merge.{DRIVER}.name"
+DRIVER_KEY = f"merge.{DRIVER}.driver"
+NAME = "cycles of a Nexus history"
+_LIMIT = 4 << 20
+
+
+class Registration:
+    """What was done, or is there. `attribute`, `config`: whether each changed; `in_force`: whether git will use it.
+
+    `shared`: the command was left in the configuration, because another project of the repository uses it.
+    """
+
+    __slots__ = ("attribute", "config", "in_force", "line", "shared")
+
+    def __init__(self, line: str, *, attribute: bool, config: bool, in_force: bool, shared: bool = False) -> None:
+        self.line = line
+        self.attribute = attribute
+        self.config = config
+        self.in_force = in_force
+        self.shared = shared
+
+
+def command(words: Sequence[str]) -> str:
+    """The driver's command line, as git gives it to sh; `words` start this program.
+
+    Where the program is gone or crashes, git would take our side of the file for the result and only call it a
+    conflict; so git's own conflict is put in then.
+    """
+    from shlex import quote
+
+    # git replaces %O and its like, and %% by %.
+    own = " ".join(quote(word) for word in words).replace("%", "%%")
+    by_git = "git merge-file --marker-size=%L -L ours -L base -L theirs %A %O %B"
+    return (
+        f"{own} history merge --marker-size=%L %O %A %B || "
+        f"{{ grep -q '^<' %A || {by_git}; exit 1; }}"
+    )  # fmt: skip
+
+
+def register(repository: Repository, words: Sequence[str]) -> Registration:
+    """Have git merge the history with the command `words`. May be run again. Raises NexusError."""
+    path = f"{repository.prefix}{SHOWN_HISTORY}"
+    line = attributes.line(path)
+    changed = _edit(repository.top, lambda data: attributes.added(data, line))
+    driver = repository.set_config(DRIVER_KEY, command(words))
+    named = repository.set_config(NAME_KEY, NAME)
+    in_force = repository.attribute("merge", path) == DRIVER
+    return Registration(_shown(line), attribute=changed, config=driver or named, in_force=in_force)
+
+
+def unregister(repository: Repository) -> Registration:
+    """Take back what `register` did, and nothing else. Raises NexusError."""
+    path = f"{repository.prefix}{SHOWN_HISTORY}"
+    line = attributes.line(path)
+    changed = _edit(repository.top, lambda data: None if data is None else attributes.removed(data, line))
+    shared = attributes.names_driver(_read(repository.top) or b"")
+    config = False
+    if not shared:
+        config = any([repository.unset_config(DRIVER_KEY), repository.unset_config(NAME_KEY)])
+    in_force = repository.attribute("merge", path) == DRIVER
+    return Registration(_shown(line), attribute=changed, config=config, in_force=in_force, shared=shared)
+
+
+def _read(top: str) -> bytes | None:
+    with Folder.root(top) as root:
+        return root.read(FILE, _LIMIT)
+
+
+def _edit(top: str, edit: Callable[[bytes | None], bytes | None]) -> bool:
+    """Put what `edit` makes of .gitattributes in its place, b"" for no file; whether it made anything."""
+    with Folder.root(top) as root:
+        before = root.read(FILE, _LIMIT)
+        after = edit(before)
+        if after is None:
+            return False
+
+        def check() -> None:
+            if root.read(FILE, _LIMIT) != before:
+                raise StateError(FILE, "was changed meanwhile", next_step="Run it again.")
+
+        atomic.put(root, FILE, after or None, check)
+        return True
+
+
+def _shown(line: bytes) -> str:
+    return line.decode("utf-8", "replace")

@@ -1,0 +1,74 @@
+"""Mend history.json on disk: under the lock, with the file as it was kept beside, and nothing else touched."""
+
+from __future__ import annotations
+
+from nexus_mcp.errors import StateError
+from nexus_mcp.merging import backup
+from nexus_mcp.merging.diagnosis import Conflict, Damaged, Diagnosis, diagnose
+from nexus_mcp.store import atomic, journal, lock
+from nexus_mcp.store.access import Access
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.store.folder import Folder
+
+
+class Repair:
+    """What `diagnosis` found; `backup` is the path of the copy that was made when it was mended, "" when it was not.
+
+    `interrupted`: a change waits in the journal, and the next call that may complete it does so.
+    """
+
+    __slots__ = ("backup", "diagnosis", "interrupted")
+
+    def __init__(self, diagnosis: Diagnosis, backup: str, *, interrupted: bool) -> None:
+        self.diagnosis = diagnosis
+        self.backup = backup
+        self.interrupted = interrupted
+
+
+def examine(root: str) -> Repair:
+    """Look at the history of the project at `root`. Writes nothing. Raises StateError, PathRefused, StorageError."""
+    with Access(root, lock.WAIT_SECONDS).folders() as (nexus, state):
+        return Repair(diagnose(_read(nexus)), "", interrupted=_waits(state))
+
+
+def repair(root: str, *, damage: bool = False) -> Repair:
+    """Examine the history and mend it where both sides of a conflict are there, with `damage` also what is damaged.
+
+    The journal of an interrupted change is left to the next call: it cannot be completed before the history can be
+    read. Raises as `examine` does, LockTimeout, and NotConfirmed.
+    """
+    seen = examine(root)
+    if _mended(seen.diagnosis, damage=damage) is None:
+        return seen
+    with Access(root, lock.WAIT_SECONDS).locked() as (nexus, state, held):
+        data = _read(nexus)
+        found = diagnose(data)
+        mended = _mended(found, damage=damage)
+        if data is None or mended is None:  # somebody else was quicker
+            return Repair(found, "", interrupted=_waits(state))
+
+        def check() -> None:
+            # git takes no lock of ours: what it wrote meanwhile is not in the result.
+            held.check()
+            if _read(nexus) != data:
+                raise StateError(journal.SHOWN_HISTORY, "was changed meanwhile", next_step="Run it again.")
+
+        kept = nexus.show(backup.keep(nexus, data, held.check))
+        atomic.put(nexus, journal.HISTORY, mended, check)
+        return Repair(found, kept, interrupted=_waits(state))
+
+
+def _mended(diagnosis: Diagnosis, *, damage: bool) -> bytes | None:
+    if isinstance(diagnosis, Conflict) or (damage and isinstance(diagnosis, Damaged)):
+        return diagnosis.data
+    return None
+
+
+def _read(nexus: Folder | None) -> bytes | None:
+    return None if nexus is None else nexus.read(journal.HISTORY, journal.HISTORY_LIMIT)
+
+
+def _waits(state: Folder | None) -> bool:
+    return state is not None and state.check_plain(journal.NAME)

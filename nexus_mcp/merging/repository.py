@@ -1,0 +1,89 @@
+"""The git repository around a project, asked and changed by git itself."""
+
+from __future__ import annotations
+
+import os
+
+from nexus_mcp.errors import NexusError, UsageError
+
+# What one git tells another that it starts, and would tell ours of another repository (git rev-parse --local-env-vars).
+_LOCAL = frozenset(
+    f"GIT_{name}"
+    for name in (
+        "ALTERNATE_OBJECT_DIRECTORIES", "CONFIG", "CONFIG_PARAMETERS", "CONFIG_COUNT", "OBJECT_DIRECTORY", "DIR",
+        "WORK_TREE", "IMPLICIT_WORK_TREE", "GRAFT_FILE", "INDEX_FILE", "NO_REPLACE_OBJECTS", "REPLACE_REF_BASE",
+        "PREFIX", "SHALLOW_FILE", "COMMON_DIR", "INTERNAL_SUPER_PREFIX", "NAMESPACE",
+    )
+)  # fmt: skip
+
+
+class Repository:
+    """A repository with a working tree. `top` is its root, `prefix` the way from there to the project: "" or "a/b/"."""
+
+    __slots__ = ("prefix", "top")
+
+    def __init__(self, top: str, prefix: str) -> None:
+        self.top = top
+        self.prefix = prefix
+
+    @classmethod
+    def around(cls, root: str) -> Repository:
+        """The one that the folder `root` lies in. Raises UsageError when there is none, or no git to ask."""
+        found = []
+        for question in ("--show-toplevel", "--show-prefix"):
+            code, answer, complaint = _git(root, "rev-parse", question)
+            if code:
+                raise UsageError(
+                    f"{root} is in no git repository with a working tree: {complaint}",
+                    next_step="Choose another project with --project, or make a repository there first.",
+                )
+            found.append(answer.removesuffix("\n"))
+        return cls(os.path.realpath(found[0]), found[1])
+
+    def config(self, key: str) -> list[str]:
+        """The values of `key` in the repository's own configuration."""
+        _, answer, _ = _git(self.top, "config", "--local", "--null", "--get-all", key)
+        return answer.split("\0")[:-1]
+
+    def set_config(self, key: str, value: str) -> bool:
+        """Give `key` this one value; whether that changed anything. Raises NexusError."""
+        if self.config(key) == [value]:
+            return False
+        self._change("--replace-all", key, value)
+        return True
+
+    def unset_config(self, key: str) -> bool:
+        """Take `key` out, and its section when nothing else is in it; whether it was there. Raises NexusError."""
+        if not self.config(key):
+            return False
+        self._change("--unset-all", key)
+        return True
+
+    def attribute(self, name: str, path: str) -> str:
+        """The value of an attribute of the file at `path`, relative to `top`: what is in force, whoever set it."""
+        _, answer, _ = _git(self.top, "check-attr", "-z", name, "--", path)
+        return answer.split("\0")[2] if answer.count("\0") >= 3 else ""
+
+    def _change(self, *words: str) -> None:
+        code, _, complaint = _git(self.top, "config", "--local", *words)
+        if code:
+            raise NexusError(f"git could not change its configuration: {complaint}", next_step="Then run it again.")
+
+
+def _git(folder: str, *words: str) -> tuple[int, str, str]:
+    """(exit code, stdout, the first line of stderr). Raises UsageError when there is no git."""
+    import subprocess
+
+    environment = {name: value for name, value in os.environ.items() if name not in _LOCAL}
+    try:
+        done = subprocess.run(  # noqa: S603
+            ["git", "-C", folder, *words],  # noqa: S607 - the one that the user has
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+    except OSError as error:
+        raise UsageError(f"git cannot be run: {error.strerror}.", next_step="Install git, then call again.") from error
+    complaint = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+    return done.returncode, os.fsdecode(done.stdout), complaint

@@ -1,0 +1,89 @@
+"""When two cycles are one, and how a wrong result would be noticed."""
+
+from __future__ import annotations
+
+import json
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nexus_mcp.merging import assemble
+from nexus_mcp.merging.side import Side
+from nexus_mcp.merging.threeway import merge, union
+from nexus_mcp.merging.undecided import Undecided
+from tests.merging.support import OURS, numbered, texts_of
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def as_one(one: str, other: str) -> bool:
+    """Whether the union of two histories with a cycle each, spelled so, has one cycle."""
+    return len(texts_of(union(f'{{"cycles": [{one}]}}'.encode(), f'{{"cycles": [{other}]}}'.encode()))) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [
+        ('{"a": 1, "b": [2]}', '{"b":[ 2 ],\n"a":1}', True),
+        ('{"a": "\\u00e4\\/"}', '{"a": "ä/"}', True),
+        ('{"a": 1.50}', '{"a": 15E-1}', True),
+        ('{"a": -0}', '{"a": 0}', True),
+        ('{"a": 1}', '{"a": 1.0}', False),
+        ('{"a": 1}', '{"a": true}', False),
+        ('{"a": 1.0}', '{"a": "1.0"}', False),
+        ('{"a": 0.1}', '{"a": 0.1000000000000000000000001}', False),
+        ('{"a": 1e400}', '{"a": 1e500}', False),
+        ('{"a": 1e9999999}', '{"a": 10e9999998}', True),
+        (f'{{"a": 1e{"9" * 30}}}', f'{{"a": 1e{"9" * 31}}}', False),
+        (f'{{"a": {"1" * 5000}}}', f'{{"a": {"1" * 4999}2}}', False),
+        ('{"a": [1.5, null]}', '{"a": [null, 1.5]}', False),
+        ('{"a": {"n": "1.5e"}}', '{"a": 1.5}', False),
+        ('{"ka": {"n": "1.5e"}}', '{"a": 1.5}', False),
+        ('{"a": "\\ud800"}', '{"a": "\\uD800"}', True),
+    ],
+)
+def test_equal(one: str, other: str, equal: bool) -> None:
+    """Cycles are equal as JSON, with numbers as exact as they are written."""
+    assert as_one(one, other) is as_one(other, one) is equal
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(one=st.dictionaries(st.text(), values, max_size=3), other=st.dictionaries(st.text(), values, max_size=3))
+def test_equal_as_values(one: dict[str, object], other: dict[str, object]) -> None:
+    """Whatever the layout: what is written from one value is one, and what differs as JSON is two."""
+    assert as_one(
+        json.dumps(one), json.dumps(one, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
+    )
+    assert as_one(json.dumps(one), json.dumps(other)) is (
+        json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    )
+
+
+@pytest.mark.parametrize("fault", ["_between", "_trail", "_lead"])
+def test_a_wrong_result_is_noticed(fault: str) -> None:
+    """Were the text put together wrongly, nothing would come of it but a conflict."""
+    base, ours, theirs = [numbered(1)], [numbered(1), numbered(2)], [numbered(1), numbered(3)]
+    with patch.object(assemble, fault, return_value=", {}, "), pytest.raises(Undecided, match="the result"):
+        merge(OURS(base), OURS(ours), OURS(theirs))
+
+
+def test_a_missing_cycle_is_noticed() -> None:
+    """Nor would a result that can be read but lacks a cycle be written."""
+    two, one = Side.read(OURS([numbered(1), numbered(2)]), "two"), Side.read(OURS([numbered(1)]), "one")
+    with patch.object(Side, "text", return_value="{}"), pytest.raises(Undecided, match="not hold what it should"):
+        assemble.assembled([(one, 0), (two, 1)], one, two, one)
+
+
+def test_too_large() -> None:
+    """What could not be read back is not written."""
+    with (
+        patch("nexus_mcp.store.journal.HISTORY_LIMIT", 1000),
+        pytest.raises(Undecided, match="larger than"),
+    ):
+        merge(None, OURS([numbered(1), numbered(2)]), OURS([numbered(3), numbered(4)]))

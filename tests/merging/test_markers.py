@@ -1,0 +1,119 @@
+"""A file with conflict markers is the two files that git made it of, or it is refused."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.merging import markers
+from nexus_mcp.merging.markers import split
+from nexus_mcp.merging.undecided import Undecided
+from tests.merging.support import OURS, Layout, numbered
+
+STYLES = ("--diff3", "--zdiff3", "--no-diff3")
+LAYOUTS = (OURS, Layout(crlf=True), Layout(None), Layout("\t", newline=False), Layout(bom=True))
+PAST = [numbered(1), numbered(2)]
+LEFT, RIGHT = [numbered(3), numbered(4)], [numbered(5), numbered(4)]
+
+
+def conflict(folder: Path, base: bytes, ours: bytes, theirs: bytes, *options: str) -> bytes:
+    """What git itself leaves of three files that do not merge."""
+    names = ("ours", "base", "theirs")
+    for name, data in zip(names, (ours, base, theirs), strict=True):
+        (folder / name).write_bytes(data)
+    done = subprocess.run(["git", "merge-file", "-p", *options, *names], cwd=folder, capture_output=True, check=False)
+    assert done.returncode > 0, "no conflict"
+    return done.stdout
+
+
+@pytest.mark.parametrize("size", [7, 20])
+@pytest.mark.parametrize(
+    "layout", [OURS, Layout(crlf=True), Layout(None), Layout("\t", newline=False), Layout(bom=True)]
+)
+@pytest.mark.parametrize("style", STYLES)
+def test_both_sides_are_found(tmp_path: Path, style: str, layout: Layout, size: int) -> None:
+    """Whatever the style, the size of the markers and the layout, the two sides come out as they went in."""
+    base, ours, theirs = layout(PAST), layout([*PAST, *LEFT]), layout([*PAST, *RIGHT])
+    # diff3 was the only other style of older gits, and their default has no option of its own.
+    chosen = [] if style == "--no-diff3" else [style]
+    marked = conflict(tmp_path, base, ours, theirs, *chosen, f"--marker-size={size}")
+    assert markers.found(marked)
+    assert split(marked) == (ours, theirs)
+
+
+def test_no_newline_at_the_end(tmp_path: Path) -> None:
+    """After a side that ends without a newline git has to put one before its marker; nothing else is added."""
+    layout = Layout(None, newline=False)
+    ours, theirs = layout([*PAST, *LEFT]), layout([*PAST, *RIGHT])
+    assert split(conflict(tmp_path, layout(PAST), ours, theirs)) == (ours + b"\n", theirs + b"\n")
+
+
+def test_several_conflicts(tmp_path: Path) -> None:
+    """A file may have a conflict in several places."""
+    lines = [b"a\n", *[b"same %d\n" % number for number in range(9)], b"z\n"]
+    ours, theirs = (b"".join([edge, *lines, edge]) for edge in (b"{\n", b"[\n"))
+    marked = conflict(tmp_path, b"".join(lines), ours, theirs)
+    assert marked.count(b"=======") == 2
+    assert split(marked) == (ours, theirs)
+
+
+def test_a_past_with_markers_of_its_own(tmp_path: Path) -> None:
+    """What was common may hold the conflict of two pasts, whose markers are longer."""
+    base = b"<" * 9 + b" one\n1\n" + b"|" * 9 + b"\n" + b"=" * 9 + b"\n2\n" + b">" * 9 + b" two\n"
+    marked = conflict(tmp_path, base, b"3\n", b"4\n", "--diff3")
+    assert b"<<<<<<<<< one" in marked
+    assert split(marked) == (b"3\n", b"4\n")
+
+
+GOOD = b"a\n<<<<<<< x\nb\n=======\nc\n>>>>>>> y\nd\n"
+LINES = GOOD.splitlines(keepends=True)
+
+
+def without(*left_out: int) -> bytes:
+    return b"".join(line for number, line in enumerate(LINES) if number not in left_out)
+
+
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [
+        (without(1), 1),
+        (without(3), 5),
+        (without(5), 6),
+        (without(1, 3), 1),
+        (without(3, 5), 5),
+        (GOOD.replace(b"b\n", b"b\n<<<<<<< z\n"), 4),
+        (GOOD.replace(b"b\n", GOOD), 4),
+        (GOOD.replace(b"c\n", b"c\n=======\n"), 6),
+        (GOOD.replace(b"c\n", b"c\n||||||| z\n"), 6),
+        (GOOD.replace(b"c\n", b"c\n<<<<<<<<< z\n"), 6),
+        (GOOD.replace(b"=======", b"========"), 4),
+        (GOOD.replace(b">>>>>>> y", b">>>>>>>y"), 6),
+        (GOOD + b"=======\n", 8),
+        (GOOD + b">>>>>>> y\n", 8),
+        (GOOD.replace(b"b\n", b"||||||| z\n||||||| z\n"), 4),
+    ],
+)
+def test_what_is_not_one_merge_is_refused(data: bytes, line: int) -> None:
+    """Markers that are missing, nested or out of order are refused, with the line where that shows."""
+    assert split(GOOD) == (b"a\nb\nd\n", b"a\nc\nd\n")
+    assert markers.found(data)
+    with pytest.raises(Undecided, match=rf"not those of one merge \(line {line}\)") as caught:
+        split(data)
+    assert "\n" not in caught.value.reason
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        OURS(PAST),
+        OURS([numbered(1, branch="\n<<<<<<< HEAD\n=======\n>>>>>>> x\n")]),
+        b'{"cycles": [\n=======\n]}',
+        b"<<<<<<",
+        b"x <<<<<<< y\n",
+    ],
+)
+def test_no_markers(data: bytes) -> None:
+    """Marker-like text inside strings, and what is too short or not at the beginning of a line, is no marker."""
+    assert not markers.found(data)

@@ -1,0 +1,171 @@
+"""Two versions of a history become one: nothing lost, nothing doubled, the same whoever merges whom."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from nexus_mcp.merging.threeway import merge, union
+from nexus_mcp.merging.undecided import Undecided
+from tests.merging.support import (
+    Cycle,
+    Layout,
+    begin_of,
+    counted,
+    cycles_of,
+    in_order,
+    layouts,
+    numbered,
+    some_cycles,
+    texts_of,
+    titles,
+)
+
+EXAMPLES = settings(max_examples=40, deadline=None, derandomize=True)
+WRITE = Layout()
+
+
+def grown(layout: Layout, *parts: list[Cycle]) -> bytes:
+    return layout([each for part in parts for each in part])
+
+
+@EXAMPLES
+@given(base=some_cycles, left=some_cycles, right=some_cycles, layout=layouts)
+def test_all_of_both_once(base: list[Cycle], left: list[Cycle], right: list[Cycle], layout: Layout) -> None:
+    """The result has what was common, and what either side added, as often as the side that has it most often."""
+    ours, theirs = grown(layout, base, left), grown(layout, base, right)
+    result = cycles_of(merge(layout(base), ours, theirs))
+    assert counted(result) == counted([*base, *left]) | counted([*base, *right])
+    assert result[: len(base)] == base
+
+
+@EXAMPLES
+@given(base=some_cycles, left=some_cycles, right=some_cycles, layout=layouts)
+def test_either_way_round(base: list[Cycle], left: list[Cycle], right: list[Cycle], layout: Layout) -> None:
+    """Ours into theirs and theirs into ours come to the same bytes."""
+    past, ours, theirs = layout(base), grown(layout, base, left), grown(layout, base, right)
+    assert merge(past, ours, theirs) == merge(past, theirs, ours)
+
+
+@EXAMPLES
+@given(base=some_cycles, left=some_cycles, right=some_cycles, one=layouts, other=layouts)
+def test_bytes_stay(base: list[Cycle], left: list[Cycle], right: list[Cycle], one: Layout, other: Layout) -> None:
+    """Whatever the layouts, the past begins as on our side, and every cycle is spelled as on the side that has it."""
+    ours, theirs = grown(one, base, left), grown(other, base, right)
+    result = merge(other(base), ours, theirs)
+    assert result.startswith(begin_of(ours, len(base)))
+    assert texts_of(result)[: len(base)] == texts_of(ours)[: len(base)]
+    assert set(texts_of(result)) <= {*texts_of(ours), *texts_of(theirs)}
+    assert set(texts_of(ours)) <= set(texts_of(result))
+    assert result.startswith(b"\xef\xbb\xbf") == one.bom
+    assert result.endswith(b"\n") == one.newline
+
+
+@EXAMPLES
+@given(base=some_cycles, left=some_cycles, right=some_cycles, one=layouts, other=layouts)
+def test_again(base: list[Cycle], left: list[Cycle], right: list[Cycle], one: Layout, other: Layout) -> None:
+    """Merging the same once more changes nothing, with the side merged into and with the past as the base."""
+    past, ours, theirs = one(base), grown(one, base, left), grown(other, base, right)
+    result = merge(past, ours, theirs)
+    assert merge(past, result, theirs) == result
+    assert merge(past, result, ours) == result
+    assert merge(theirs, result, theirs) == result
+    assert merge(ours, ours, result) == result
+
+
+@EXAMPLES
+@given(base=some_cycles, left=some_cycles, right=some_cycles, third=some_cycles)
+def test_in_any_order(base: list[Cycle], left: list[Cycle], right: list[Cycle], third: list[Cycle]) -> None:
+    """Three branches come to the same file in whatever order they are merged."""
+    past = WRITE(base)
+    one, two, three = (grown(WRITE, base, in_order(part)) for part in (left, right, third))
+    assert merge(past, merge(past, one, two), three) == merge(past, one, merge(past, three, two))
+
+
+@EXAMPLES
+@given(past=some_cycles, left=some_cycles, right=some_cycles, more=some_cycles)
+def test_picking(past: list[Cycle], left: list[Cycle], right: list[Cycle], more: list[Cycle]) -> None:
+    """A change is taken over without what came before it on its branch; what ours has is not taken twice."""
+    base, ours, theirs = grown(WRITE, past, right), grown(WRITE, past, left), grown(WRITE, past, right, more)
+    result = counted(cycles_of(merge(base, ours, theirs, descends=False)))
+    have, had, given = (counted(cycles_of(data)) for data in (ours, base, theirs))
+    # What they added, less what we have of that beyond the base.
+    assert result == have + ((given - had) - (have - had))
+
+
+@EXAMPLES
+@given(left=some_cycles, right=some_cycles, one=layouts, other=layouts)
+def test_no_past(left: list[Cycle], right: list[Cycle], one: Layout, other: Layout) -> None:
+    """Where both sides made the file, it is what both have, each cycle once."""
+    assert counted(cycles_of(union(one(left), other(right)))) == counted(left) | counted(right)
+
+
+def test_order() -> None:
+    """What was added is in the order of completion; of two at the same moment the same one is first on either side."""
+    past = [numbered(1, 9)]
+    ours, theirs = [*past, numbered(2, 3), numbered(3, 5)], [*past, numbered(4, 1), numbered(5, 3), numbered(6, 8)]
+    assert titles(merge(WRITE(past), WRITE(ours), WRITE(theirs))) == [1, 4, 2, 5, 3, 6]
+
+
+def test_moments() -> None:
+    """Time zones count, a time without one is UTC, and what is no time comes first."""
+    times = ["2026-01-01T03:00:00+02:00", "2026-01-01T02:00:00.000Z", "2026-01-01T01:30:00", "then", None]
+    theirs = [{**numbered(number), "completed_at": at} for number, at in enumerate(times, 1)]
+    assert titles(union(WRITE([]), WRITE(theirs)))[2:] == [1, 3, 2]
+    assert titles(union(WRITE([numbered(9, 0)]), WRITE([theirs[1]]))) == [9, 2]
+
+
+@pytest.mark.parametrize("theirs", ["edited", "fewer", "none", "once"])
+def test_a_changed_past_is_not_decided(theirs: str) -> None:
+    """When a side lacks a cycle of the common past, or has another in its place, there is no result."""
+    past = [numbered(1), numbered(2), numbered(2)]
+    changed = {
+        "edited": [numbered(1, branch="x"), *past[1:]],
+        "fewer": past[1:],
+        "none": [],
+        "once": past[:2],
+    }[theirs]
+    base, ours, other = WRITE(past), WRITE([*past, numbered(3)]), WRITE([*changed, numbered(4)])
+    with pytest.raises(Undecided, match=r"their side lacks, or has changed, (a cycle|3 cycles) of"):
+        merge(base, ours, other)
+    with pytest.raises(Undecided, match="our side lacks"):
+        merge(base, other, ours)
+    with pytest.raises(Undecided, match="their side lacks"):
+        merge(base, ours, other, descends=False)
+    assert titles(merge(base, other, ours, descends=False)) == sorted([*titles(other), 3])
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "result"),
+    [({}, {}, {"v": 1}, {"v": 1}), ({}, {"v": 1}, {}, {"v": 1}), ({"v": 1}, {"v": 2}, {"v": 2}, {"v": 2}),
+     ({"v": 1}, {"v": 1}, {}, {}), ({}, {"v": 1}, {"v": 2}, None), ({"v": 1}, {"v": 2}, {}, None),
+     ({}, {"v": 1}, {"v": 1.0}, None), ({"v": 1}, {"v": 1, "w": [2]}, {"v": 3}, None)],
+)  # fmt: skip
+def test_other_members(base: Cycle, ours: Cycle, theirs: Cycle, result: Cycle | None) -> None:
+    """What the file holds beside its cycles is taken from the side that changed it, and from nobody when both did."""
+    past = [numbered(1)]
+    three = WRITE(past, **base), WRITE([*past, numbered(2)], **ours), WRITE([*past, numbered(3)], **theirs)
+    if result is None:
+        with pytest.raises(Undecided, match="beside its cycles"):
+            merge(*three)
+    else:
+        assert merge(*three) == WRITE([numbered(1), numbered(2), numbered(3)], **result)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "is empty"),
+        (b'{"cycles": [', "is not JSON"),
+        (b"[]", "must be an object"),
+        (b'{"cycles": [{"a": 1, "a": 1}]}', "the same key twice"),
+        (WRITE([], schema_version="1.0"), "only reads"),
+        (WRITE([])[:-2] + b"\n<<<<<<< a\n=======\n>>>>>>> b\n", "conflict markers"),
+    ],
+)
+def test_what_cannot_be_read_is_not_merged(data: bytes, reason: str) -> None:
+    """A side, or a past, that is no history of ours gives no result, and the reason says which one it is."""
+    good = WRITE([numbered(1)])
+    for three, name in (((good, data, good), "our"), ((good, good, data), "their"), ((data, good, good), "common")):
+        with pytest.raises(Undecided, match=f"^(?:the )?{name}.* {reason}"):
+            merge(*three)

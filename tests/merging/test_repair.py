@@ -1,0 +1,245 @@
+"""Mending on disk: the file as it was is kept, nothing else is touched, and a crash leaves one or the other."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+import pytest
+
+from nexus_mcp.errors import LockTimeout, NexusError, PathRefused, StateError
+from nexus_mcp.merging import backup
+from nexus_mcp.merging import repair as module
+from nexus_mcp.merging.backup import is_backup
+from nexus_mcp.merging.diagnosis import Conflict, Damaged, Healthy, Hopeless, diagnose
+from nexus_mcp.merging.repair import examine, repair
+from nexus_mcp.server.app import App
+from nexus_mcp.store import lock
+from nexus_mcp.store.access import Access
+from nexus_mcp.store.folder import Folder
+from tests.merging.support import OURS, numbered, titles
+from tests.store.dying import failing_at, killed
+from tests.support import SMALLEST, Client, Project, without_lock
+
+ONE, TWO = OURS([numbered(1), numbered(2)]), OURS([numbered(1), numbered(3)])
+BOTH = OURS([numbered(1), numbered(2), numbered(3)])
+MARKED = b"<<<<<<< HEAD\n" + ONE + b"=======\n" + TWO + b">>>>>>> other\n"
+CUT = ONE[:-30]
+HISTORY = ".nexus/history.json"
+BACKUP = ".nexus/history.backup.json"
+
+
+def test_both_sides_of_a_conflict(project: Project) -> None:
+    """A conflict becomes the union of its sides, and the file as it was lies beside; no other file is touched."""
+    project.put("history.json", MARKED)
+    project.put("state/tasks.json", MARKED)
+    (project.nexus / "history.json").chmod(0o640)
+    before = project.snapshot()
+    done = repair(str(project.root))
+    assert isinstance(done.diagnosis, Conflict)
+    assert (done.diagnosis.ours, done.diagnosis.theirs, done.diagnosis.cycles) == (2, 2, 3)
+    assert (done.backup, done.interrupted) == (BACKUP, False)
+    assert without_lock(project.snapshot()) == {**before, HISTORY: BOTH, BACKUP: MARKED}
+    assert (project.nexus / "history.json").stat().st_mode & 0o777 == 0o640
+
+
+def test_damage_only_when_agreed(project: Project) -> None:
+    """What is damaged is mended only when giving up the rest was agreed to."""
+    project.put("history.json", CUT)
+    before = project.snapshot()
+    done = repair(str(project.root))
+    assert isinstance(done.diagnosis, Damaged)
+    assert (done.backup, done.diagnosis.cycles, project.snapshot()) == ("", 1, before)
+    agreed = repair(str(project.root), damage=True)
+    assert (agreed.backup, titles(project.get("history.json"))) == (BACKUP, [1])
+    assert project.get("history.backup.json") == CUT
+
+
+@pytest.mark.parametrize("data", [None, ONE, b"", b"\0" * 9, b"[]", ONE + MARKED[:-20], MARKED.replace(b'"a', b"", 1)])
+@pytest.mark.parametrize("call", [examine, lambda root: repair(root, damage=True)], ids=["examine", "repair"])
+def test_nothing_to_do(project: Project, data: bytes | None, call: object) -> None:
+    """A whole history, none, and one that is past mending are left alone; not so much as a lock is made."""
+    if data is not None:
+        project.put("history.json", data)
+    before = project.snapshot()
+    assert callable(call)
+    done = call(str(project.root))
+    assert isinstance(done.diagnosis, Healthy if data in (None, ONE) else Hopeless | Conflict)
+    if not isinstance(done.diagnosis, Conflict):
+        assert (done.backup, project.snapshot()) == ("", before)
+
+
+@pytest.mark.parametrize("data", [MARKED, CUT])
+def test_looking_touches_nothing(project: Project, data: bytes) -> None:
+    """What a repair would do is told without a lock, a folder or a byte."""
+    project.put("history.json", data)
+    before = project.snapshot()
+    assert examine(str(project.root)).diagnosis.cycles in (1, 3)  # type: ignore[union-attr]
+    assert project.snapshot() == before
+
+
+def test_backups_never_replace_another(project: Project) -> None:
+    """Each backup has a name of its own; one with the same bytes is not made twice."""
+    torn = [MARKED, CUT, MARKED, CUT + b"\0"]
+    names = []
+    for data in torn:
+        project.put("history.json", data)
+        names.append(repair(str(project.root), damage=True).backup)
+    kept = [BACKUP, ".nexus/history.backup.2.json", BACKUP, ".nexus/history.backup.3.json"]
+    assert names == kept
+    assert [(project.root / name).read_bytes() for name in kept] == torn
+    assert all(is_backup(os.path.basename(name)) for name in names)
+    assert not any(map(is_backup, ("history.json", "history.backup.01.json", "history.backup.x.json", "a.backup.json")))
+
+
+@pytest.fixture
+def quick_collections() -> Iterator[None]:
+    """What is there before need not be gone through again for each dead process (tests/store/dying.py)."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("quick_collections")
+def test_an_interrupted_close_waits(call: Client, app: App, project: Project) -> None:
+    """A change that waits in the journal does not stand in the way, and the next call completes it."""
+    call("task_add", title="Work 9", context="Because")
+    waiting, step = project.state / "txn.json", 0
+    while not waiting.exists():
+        step += 1
+        assert killed(step, lambda: app.call("task_close", {})) is None
+    recorded = waiting.read_bytes()
+    project.put("history.json", MARKED)
+    assert "history repair" in call.error("plan_start", **SMALLEST["plan_start"])
+    done = repair(str(project.root))
+    assert (done.interrupted, waiting.read_bytes()) == (True, recorded)
+    app.call("plan_status", {})
+    assert titles(project.get("history.json")) == [1, 2, 3, 9]
+    assert not waiting.exists()
+
+
+@pytest.mark.usefixtures("quick_collections")
+def test_whenever_it_dies(project: Project) -> None:
+    """Killed before any of its steps, the history is as it was or mended with the backup beside; again mends it."""
+    root = str(project.root)
+    steps = 0
+    while True:
+        steps += 1
+        for left in project.nexus.glob("history.*"):
+            left.unlink()
+        project.put("history.json", MARKED)
+        done = killed(steps, lambda: repair(root))
+        now = project.get("history.json")
+        assert now in (MARKED, BOTH)
+        if now == BOTH:
+            assert project.get("history.backup.json") == MARKED
+        if done is not None:
+            break
+        repair(root)
+        assert (project.get("history.json"), project.get("history.backup.json")) == (BOTH, MARKED)
+        assert len([name for name in os.listdir(project.nexus) if is_backup(name)]) == 1
+    assert steps > 15
+
+
+def test_whatever_fails(project: Project) -> None:
+    """A full disk at any step ends in one of our errors, with the history as it was or mended and the backup beside."""
+    root = str(project.root)
+    for step in range(1, 100):
+        for left in project.nexus.glob("history.*"):
+            left.unlink()
+        project.put("history.json", MARKED)
+        with failing_at(step, 28) as calls, suppress(NexusError):
+            repair(root)
+        now = project.get("history.json")
+        assert now in (MARKED, BOTH)
+        assert now == MARKED or project.get("history.backup.json") == MARKED
+        if len(calls.names) < step:
+            return
+    raise AssertionError("no end")
+
+
+def test_what_git_wrote_meanwhile_stays(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that another program changed since it was read is not replaced."""
+    project.put("history.json", MARKED)
+    keep = backup.keep
+
+    def late(nexus: Folder, data: bytes, check: Callable[[], None]) -> str:
+        project.put("history.json", ONE)
+        return keep(nexus, data, check)
+
+    monkeypatch.setattr(backup, "keep", late)
+    with pytest.raises(StateError, match="was changed meanwhile; nothing was changed"):
+        repair(str(project.root))
+    assert project.get("history.json") == ONE
+
+
+def test_takes_its_turn(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While another process holds the lock nothing is mended; what it mended meanwhile is seen."""
+    project.put("history.json", MARKED)
+    root = str(project.root)
+    monkeypatch.setattr(lock, "WAIT_SECONDS", 0.0)
+    with Access(root, 0.0).locked(), pytest.raises(LockTimeout):
+        repair(root)
+    assert project.get("history.json") == MARKED
+    seen = examine(root)
+    project.put("history.json", BOTH)
+    monkeypatch.setattr(module, "examine", lambda _: seen)
+    assert isinstance(repair(root).diagnosis, Healthy)
+    assert [name for name in os.listdir(project.nexus) if is_backup(name)] == []
+
+
+@pytest.mark.parametrize("name", ["history.json", "history.backup.json", ""])
+def test_links_are_refused(project: Project, name: str) -> None:
+    """A link in the place of the history, its backup or the folder is not followed."""
+    outside = project.root / "outside"
+    if name:
+        project.put("history.json", MARKED)
+        outside.write_bytes(MARKED)
+        (project.nexus / name).unlink(missing_ok=True)
+        (project.nexus / name).symlink_to(outside)
+    else:
+        outside.mkdir()
+        (outside / "history.json").write_bytes(MARKED)
+        project.nexus.symlink_to(outside)
+    before = project.snapshot()
+    with pytest.raises(PathRefused, match="symbolic link"):
+        repair(str(project.root))
+    assert without_lock(project.snapshot()).items() - before.items() <= {(".nexus/state", "folder")}
+
+
+def test_a_newer_version_is_not_written(project: Project) -> None:
+    """A conflict in a file of a version that we only read is left to a newer nexus-mcp."""
+    newer = MARKED.replace(b'{\n  "cycles"', b'{\n  "schema_version": "1.0",\n  "cycles"')
+    found = diagnose(newer)
+    assert isinstance(found, Hopeless)
+    assert "only reads" in found.reason
+
+
+def test_sides_that_differ_beside_their_cycles() -> None:
+    """What two sides say differently beside their cycles, nobody but a human can settle."""
+    found = diagnose(MARKED.replace(b'{\n  "cycles"', b'{\n  "schema_version": "0.5",\n  "cycles"', 1))
+    assert isinstance(found, Hopeless)
+    assert found.reason == "the two sides differ in what the file holds beside its cycles"
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_broken_side_is_named(side: int) -> None:
+    """When a side of a conflict is damaged as well, it is said which."""
+    pieces = MARKED.split(b"=======\n")
+    pieces[side] = pieces[side].replace(b'"plan": null', b'"plan": nul')
+    found = diagnose(b"=======\n".join(pieces))
+    assert isinstance(found, Hopeless)
+    assert found.reason.startswith(("our side", "their side")[side])
+    assert "has git conflict markers" in found.fault
+
+
+def test_no_contents_in_what_is_said() -> None:
+    """Faults and reasons tell places, never what a file holds."""
+    secret = json.dumps({"cycles": [{"s3cret": "s3cret"}]}).encode()
+    for data in (secret[:-3], secret[:-3] + b"s3cret", secret.replace(b"{", b"{s3cret", 2), MARKED + b"s3cret"):
+        found = diagnose(data)
+        assert isinstance(found, Damaged | Hopeless)
+        assert "s3cret" not in found.fault + getattr(found, "reason", "")

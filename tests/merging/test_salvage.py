@@ -1,0 +1,130 @@
+"""What can still be read of a damaged history is recovered, whole cycles only, and the rest is told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nexus_mcp.merging.salvage import Salvaged, salvage
+from nexus_mcp.merging.undecided import Undecided
+from tests.merging.support import OURS, Layout, begin_of, cycles_of, layouts, numbered, texts_of
+from tests.support import plan
+
+CYCLES = [
+    numbered(1, plan=plan(1, 'Ä: {"cycles": [')),
+    numbered(2, tasks=[{"id": 1, "title": ', {"a"', "deps": []}, {"id": 2, "completed_at": "x"}]),
+    numbered(3),
+]
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(layout=layouts, cut=st.floats(0, 1), nuls=st.sampled_from([0, 1, 4096]))
+def test_a_file_that_was_cut_off(layout: Layout, cut: float, nuls: int) -> None:
+    """Wherever a file ends too early, also in NULs: each cycle that is there whole is kept, byte for byte, no other."""
+    data = layout(CYCLES)
+    at = int(cut * len(data.rstrip()))
+    whole = [text for number, text in enumerate(texts_of(data), 1) if len(begin_of(data, number)) <= at]
+    torn = data[:at] + bytes(nuls)
+    if not whole:
+        with pytest.raises(Undecided, match=r"no cycle in it can be read|does not begin as a history"):
+            salvage(torn)
+        return
+    found = salvage(torn)
+    assert texts_of(found.data) == whole
+    assert found.cycles == len(whole)
+    assert found.data.startswith(begin_of(data, len(whole)))
+    left = torn[len(begin_of(data, len(whole))) :].strip(b" \t\r\n,")
+    # Behind the last bracket all that counts is what does not belong there.
+    left = left[1:].strip(b" \t\r\n}") if left.startswith(b"]") else left
+    assert sum(rest.size for rest in found.rests) == len(left)
+    assert [rest.shown == "" for rest in found.rests] == [not left.strip(b"\0")] * bool(left)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(layout=layouts, at=st.floats(0, 1), garbage=st.sampled_from([b"\0\0", b"\xff", b'"', b"]]", b"\x1b[2J", b"{,"]))
+def test_a_file_that_was_written_over(layout: Layout, at: float, garbage: bytes) -> None:
+    """Whatever lands wherever in a cycle or at its end: the others are kept, and what is given up is told."""
+    data = layout(CYCLES)
+    begin, end = len(begin_of(data, 1)) + 10, len(begin_of(data, 2)) + 1 - len(garbage)
+    position = begin + int(at * (end - begin))
+    torn = data[:position] + garbage + data[position + len(garbage) :]
+    found = salvage(torn)
+    kept, texts = texts_of(found.data), texts_of(data)
+    assert [kept[0], kept[-1]] == [texts[0], texts[2]]
+    assert len(kept) == 3 or (len(kept) == 2 and len(found.rests) == 1)
+
+
+def rests(found: Salvaged) -> list[tuple[int, int, int, str]]:
+    return [(rest.line, rest.column, rest.size, rest.shown) for rest in found.rests]
+
+
+def test_places() -> None:
+    """A part that cannot be read is told by line, column, bytes and its beginning."""
+    data = '{"cycles": [\n {"a": "é"},\n {"b": é},\n {"completed_at": "x", "tasks": []}, nonsense]}\n'.encode()
+    found = salvage(data)
+    assert rests(found) == [(3, 2, 9, '{"b": é}'), (4, 38, 10, "nonsense]}")]
+    assert found.data == b'{"cycles": [\n {"a": "\xc3\xa9"},\n {"completed_at": "x", "tasks": []}\n]\n}\n'
+    long = salvage(b'{"cycles": [{}, {"a": "' + b"\xff" * 5000)
+    assert rests(long) == [(1, 17, 5007, '{"a": "' + "\\xff" * 153 + "…")]
+    assert rests(salvage(b'{"cycles": [{}]}\n' + b"\0" * 4096)) == [(2, 1, 4096, "")]
+
+
+@pytest.mark.parametrize(
+    ("broken", "mended"),
+    [
+        ('{"cycles": [{"a": 1} {"b": 2}]}', '{"cycles": [{"a": 1},{"b": 2}]}'),
+        ('{"cycles": [{"a": 1},, {"b": 2},]}', '{"cycles": [{"a": 1},{"b": 2}]}'),
+        ('{"cycles": [{"a": 1}, {"b": 2}', '{"cycles": [{"a": 1}, {"b": 2}]}'),
+        ('{"v": 1, "cycles": [{"a": 1}], "w": 2', '{"v": 1, "cycles": [{"a": 1}], "w": 2}'),
+        ('{"v": 1, "cycles": [{"a": 1}], "w": tru', '{"v": 1, "cycles": [{"a": 1}]}'),
+        ('{"cycles": [{"a": 1}]} {"b": 2}', '{"cycles": [{"a": 1}]}'),
+        ('{"x": {"cycles": [1]}, "cycles": [{"a": 1}', '{"x": {"cycles": [1]}, "cycles": [{"a": 1}]}'),
+        ('{"cycles": [{"a": 1.50}, 7, {"completed_at": "", "tasks": []}]}',
+         '{"cycles": [{"a": 1.50},{"completed_at": "", "tasks": []}]}'),
+    ],
+)  # fmt: skip
+def test_small_damage(broken: str, mended: str) -> None:
+    """Commas and brackets that are missing or too many lose nothing; other members are kept as far as they go."""
+    assert salvage(broken.encode()).data.decode() == mended
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"\0" * 100, "does not begin as a history"),
+        (b"<html>", "does not begin as a history"),
+        (b'{"a": 1, "a": 2, "cycles": [{}', "does not begin as a history"),
+        (b'\0\0\0\0\0\0\0\0"cycles": [{"a": 1}]}', "does not begin as a history"),
+        (b'{"cycles": ["a"', "no cycle in it can be read"),
+        (b'{"cycles": [{"a": 1, "a": 2}, {"b"', r"line 1, column 13 can be read, but has an object with the same key"),
+        (b'{"cycles": [{}, \n{"a": NaN}, {"b"', "line 2, column 1 can be read, but has NaN"),
+        (b'{"cycles": [{"a": ' + b"[" * 200 + b"]" * 200 + b"}, {", "nested too deeply"),
+        (b'{"cycles": [' + b"[" * 100_000, "nested too deeply"),
+        (b'{"schema_version": "2.0", "cycles": [{}', "only reads"),
+        (json.dumps({"cycles": CYCLES}).encode("utf-16"), "does not begin as a history"),
+    ],
+)  # fmt: skip
+def test_what_takes_a_human(data: bytes, reason: str) -> None:
+    """Without a beginning, without a cycle, or with JSON that may mean two things, nothing is recovered."""
+    with pytest.raises(Undecided, match=reason):
+        salvage(data)
+
+
+def test_parts_of_a_broken_cycle_are_no_cycles() -> None:
+    """Tasks, and cycles that a cycle holds as a member, are not taken for cycles when it cannot be read."""
+    inner = [{"completed_at": "x", "id": n} for n in range(5)]
+    data = OURS([numbered(1), numbered(2, tasks=inner, before=numbered(4)), numbered(3)])
+    torn = data.replace(b'"plan": null', b'"plan": nul', 2).replace(b'"plan": nul,', b'"plan": null,', 1)
+    found = salvage(torn)
+    assert cycles_of(found.data) == [numbered(1), numbered(3)]
+    assert [(rest.line, rest.column) for rest in found.rests] == [(19, 5)]
+
+
+def test_a_search_has_an_end() -> None:
+    """However many places look like the beginning of a cycle, only so many are tried."""
+    data = b'{"cycles": [{}, {"a": x' + b',{"b":1}' * 1001 + b', {"completed_at": "", "tasks": []}]}'
+    assert salvage(data).cycles == 1
+    assert salvage(data.replace(b',{"b":1}', b"", 2)).cycles == 2
