@@ -8,6 +8,7 @@ from collections import deque
 from nexus_mcp import log
 from nexus_mcp.errors import UnknownTool
 from nexus_mcp.server.faults import INVALID_PARAMS, Fault, internal_error
+from nexus_mcp.server.framing import MAX_LINE
 from nexus_mcp.server.stopping import Watch
 
 TYPE_CHECKING = False
@@ -19,24 +20,29 @@ if TYPE_CHECKING:
     from nexus_mcp.server.stopping import Stop
 
 MAX_WAITING = 64
+# Of lines whose calls wait or are under way. The values of a line can take thirty times its bytes, so there is room for
+# the largest line and, beside it, for what a client sends while that is carried out.
+MAX_BYTES = MAX_LINE + 256 * 1024
 
 
 class _Job:
-    __slots__ = ("call", "cancelled")
+    __slots__ = ("call", "cancelled", "size")
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: Call, size: int) -> None:
         self.call = call
+        self.size = size
         self.cancelled = False
 
 
 class Calls:
-    """The calls of one connection: at most `MAX_WAITING` wait while one is under way."""
+    """The calls of one connection: at most `MAX_WAITING` wait while one is under way, with `MAX_BYTES` of lines."""
 
     def __init__(self, app: App, sink: Sink, stop: Stop) -> None:
         self._app = app
         self._sink = sink
         self._stop = stop
         self._waiting: deque[_Job] = deque()
+        self._bytes = 0
         # By correlation key, the newest job of each: two requests in flight with one id are both run and
         # both answered, and a cancellation means the later of them, as with the official SDK.
         self._known: dict[str | int, _Job] = {}
@@ -46,18 +52,19 @@ class Calls:
         self._thread.start()
         self._watch = Watch(stop, self._stopping)
 
-    def add(self, call: Call) -> None:
-        """Let a call wait for its turn. `wait_for_room` first."""
-        job = _Job(call)
+    def add(self, call: Call, size: int) -> None:
+        """Let a call, whose line had `size` bytes, wait for its turn. `wait_for_room` first."""
+        job = _Job(call, size)
         with self._changed:
             self._waiting.append(job)
+            self._bytes += size
             self._known[correlation_key(call.id)] = job
             self._changed.notify_all()
 
-    def wait_for_room(self) -> None:
-        """Block while the queue is full; not any longer once the server is to stop."""
+    def wait_for_room(self, size: int) -> None:
+        """Block until a line of `size` bytes may be looked at; not any longer once the server is to stop."""
         with self._changed:
-            self._changed.wait_for(lambda: self._stop.requested or len(self._waiting) < MAX_WAITING)
+            self._changed.wait_for(lambda: self._stop.requested or self._has_room(size))
 
     def cancel(self, id: Id) -> None:
         """A waiting call is dropped, one under way finishes unanswered. An id that is not known is ignored."""
@@ -68,7 +75,7 @@ class Calls:
                 if job in self._waiting:
                     self._waiting.remove(job)
                     self._forget(job)
-                    self._changed.notify_all()
+                    self._give_room(job.size)
 
     def finish(self) -> None:
         """End after all calls that wait, or, once the server is to stop, after the one under way."""
@@ -89,7 +96,13 @@ class Calls:
                 self._serve(job)
             finally:
                 with self._changed:
+                    size = job.size
                     self._forget(job)
+                    del job  # before the room is given away that its values take
+                    self._give_room(size)
+
+    def _has_room(self, size: int) -> bool:
+        return len(self._waiting) < MAX_WAITING and (not self._bytes or self._bytes + size <= MAX_BYTES)
 
     def _next(self) -> _Job | None:
         with self._changed:
@@ -120,6 +133,10 @@ class Calls:
         with self._changed:
             self._forget(job)  # from here on the answer goes out: too late to cancel
             return job.cancelled
+
+    def _give_room(self, size: int) -> None:
+        self._bytes -= size
+        self._changed.notify_all()
 
     def _forget(self, job: _Job) -> None:
         key = correlation_key(job.call.id)

@@ -43,11 +43,11 @@ class _Session:
     def run(self) -> None:
         try:
             for line in frames(self._source):
-                self._take(line)
                 if self._calls is not None:
-                    self._calls.wait_for_room()
+                    self._calls.wait_for_room(_size(line))
                 if self._stop.requested:
                     break
+                self._take(line)
             if self._stop.requested:
                 log.info(STOPPING)
         except BaseException:
@@ -72,7 +72,7 @@ class _Session:
             self._sink.send(fault.response())
             return
         if isinstance(reply, Call):
-            self._add(reply)
+            self._add(reply, _size(line))
         else:
             self._sink.send({"jsonrpc": "2.0", "id": message.id, "result": reply})
 
@@ -83,12 +83,16 @@ class _Session:
                 self._calls.cancel(id)
         self._connection.notify(message)
 
-    def _add(self, call: Call) -> None:
+    def _add(self, call: Call, size: int) -> None:
         if self._calls is None:
             from nexus_mcp.server.calls import Calls  # not needed to answer initialize and tools/list
 
             self._calls = Calls(self._app, self._sink, self._stop)
-        self._calls.add(call)
+        self._calls.add(call, size)
+
+
+def _size(line: bytes | Fault) -> int:
+    return len(line) if isinstance(line, bytes) else 0
 
 
 def frames(source: Source) -> Iterator[bytes | Fault]:

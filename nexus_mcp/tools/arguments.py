@@ -1,7 +1,8 @@
 """The check of a call's arguments, in the contract's order: unknown names, missing ones, types and values.
 
-All faults of the first kind that occurs are told at once. Three habits of real model clients are accepted: a number
-sent as a string, an array or object sent as its JSON text, and null for an optional parameter.
+All faults of the first kind that occurs are told at once, up to a hundred unknown names. Three habits of real model
+clients are accepted: a number sent as a string, an array or object sent as its JSON text, and null for an optional
+parameter.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from nexus_mcp.tools.definition import Tool
 
 _SHOWN_NAME = 60
+_MOST_UNKNOWN = 100  # a line has room for hundreds of thousands
 
 
 class _Unfit(Exception):
@@ -31,7 +33,9 @@ def checked(tool: Tool, given: dict[str, Any]) -> dict[str, Any]:
     if unknown:
         accepted = ", ".join(tool.parameters)
         hint = f"the accepted parameters are {accepted}" if accepted else "no parameters are accepted"
-        raise InvalidArguments([*(f"unknown parameter {_shown(name)}" for name in unknown), hint])
+        told = [f"unknown parameter {_shown(name)}" for name in unknown[:_MOST_UNKNOWN]]
+        more = [f"{len(unknown) - len(told)} more unknown parameters"] if len(unknown) > len(told) else []
+        raise InvalidArguments([*told, *more, hint])
     missing = [name for name in tool.required if given.get(name) is None]
     if missing:
         raise InvalidArguments([f"{name} is required" for name in missing])

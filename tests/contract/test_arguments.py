@@ -21,6 +21,14 @@ def test_unknown_parameters(full: Client, tool: str) -> None:
     assert all(name in message for name in required + optional)
 
 
+@pytest.mark.requirement("calls.unknown")
+def test_many_unknown_parameters(call: Client) -> None:
+    """Of very many unknown names a hundred are told, and how many more there are."""
+    message = call.refused("context", {f"x{number}": 0 for number in range(250)})
+    assert message.count("unknown parameter ") == 100
+    assert "; 150 more unknown parameters; no parameters are accepted" in message
+
+
 @pytest.mark.requirement("calls.order", "calls.unknown")
 @pytest.mark.parametrize("tool", [tool for tool in NAMES if PARAMETERS[tool][0]])
 def test_unknown_before_missing(call: Client, tool: str) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from nexus_mcp.server.calls import MAX_WAITING, correlation_key
+from nexus_mcp.server.calls import MAX_BYTES, MAX_WAITING, correlation_key
+from nexus_mcp.server.framing import MAX_LINE
 from nexus_mcp.server.sdk import serve_sdk
 from nexus_mcp.server.stdio import serve
 from tests.wire.fake import FakeApp
@@ -76,6 +77,32 @@ def test_full_queue(talk: Talk, fake: FakeApp) -> None:
     left = ids(talk.end())
     assert [id for id in left if id != "q"] == ["h", *range(70)]
     assert left.index("q") > 0, "the ping was read while 64 calls were waiting"
+
+
+def test_long_lines(fake: FakeApp) -> None:
+    """Beside the largest call there is room for small ones; a long line waits until that call is done."""
+    talk = Talk(fake.as_app(), serve)
+    talk.ask(initialize())
+    hold(talk, fake)
+    talk.send(call(1, "echo", text="x" * (MAX_LINE - 200)))
+    assert talk.ask(request("p", "ping")) == PING
+    talk.send(call(2, "echo", text="x" * (MAX_BYTES - MAX_LINE)), request("q", "ping"), call(3, "echo", text="x"))
+    fake.release()
+    left = ids(talk.end())
+    assert [id for id in left if id != "q"] == ["h", 1, 2, 3]
+    assert left.index("q") > left.index(1), "a long line was looked at while there was no room for it"
+
+
+def test_room_is_given_back(fake: FakeApp) -> None:
+    """Calls that are done or cancelled take no room: any number of long ones can follow each other."""
+    talk = Talk(fake.as_app(), serve)
+    talk.ask(initialize())
+    hold(talk, fake)
+    talk.send(call(1, "echo", text="x" * (MAX_LINE - 200)), cancel(1), call(2, "echo", text="x" * (MAX_LINE - 200)))
+    assert talk.ask(request("p", "ping")) == PING
+    fake.release()
+    talk.send(*(call(number, "echo", text="x" * (MAX_LINE // 2)) for number in range(3, 9)))
+    assert ids(talk.end()) == ["h", *range(2, 9)]
 
 
 def test_cancel_waiting(talk: Talk, fake: FakeApp) -> None:
