@@ -13,6 +13,7 @@ NexusError
 │   └── LockTimeout       another process kept the workspace lock
 ├── NotAppliedYet         the change is recorded and completes on the next call
 ├── NotConfirmed          the change is made, but the disk did not confirm it
+├── UndoRefused           a change of the operation log that is not taken back; nothing changed
 └── HarnessFault          a conformance run that says nothing about its target: bad fixtures, or no server to ask
 """
 
@@ -147,6 +148,13 @@ class NotConfirmed(NexusError):
         )
         self.path = path
         self.reason = reason
+
+
+class UndoRefused(NexusError):
+    """A change of the operation log cannot be taken back, or must not be."""
+
+    def __init__(self, problem: str, *, next_step: str) -> None:
+        super().__init__(problem, effect=UNCHANGED, next_step=next_step)
 
 
 class HarnessFault(NexusError):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Json = Any  # a JSON value; tests compare whole values, so its shape is theirs to know
 
 LOCK = ".nexus/state/lock"
+OPLOG = ".nexus/state/oplog.jsonl"
 READ_ONLY = {"plan_status", "task_list", "history_search", "context"}
 NAMES = (
     "plan_start",
@@ -124,6 +125,11 @@ class Project:
 def without_lock(files: dict[str, bytes | str]) -> dict[str, bytes | str]:
     """A snapshot less the lock file, whose content is nobody's promise."""
     return {path: content for path, content in files.items() if path != LOCK}
+
+
+def without_own(files: dict[str, bytes | str]) -> dict[str, bytes | str]:
+    """A snapshot less the files that are this server's own business: the lock and the operation log."""
+    return {path: content for path, content in files.items() if path not in (LOCK, OPLOG)}
 
 
 class Client:

@@ -6,6 +6,7 @@ import json
 
 from nexus_mcp import __version__, log
 from nexus_mcp.errors import NexusError, UnknownTool
+from nexus_mcp.state.oplog import By
 from nexus_mcp.store.codec import compact, without_surrogates
 from nexus_mcp.store.store import Store
 from nexus_mcp.tools import TOOLS
@@ -99,7 +100,8 @@ class App:
         if tool is None:
             raise UnknownTool(name)
         log.debug(f"{name} called by {client_name or 'a client without a name'}")
-        context = ToolContext(self.workspace, self._store, client_name)
+        by = By(tool.name, self.workspace.harness_id, client_name)
+        context = ToolContext(self.workspace, self._store, by)
         try:
             return _answered(tool.run(context, checked(tool, arguments or {})), context)
         except NexusError as error:

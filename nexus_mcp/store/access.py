@@ -5,15 +5,16 @@ from __future__ import annotations
 from contextlib import ExitStack, contextmanager, suppress
 
 from nexus_mcp.errors import JournalError, NexusError, NotAppliedYet, NotConfirmed, StorageError
-from nexus_mcp.store import atomic, journal, lock, unanswered
+from nexus_mcp.store import atomic, journal, lock, oplog, unanswered
 from nexus_mcp.store.folder import Folder, reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
     from typing import Any
 
+    from nexus_mcp.state.oplog import Entry
     from nexus_mcp.store.history_file import HistoryFile
 
 _DISK_ADVICE = "Check the free space and the permissions of .nexus, then call again."
@@ -134,7 +135,9 @@ def roll_forward(nexus: Folder, state: Folder) -> None:
     if entry is None:
         return
     try:
-        finish(nexus, state, entry)
+        _confirm_journal(state)
+        # Whoever began it may have noted it before he died.
+        finish(nexus, state, entry, lambda: oplog.unless_there(state, journal.log_entry(entry)))
     except NotAppliedYet as error:
         cause = error.__cause__
         raise JournalError(
@@ -144,19 +147,34 @@ def roll_forward(nexus: Folder, state: Folder) -> None:
         ) from error
 
 
+def _confirm_journal(state: Folder) -> None:
+    """Sync the journal's name: who put it there may have died before, and a change that is begun must find it again.
+
+    Raises NotAppliedYet.
+    """
+    try:
+        atomic.confirm(state)
+    except atomic.Unsynced as error:
+        raise NotAppliedYet(journal.SHOWN, reason(error.cause)) from error
+
+
 def finish(
     nexus: Folder,
     state: Folder,
     entry: dict[str, Any],
+    make_entry: Callable[[], Entry | None],
+    *,
     history: HistoryFile | None = None,
     prepared: Mapping[str, str] | None = None,
 ) -> None:
     """Apply a journal that is in place, then take it away, or turn it into the marker of its answer.
 
+    What `make_entry` makes goes into the operation log while the journal is still there: no death comes in between.
     `history` and `prepared` as for journal.apply. Raises NotAppliedYet.
     """
     try:
         journal.apply(nexus, state, entry, history, prepared or {})
+        oplog.note(state, make_entry)
         if entry["answer"] is None:
             atomic.remove(state, journal.NAME)
         else:

@@ -117,7 +117,7 @@ def prepare(folder: Folder, parts: Iterable[bytes], mode: int | None = None) -> 
             if mode is not None and hasattr(os, "fchmod"):
                 os.fchmod(fd, mode)
             for part in parts:
-                _write_all(fd, part)
+                write_all(fd, part)
             _sync(fd)
         finally:
             os.close(fd)
@@ -151,7 +151,8 @@ def _sync(fd: int) -> None:
         fcntl.fcntl(fd, full)
 
 
-def _write_all(fd: int, data: bytes) -> None:
+def write_all(fd: int, data: bytes) -> None:
+    """Write `data`, however little of it the system takes at a time. Raises OSError, with some of it written."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]

@@ -1,20 +1,25 @@
 """Changes of several files at once: all of them or none, also across a crash.
 
 `state/txn.json` is the commit point. Once it is there the change happens: it is applied at once, or rolled forward by
-whoever takes the lock next. It holds the new cycle with its time fixed and, for each session file, a digest of the
-bytes before and after and the bytes themselves. Applying it twice does no harm.
+whoever takes the lock next. It holds the new cycle with its time fixed and, for each file, a digest of the bytes before
+and after and the bytes themselves, and what the operation log will say. Applying it twice does no harm.
+
+Version 1 has a cycle and session files; version 2 has neither cycle nor answer, and perhaps artifacts. Each journal is
+of the first version that can hold it, so that an older nexus-mcp can complete the closes of a newer one.
 """
 
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 
 from nexus_mcp import log
 from nexus_mcp.errors import JournalError, StateError
-from nexus_mcp.state import shapes
-from nexus_mcp.store import atomic
+from nexus_mcp.state import oplog, shapes
+from nexus_mcp.store import atomic, places
 from nexus_mcp.store.codec import JOURNAL_DEPTH, decode, encode
 from nexus_mcp.store.history_file import HistoryFile
+from nexus_mcp.workspace import DEFAULT_HARNESS_ID
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
 NAME = "txn.json"
 SHOWN = f".nexus/state/{NAME}"
 VERSION = 1
+VERSION_WITHOUT_CYCLE = 2
 HISTORY = "history.json"
 SHOWN_HISTORY = ".nexus/history.json"
 SESSION_LIMIT = 64 << 20
@@ -33,15 +39,20 @@ HISTORY_LIMIT = 512 << 20
 
 
 def record(
-    cycle: dict[str, Any], files: dict[str, tuple[bytes | None, bytes | None]], answer: dict[str, Any] | None
+    cycle: dict[str, Any] | None,
+    files: dict[str, tuple[bytes | None, bytes | None]],
+    answer: dict[str, Any] | None,
+    log_entry: oplog.Entry | None = None,
 ) -> dict[str, Any]:
-    """A journal. `files` maps each session file's name to its bytes before and after (None: absent).
+    """A journal. `files` maps the path of each file to its bytes before and after (None: absent).
 
-    `answer` is kept for a caller that comes back after a crash; None when the call's answer is not to be kept.
+    `answer` is kept for a caller that comes back after a crash; None when the call's answer is not to be kept. The
+    journal has the id of `log_entry`, which goes into the operation log once it was applied; one without it gets what
+    can be told, as those of an older nexus-mcp do.
     """
     return {
-        "version": VERSION,
-        "id": os.urandom(8).hex(),
+        "version": VERSION_WITHOUT_CYCLE if cycle is None else VERSION,
+        "id": log_entry["id"] if log_entry else os.urandom(8).hex(),
         "cycle": cycle,
         "files": [
             {
@@ -53,6 +64,7 @@ def record(
             for name, (before, after) in files.items()
         ],
         "answer": answer,
+        **({"log": log_entry} if log_entry else {}),
     }
 
 
@@ -68,7 +80,7 @@ def pending(state: Folder) -> dict[str, Any] | None:
     if is_ours(journal):
         return journal  # type: ignore[no-any-return]
     version = journal.get("version") if isinstance(journal, dict) else None
-    known = version == VERSION or version is None
+    known = version in (VERSION, VERSION_WITHOUT_CYCLE, None)
     raise _foreign("is not a journal" if known else "is of a version that this nexus-mcp does not know")
 
 
@@ -82,21 +94,49 @@ def _foreign(problem: str, where: str = "") -> JournalError:
 
 
 def is_ours(journal: Any) -> bool:
-    """Whether a parsed value is a journal of this version."""
-    if not isinstance(journal, dict) or isinstance(journal.get("version"), bool) or journal.get("version") != VERSION:
+    """Whether a parsed value is a journal that we can complete."""
+    if not isinstance(journal, dict) or isinstance(journal.get("version"), bool):
         return False
     files = journal.get("files")
     return (
         isinstance(journal.get("id"), str)
         and journal["id"].isalnum()
-        and shapes.is_cycle(journal.get("cycle"))
         and "answer" in journal
         and isinstance(journal["answer"], (dict, type(None)))
         and isinstance(files, list)
-        and all(isinstance(f, dict) and f.get("name") in ("plan.json", "tasks.json") for f in files)
+        and all(isinstance(f, dict) and isinstance(f.get("name"), str) for f in files)
         and all({"before", "after", "content"} <= f.keys() for f in files)
         and all(isinstance(f["content"], (str, type(None))) for f in files)
+        and (_has_cycle(journal) or _has_none(journal))
     )
+
+
+def _has_cycle(journal: dict[str, Any]) -> bool:
+    return (
+        journal.get("version") == VERSION
+        and shapes.is_cycle(journal.get("cycle"))
+        and all(file["name"] in places.SESSION for file in journal["files"])
+    )
+
+
+def _has_none(journal: dict[str, Any]) -> bool:
+    return (
+        journal.get("version") == VERSION_WITHOUT_CYCLE
+        and journal.get("cycle", ...) is None
+        and journal["answer"] is None
+        and oplog.is_entry(journal.get("log"))
+        and all(places.is_place(file["name"]) for file in journal["files"])
+    )
+
+
+def log_entry(journal: dict[str, Any]) -> oplog.Entry:
+    """What the operation log says of a journal that was read from disk; little where an older nexus-mcp wrote it."""
+    carried = journal.get("log")
+    if oplog.is_entry(carried):
+        return carried
+    files = [oplog.left(f["name"], None if f["content"] is None else _bytes(f["content"])) for f in journal["files"]]
+    at = journal["cycle"]["completed_at"]
+    return oplog.entry(journal["id"], at, oplog.By(oplog.UNKNOWN, DEFAULT_HARNESS_ID, ""), files, cycle=at)
 
 
 def apply(
@@ -112,50 +152,64 @@ def apply(
     that hold the new bytes already, by the name they are for. The journal itself stays. Raises OSError, Unsynced or a
     NexusError; then it can be applied again later.
     """
-    if history is None:
-        history = HistoryFile(nexus.read(HISTORY, HISTORY_LIMIT))
-    if history.has(journal["cycle"]):
-        # Perhaps by a rename that was never confirmed: the only other copies go in the next step.
-        atomic.confirm(nexus)
-    else:
-        shapes.check_writable(history.members, SHOWN_HISTORY)
-        temporary = prepared.get(HISTORY) or atomic.prepare(
-            nexus, history.with_cycle(journal["cycle"]), nexus.permissions(HISTORY)
-        )
-        atomic.install(nexus, temporary, HISTORY)
+    if journal["cycle"] is not None:
+        _apply_cycle(nexus, journal["cycle"], history, prepared.get(HISTORY))
     for entry in journal["files"]:
-        _apply_file(state, entry, journal["id"], prepared.get(entry["name"]))
+        with ExitStack() as stack:
+            # A folder that is gone is made for what belongs into it, not for what is to go.
+            gone = entry["content"] is None
+            place = places.found(stack, state, entry["name"])
+            folder, name = place if gone or place[0] else places.made(stack, state, entry["name"], [])
+            if folder is not None:
+                _apply_file(folder, name, entry, journal["id"], prepared.get(entry["name"]))
+                if folder is not state:
+                    atomic.confirm(folder)
     atomic.confirm(state)
 
 
-def _apply_file(state: Folder, entry: dict[str, Any], journal_id: str, temporary: str | None) -> None:
-    name = entry["name"]
-    found = state.read(name, SESSION_LIMIT)
+def _apply_cycle(nexus: Folder, cycle: dict[str, Any], history: HistoryFile | None, temporary: str | None) -> None:
+    if history is None:
+        history = HistoryFile(nexus.read(HISTORY, HISTORY_LIMIT))
+    if history.has(cycle):
+        # Perhaps by a rename that was never confirmed: the only other copies go in the next step.
+        atomic.confirm(nexus)
+        return
+    shapes.check_writable(history.members, SHOWN_HISTORY)
+    temporary = temporary or atomic.prepare(nexus, history.with_cycle(cycle), nexus.permissions(HISTORY))
+    atomic.install(nexus, temporary, HISTORY)
+
+
+def _apply_file(folder: Folder, name: str, entry: dict[str, Any], journal_id: str, temporary: str | None) -> None:
+    found = folder.read(name, SESSION_LIMIT)
     seen = digest(found)
     if seen == entry["after"]:
         return
     if found is not None and seen != entry["before"]:
         # Somebody without our lock changed it in between. Both are kept: theirs under another name.
-        _set_aside(state, f"conflict-{journal_id}-{name}", found)
+        _set_aside(folder, f"conflict-{journal_id}-{name}", found)
     if entry["content"] is None:
-        state.unlink(name)
+        folder.unlink(name)
     elif temporary is not None:
-        atomic.install(state, temporary, name)
+        atomic.install(folder, temporary, name)
     else:
-        atomic.replace(state, name, [entry["content"].encode("utf-8", "backslashreplace")])
+        atomic.replace(folder, name, [_bytes(entry["content"])])
 
 
-def _set_aside(state: Folder, name: str, data: bytes) -> None:
-    kept = state.read(name, SESSION_LIMIT)
+def _bytes(content: str) -> bytes:
+    return content.encode("utf-8", "backslashreplace")
+
+
+def _set_aside(folder: Folder, name: str, data: bytes) -> None:
+    stem, suffix = os.path.splitext(name)
+    kept = folder.read(name, SESSION_LIMIT)
     number = 1
     while kept is not None and kept != data:
         number += 1
-        stem = name.removesuffix(".json").rsplit(".", 1)[0]
-        name = f"{stem}.{number}.json"
-        kept = state.read(name, SESSION_LIMIT)
+        name = f"{stem}.{number}{suffix}"
+        kept = folder.read(name, SESSION_LIMIT)
     if kept is None:
-        atomic.replace(state, name, [data])
-    log.warning(f"{state.show(name)} keeps what another program wrote during a change that was interrupted")
+        atomic.replace(folder, name, [data])
+    log.warning(f"{folder.show(name)} keeps what another program wrote during a change that was interrupted")
 
 
 def encoded(journal: dict[str, Any]) -> bytes:

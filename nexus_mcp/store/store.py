@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager, suppress
 
-from nexus_mcp.errors import NexusError, NotAppliedYet, NotConfirmed, StateError, StorageError
+from nexus_mcp.errors import NotAppliedYet, NotConfirmed, StorageError
 from nexus_mcp.state import times
 from nexus_mcp.store import atomic, journal, lock, unanswered
-from nexus_mcp.store.access import Access, begin, finish
-from nexus_mcp.store.folder import Folder, reason
+from nexus_mcp.store.access import Access, begin
+from nexus_mcp.store.commit import carry_out
+from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.transaction import PLAN, TASKS, Transaction, read_history, read_session
 
 TYPE_CHECKING = False
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
+    from nexus_mcp.state.oplog import By
     from nexus_mcp.store.history_file import HistoryFile
     from nexus_mcp.workspace import Workspace
 
@@ -63,23 +65,28 @@ class Store:
         """End all waiting for the lock: the server is asked to stop. May be called from any thread."""
         self._access.stopping = True
 
-    def change(self, make: Make) -> dict[str, Any]:
-        """Run `make` under the lock, write what it asked for, return its answer.
+    def change(self, make: Make, by: By) -> dict[str, Any]:
+        """Run `make` under the lock, write what it asked for, return its answer. `by` is for the operation log.
 
         `make` may be run twice and must do nothing but read the transaction and ask for writes. What it raises goes
-        out, with nothing written. A change with a cycle goes through the journal. Raises StorageError when nothing
-        was changed, NotAppliedYet and NotConfirmed when it was.
+        out, with nothing written. A change with a cycle, or of several files, goes through the journal. Raises
+        StorageError when nothing was changed, NotAppliedYet and NotConfirmed when it was.
         """
-        return self._change(make)[0]
+        return self._change(make, by)[0]
+
+    def preview(self, make: Make, by: By) -> dict[str, Any]:
+        """What `change` would answer now. Nothing is written, and the lock is not taken."""
+        with self._access.reading() as (nexus, state):
+            return make(Transaction(nexus, state, by, self._now, lambda _: None))
 
     def close(
-        self, make: Make, is_answer: Callable[[dict[str, Any]], bool]
+        self, make: Make, by: By, is_answer: Callable[[dict[str, Any]], bool]
     ) -> tuple[dict[str, Any], unanswered.Unanswered | None]:
         """As `change`, and the answer is kept until it was written out: (answer, the marker that keeps it).
 
         `is_answer` says of a kept answer, which comes from a file, whether it is one that `make` could have given.
         """
-        return self._change(make, is_answer)
+        return self._change(make, by, is_answer)
 
     def stamp(self) -> str:
         """The time now, as the contract writes it."""
@@ -100,72 +107,27 @@ class Store:
                 yield state, held
 
     def _change(
-        self, make: Make, is_answer: Callable[[dict[str, Any]], bool] | None = None
+        self, make: Make, by: By, is_answer: Callable[[dict[str, Any]], bool] | None = None
     ) -> tuple[dict[str, Any], unanswered.Unanswered | None]:
-        self._rehearse(make)
+        self._rehearse(make, by)
         with self._access.writing() as (nexus, state, held):
             markers = unanswered.Markers(state, self._access.state, is_answer)
-            asked = Transaction(nexus, state, self._now, markers.answer)
+            asked = Transaction(nexus, state, by, self._now, markers.answer)
             answer = make(asked)
             if markers.given is not None:
                 return answer, markers.given
             begin(nexus, state, held)
             with _ignored(nexus):
-                if asked.cycle is None:
-                    _write(state, asked, held)
-                    kept = None
-                else:
-                    name = _archive(nexus, state, asked, held, None if is_answer is None else answer)
-                    kept = None if name is None else unanswered.held(state, name, self._access.state)
+                name = carry_out(nexus, state, asked, held, None if is_answer is None else answer)
+                kept = None if name is None else unanswered.held(state, name, self._access.state)
             markers.forget()
             return answer, kept
 
-    def _rehearse(self, make: Make) -> None:
+    def _rehearse(self, make: Make, by: By) -> None:
         """Where nothing was ever written, a call that is going to fail must not leave so much as a folder."""
         with self._access.folders() as (nexus, state):
             if state is None or not (state.check_plain(lock.NAME) or state.check_plain(journal.NAME)):
-                make(Transaction(nexus, state, self._now, lambda _: None))
-
-
-def _write(state: Folder, asked: Transaction, held: lock.Held) -> None:
-    if len(asked.writes) > 1:
-        raise ValueError("several files change together only with a cycle")
-    for name, (_, after) in asked.writes.items():
-        atomic.put(state, name, after, held.check)
-
-
-def _archive(
-    nexus: Folder, state: Folder, asked: Transaction, held: lock.Held, answer: dict[str, Any] | None
-) -> str | None:
-    """Carry out a change with a cycle; the name of the marker that keeps `answer`, None when there is none to keep."""
-    if asked.cycle is None:
-        raise ValueError("no cycle to archive")
-    entry = journal.record(asked.cycle, asked.writes, answer)
-    grown = asked.history.with_cycle(asked.cycle)
-    if sum(map(len, grown)) > journal.HISTORY_LIMIT:
-        raise StateError(journal.SHOWN_HISTORY, f"would grow beyond {journal.HISTORY_LIMIT >> 20} MiB")
-    # All new bytes are on disk before the commit point, so that a full disk is met while nothing has happened.
-    prepared: dict[str, str] = {}
-    doing = journal.SHOWN_HISTORY
-    try:
-        prepared[journal.HISTORY] = atomic.prepare(nexus, grown, nexus.permissions(journal.HISTORY))
-        for name, (_, after) in asked.writes.items():
-            doing = state.show(name)
-            if after is not None:
-                prepared[name] = atomic.prepare(state, [after], state.permissions(name))
-        doing = journal.SHOWN
-        atomic.replace(state, journal.NAME, [journal.encoded(entry)], held.check)
-    except (OSError, NexusError) as error:
-        for name, temporary in prepared.items():
-            with suppress(OSError):  # swept by the next change
-                (nexus if name == journal.HISTORY else state).unlink(temporary)
-        if isinstance(error, NexusError):
-            raise
-        raise StorageError(doing, "write", reason(error)) from error
-    except atomic.Unsynced as error:
-        raise NotAppliedYet(journal.SHOWN, reason(error.cause)) from error
-    finish(nexus, state, entry, asked.history, prepared)
-    return None if answer is None else unanswered.name_of(entry["id"])
+                make(Transaction(nexus, state, by, self._now, lambda _: None))
 
 
 def _ignore(nexus: Folder) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 from nexus_mcp import schemas
 from nexus_mcp.errors import StateError
 from nexus_mcp.state import shapes, times
-from nexus_mcp.store import journal
+from nexus_mcp.store import journal, oplog, places
 from nexus_mcp.store.codec import decode, encode
 from nexus_mcp.store.history_file import HistoryFile
 
@@ -14,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from nexus_mcp.state.oplog import By, Line
     from nexus_mcp.store.folder import Folder
 
-PLAN = "plan.json"
-TASKS = "tasks.json"
+PLAN, TASKS = places.SESSION
 _SCHEMAS = {PLAN: shapes.PLAN, TASKS: shapes.TASKS}
 
 
@@ -25,14 +27,30 @@ class Transaction:
     """The state as it is, and the changes asked for. Nothing is written here.
 
     `plan`, `tasks` and `history` are read and checked at first use; they raise StateError when they cannot be used.
+    For the operation log: `by` is who asks, `what` may be set to a few words about the change, `undoes` to the ids of
+    the changes that it takes back.
     """
 
-    __slots__ = ("_bytes", "_history", "_nexus", "_now", "_recovered", "_state", "_values", "cycle", "writes")
+    __slots__ = (
+        "_bytes",
+        "_history",
+        "_nexus",
+        "_now",
+        "_recovered",
+        "_state",
+        "_values",
+        "by",
+        "cycle",
+        "undoes",
+        "what",
+        "writes",
+    )
 
     def __init__(
         self,
         nexus: Folder | None,
         state: Folder | None,
+        by: By,
         now: Callable[[], float],
         recovered: Callable[[HistoryFile], dict[str, Any] | None],
     ) -> None:
@@ -45,6 +63,9 @@ class Transaction:
         self._recovered = recovered
         self.writes: dict[str, tuple[bytes | None, bytes | None]] = {}
         self.cycle: dict[str, Any] | None = None
+        self.by = by
+        self.what = ""
+        self.undoes: list[str] | None = None
 
     @property
     def plan(self) -> dict[str, Any] | None:
@@ -94,6 +115,32 @@ class Transaction:
                 next_step="Close this cycle with task_close and go on in a new one.",
             )
         self.writes[name] = (self._bytes[name], after)
+
+    def log(self) -> list[Line]:
+        """The operation log. Raises StateError, PathRefused, StorageError when it cannot be read."""
+        return oplog.read(self._state)
+
+    def current(self, name: str) -> bytes | None:
+        """The bytes of the file at the path `name` (places.py), whatever they are; None when absent."""
+        if self._state is None:
+            return None
+        with ExitStack() as stack:
+            folder, last = places.found(stack, self._state, name)
+            return None if folder is None else folder.read(last, journal.SESSION_LIMIT)
+
+    def restore(self, name: str, data: bytes | None) -> None:
+        """Ask for the file at the path `name` to hold `data` again, or for None to go.
+
+        Raises NewerVersion, and StateError when what would be there is not what belongs there.
+        """
+        shown = f".nexus/state/{name}"
+        if name in _SCHEMAS:
+            value = self._value(name)
+            if value is not None:
+                shapes.check_writable(value, shown)
+            if data is not None:
+                shapes.check_writable(shapes.checked(decode(data, shown), _SCHEMAS[name], shown), shown)
+        self.writes[name] = (self.current(name), data)
 
     def delete(self, name: str) -> bool:
         """Ask for the file `name` to go; whether it was there. Raises NewerVersion."""

@@ -134,7 +134,7 @@ def left_behind(state: Folder, open_state: OpenState) -> list[tuple[dict[str, An
         if not name.startswith(PREFIX):
             continue
         journal = _read(state, name)
-        if journal is None or name != name_of(journal["id"]) or journal["answer"] is None:
+        if journal is None or name != name_of(journal["id"]):
             continue
         fd = _locked(state, name)
         if fd is not None:
@@ -181,6 +181,8 @@ def _read(state: Folder, name: str) -> dict[str, Any] | None:
         journal = decode(data, state.show(name), JOURNAL_DEPTH)
     except NexusError:
         return None
-    if not is_ours(journal) or (journal["answer"] or {}).get("cycle") != journal["cycle"]["completed_at"]:
+    if not is_ours(journal) or journal["answer"] is None or journal["cycle"] is None:
+        return None
+    if journal["answer"].get("cycle") != journal["cycle"]["completed_at"]:
         return None
     return journal  # type: ignore[no-any-return]

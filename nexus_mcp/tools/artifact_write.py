@@ -13,7 +13,7 @@ def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
     """Write the file below `.nexus/state/artifacts`, over an older one of the name."""
     from nexus_mcp.store import artifacts
 
-    return {"success": True, "path": artifacts.write(ctx.store, arguments["filename"], arguments["content"])}
+    return {"success": True, "path": artifacts.write(ctx.store, arguments["filename"], arguments["content"], ctx.by)}
 
 
 TOOL = Tool(

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from nexus_mcp.state.oplog import By
     from nexus_mcp.store.store import Store
     from nexus_mcp.store.unanswered import Unanswered
     from nexus_mcp.workspace import Workspace
@@ -17,17 +18,15 @@ if TYPE_CHECKING:
 class ToolContext:
     """What `run` gets beside the arguments: the workspace, its store, and who is calling.
 
-    `client_name` is what the client calls itself, "" when it did not say. A tool that returns an answer which must
-    be kept until it was written out puts its marker in `unanswered`.
+    A tool that returns an answer which must be kept until it was written out puts its marker in `unanswered`.
     """
 
-    __slots__ = ("client_name", "harness_id", "store", "unanswered", "workspace")
+    __slots__ = ("by", "store", "unanswered", "workspace")
 
-    def __init__(self, workspace: Workspace, store: Store, client_name: str) -> None:
+    def __init__(self, workspace: Workspace, store: Store, by: By) -> None:
         self.workspace = workspace
         self.store = store
-        self.harness_id = workspace.harness_id
-        self.client_name = client_name
+        self.by = by
         self.unanswered: Unanswered | None = None
 
 

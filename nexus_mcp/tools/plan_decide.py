@@ -25,13 +25,14 @@ def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
             raise ToolError(plan.NO_PLAN)
         changed, issue = plan.decide(now.plan, arguments["issue_id"], given)
         now.put(PLAN, changed, shapes.ISSUE, {"status": issue["status"], **given})
+        now.what = f"decides issue {issue['id']}"
         remaining = plan.pending(changed)
         shown = {"decided": True, "issue": issue["title"], "allComplete": not remaining}
         if not remaining:
             return {**shown, "message": ALL_DECIDED}
         return {**shown, "remaining": [{k: i[k] for k in ("id", "title", "status")} for i in remaining]}
 
-    return ctx.store.change(change)
+    return ctx.store.change(change, ctx.by)
 
 
 _TEXTS = {"type": "object", "additionalProperties": {"type": "string"}}

@@ -25,6 +25,7 @@ def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
         if previous is not None:
             now.append(history.cycle(history.completion_time(stamp, cycles), branch, previous, []))
         now.put(PLAN, started, shapes.PLAN, started)
+        now.what = f"starts plan {started['id']}"
         return {
             "created": True,
             "plan_id": started["id"],
@@ -33,7 +34,7 @@ def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
             "previousArchived": previous is not None,
         }
 
-    return ctx.store.change(change)
+    return ctx.store.change(change, ctx.by)
 
 
 TOOL = Tool(

@@ -69,9 +69,10 @@ def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
             raise ToolError("Unknown action")
         changed, new, shown = action(now.plan, arguments.get("issue_id"), title if title.strip() else "")
         now.put(PLAN, changed, shapes.ISSUE, new)
+        now.what = f"{arguments['action']}s issue {shown['issue']['id']}"
         return shown
 
-    return ctx.store.change(change)
+    return ctx.store.change(change, ctx.by)
 
 
 TOOL = Tool(

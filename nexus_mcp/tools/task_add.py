@@ -27,9 +27,10 @@ def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
             decisions=arguments.get("decisions", []),
         )
         now.put(TASKS, changed, shapes.TASK, task)
+        now.what = f"adds task {task['id']}"
         return {"task": shapes.ordered(task, shapes.part(shapes.TASK))}
 
-    return ctx.store.change(change)
+    return ctx.store.change(change, ctx.by)
 
 
 TOOL = Tool(

@@ -27,6 +27,7 @@ def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
         cycles = now.history.cycles
         cycle = history.cycle(history.completion_time(now.stamp(), cycles), branch, closed_plan, closed_tasks)
         now.append(cycle)
+        now.what = f"archives {len(closed_tasks)} tasks" + (f" and plan {closed_plan['id']}" if closed_plan else "")
         decisions = len(plan.decided(closed_plan)) if closed_plan else 0
         topic = closed_plan["topic"] if closed_plan else ""
         return {
@@ -43,7 +44,7 @@ def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
             },
         }
 
-    closed, ctx.unanswered = ctx.store.close(change, lambda kept: not schemas.faults(TOOL.output, kept))
+    closed, ctx.unanswered = ctx.store.close(change, ctx.by, lambda kept: not schemas.faults(TOOL.output, kept))
     return closed
 
 

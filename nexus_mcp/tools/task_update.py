@@ -21,9 +21,10 @@ def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
             raise ToolError("tasks.json not found")
         changed, task = tasks.set_status(now.tasks, arguments["id"], arguments["status"])
         now.put(TASKS, changed, shapes.TASK, {"status": task["status"]})
+        now.what = f"sets task {task['id']} to {task['status']}"
         return {"task": shapes.ordered(task, shapes.part(shapes.TASK))}
 
-    return ctx.store.change(change)
+    return ctx.store.change(change, ctx.by)
 
 
 TOOL = Tool(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import SMALLEST, Client, Project, cycle, issue, plan, task, tasks, unpack, without_lock
+from tests.support import SMALLEST, Client, Project, cycle, issue, plan, task, tasks, unpack, without_lock, without_own
 
 CHANGES = (
     "mkdir",
@@ -102,12 +102,12 @@ def peek(client: Client, tool: str) -> Any:
 
 
 def assert_no_leftovers(client: Client, project: Project) -> None:
-    """After the next writes only files of the contract are there."""
+    """After the next writes only files of the contract are there, and our own."""
     client("artifact_write", filename="note.md", content="text")
     client("task_add", title="T", context="C")
     left = {
         path
-        for path, content in without_lock(project.snapshot()).items()
+        for path, content in without_own(project.snapshot()).items()
         if path.startswith(".nexus/") and content != "folder"
     }
     assert left <= {

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.contract.disk import assert_no_leftovers, crash_at, peek, reset, settle
-from tests.support import SMALLEST, Client, Clock, Project, without_lock
+from tests.support import SMALLEST, Client, Clock, Project, without_own
 
 
 @pytest.mark.requirement("task_close.atomic", "task_close.retry", "storage.pending")
@@ -67,16 +67,16 @@ def test_a_start_cut_short_anywhere(project: Project, make_app: Callable[..., An
 def test_single_files_cut_short_anywhere(project: Project, make_app: Callable[..., Any], tool: str) -> None:
     """Wherever a change of one file dies, the file is the old one or the new one."""
     settle(project)
-    before = {path: content for path, content in without_lock(project.snapshot()).items() if content != "folder"}
+    before = {path: content for path, content in without_own(project.snapshot()).items() if content != "folder"}
     Client(make_app(project.root), project).send(tool, SMALLEST[tool])
-    after = {path: content for path, content in without_lock(project.snapshot()).items() if content != "folder"}
+    after = {path: content for path, content in without_own(project.snapshot()).items() if content != "folder"}
     outcomes = set()
     for number in range(1, 100):
         reset(project)
         died = crash_at(make_app(project.root), tool, number)
         found = {
             path: content
-            for path, content in without_lock(project.snapshot()).items()
+            for path, content in without_own(project.snapshot()).items()
             if content != "folder" and "tmp-" not in path
         }
         assert found in (before, after), f"died before change {number}"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import git
-from tests.support import LOCK, NAMES, READ_ONLY, SMALLEST, Client, Project, plan, task, tasks
+from tests.support import LOCK, NAMES, OPLOG, READ_ONLY, SMALLEST, Client, Project, plan, task, tasks
 
 FIRST_WRITERS = ("plan_start", "task_add", "task_close", "artifact_write")
 MADE = {
@@ -33,9 +33,9 @@ def files(project: Project) -> list[str]:
 @pytest.mark.requirement("tree.first-write", "tree.gitignore", "tree.places", "harness.own-folder")
 @pytest.mark.parametrize("tool", FIRST_WRITERS)
 def test_the_first_write(call: Client, project: Project, tool: str) -> None:
-    """The first write makes .nexus, its .gitignore and its own file, and nothing else."""
+    """The first write makes .nexus, its .gitignore, its own file and the operation log, and nothing else."""
     call.send(tool, SMALLEST[tool])
-    assert files(project) == sorted([".nexus/.gitignore", *MADE[tool]])
+    assert files(project) == sorted([".nexus/.gitignore", OPLOG, *MADE[tool]])
     assert project.get(".gitignore") == b"state/\n"
 
 
@@ -121,7 +121,7 @@ def test_reads_need_no_permission_to_write(
 
 @pytest.mark.requirement("tree.places", "tree.knowledge", "tree.outside", "harness.own-folder")
 def test_a_whole_cycle_touches_its_own_files_only(call: Client, project: Project, tmp_path: Path) -> None:
-    """After every tool has run, only the contract's files have come, and all others are as they were."""
+    """After every tool has run, only the contract's files and our log have come, and all others are as they were."""
     for path in (
         "memory/a.md",
         "context/b.md",
@@ -151,6 +151,7 @@ def test_a_whole_cycle_touches_its_own_files_only(call: Client, project: Project
         ".nexus/state/artifacts",
         ".nexus/state/artifacts/d",
         ".nexus/state/artifacts/d/x",
+        OPLOG,
     ]
     assert sorted(os.listdir(tmp_path)) == outside
 

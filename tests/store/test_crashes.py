@@ -239,4 +239,4 @@ def test_a_full_disk_is_met_before_the_commit_point(tmp_path: Path) -> None:
         app.call("task_close", {}).delivered()
     commit = seen.names.index("replace")
     assert "write" in seen.names[:commit]
-    assert "write" not in seen.names[commit:]
+    assert seen.names[commit:].count("write") == 1, "the line of the operation log, which nobody waits for"

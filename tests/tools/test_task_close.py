@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import Client, Clock, Project, cycle, issue, plan, pretty, task, tasks
+from tests.support import Client, Clock, Project, cycle, issue, plan, pretty, task, tasks, without_own
 
 
 @pytest.mark.requirement(
@@ -36,11 +36,11 @@ def test_plan_and_tasks(call: Client, project: Project, clock: Clock) -> None:
 
 
 def left(project: Project) -> list[str]:
-    """Files below .nexus, the lock aside."""
+    """Files below .nexus, those aside that are this server's own business."""
     return sorted(
         path.removeprefix(".nexus/")
-        for path, content in project.snapshot().items()
-        if path.startswith(".nexus/") and content != "folder" and path != ".nexus/state/lock"
+        for path, content in without_own(project.snapshot()).items()
+        if path.startswith(".nexus/") and content != "folder"
     )
 
 

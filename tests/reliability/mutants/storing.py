@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from nexus_mcp.store import access, atomic, journal, lock, store
+from nexus_mcp.store import access, atomic, commit, journal, lock
 from nexus_mcp.store.folder import Folder
 from tests.reliability.mutants.definition import Mutant
 
@@ -46,14 +46,14 @@ def _in_place() -> tuple[Any, str, Any]:
 
 def _no_journal() -> tuple[Any, str, Any]:
     def archive(nexus: Folder, state: Folder, asked: Any, held: Any, answer: Any) -> None:
-        entry = journal.record(asked.cycle, asked.writes, None)
+        entry = journal.record(asked.cycle, asked.writes, None, commit.entry_of(asked))
         journal.apply(nexus, state, entry, asked.history, {})
 
-    return store, "_archive", archive
+    return commit, "together", archive
 
 
 def _unlink_before_archive() -> tuple[Any, str, Any]:
-    real = store._archive
+    real = commit.together
 
     def archive(nexus: Folder, state: Folder, asked: Any, *rest: Any) -> Any:
         for name, (_, after) in asked.writes.items():
@@ -61,7 +61,7 @@ def _unlink_before_archive() -> tuple[Any, str, Any]:
                 state.unlink(name)
         return real(nexus, state, asked, *rest)
 
-    return store, "_archive", archive
+    return commit, "together", archive
 
 
 def _no_recovery() -> tuple[Any, str, Any]:

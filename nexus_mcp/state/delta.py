@@ -1,0 +1,57 @@
+"""What it takes to turn the bytes of a file back into those that it had before: little, when little was changed."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_CONTINUES = range(0x80, 0xC0)  # bytes within a character of UTF-8
+
+
+def backwards(before: bytes, after: bytes) -> dict[str, Any] | None:
+    """{prefix, suffix, text} that `restored` makes `before` of, given `after`; None when that is no text in UTF-8.
+
+    `prefix` and `suffix` count the bytes that both have at their beginning and at their end.
+    """
+    prefix = _common_prefix(before, after)
+    suffix = _common_suffix(before, after, min(len(before), len(after)) - prefix)
+    while prefix and before[prefix : prefix + 1] and before[prefix] in _CONTINUES:
+        prefix -= 1
+    while suffix and before[len(before) - suffix] in _CONTINUES:
+        suffix -= 1
+    try:
+        text = before[prefix : len(before) - suffix].decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return {"prefix": prefix, "suffix": suffix, "text": text}
+
+
+def restored(after: bytes, delta: dict[str, Any]) -> bytes:
+    """The bytes from before. `delta` may come from a file, so whoever calls compares the outcome."""
+    prefix, suffix = int(delta["prefix"]), int(delta["suffix"])
+    text = str(delta["text"]).encode("utf-8", "replace")
+    return after[:prefix] + text + after[max(0, len(after) - suffix) :]
+
+
+# By halves, on slices: those are compared at the speed of memory, single bytes are not.
+def _common_prefix(one: bytes, other: bytes) -> int:
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _common_suffix(one: bytes, other: bytes, most: int) -> int:
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[len(one) - middle : len(one) - low] == other[len(other) - middle : len(other) - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

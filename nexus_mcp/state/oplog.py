@@ -1,0 +1,149 @@
+"""An entry of the operation log: what a change did to which file, and which entries can be taken back.
+
+schemas/oplog/entry.schema.json says what an entry holds. A checksum is there against accidents: whoever could forge one
+could write the file, and a stronger one would cost every server the 4 MB of hashlib (docs/decisions/0041).
+"""
+
+from __future__ import annotations
+
+from nexus_mcp import schemas
+from nexus_mcp.errors import UndoRefused
+from nexus_mcp.state import delta
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any, TypeGuard
+
+    Entry = dict[str, Any]
+    Line = tuple[int, Entry | None]
+    """Number of a line, from 1, and its entry; None for one that cannot be read."""
+
+VERSION = 1
+UNDO = "undo"
+UNKNOWN = "unknown"
+LOG_ADVICE = "See nexus-mcp log."
+_CLIENT_LENGTH = 100
+
+
+class By:
+    """Who makes a change: the tool, the harness that the server was started for, what the client calls itself."""
+
+    __slots__ = ("client", "harness_id", "tool")
+
+    def __init__(self, tool: str, harness_id: str, client: str) -> None:
+        self.tool = tool
+        self.harness_id = harness_id
+        self.client = client[:_CLIENT_LENGTH]
+
+
+def entry(
+    id_: str,
+    at: str,
+    by: By,
+    files: list[dict[str, Any]],
+    *,
+    what: str = "",
+    cycle: str | None = None,
+    undoes: Sequence[str] | None = None,
+) -> Entry:
+    """An entry. `files` come from `changed` and `left`; `cycle` is the completed_at of one that went into the history,
+    `undoes` the ids of the changes that were taken back."""
+    made: Entry = {"version": VERSION, "id": id_, "at": at, "tool": by.tool, "harness_id": by.harness_id}
+    made["client"] = by.client
+    optional = {"what": what or None, "cycle": cycle, "undoes": None if undoes is None else list(undoes)}
+    return {**made, **{name: value for name, value in optional.items() if value is not None}, "files": files}
+
+
+def changed(name: str, before: bytes | None, after: bytes | None) -> dict[str, Any]:
+    """A file of an entry with what it takes to put it back, None being no file. Not kept when it is no text."""
+    mark = _mark(before)
+    if before is None or mark is None:
+        return {**left(name, after), "before": None}
+    found = delta.backwards(before, after or b"")
+    return left(name, after) if found is None else {**left(name, after), "before": {**mark, **found}}
+
+
+def left(name: str, after: bytes | None) -> dict[str, Any]:
+    """A file of an entry without what it was before."""
+    return {"name": name, "after": _mark(after)}
+
+
+def without_text(full: Entry) -> Entry:
+    """The entry without what its files were before."""
+    return {**full, "files": [{k: v for k, v in file.items() if k != "before"} for file in full["files"]]}
+
+
+def _mark(data: bytes | None) -> dict[str, int] | None:
+    if data is None:
+        return None
+    import zlib
+
+    return {"size": len(data), "crc32": zlib.crc32(data)}
+
+
+def is_entry(value: object) -> TypeGuard[Entry]:
+    """Whether `value`, read from a file, is an entry of this version."""
+    return not schemas.faults(schemas.load("oplog/entry"), value)
+
+
+def undone(lines: Iterable[Line]) -> set[str]:
+    """The ids of the changes that were taken back."""
+    return {id_ for _, found in lines if found is not None for id_ in found.get("undoes", ())}
+
+
+def last_changes(lines: Sequence[Line], count: int) -> list[Entry]:
+    """The last `count` changes that were not taken back, the newest first. Raises UndoRefused when one has to stay."""
+    gone = undone(lines)
+    found: list[Entry] = []
+    for number, line in reversed(lines):
+        if len(found) == count:
+            break
+        if line is None:
+            raise _refused(found, f"Line {number} of the operation log cannot be read, so nobody knows what it did")
+        if "undoes" in line or line["id"] in gone:
+            continue
+        if "cycle" in line:
+            raise _refused(found, f"{told(line)} put a cycle into the history, which only grows")
+        if stays(line):
+            raise _refused(found, f"What there was before {told(line)} was not kept")
+        found.append(line)
+    if len(found) < count:
+        raise _refused(found, "The operation log has no more changes")
+    return found
+
+
+def stays(line: Entry) -> bool:
+    """Whether undo never takes it back: it put a cycle into the history, or nobody knows what there was before."""
+    return "undoes" not in line and ("cycle" in line or any("before" not in file for file in line["files"]))
+
+
+def put_back(file: dict[str, Any], now: bytes | None, by: Entry) -> bytes | None:
+    """What the file was before the change `by`, given what it is now. Raises UndoRefused when that is something else
+    than the change left."""
+    before = file["before"]
+    if not _is(file["after"], now):
+        problem = f".nexus/state/{file['name']} is not what {told(by)} left: something else changed it"
+        raise UndoRefused(problem, next_step=f"{LOG_ADVICE} What is in the file now stays.")
+    data = None if before is None else delta.restored(now or b"", before)
+    if not _is(before, data):
+        problem = f"The operation log does not tell rightly what {file['name']} was before {told(by)}"
+        raise UndoRefused(problem, next_step=LOG_ADVICE)
+    return data
+
+
+def _is(mark: dict[str, Any] | None, data: bytes | None) -> bool:
+    seen = _mark(data)
+    if mark is None or seen is None:
+        return mark is seen
+    return all(mark[name] == seen[name] for name in seen)
+
+
+def told(line: Entry) -> str:
+    """How a message names a change."""
+    return f"{line['tool']} of {line['at']}"
+
+
+def _refused(found: list[Entry], problem: str) -> UndoRefused:
+    can = f"nexus-mcp undo {len(found)} goes as far as that." if found else LOG_ADVICE
+    return UndoRefused(problem, next_step=can)

@@ -1,0 +1,109 @@
+"""How a change reaches the disk, and the operation log: one file by itself, several by way of the journal."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, suppress
+
+from nexus_mcp.errors import NexusError, NotAppliedYet, NotConfirmed, StateError, StorageError
+from nexus_mcp.state import oplog as entries
+from nexus_mcp.store import atomic, journal, oplog, places, unanswered
+from nexus_mcp.store.access import finish
+from nexus_mcp.store.folder import reason
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.lock import Held
+    from nexus_mcp.store.transaction import Transaction
+
+
+def carry_out(
+    nexus: Folder, state: Folder, asked: Transaction, held: Held, answer: dict[str, Any] | None
+) -> str | None:
+    """Do what `asked` asks for; the name of the marker that keeps `answer`, None when there is none to keep.
+
+    Only a change with a cycle keeps an answer. Raises StorageError and others when nothing was changed, NotAppliedYet
+    and NotConfirmed when it was.
+    """
+    if asked.cycle is None and len(asked.writes) <= 1:
+        for name, (_, after) in asked.writes.items():
+            with ExitStack() as stack:
+                folder, last = places.found(stack, state, name)
+                if folder is None:
+                    raise StorageError(state.show(name), "write", "its folder is gone")
+                put_one(state, folder, last, after, lambda: entry_of(asked), check=held.check)
+        return None
+    return together(nexus, state, asked, held, answer)
+
+
+def entry_of(asked: Transaction) -> entries.Entry:
+    """The entry of a change. What a file was before is kept only where undo may need it."""
+    stays = asked.cycle is not None or asked.undoes is not None
+    files = [
+        entries.left(name, after) if stays else entries.changed(name, before, after)
+        for name, (before, after) in asked.writes.items()
+    ]
+    cycle = None if asked.cycle is None else asked.cycle["completed_at"]
+    return entries.entry(
+        oplog.new_id(), asked.stamp(), asked.by, files, what=asked.what, cycle=cycle, undoes=asked.undoes
+    )
+
+
+def put_one(
+    state: Folder,
+    folder: Folder,
+    name: str,
+    after: bytes | None,
+    make_entry: Callable[[], entries.Entry],
+    *,
+    check: Callable[[], None] | None = None,
+) -> None:
+    """Replace the file `name` in `folder`, or remove it for None, and note that. Raises as atomic.put does."""
+    if folder is not state:
+        atomic.sweep(folder)
+    try:
+        atomic.put(folder, name, after, check)
+    except NotConfirmed:
+        oplog.note(state, make_entry)  # every reader sees the change
+        raise
+    oplog.note(state, make_entry)
+
+
+def together(nexus: Folder, state: Folder, asked: Transaction, held: Held, answer: dict[str, Any] | None) -> str | None:
+    """Carry out a change by way of the journal; as `carry_out`."""
+    entry = entry_of(asked)
+    record = journal.record(asked.cycle, asked.writes, answer, entry)
+    # All new bytes are on disk before the commit point, so that a full disk is met while nothing has happened.
+    temporary: dict[str, tuple[Folder, str]] = {}
+    doing = journal.SHOWN_HISTORY
+    with ExitStack() as stack:
+        try:
+            if asked.cycle is not None:
+                grown = asked.history.with_cycle(asked.cycle)
+                if sum(map(len, grown)) > journal.HISTORY_LIMIT:
+                    raise StateError(journal.SHOWN_HISTORY, f"would grow beyond {journal.HISTORY_LIMIT >> 20} MiB")
+                made = atomic.prepare(nexus, grown, nexus.permissions(journal.HISTORY))
+                temporary[journal.HISTORY] = (nexus, made)
+            for name, (_, after) in asked.writes.items():
+                doing = state.show(name)
+                folder, last = places.found(stack, state, name)
+                if after is not None and folder is not None:
+                    temporary[name] = (folder, atomic.prepare(folder, [after], folder.permissions(last)))
+            doing = journal.SHOWN
+            atomic.replace(state, journal.NAME, [journal.encoded(record)], held.check)
+        except (OSError, NexusError) as error:
+            for folder, made in temporary.values():
+                with suppress(OSError):  # swept by the next change
+                    folder.unlink(made)
+            if isinstance(error, NexusError):
+                raise
+            raise StorageError(doing, "write", reason(error)) from error
+        except atomic.Unsynced as error:
+            raise NotAppliedYet(journal.SHOWN, reason(error.cause)) from error
+    prepared = {name: made for name, (_, made) in temporary.items()}
+    history = None if asked.cycle is None else asked.history
+    finish(nexus, state, record, lambda: entry, history=history, prepared=prepared)
+    return None if answer is None else unanswered.name_of(record["id"])

@@ -1,0 +1,78 @@
+"""Files of one JSON object a line that only grow: appended under the lock, read whatever a crash left of a line."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from nexus_mcp.errors import PathRefused, StateError
+from nexus_mcp.store import atomic
+from nexus_mcp.store.codec import decode
+from nexus_mcp.store.folder import let_go
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nexus_mcp.store.folder import Folder
+
+_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
+_OWN = 0o600
+
+
+def append(folder: Folder, name: str, line: bytes, limit: int) -> None:
+    """Add `line`, and a newline, to the file `name`. Only under the lock. A last line that was cut short is ended.
+
+    A file that would grow beyond `limit` bytes loses its older half first. Not synced: a power cut may take the last
+    lines. Raises OSError, PathRefused, Unsynced; then the line is not there, or not whole.
+    """
+    fd = folder.open(name, _FLAGS, _OWN)
+    try:
+        info = os.fstat(fd)
+        if not stat.S_ISREG(info.st_mode) or info.st_nlink != 1:
+            problem = "is not a plain file of one name"
+            raise PathRefused(folder.show(name), problem, next_step="Look at what was put there and why.")
+        data = line + b"\n"
+        if info.st_size and _read(fd, info.st_size - 1, 1) != b"\n":
+            data = b"\n" + data
+        if info.st_size + len(data) > limit:
+            # Synced, unlike a line: a rename without it may leave an empty file after a power cut. It is rare enough.
+            atomic.replace(folder, name, [_newer_half(fd, info.st_size, limit // 2), data])
+        else:
+            atomic.write_all(fd, data)
+    finally:
+        let_go(fd)
+
+
+def _newer_half(fd: int, size: int, most: int) -> bytes:
+    """The whole lines in the last `most` bytes."""
+    end = _read(fd, max(0, size - most), most)
+    return end.partition(b"\n")[2]
+
+
+def _read(fd: int, start: int, most: int) -> bytes:
+    os.lseek(fd, start, os.SEEK_SET)
+    parts = []
+    while most > 0 and (part := os.read(fd, most)):
+        parts.append(part)
+        most -= len(part)
+    return b"".join(parts)
+
+
+def lines(folder: Folder | None, name: str, limit: int) -> list[tuple[int, dict[str, Any] | None]] | None:
+    """(number, object) of each line of the file `name`, from 1; None for a line that is no object, and when absent.
+
+    Blank lines are left out. Raises PathRefused, StorageError, and StateError when it has more than `limit` bytes.
+    """
+    data = None if folder is None else folder.read(name, limit)
+    if data is None:
+        return None
+    return [(number, _object(line, name)) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
+
+
+def _object(line: bytes, name: str) -> dict[str, Any] | None:
+    try:
+        value = decode(line, name)
+    except StateError:
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,80 @@
+"""The operation log, `state/oplog.jsonl`: advice for people, and what undo works from. It is never in a change's way.
+
+An entry is added once its change is on disk, under the same lock, and without an fsync of its own. One that a crash
+took is missed by nobody but undo, which then finds files that are not as the log says, and refuses.
+"""
+
+from __future__ import annotations
+
+import os
+
+from nexus_mcp import log
+from nexus_mcp.state import oplog
+from nexus_mcp.store import atomic, jsonl, places
+from nexus_mcp.store.codec import compact
+from nexus_mcp.store.folder import reason
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nexus_mcp.state.oplog import Entry, Line
+    from nexus_mcp.store.folder import Folder
+
+NAME = "oplog.jsonl"
+LIMIT = 1 << 20
+LINE_LIMIT = LIMIT // 4
+READ_LIMIT = 8 << 20
+_told: set[str] = set()
+
+
+def new_id() -> str:
+    """A name for a change."""
+    return os.urandom(8).hex()
+
+
+def note(state: Folder, make: Callable[[], Entry | None]) -> None:
+    """Add the entry that `make` makes, if any. Only under the lock, after its change was made.
+
+    Never raises: the change has to be answered.
+    """
+    try:
+        entry = make()
+        if entry is None:
+            return
+        line = _line(entry)
+        if len(line) > LINE_LIMIT:
+            line = _line(oplog.without_text(entry))
+        jsonl.append(state, NAME, line, LIMIT)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the change itself is on disk
+        _warn_once(state.show(NAME), error)
+
+
+def unless_there(state: Folder, entry: Entry) -> Entry | None:
+    """The entry, None when the log has it already. Raises as `read` does."""
+    return None if any(found is not None and found["id"] == entry["id"] for _, found in read(state)) else entry
+
+
+def read(state: Folder | None) -> list[Line]:
+    """Every line of the log; none when there is no log. Raises StateError, PathRefused, StorageError."""
+    found = jsonl.lines(state, NAME, READ_LIMIT)
+    return [(number, value if _is_ours(value) else None) for number, value in found or ()]
+
+
+def _is_ours(value: object) -> bool:
+    # The names are walked to: a log that came with a clone must not lead elsewhere.
+    return oplog.is_entry(value) and all(places.is_place(file["name"]) for file in value["files"])
+
+
+def _line(entry: Entry) -> bytes:
+    # A lone surrogate, from a client's name, becomes an escape, as JSON has it.
+    return compact(entry).encode("utf-8", "backslashreplace")
+
+
+def _warn_once(shown: str, error: Exception) -> None:
+    if isinstance(error, atomic.Unsynced):
+        error = error.cause
+    text = reason(error) if isinstance(error, OSError) else str(error)
+    if text not in _told:
+        _told.add(text)
+        log.warning(f"could not note a change in {shown}: {text}. Changes are made all the same; undo stops there.")
