@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from nexus_mcp import schemas
 from nexus_mcp.errors import NotConfirmed, StateError
 from nexus_mcp.state import shapes, tracker
-from nexus_mcp.store import atomic
+from nexus_mcp.store import atomic, jsonl
 from nexus_mcp.store.codec import decode, encode
 from nexus_mcp.store.journal import SESSION_LIMIT
 
@@ -77,22 +77,11 @@ def tool_log(store: Store) -> tuple[list[dict[str, object]], int] | None:
     Raises StateError, PathRefused, StorageError.
     """
     with store.state() as state:
-        data = None if state is None else state.read(TOOL_LOG, SESSION_LIMIT)
-    if data is None:
+        lines = jsonl.lines(state, TOOL_LOG, SESSION_LIMIT)
+    if lines is None:
         return None
-    good, bad = [], 0
-    for line in data.split(b"\n"):
-        if not line.strip():
-            continue
-        try:
-            value = decode(line, TOOL_LOG)
-        except StateError:
-            value = None
-        if isinstance(value, dict):
-            good.append(value)
-        else:
-            bad += 1
-    return good, bad
+    good = [value for _, value in lines if value is not None]
+    return good, len(lines) - len(good)
 
 
 @contextmanager
