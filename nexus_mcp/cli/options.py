@@ -16,7 +16,7 @@ class Values(dict[str, str]):
     """What a command line gave: option name -> its value, the last one where it was given several times.
 
     A switch that was given has the value "". A positional argument is under its name. `lists` has every value, in
-    order, of each option that may be given several times; an empty list when it was not given.
+    order, of the argument and of each option that may be given several times; an empty list when it was not given.
     """
 
     __slots__ = ("lists",)
@@ -53,23 +53,35 @@ class Option:
 
 
 class Argument:
-    """The one word that a command needs beside its options. `name` stands for it in texts, e.g. EVENT.
+    """The word that a command takes beside its options. `name` stands for it in texts, e.g. EVENT.
 
-    `choices` are the words accepted, each with a line about it; {} for any word.
+    `choices` are the words accepted, each with a line about it; {} for any word. With a `count` above 1 it is so many
+    words, and `name` has a name for each; they are in Values.lists. With `least` fewer will do, 0 for none.
     """
 
-    __slots__ = ("choices", "help", "name")
+    __slots__ = ("choices", "count", "help", "least", "name")
 
-    def __init__(self, name: str, help_: str, choices: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        help_: str,
+        choices: Mapping[str, str] | None = None,
+        *,
+        count: int = 1,
+        least: int | None = None,
+    ) -> None:
         self.name = name
         self.help = help_
         self.choices: Mapping[str, str] = choices or {}
+        self.count = count
+        self.least = count if least is None else least
 
 
 class Command:
     """One command: its name, one line about it, a longer text, its options and what it does.
 
-    `run` takes the option values and returns an exit code. A command with an `argument` cannot be run without it.
+    `run` takes the option values and returns an exit code. A command with an `argument` cannot be run without as many
+    words as that needs.
     """
 
     __slots__ = ("argument", "name", "options", "run", "summary", "text")
@@ -118,6 +130,8 @@ def parse(argv: Sequence[str], options: Iterable[Option], prog: str, argument: A
     by_letter = {option.short: option for option in by_name.values() if option.short}
     values = Values()
     values.lists = {name: [] for name, option in by_name.items() if option.many}
+    if argument is not None:
+        values.lists[argument.name] = []
     rest = iter(argv)
     for word in rest:
         name, equals, value = word.partition("=")
@@ -141,9 +155,10 @@ def parse(argv: Sequence[str], options: Iterable[Option], prog: str, argument: A
         values[option.name] = option.check(value)
         if option.many:
             values.lists[option.name].append(value)
-    if argument is not None and argument.name not in values:
+    if argument is not None and len(values.lists[argument.name]) < argument.least:
         listed = f", one of {', '.join(argument.choices)}" if argument.choices else ""
-        raise UsageError(f"{prog} needs an argument {argument.name}{listed}.", next_step=f"See {prog} --help.")
+        what = "an argument" if argument.least == 1 else f"{argument.least} arguments"
+        raise UsageError(f"{prog} needs {what} {argument.name}{listed}.", next_step=f"See {prog} --help.")
     return values
 
 
@@ -151,12 +166,15 @@ def _take(word: str, argument: Argument | None, values: Values, prog: str) -> No
     """Take `word` as the argument, or raise UsageError."""
     if argument is None:
         raise UsageError(f"{prog} takes no argument {word!r}: a command comes first, then its options.")
-    if argument.name in values:
-        raise UsageError(f"{prog} takes one {argument.name}: {values[argument.name]!r} is there, {word!r} is too much.")
+    there = values.lists[argument.name]
+    if len(there) == argument.count:
+        one = "one " if argument.count == 1 else ""
+        raise UsageError(f"{prog} takes {one}{argument.name}: {there[-1]!r} is there, {word!r} is too much.")
     if argument.choices and word not in argument.choices:
         known = nearest(word, argument.choices)
         raise UsageError(f"{prog} has no {argument.name} {word!r}{known}", next_step=f"See {prog} --help.")
     values[argument.name] = word
+    there.append(word)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -60,6 +60,8 @@ ENVIRONMENT = (
 )
 EVENT = Argument("EVENT", "what happened", {"start": "it began", "stop": "it ended"})
 FILE = Argument("FILE", "any file")
+MAYBE = Argument("[N]", "how many", least=0)
+PAIR = Argument("FROM TO", "two files", count=2)
 
 
 def test_many() -> None:
@@ -75,6 +77,8 @@ def test_many() -> None:
         (["start"], EVENT, {"EVENT": "start"}),
         (["--fast", "stop", "--level", "low"], EVENT, {"--fast": "", "EVENT": "stop", "--level": "low"}),
         (["a=b"], FILE, {"FILE": "a=b"}),
+        (["a"], MAYBE, {"[N]": "a"}),
+        ([], MAYBE, {}),
     ],
 )
 def test_argument(argv: list[str], argument: Argument, values: dict[str, str]) -> None:
@@ -91,6 +95,9 @@ def test_argument(argv: list[str], argument: Argument, values: dict[str, str]) -
         (["xyzzy"], EVENT, "prog has no EVENT 'xyzzy'; there is start, stop. See prog --help."),
         ([""], EVENT, "prog has no EVENT ''; there is start, stop. See prog --help."),
         (["start", "stop"], EVENT, "prog takes one EVENT: 'start' is there, 'stop' is too much."),
+        (["a", "b"], MAYBE, "prog takes one [N]: 'a' is there, 'b' is too much."),
+        (["a"], PAIR, "prog needs 2 arguments FROM TO. See prog --help."),
+        (["a", "b", "c"], PAIR, "prog takes FROM TO: 'b' is there, 'c' is too much."),
         (["-start"], EVENT, "prog has no option '-start'; there is --name, --level, --fast. See prog --help."),
     ],
 )
@@ -99,6 +106,11 @@ def test_argument_faults(argv: list[str], argument: Argument, message: str) -> N
     with pytest.raises(UsageError) as caught:
         parse(argv, OPTIONS, "prog", argument)
     assert str(caught.value) == message
+
+
+def test_several_arguments() -> None:
+    """Several words are kept in order, options between them or not."""
+    assert parse(["a", "--fast", "b"], OPTIONS, "prog", PAIR).lists["FROM TO"] == ["a", "b"]
 
 
 def copy(values: Values) -> int:
