@@ -59,6 +59,7 @@ def register(repository: Repository, words: Sequence[str]) -> Registration:
     path = f"{repository.prefix}{SHOWN_HISTORY}"
     line = attributes.line(path)
     changed = _edit(repository.top, lambda data: attributes.added(data, line))
+    # In this order, and taken back in the other: with a name but without a command git refuses to merge at all.
     driver = repository.set_config(DRIVER_KEY, command(words))
     named = repository.set_config(NAME_KEY, NAME)
     in_force = repository.attribute("merge", path) == DRIVER
@@ -73,7 +74,7 @@ def unregister(repository: Repository) -> Registration:
     shared = attributes.names_driver(_read(repository.top) or b"")
     config = False
     if not shared:
-        config = any([repository.unset_config(DRIVER_KEY), repository.unset_config(NAME_KEY)])
+        config = any([repository.unset_config(NAME_KEY), repository.unset_config(DRIVER_KEY)])
     in_force = repository.attribute("merge", path) == DRIVER
     return Registration(_shown(line), attribute=changed, config=config, in_force=in_force, shared=shared)
 

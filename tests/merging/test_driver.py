@@ -1,0 +1,132 @@
+"""The driver on three files: the second one is replaced whole, marked as git would, or left as it was."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.errors import StorageError, UsageError
+from nexus_mcp.merging.driver import drive
+from tests.merging.support import OURS, numbered
+from tests.store.dying import failing_at
+
+PAST = [numbered(1), numbered(2)]
+BASE, LEFT, RIGHT = OURS(PAST), OURS([*PAST, numbered(3)]), OURS([*PAST, numbered(4)])
+EDITED = OURS([numbered(1, branch="edited"), numbered(2), numbered(4)])
+
+
+def files(folder: Path, *contents: bytes) -> tuple[str, str, str]:
+    base, ours, theirs = (str(folder / "three" / name) for name in ("base", "ours", "theirs"))
+    (folder / "three").mkdir(exist_ok=True)
+    for path, content in zip((base, ours, theirs), contents, strict=True):
+        Path(path).write_bytes(content)
+    return base, ours, theirs
+
+
+def test_merges(tmp_path: Path) -> None:
+    """The result is in the place of our side, with its permissions; an empty base is none; nothing else is left."""
+    paths = files(tmp_path, BASE, LEFT, RIGHT)
+    os.chmod(paths[1], 0o750)
+    assert drive(*paths) == ""
+    assert Path(paths[1]).read_bytes() == OURS([*PAST, numbered(3), numbered(4)])
+    assert os.stat(paths[1]).st_mode & 0o777 == 0o750
+    assert drive(*files(tmp_path, b"", LEFT, RIGHT)) == ""
+    assert Path(paths[1]).read_bytes() == OURS([*PAST, numbered(3), numbered(4)])
+    assert sorted(os.listdir(tmp_path / "three")) == ["base", "ours", "theirs"]
+
+
+def test_ours_has_it_all(tmp_path: Path) -> None:
+    """A file that has everything already is not touched."""
+    paths = files(tmp_path, BASE, LEFT, BASE)
+    before = os.stat(paths[1]).st_ino
+    assert drive(*paths) == ""
+    assert (os.stat(paths[1]).st_ino, Path(paths[1]).read_bytes()) == (before, LEFT)
+
+
+@pytest.mark.parametrize("size", [7, 11])
+def test_a_conflict_is_as_git_leaves_it(tmp_path: Path, size: int) -> None:
+    """Where lines conflict, too, the markers are where git merge-file puts them."""
+    paths = files(tmp_path, BASE, LEFT, EDITED)
+    assert "their side lacks" in drive(*paths, size)
+    labels = ["-L", "ours", "-L", "base", "-L", "theirs"]
+    marked = Path(paths[1]).read_bytes()
+    base, ours, theirs = files(tmp_path, BASE, LEFT, EDITED)
+    words = ["git", "merge-file", "-p", f"--marker-size={size}", *labels, ours, base, theirs]
+    done = subprocess.run(words, capture_output=True, check=False)
+    assert done.returncode > 0
+    assert done.stdout == marked
+
+
+def test_a_merge_of_lines_is_no_result(tmp_path: Path) -> None:
+    """Where lines merge although cycles do not, all that differs between the sides is marked."""
+    edited = BASE.replace(b"Work 1", b"Edited")
+    paths = files(tmp_path, BASE, LEFT, edited)
+    assert "their side lacks, or has changed, a cycle" in drive(*paths)
+    marked = Path(paths[1]).read_bytes()
+    assert (marked.count(b"<<<<<<< ours\n"), marked.count(b">>>>>>> theirs\n")) == (2, 2)
+    assert b"Edited" in marked
+    assert b"Work 1" in marked
+    assert b"Work 3" in marked
+
+
+@pytest.mark.parametrize("missing", [True, False])
+def test_what_git_cannot_mark_stays(tmp_path: Path, missing: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of files with NUL bytes, and without a git, there are no markers: our side stays as it was."""
+    nul = LEFT[:-9] + b"\0"
+    paths = files(tmp_path, BASE, LEFT, EDITED if missing else nul)
+    if missing:
+        monkeypatch.setenv("PATH", str(tmp_path))
+    assert drive(*paths)
+    assert Path(paths[1]).read_bytes() == LEFT
+
+
+def test_only_a_merge_knows_that_ours_descends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a merge a cycle that our side lacks was taken away; in a cherry-pick it need never have been there."""
+    paths = files(tmp_path, BASE, OURS([numbered(1)]), RIGHT)
+    assert drive(*paths) == ""
+    assert Path(paths[1]).read_bytes() == OURS([numbered(1), numbered(4)])
+    monkeypatch.setenv(f"GITHEAD_{'0' * 40}", "topic")
+    assert "our side lacks, or has changed, a cycle" in drive(*files(tmp_path, BASE, OURS([numbered(1)]), RIGHT))
+
+
+@pytest.mark.parametrize("index", [0, 1, 2])
+def test_a_file_that_is_not_there(tmp_path: Path, index: int) -> None:
+    """A file that cannot be read is a fault of the command line, and nothing is changed."""
+    base, ours, theirs = (
+        f"{path}{'x' * (number == index)}" for number, path in enumerate(files(tmp_path, BASE, LEFT, RIGHT))
+    )
+    with pytest.raises(UsageError, match="cannot be read: No such file"):
+        drive(base, ours, theirs)
+    assert (tmp_path / "three/ours").read_bytes() == LEFT
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    """When the result cannot be written our side stays whole."""
+    paths = files(tmp_path, BASE, LEFT, RIGHT)
+    merged = OURS([*PAST, numbered(3), numbered(4)])
+    for step in range(1, 50):
+        (tmp_path / "three/ours").write_bytes(LEFT)
+        with failing_at(step, 28) as calls:
+            failed = False
+            try:
+                drive(*paths)
+            except (StorageError, UsageError):
+                failed = True
+        assert (tmp_path / "three/ours").read_bytes() in ((LEFT,) if failed else (merged,))
+        if len(calls.names) < step:
+            break
+    assert step > 5
+    assert sorted(os.listdir(tmp_path / "three")) == ["base", "ours", "theirs"]
+
+
+def test_a_link(tmp_path: Path) -> None:
+    """A link in the place of our side leads to the file that is replaced; the link stays."""
+    base, _, theirs = files(tmp_path, BASE, LEFT, RIGHT)
+    link = tmp_path / "link"
+    link.symlink_to("three/ours")
+    assert drive(base, str(link), theirs) == ""
+    assert link.is_symlink()
+    assert (tmp_path / "three/ours").read_bytes() == OURS([*PAST, numbered(3), numbered(4)])

@@ -1,0 +1,209 @@
+"""The driver gets into a repository and out again, and nothing else changes there."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nexus_mcp.errors import NexusError, PathRefused, StateError, UsageError
+from nexus_mcp.merging import attributes, registration
+from nexus_mcp.merging.registration import DRIVER_KEY, NAME_KEY, register, unregister
+from nexus_mcp.merging.repository import Repository
+from tests.conftest import git
+from tests.support import Project
+
+LINE = b".nexus/history.json merge=nexus-history"
+WORDS = ("/path/nexus-mcp",)
+
+
+@pytest.fixture
+def repository(real_repository: Project) -> Repository:
+    return Repository.around(str(real_repository.root))
+
+
+def attributes_file(repository: Repository) -> Path:
+    return Path(repository.top, ".gitattributes")
+
+
+def config(repository: Repository) -> bytes:
+    return Path(repository.top, ".git/config").read_bytes()
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    st.lists(st.sampled_from(["a", "#", " ", "\n", "\r\n"])),
+    st.sampled_from(["", f"{LINE.decode()}\n", "* -merge\r\n"]),
+)
+def test_a_line_leaves_no_trace(text: list[str], more: str) -> None:
+    """The line comes after what is there, is not added twice, and taken out again leaves what was there."""
+    before = ("".join(text) + more).encode()
+    after = attributes.added(before, LINE)
+    if LINE in [line.strip() for line in before.split(b"\n")]:
+        assert after is None
+        return
+    assert after is not None
+    assert after.startswith(before)
+    assert after[len(before) :].strip() == LINE
+    assert attributes.added(after, LINE) is None
+    assert attributes.removed(after, LINE) == before
+    assert attributes.removed(before, LINE) is None
+
+
+def test_whole_way(repository: Repository) -> None:
+    """Registered, the file and the configuration have it; again changes nothing; taken back, no trace is left."""
+    before = config(repository)
+    done = register(repository, WORDS)
+    assert (done.line, done.attribute, done.config, done.in_force) == (LINE.decode(), True, True, True)
+    assert attributes_file(repository).read_bytes() == LINE + b"\n"
+    registered = config(repository)
+    assert repository.config(NAME_KEY) == [registration.NAME]
+    again = register(repository, WORDS)
+    assert (again.attribute, again.config, again.in_force) == (False, False, True)
+    assert (attributes_file(repository).read_bytes(), config(repository)) == (LINE + b"\n", registered)
+    gone = unregister(repository)
+    assert (gone.attribute, gone.config, gone.in_force, gone.shared) == (True, True, False, False)
+    assert not attributes_file(repository).exists()
+    assert config(repository) == before
+    assert not any([unregister(repository).attribute, unregister(repository).config])
+
+
+def test_a_moved_program(repository: Repository) -> None:
+    """Registering again from another place replaces the command, also when it was there twice."""
+    register(repository, WORDS)
+    git(Path(repository.top), "config", "--add", DRIVER_KEY, "other")
+    assert register(repository, ("/else where/nexus-mcp",)).config
+    (command,) = repository.config(DRIVER_KEY)
+    assert command.startswith("'/else where/nexus-mcp' history merge --marker-size=%L %O %A %B || ")
+
+
+def test_what_is_there_stays(repository: Repository) -> None:
+    """Other lines, settings of the section that are not ours, and permissions are kept."""
+    file = attributes_file(repository)
+    file.write_bytes(b"*.png binary\r\n# x")
+    file.chmod(0o600)
+    git(Path(repository.top), "config", "merge.nexus-history.recursive", "binary")
+    register(repository, WORDS)
+    assert file.read_bytes() == b"*.png binary\r\n# x\r\n" + LINE
+    assert file.stat().st_mode & 0o777 == 0o600
+    unregister(repository)
+    assert file.read_bytes() == b"*.png binary\r\n# x"
+    assert b"recursive = binary" in config(repository)
+    assert repository.config(DRIVER_KEY) == []
+
+
+def test_another_line_wins(repository: Repository) -> None:
+    """It is told when git would not use the driver after all."""
+    info = Path(repository.top, ".git/info/attributes")
+    info.parent.mkdir(exist_ok=True)
+    info.write_text("history.json merge=union\n")
+    assert not register(repository, WORDS).in_force
+
+
+def test_two_projects(real_repository: Project) -> None:
+    """Two projects of a repository have a line each; the command stays until the last of them is gone."""
+    one, two = (real_repository.root / name for name in ("one", "two"))
+    repositories = []
+    for folder in (one, two):
+        folder.mkdir()
+        repositories.append(Repository.around(str(folder)))
+        register(repositories[-1], WORDS)
+    first = unregister(repositories[0])
+    assert (first.attribute, first.config, first.shared) == (True, False, True)
+    assert attributes_file(repositories[0]).read_bytes() == b"two/" + LINE + b"\n"
+    assert unregister(repositories[1]).config
+
+
+@pytest.mark.parametrize("name", ["a b", "#x", "!x", '"x', "[a]*?", "é\\", "a\tb\nc", "-", "\udcff", "\u202e"])
+def test_patterns(real_repository: Project, name: str) -> None:
+    """Whatever the folder is called, the line means the history in it."""
+    folder = real_repository.root / name
+    folder.mkdir()
+    repository = Repository.around(str(folder))
+    assert repository.prefix == f"{name}/"
+    done = register(repository, WORDS)
+    assert done.in_force
+    assert repository.attribute("merge", "a/.nexus/history.json") == "unspecified"
+    assert unregister(repository).attribute
+
+
+def test_variables_of_another_repository(real_repository: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an outer git says of its own repository does not lead to that one."""
+    other = real_repository.root.parent / "other"
+    other.mkdir()
+    git(other, "init", "-q")
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(other))
+    monkeypatch.setenv("GIT_CONFIG", str(other / "config"))
+    register(Repository.around(str(real_repository.root)), WORDS)
+    assert DRIVER_KEY.rpartition(".")[2].encode() in (real_repository.root / ".git/config").read_bytes()
+    assert not (other / "config").exists()
+
+
+def no_repository(root: Path) -> Path:
+    return root
+
+
+def bare(root: Path) -> Path:
+    subprocess.run(["git", "init", "-q", "--bare", str(root)], check=True)
+    return root
+
+
+def inside_git(root: Path) -> Path:
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    return root / ".git"
+
+
+@pytest.mark.parametrize("make", [no_repository, bare, inside_git])
+def test_no_working_tree(tmp_path: Path, make: Callable[[Path], Path]) -> None:
+    """Without a repository, or without a working tree in it, there is nothing to register in."""
+    (tmp_path / "root").mkdir()
+    folder = make(tmp_path / "root")
+    with pytest.raises(UsageError, match=r"is in no git repository with a working tree: fatal: ") as caught:
+        Repository.around(str(folder))
+    assert "\n" not in str(caught.value)
+
+
+def test_no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without git it is said that git is missing."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match=r"git cannot be run: No such file or directory\. Install git"):
+        Repository.around(str(tmp_path))
+
+
+def test_a_link(repository: Repository) -> None:
+    """A .gitattributes that is a link is not followed, and nothing is configured."""
+    elsewhere = Path(repository.top).parent / "elsewhere"
+    elsewhere.write_bytes(b"")
+    attributes_file(repository).symlink_to(elsewhere)
+    before = config(repository)
+    with pytest.raises(PathRefused, match="symbolic link"):
+        register(repository, WORDS)
+    with pytest.raises(PathRefused, match="symbolic link"):
+        unregister(repository)
+    assert (elsewhere.read_bytes(), config(repository)) == (b"", before)
+
+
+def test_a_configuration_that_is_locked(repository: Repository) -> None:
+    """When git cannot change its configuration, its own words are told."""
+    Path(repository.top, ".git/config.lock").touch()
+    with pytest.raises(NexusError, match=r"git could not change its configuration: error: could not lock config file"):
+        register(repository, WORDS)
+
+
+def test_changed_meanwhile(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A .gitattributes that somebody writes at the same moment is not replaced."""
+    added = attributes.added
+
+    def late(data: bytes | None, line: bytes) -> bytes | None:
+        attributes_file(repository).write_bytes(b"new\n")
+        return added(data, line)
+
+    monkeypatch.setattr(attributes, "added", late)
+    with pytest.raises(StateError, match="was changed meanwhile"):
+        register(repository, WORDS)
+    assert attributes_file(repository).read_bytes() == b"new\n"
