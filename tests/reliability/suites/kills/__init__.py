@@ -1,0 +1,84 @@
+"""Suite 3: servers killed at random moments, under the load of several clients on one project.
+
+What is asked for and when the kills come is drawn from the seed; how far a process has come by then is up to the
+machine, so a run cannot be had again. `deaths` and `stalls`, which are not left to chance, can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tests.reliability.suite import Json, Piece, Suite, Tally
+from tests.reliability.suites.kills.bursts import burst
+from tests.reliability.suites.kills.deaths import deaths
+from tests.reliability.suites.kills.stalls import stalls
+
+_KILLS = 10_000
+_A_BURST = 50
+_CHANGES = ("task_close", "task_add", "plan_start", "artifact_write")
+_KINDS = {"burst": burst, "deaths": deaths, "stalls": stalls}
+
+
+def plan(seed: int, quick: bool) -> Sequence[Json]:
+    """Bursts of kills by chance; before them deaths and stalls at each point of the calls that change something."""
+    if quick:
+        return [
+            _deaths("task_close", calls="changing"),
+            _deaths("artifact_write", "task_add", calls="changing", half=True),
+            _deaths("plan_start", "task_update", calls="changing"),
+            {"kind": "stalls", "tools": ["task_add", "task_add"], "step": 3, "kill": False},
+            {"kind": "burst", "kills": 12, "clients": 3, "programs": 0, "load": "mixed"},
+            {"kind": "burst", "kills": 12, "clients": 3, "programs": 0, "load": "closing"},
+            {"kind": "burst", "kills": 2, "clients": 2, "programs": 1, "load": "mixed"},
+        ]
+    return [
+        *(_deaths(tool, calls="all", half=half) for tool in (*_CHANGES, "plan_decide") for half in (False, True)),
+        *(_deaths(tool, "task_close", calls="all") for tool in _CHANGES),
+        *(
+            {"kind": "stalls", "tools": [first, second], "step": 1, "kill": kill}
+            for first in _CHANGES
+            for second in _CHANGES
+            for kill in (False, True)
+        ),
+        *(_burst(number) for number in range(_KILLS // _A_BURST)),
+    ]
+
+
+def work(piece: Piece) -> Tally:
+    """One piece."""
+    return _KINDS[piece.item["kind"]](piece)
+
+
+def _deaths(*tools: str, calls: str, half: bool = False) -> Json:
+    return {"kind": "deaths", "tools": tools, "calls": calls, "half": half}
+
+
+def _burst(number: int) -> Json:
+    """Most have forked servers alone; a few have programs alone, or one among the others."""
+    clients = 2 + number % 4
+    programs = {0: clients, 8: 1}.get(number % 16, 0)
+    load = "closing" if number % 3 == 2 else "mixed"
+    return {"kind": "burst", "kills": _A_BURST, "clients": clients, "programs": programs, "load": load}
+
+
+SUITE = Suite(
+    name="kills",
+    title="random SIGKILLs of servers under the load of several clients",
+    goal=("random SIGKILLs", _KILLS),
+    plan=plan,
+    work=work,
+    mutants=(
+        "no-lock",
+        "late-lock",
+        "in-place",
+        "no-journal",
+        "unlink-before-archive",
+        "no-recovery",
+        "wrong-order",
+        "answer-first",
+        "answer-forgotten",
+        "answer-kept",
+        "redone",
+        "no-sweep",
+    ),
+)

@@ -1,0 +1,78 @@
+"""A server that dies before, or within, each of its calls to the system in turn, while it serves one client."""
+
+from __future__ import annotations
+
+import copy
+import random
+import select
+import shutil
+from pathlib import Path
+
+from tests.reliability.suite import Json, Piece, Tally
+from tests.reliability.suites import points
+from tests.reliability.suites.kills.book import Book
+from tests.reliability.suites.kills.files import Reader
+from tests.reliability.suites.kills.load import arguments
+from tests.reliability.suites.kills.server import CALLS_THREAD, Server
+from tests.reliability.suites.kills.settling import Observer, numbers, settle
+from tests.store.dying import CALLS
+
+_UNIQUE = 1000  # titles of the preparation have numbers from here on
+_FEWEST = 5  # calls to the system that any change makes
+_CALLS = {"all": CALLS, "changing": points.CHANGING}
+
+
+def deaths(piece: Piece) -> Tally:
+    """Piece's item: `tools` are called one after the other; `calls` says before which calls to the system to die.
+
+    `half`: within those of them that write.
+    """
+    tally, item = Tally(), piece.item
+    template, known = prepared(piece.folder / "template", piece.rng)
+    number = 1
+    while not tally.failures:
+        root = piece.folder / str(number)
+        shutil.copytree(template, root)
+        book = copy.deepcopy(known)
+        died = _die(root, book, item, number, piece.rng)
+        reader = Reader(root)
+        told = f"death {'within' if item['half'] else 'before'} call {number} ({item['calls']}) of {item['tools']}"
+        tally.failures += [f"{told}: {line}" for line in settle(root, book, reader, tally, numbers())]
+        shutil.rmtree(root)
+        if not died:
+            break
+        tally.counts["SIGKILLs at a chosen call"] += 1
+        number += 1
+    if number < _FEWEST and not tally.failures:
+        tally.failures.append(f"{item['tools']} made hardly a call to the system: none of its deaths was tried")
+    return tally
+
+
+def prepared(root: Path, rng: random.Random) -> tuple[Path, Book]:
+    """A project with a cycle, a plan and tasks, and what is known of it."""
+    root.mkdir()
+    book = Book()
+    observer = Observer(root, book)
+    unique = iter(range(_UNIQUE, 2 * _UNIQUE))
+    for tool in ("task_add", "task_close", "plan_start", "task_add", "task_add"):
+        observer(tool, **arguments(tool, rng, next(unique)))
+    return root, book
+
+
+def _die(root: Path, book: Book, item: Json, number: int, rng: random.Random) -> bool:
+    """Ask for the calls at once; whether the server died before it had carried them out."""
+    death = points.dying(number, half=item["half"])
+    server = Server(root, hook=lambda: points.before_calls(death, CALLS_THREAD, _CALLS[item["calls"]]))
+    name = book.new_server()
+    for count, tool in enumerate(item["tools"]):
+        call = book.send(name, tool, arguments(tool, rng, 2 * _UNIQUE + count))
+        server.call(call.number, call.tool, call.arguments)
+    server.end_input()
+    ended = False
+    while not ended:
+        select.select([server.out], [], [])
+        messages, ended = server.receive()
+        book.take(messages)
+    _, killed = server.end(kill=False)
+    book.ended(name, killed=killed)
+    return killed

@@ -1,0 +1,69 @@
+"""Suite 5: what several processes were answered at once, with kills among them, is what one could have answered that
+did everything in some order.
+
+What is asked for and who dies is drawn from the seed; who comes first is up to the machine, so a history by chance
+cannot be had again, and is told whole when it fails. Those with a death or a stall at a chosen point can be had again.
+The checker is held to account by histories that are recorded without the lock, which it has to reject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tests.reliability.suite import Json, Piece, Suite, Tally
+from tests.reliability.suites.linearizable.trying import by_chance, deaths, stalls, unlocked, unlocked_stalls
+
+_HISTORIES = 1000
+_CONTROLS = 200
+_A_PIECE = 10
+_CHANGES = ("task_add", "task_close", "plan_start", "task_update")
+_KINDS = {
+    "chance": by_chance,
+    "unlocked": unlocked,
+    "deaths": deaths,
+    "stalls": stalls,
+    "unlocked stalls": unlocked_stalls,
+}
+
+
+def plan(seed: int, quick: bool) -> Sequence[Json]:
+    """Deaths and stalls at each point, histories by chance, and the controls without the lock."""
+    adding = _stall(["task_list", "task_add", "task_list"], ["task_add"], step=3)
+    if quick:
+        return [
+            adding,
+            {"kind": "deaths", "tools": ["task_add", "task_close", "task_close", "task_close"]},
+            {**adding, "kind": "unlocked stalls"},
+            {"kind": "chance", "histories": 6},
+            {"kind": "unlocked", "histories": 2},
+        ]
+    return [
+        {"kind": "deaths", "tools": [*_CHANGES, "task_close", "task_list", "history_search", "task_close"]},
+        *(
+            _stall(["plan_start", "task_add", first, "history_search"], [second, "task_list", "plan_status"])
+            for first in _CHANGES
+            for second in _CHANGES
+        ),
+        {**adding, "kind": "unlocked stalls"},
+        *[{"kind": "chance", "histories": _A_PIECE}] * (_HISTORIES // _A_PIECE),
+        *[{"kind": "unlocked", "histories": _A_PIECE}] * (_CONTROLS // _A_PIECE),
+    ]
+
+
+def work(piece: Piece) -> Tally:
+    """One piece."""
+    return _KINDS[piece.item["kind"]](piece)
+
+
+def _stall(first: Sequence[str], second: Sequence[str], step: int = 1) -> Json:
+    return {"kind": "stalls", "first": first, "second": second, "step": step}
+
+
+SUITE = Suite(
+    name="linearizable",
+    title="recorded histories of 4 processes with kills among them, against one that does everything in some order",
+    goal=("histories of 4 processes", _HISTORIES),
+    plan=plan,
+    work=work,
+    mutants=("no-lock", "late-lock", "stale-read", "no-recovery", "answer-forgotten", "answer-kept", "redone"),
+)

@@ -1,0 +1,64 @@
+"""A recorded history: what several processes asked for and were answered, and when, on one clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tests.reliability.suite import Json
+
+# What one clock cannot tell of another process, and what no call depends on.
+_NOT_COMPARED = frozenset({"created_at", "context", "deps", "message", "research_summary"})
+NEVER = 1 << 63
+
+
+@dataclass(frozen=True)
+class Op:
+    """One call of a process, from `began` to `ended` (ns): somewhere in between it happened, all at once.
+
+    Without an `answer` the process was killed before it answered: it happened at any time from then on, or never.
+    `is_last`: the process was killed, and began nothing after this.
+    """
+
+    process: int
+    tool: str
+    arguments: dict[str, Json]
+    began: int
+    ended: int = NEVER
+    answer: Json = None
+    is_last: bool = False
+
+
+class Death(NamedTuple):
+    """A process was killed: not before `earliest` (ns), and it was gone at `gone`."""
+
+    earliest: int
+    gone: int
+
+
+@dataclass
+class History:
+    """All calls, the deaths by process, and the `completed_at` of the cycles that are there in the end."""
+
+    ops: list[Op] = field(default_factory=list)
+    deaths: dict[int, Death] = field(default_factory=dict)
+    stamps: tuple[str, ...] = ()
+
+
+def compared(value: Json) -> Json:
+    """What of an answer is compared."""
+    if isinstance(value, dict):
+        return {key: compared(inner) for key, inner in value.items() if key not in _NOT_COMPARED}
+    return [compared(inner) for inner in value] if isinstance(value, list) else value
+
+
+def told(ops: Sequence[Op]) -> str:
+    """Calls in this order, each with its process and its time in microseconds since the first began."""
+    start = min((op.began for op in ops), default=0)
+    lines = []
+    for op in ops:
+        ended = "killed" if op.answer is None else f"{(op.ended - start) // 1000}"
+        asked = ", ".join(str(value) for value in op.arguments.values())
+        lines.append(f"P{op.process} {(op.began - start) // 1000}-{ended} {op.tool}({asked}) {op.answer or ''}")
+    return " | ".join(lines)

@@ -1,0 +1,141 @@
+"""Records a history: several processes on one project at once, some of them killed and begun anew."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import select
+import signal
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nexus_mcp.server.app import App
+from nexus_mcp.workspace import Workspace
+from tests.reliability.suites import points
+from tests.reliability.suites.linearizable.history import Death, History, Op, compared
+from tests.reliability.suites.linearizable.worker import Call, Worker
+from tests.store.dying import CALLS
+
+_OBSERVER = 0  # the number of the process that looks at the end
+FINALLY: tuple[Call, ...] = (("history_search", {"last_n": 1000}), ("plan_status", {}), ("task_list", {}))
+
+
+@dataclass(frozen=True)
+class Fate:
+    """How a process dies: before its call `at_call` to the system among those called `of`, counted from 1, or `delay`
+    seconds after it has told `lines` lines."""
+
+    at_call: int = 0
+    of: Sequence[str] = CALLS
+    lines: int = 0
+    delay: float = 0.0
+
+
+@dataclass(frozen=True)
+class Script:
+    """The calls of one process, how it dies (None: not at all), and which share of its calls to the system yield."""
+
+    calls: Sequence[Call]
+    fate: Fate | None = None
+    yields: float = 0.0
+
+
+class Recorder:
+    """Runs scripts at once on the project at `root`. `faults` are processes that ended when nobody had killed them."""
+
+    def __init__(self, root: Path, rng: random.Random) -> None:
+        self._root = root
+        self._rng = rng
+        self._workers = _OBSERVER
+        self.history = History()
+        self.faults: list[str] = []
+        self.kills = 0
+
+    def run(self, scripts: Sequence[Script]) -> None:
+        """Begin all, let them go at once, and begin a killed one anew with what is left of its calls."""
+        start, go = os.pipe()
+        running = [(self._begin(script, start), script) for script in scripts]
+        os.close(go)
+        while running:
+            ended = _wait(running)
+            for each in ended:
+                running.remove(each)
+                if rest := self._end(*each):
+                    running.append((self._begin(Script(rest), start), Script(rest)))
+        os.close(start)
+
+    def finish(self) -> History:
+        """Look at everything once more, as whoever comes last; the whole history."""
+        app = App(Workspace(str(self._root)))
+        for tool, arguments in FINALLY:
+            began = time.monotonic_ns()
+            answer = app.call(tool, arguments)
+            content = compared(answer.result["structuredContent"])
+            self.history.ops.append(Op(_OBSERVER, tool, arguments, began, time.monotonic_ns(), content))
+        path = self._root / ".nexus" / "history.json"
+        cycles = json.loads(path.read_bytes())["cycles"] if path.exists() else []
+        self.history.stamps = tuple(cycle["completed_at"] for cycle in cycles)
+        return self.history
+
+    def new(self) -> int:
+        """A number for a process."""
+        self._workers += 1
+        return self._workers
+
+    def end(self, worker: Worker, *, kill: bool) -> list[Op]:
+        """Kill the process, or wait for its end, and note what it did."""
+        # Without our doing it has killed itself, at some time after it last told something.
+        earliest = time.monotonic_ns() if kill else max((line["at"] for line in worker.lines), default=0)
+        if kill:
+            os.kill(worker.pid, signal.SIGKILL)
+        killed = worker.close() == -signal.SIGKILL
+        ops = worker.ops(killed=killed)
+        self.history.ops += ops
+        if killed:
+            self.kills += 1
+            self.history.deaths[worker.number] = Death(earliest, time.monotonic_ns())
+        elif len(ops) < len(worker.calls):
+            self.faults.append(f"P{worker.number} ended, not killed, after {len(ops)} of {len(worker.calls)} calls")
+        return ops
+
+    def _begin(self, script: Script, start: int) -> Worker:
+        seed = self._rng.random()
+
+        def hook() -> None:
+            if script.yields:
+                points.before_calls(points.yielding(random.Random(seed), script.yields))
+            if script.fate is not None and script.fate.at_call:
+                points.before_calls(points.dying(script.fate.at_call), names=script.fate.of)
+
+        return Worker(self.new(), self._root, script.calls, start, hook=hook)
+
+    def _end(self, worker: Worker, script: Script) -> list[Call]:
+        """The calls that a process which was killed did not come to, as its client would go on."""
+        ops = self.end(worker, kill=script.fate is not None and not script.fate.at_call)
+        left = list(worker.calls[len(ops) :])
+        if not ops or ops[-1].answer is not None or ops[-1].tool != "task_close":
+            return left
+        return [("task_close", {}), *left]
+
+
+def _wait(running: list[tuple[Worker, Script]]) -> list[tuple[Worker, Script]]:
+    """Until one has ended or is to be killed; those that have or are."""
+    due: dict[int, float] = {}
+    while True:
+        now = time.monotonic()
+        for worker, script in running:
+            fate = script.fate
+            if fate is not None and not fate.at_call and len(worker.lines) >= fate.lines and worker.number not in due:
+                due[worker.number] = now + fate.delay
+        over = [each for each in running if due.get(each[0].number, now) < now]
+        if over:
+            return over
+        pause = min(due.values(), default=now + 1) - now
+        by_descriptor = {each[0].out: each for each in running}
+        ready, _, _ = select.select([*by_descriptor], [], [], max(0.0, pause))
+        ended = [by_descriptor[fd] for fd in ready if by_descriptor[fd][0].listen()]
+        if ended:
+            return ended

@@ -1,0 +1,131 @@
+"""The kinds of pieces: histories by chance, with a death at each point of a close, and with a stall at each point."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import shutil
+from collections import Counter
+from pathlib import Path
+
+from tests.reliability.mutants import planted
+from tests.reliability.suite import Piece, Tally
+from tests.reliability.suites.linearizable.checker import Undecided, check
+from tests.reliability.suites.linearizable.history import History, told
+from tests.reliability.suites.linearizable.model import Model, State
+from tests.reliability.suites.linearizable.recording import Fate, Recorder, Script
+from tests.reliability.suites.linearizable.scripts import call, drawn
+from tests.reliability.suites.linearizable.stalling import stall
+from tests.reliability.suites.points import CHANGING
+
+_NEARLY = 0.8  # share of the histories without a lock that has to be rejected: by chance one may have had no meeting
+
+
+def by_chance(piece: Piece) -> Tally:
+    """Piece's item: so many `histories`, each of four processes."""
+    tally = Tally()
+    for number in range(piece.item["histories"]):
+        recorder = _recorded(piece.folder / str(number), piece.rng)
+        tally.counts["histories of 4 processes"] += 1
+        tally.counts["calls in them"] += len(recorder.history.ops)
+        tally.counts["kills among them"] += recorder.kills
+        tally.failures += recorder.faults + judged(recorder.history, tally)
+    return tally
+
+
+def unlocked(piece: Piece) -> Tally:
+    """The same without the lock: the checker has to reject what comes of it."""
+    tally, told, rejected = Tally(), Tally(), 0
+    with planted("no-lock"):
+        for number in range(piece.item["histories"]):
+            recorder = _recorded(piece.folder / str(number), piece.rng)
+            tally.failures += recorder.faults
+            rejected += bool(judged(recorder.history, told))
+    tally.counts["histories without the lock"] += piece.item["histories"]
+    tally.counts["of them rejected"] += rejected
+    if rejected < _NEARLY * piece.item["histories"]:
+        tally.failures.append(f"of {piece.item['histories']} histories without a lock {rejected} were rejected")
+    return tally
+
+
+def deaths(piece: Piece) -> Tally:
+    """A process that is asked for `tools` dies before each of its calls to the system that change something.
+
+    Its client goes on with what is left, and asks again for a close.
+    """
+    tally, unique = Tally(), itertools.count(1)
+    number = 0
+    while True:
+        number += 1
+        root = piece.folder / str(number)
+        root.mkdir()
+        recorder = Recorder(root, piece.rng)
+        calls = [call(tool, piece.rng, unique) for tool in piece.item["tools"]]
+        recorder.run([Script(calls, Fate(at_call=number, of=CHANGING))])
+        recorder.finish()
+        faults = recorder.faults + judged(recorder.history, tally)
+        tally.failures += [f"a death before call {number} of {piece.item['tools']}: {fault}" for fault in faults]
+        if not recorder.kills or tally.failures:
+            return tally
+        tally.counts["deaths at each point"] += 1
+
+
+def stalls(piece: Piece) -> Tally:
+    """A process that stands still before each (`step` 3: each third) of its calls to the system, while another one
+    does what it is asked for: the `first` and the `second`."""
+    tally = Tally()
+    stood, number = True, 1
+    while stood and not tally.failures:
+        stood, recorder = _stalled(piece, number)
+        told = f"a stall before call {number} of {piece.item['first']}, {piece.item['second']} came"
+        tally.failures += [f"{told}: {fault}" for fault in recorder.faults + judged(recorder.history, tally)]
+        tally.counts["stalls at each point"] += stood
+        number += piece.item["step"]
+    return tally
+
+
+def unlocked_stalls(piece: Piece) -> Tally:
+    """The same without the lock: at some point the checker has to reject what comes of it."""
+    stood, number = True, 1
+    while stood:
+        with planted("no-lock"):
+            stood, recorder = _stalled(piece, number)
+        if recorder.faults:
+            return Tally(failures=recorder.faults)
+        if judged(recorder.history, Tally()):
+            return Tally(Counter({"stalls without the lock that were rejected": 1}))
+        number += piece.item["step"]
+    return Tally(failures=["no history of a stall without a lock was rejected"])
+
+
+def judged(history: History, tally: Tally) -> list[str]:
+    """Why the history is not linearizable; nothing when it is."""
+    try:
+        verdict = check(history.ops, State(), Model(history).step)
+    except Undecided as error:
+        return [f"not decided {error}"]
+    tally.peak("most states tried for one", verdict.tried)
+    if verdict.is_linearizable:
+        return []
+    return [f"not linearizable: of {told(history.ops)} no more is explained than {told(verdict.order)}"]
+
+
+def _recorded(root: Path, rng: random.Random) -> Recorder:
+    root.mkdir()
+    recorder = Recorder(root, rng)
+    recorder.run(drawn(rng, itertools.count(1)))
+    recorder.finish()
+    shutil.rmtree(root)
+    return recorder
+
+
+def _stalled(piece: Piece, number: int) -> tuple[bool, Recorder]:
+    """(whether the first process came to its call `number`, what was recorded)."""
+    root = piece.folder / str(number)
+    root.mkdir()
+    recorder, unique = Recorder(root, piece.rng), itertools.count(1)
+    first = [call(tool, piece.rng, unique) for tool in piece.item["first"]]
+    second = [call(tool, piece.rng, unique) for tool in piece.item["second"]]
+    stood = stall(recorder, root, number, first, second)
+    recorder.finish()
+    return stood, recorder

@@ -1,0 +1,87 @@
+"""What a process of ours does before one of its calls to the system: die, stand still until told to go on, or yield.
+
+Installed in a forked process for the rest of its life. Calls are counted from 1, on the thread that carries them out.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import itertools
+import os
+import random
+import signal
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tests.store.dying import CALLS
+
+# act(number, name, arguments), run before each call.
+Act = Callable[[int, str, tuple[Any, ...]], None]
+# Between two of these the files stay as they are, so dying before one of them says what dying in between would.
+CHANGING = ("write", "replace", "unlink", "mkdir", "rmdir", "ftruncate", "pwrite")
+STANDS, WAITS = b"s", b"w"
+_read, _write, _flock = os.read, os.write, fcntl.flock
+
+
+def before_calls(act: Act, thread: str = "MainThread", names: Sequence[str] = CALLS) -> None:
+    """Run `act` before each call with one of these names that the thread of this name makes."""
+    numbers = itertools.count(1)
+
+    def wrapped(name: str, real: Any) -> Any:
+        def call(*arguments: Any, **named: Any) -> Any:
+            if threading.current_thread().name == thread:
+                act(next(numbers), name, arguments)
+            return real(*arguments, **named)
+
+        return call
+
+    for name in names:
+        setattr(os, name, wrapped(name, getattr(os, name)))
+
+
+def dying(number: int, *, half: bool = False) -> Act:
+    """SIGKILL before call `number`; with `half`, a write has written half of its bytes by then."""
+
+    def act(now: int, name: str, arguments: tuple[Any, ...]) -> None:
+        if now == number:
+            if half and name == "write":
+                data = bytes(arguments[1])
+                _write(arguments[0], data[: len(data) // 2])
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return act
+
+
+def standing(number: int, report: int, go: int) -> Act:
+    """Before call `number` write STANDS to the descriptor `report`, and go on when `go` can be read."""
+
+    def act(now: int, name: str, arguments: tuple[Any, ...]) -> None:
+        if now == number:
+            _write(report, STANDS)
+            _read(go, 1)
+
+    return act
+
+
+def yielding(rng: random.Random, often: float) -> Act:
+    """Give the processor to whoever else wants it, before that share of the calls."""
+
+    def act(now: int, name: str, arguments: tuple[Any, ...]) -> None:
+        if rng.random() < often:
+            os.sched_yield()
+
+    return act
+
+
+def reporting_waits(report: int) -> None:
+    """Write WAITS to the descriptor `report` whenever a lock was not free."""
+
+    def flock(fd: Any, operation: int) -> None:
+        try:
+            _flock(fd, operation)
+        except BlockingIOError:
+            _write(report, WAITS)
+            raise
+
+    fcntl.flock = flock
