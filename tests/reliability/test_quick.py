@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.reliability.mutants import MUTANTS
+from tests.reliability.mutants import MUTANTS, planted
 from tests.reliability.running import run
 from tests.reliability.suites import SUITES
 
@@ -24,6 +24,13 @@ def test_holds(name: str) -> None:
 def test_notices(name: str, mutant: str) -> None:
     """A fault planted into the server does not go unnoticed."""
     assert run(SUITES[name], SEED, quick=True, mutant=mutant, processes=1, until_failure=True).tally.failures
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_can_be_planted(name: str) -> None:
+    """A fault finds its place in the code: one that did not would fail the quick forms for no merit of theirs."""
+    with planted(name):
+        pass
 
 
 def test_every_mutant_is_used() -> None:
