@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.reliability.suite import Suite
+from tests.reliability.suites import kills, linearizable
 
-_ALL: tuple[Suite, ...] = ()
+_ALL: tuple[Suite, ...] = (kills.SUITE, linearizable.SUITE)
 SUITES: dict[str, Suite] = {suite.name: suite for suite in _ALL}
