@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 
 from nexus_mcp.errors import StorageError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from typing import TypeVar
+
+    T = TypeVar("T")
 
 DEFAULT_HARNESS_ID = "nexus-mcp"
 ROOT_VARIABLE = "NEXUS_PROJECT_ROOT"
 NO_BRANCH = "_default"
 _GIT_FILE_LIMIT = 4096
+# Facts about what is there, and what we may see of it: it counts as nothing. Any other error is one of the system.
+_NOTHING = (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError, ValueError)
 _LOWER = frozenset("abcdefghijklmnopqrstuvwxyz")
 _ID_CHARACTERS = _LOWER | frozenset("0123456789-")
 _TAKEN = ("artifacts", "lock")  # names in .nexus/state that are common to all harnesses
@@ -56,7 +62,8 @@ def find_root(option: str | None, environ: Mapping[str, str], cwd: str) -> str:
     """The project root, absolute and with links resolved.
 
     The first of: the option, the environment variable NEXUS_PROJECT_ROOT (empty counts as unset), the nearest folder
-    at or above `cwd` that holds `.git`, `cwd`. Raises UsageError when a folder that was asked for is not there.
+    at or above `cwd` that holds `.git`, `cwd`. Raises UsageError when a folder that was asked for is not there, and
+    StorageError when the system fails to look for `.git`.
     """
     for source, value in (("--project", option), (ROOT_VARIABLE, environ.get(ROOT_VARIABLE) or None)):
         if value is None:
@@ -70,9 +77,10 @@ def find_root(option: str | None, environ: Mapping[str, str], cwd: str) -> str:
 
 
 def _git_root(start: str) -> str | None:
+    """The nearest folder at or above `start` that holds `.git`. Raises StorageError."""
     folder = start
     while True:
-        if os.path.lexists(os.path.join(folder, ".git")):
+        if _mode(os.path.join(folder, ".git")) is not None:
             return folder
         parent = os.path.dirname(folder)
         if parent == folder:
@@ -86,7 +94,8 @@ def _branch(root: str) -> str:
         return NO_BRANCH
     path = os.path.join(_git_dir(os.path.join(top, ".git")), "HEAD")
     # Before symbolic refs git made HEAD a link, and core.preferSymlinkRefs still does.
-    head = f"ref: {os.readlink(path)}" if os.path.islink(path) else _first_line(path)
+    link = stat.S_ISLNK(_mode(path) or 0)
+    head = f"ref: {_or_nothing(os.readlink, path, '')}" if link else _first_line(path)
     if head.startswith("ref:"):
         ref = head[4:].strip()
         if ref == "refs/heads/.invalid":  # where git keeps its refs in reftables; HEAD is in there too
@@ -106,21 +115,34 @@ def _git_dir(dot_git: str) -> str:
 
 
 def _first_line(path: str) -> str:
-    """The first line of a small file, "" when there is none that we may read. Raises StorageError.
+    """The first line of a small file, "" when there is none that we may read. Raises StorageError."""
+    return _or_nothing(_beginning, path, b"").decode("utf-8", "replace").split("\n", 1)[0].strip()
 
-    Opened without blocking: a FIFO in place of the file must not hang the call.
+
+def _beginning(path: str) -> bytes:
+    """Opened without blocking: a FIFO in place of the file must not hang the call. Raises OSError, ValueError."""
+    fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    try:
+        return os.read(fd, _GIT_FILE_LIMIT)
+    finally:
+        os.close(fd)
+
+
+def _mode(path: str) -> int | None:
+    """What `path` itself is, None for nothing that we may see. Raises StorageError."""
+    return _or_nothing(lambda path: os.lstat(path).st_mode, path, None)
+
+
+def _or_nothing(look: Callable[[str], T], path: str, nothing: T) -> T:
+    """`look(path)`, or `nothing`. Raises StorageError when the system fails to look.
+
+    Out of descriptors, say: not a fact about the project, and the answer would be archived for good.
     """
     try:
-        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-        try:
-            data = os.read(fd, _GIT_FILE_LIMIT)
-        finally:
-            os.close(fd)
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError, ValueError):
-        return ""
+        return look(path)
+    except _NOTHING:
+        return nothing
     except OSError as error:
-        if error.errno == errno.ELOOP:
-            return ""
-        # Out of descriptors, say: not a fact about the project, and the answer would be archived for good.
+        if error.errno in (errno.ELOOP, errno.ENAMETOOLONG):
+            return nothing
         raise StorageError(path, "read", error.strerror or type(error).__name__) from error
-    return data.decode("utf-8", "replace").split("\n", 1)[0].strip()

@@ -93,7 +93,12 @@ def _opened(state: Folder) -> tuple[int, bool]:
         raise StorageError(state.shown, "use", "it was removed meanwhile", next_step="Call again.") from error
     except OSError as error:
         raise StorageError(state.show(NAME), "open the lock", reason(error)) from error
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
+    try:
+        is_plain = stat.S_ISREG(os.fstat(fd).st_mode)
+    except OSError as error:
+        let_go(fd)
+        raise StorageError(state.show(NAME), "look at", reason(error)) from error
+    if not is_plain:
         let_go(fd)
         raise StorageError(state.show(NAME), "lock", "it is not a plain file")
     return fd, created

@@ -143,7 +143,10 @@ def left_behind(state: Folder, open_state: OpenState) -> list[tuple[dict[str, An
 
 
 def _locked(state: Folder, name: str) -> int | None:
-    """A descriptor that locks the marker; None when a living process has it, or it is gone."""
+    """A descriptor that locks the marker; None when a living process has it, or it is gone. Raises StorageError.
+
+    Only what says that it is held counts as that: taken for held, a left marker would let a close happen twice.
+    """
     try:
         fd = state.open(name, os.O_RDONLY)
     except FileNotFoundError:
@@ -155,14 +158,20 @@ def _locked(state: Folder, name: str) -> int | None:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         else:
             _lock_on_windows(fd)
-    except OSError:
-        let_go(fd)
-        return None
-    if not state.is_file(name, fd):
+        if state.is_file(name, fd):
+            return fd
         # Its process removed it, its answer being out, after we had opened it.
         let_go(fd)
         return None
-    return fd
+    except (BlockingIOError, PermissionError):  # the second on Windows
+        let_go(fd)
+        return None
+    except OSError as error:
+        let_go(fd)
+        raise StorageError(state.show(name), "lock", reason(error)) from error
+    except NexusError:
+        let_go(fd)
+        raise
 
 
 def _lock_on_windows(fd: int) -> None:

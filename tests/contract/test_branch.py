@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -174,3 +176,19 @@ def test_a_switch_is_noticed(call: Client, project: Project) -> None:
     head(project, b"ref: refs/heads/next\n")
     assert call("task_close")["branch"] == "next"
     assert [c["branch"] for c in project.json("history.json")["cycles"]] == ["main", "next"]
+
+
+@pytest.mark.requirement("branch.name")
+@pytest.mark.parametrize("place", [".git", ".git/HEAD"])
+def test_a_system_that_fails(call: Client, project: Project, place: str) -> None:
+    """An error of the system is not a project without git: a cycle would keep the wrong branch for good."""
+    real = os.lstat
+
+    def lstat(path: str) -> os.stat_result:
+        if path == str(project.root / place):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return real(path)
+
+    with patch.object(os, "lstat", lstat):
+        assert "Input/output error" in call.error("task_close")
+    assert call("task_close")["branch"] == "main"

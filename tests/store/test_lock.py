@@ -142,3 +142,19 @@ def test_a_folder_that_was_moved_away_is_not_written_to(tmp_path: Path) -> None:
         (tmp_path / "state").mkdir()
         with pytest.raises(StorageError, match="removed or replaced"):
             held.check()
+
+
+def test_a_file_that_cannot_be_looked_at_is_no_lock(state: Folder) -> None:
+    """When the system fails to tell what the lock file is, the lock is refused, and free again."""
+    failing = OSError(errno.EIO, os.strerror(errno.EIO))
+    for name in ("fstat", "stat"):
+        with (
+            patch.object(os, name, side_effect=failing),
+            pytest.raises(StorageError, match="look at"),
+            lock.held(state),
+        ):
+            raise AssertionError("held all the same")
+    with lock.held(state) as held:
+        with patch.object(os, "stat", side_effect=failing), pytest.raises(StorageError):
+            held.check()
+        held.check()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -161,3 +162,20 @@ def test_a_marker_that_goes_while_it_is_looked_at_is_not_taken(tmp_path: Path) -
     assert delivering == []
     assert second["archived"]["plan"] is False
     assert second["total_cycles"] == 2
+
+
+def test_a_marker_that_cannot_be_locked_is_not_taken_for_a_living_one(tmp_path: Path) -> None:
+    """An error of the system refuses the close: taken for somebody's marker, it would let the close happen twice."""
+    marker = closed_without_answer(tmp_path)
+    real = fcntl.flock
+
+    def flock(fd: int, operation: int) -> None:
+        if os.readlink(f"/proc/self/fd/{fd}") == str(marker.resolve()):
+            raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+        real(fd, operation)
+
+    with patch("fcntl.flock", flock):
+        told = App(Workspace(str(tmp_path))).call("task_close", {}).result["structuredContent"]
+    assert "nothing was changed" in told["error"]
+    assert answered(tmp_path, "task_close")["archived"]["plan"] is True
+    assert answered(tmp_path, "task_close")["total_cycles"] == 2
