@@ -40,6 +40,12 @@ def _conformance() -> Group:
     return COMMAND
 
 
+def _history() -> Group:
+    from nexus_mcp.cli.history import COMMAND
+
+    return COMMAND
+
+
 def _demo() -> Command:
     from nexus_mcp.cli.demo import COMMAND
 
@@ -51,6 +57,7 @@ COMMANDS: dict[str, Callable[[], Command | Group]] = {
     "serve": _serve,
     "init": _init,
     "hook": _hook,
+    "history": _history,
     "demo": _demo,
     "conformance": _conformance,
 }

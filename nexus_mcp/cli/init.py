@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from nexus_mcp.cli import exits
-from nexus_mcp.cli.options import Command
+from nexus_mcp.cli.options import Command, Option
 from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, TOOL_PREFIX, check_prefix, workspace_from
+from nexus_mcp.errors import UsageError
 from nexus_mcp.log import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
+GIT_MERGE = Option("--git-merge", "", "instead, have git merge history.json with nexus-mcp")
+REMOVE = Option("--remove", "", "with --git-merge: take that back")
 NOTES = {
     ".nexus/": "the history, for git to keep",
     ".nexus/state/": "the plan and the tasks of now, for nobody else",
@@ -19,7 +22,13 @@ NOTES = {
 
 
 def run(values: Values) -> int:
-    """Makes what is missing and prints what to do next. Raises PathRefused, StorageError."""
+    """Makes what is missing and prints what to do next. Raises UsageError, PathRefused, StorageError."""
+    if GIT_MERGE.name in values:
+        from nexus_mcp.cli.git_merge import register, unregister
+
+        return (unregister if REMOVE.name in values else register)(workspace_from(values))
+    if REMOVE.name in values:
+        raise UsageError("--remove needs --git-merge: init itself has nothing to take back.")
     from nexus_mcp.cli.mount import snippets
     from nexus_mcp.store.store import Store
 
@@ -40,7 +49,9 @@ COMMAND = Command(
     "init",
     "make .nexus/ and print how to mount the server",
     "Makes .nexus/ with its .gitignore in the project, leaves alone what is there\n"
-    "already, and prints the lines that mount the server in each client.",
-    (PROJECT, HARNESS_ID, TOOL_PREFIX),
+    "already, and prints the lines that mount the server in each client. With\n"
+    "--git-merge it does nothing but register the merge driver of history.json in\n"
+    "the git repository.",
+    (PROJECT, HARNESS_ID, TOOL_PREFIX, GIT_MERGE, REMOVE),
     run,
 )

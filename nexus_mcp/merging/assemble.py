@@ -59,8 +59,8 @@ def _check(data: bytes, items: Sequence[Item], shell: Side) -> None:
     if len(data) > HISTORY_LIMIT:
         raise Undecided(f"the result would be larger than {HISTORY_LIMIT >> 20} MiB")
     made = Side.read(data, "the result")
-    keys = [made.key(index) for index in range(len(made))]
-    if keys != [side.key(index) for side, index in items] or made.members_key() != shell.members_key():
+    texts = [made.text(index) for index in range(len(made))]
+    if texts != [side.text(index) for side, index in items] or made.members_key() != shell.members_key():
         raise Undecided("the result would not hold what it should")
 
 

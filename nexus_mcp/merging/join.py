@@ -23,12 +23,12 @@ def join(ours: Side, theirs: Side, base: Side | None, *, descends: bool) -> list
 
     `descends` says that ours grew from `base`. A cycle of the base that it has not was then taken away or changed by
     somebody, and Undecided is raised; else (a cherry-pick, a rebase onto another branch) ours need never have had it.
-    Theirs grew from it always.
+    Theirs grew from it always. What both sides lack is no question.
     """
     kept = common(ours, theirs)
     same = kept if base is None else min(kept, common(ours, base))
-    had = _counted(base, same)
     have, given = _counted(ours, same), _counted(theirs, same)
+    had = _counted(base, same) & (have | given)  # what both took away is gone, whoever did so
     _check_grown(theirs, given, had)
     if descends:
         _check_grown(ours, have, had)

@@ -158,6 +158,10 @@ def test_renamed_folder(tmp_path: Path) -> None:
     moved.git("merge", "--no-edit", "-s", "ort", "topic")
     assert moved.numbers() == [1, 2, 3]
     assert not repo.history.exists()
+    # Where the line is not there yet, it is a conflict of lines at the new place.
+    moved.git("checkout", "-q", "topic")
+    moved.git("merge", "--no-edit", "main~1", code=1)
+    assert b"<<<<<<<" in moved.history.read_bytes()
 
 
 def test_line_ends(repo: Repo) -> None:

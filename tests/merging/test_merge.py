@@ -135,6 +135,16 @@ def test_a_changed_past_is_not_decided(theirs: str) -> None:
     assert titles(merge(base, other, ours, descends=False)) == sorted([*titles(other), 3])
 
 
+def test_a_past_that_both_changed_alike() -> None:
+    """What both sides took away, or changed in the same way, stays so."""
+    base = WRITE([numbered(1), numbered(2), numbered(3), numbered(3)])
+    edited = [numbered(2, branch="edited"), numbered(3)]
+    merged = merge(base, WRITE([*edited, numbered(4)]), WRITE([*edited, numbered(5)]))
+    assert merged == WRITE([*edited, numbered(4), numbered(5)])
+    with pytest.raises(Undecided, match="their side lacks, or has changed, a cycle of"):
+        merge(base, WRITE([*edited, numbered(3), numbered(4)]), WRITE([*edited, numbered(5)]))
+
+
 @pytest.mark.parametrize(
     ("base", "ours", "theirs", "result"),
     [({}, {}, {"v": 1}, {"v": 1}), ({}, {"v": 1}, {}, {"v": 1}), ({"v": 1}, {"v": 2}, {"v": 2}, {"v": 2}),

@@ -1,0 +1,48 @@
+"""`nexus-mcp init --git-merge`: has git merge history.json by cycles, or no longer."""
+
+from __future__ import annotations
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.mount import own_command
+from nexus_mcp.log import printable
+from nexus_mcp.merging.attributes import DRIVER, FILE
+from nexus_mcp.merging.registration import Registration
+from nexus_mcp.merging.repository import Repository
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.workspace import Workspace
+
+_OTHERS = "Others who work here run nexus-mcp init --git-merge once, too: git takes no command from a repository."
+
+
+def register(workspace: Workspace) -> int:
+    """Registers the merge driver; 1 when git would not use it all the same. Raises NexusError."""
+    from nexus_mcp.merging import registration
+
+    repository = Repository.around(workspace.root)
+    done = registration.register(repository, own_command())
+    _tell(repository, done, ("added", "set", "there already"))
+    if not done.in_force:
+        print(f"\ngit will not use it: another line, in {FILE} or beside it, says something else of this file.")
+        print("git check-attr --all .nexus/history.json tells what is in force.")
+        return exits.FAILED
+    print(f"\nCommit {FILE}. {_OTHERS}\nTo take it back: nexus-mcp init --git-merge --remove")
+    return exits.OK
+
+
+def unregister(workspace: Workspace) -> int:
+    """Takes the registration back. Raises NexusError."""
+    from nexus_mcp.merging import registration
+
+    repository = Repository.around(workspace.root)
+    done = registration.unregister(repository)
+    _tell(repository, done, ("removed", "removed", "kept: in use" if done.shared else "not there"))
+    return exits.OK
+
+
+def _tell(repository: Repository, done: Registration, words: tuple[str, str, str]) -> None:
+    attribute, config, neither = words
+    print(printable(repository.top))
+    print(f"  {attribute if done.attribute else neither:13}  {FILE:14}  {printable(done.line)}")
+    print(f"  {config if done.config else neither:13}  {'configuration':14}  merge.{DRIVER}")

@@ -1,0 +1,49 @@
+"""`nexus-mcp history merge`: the merge driver that git calls (docs/merging.md)."""
+
+from __future__ import annotations
+
+import sys
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.options import Argument, Command, Option
+from nexus_mcp.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.cli.options import Values
+
+FILES = Argument("%O %A %B", "three files: what both sides come from, our side, their side", count=3)
+MARKER_SIZE = Option("--marker-size", "N", "how long the markers of a conflict are (default: 7)")
+
+
+def run(values: Values) -> int:
+    """Puts the merged history in the place of %A; 1 when that has a conflict then. Raises UsageError, StorageError."""
+    from nexus_mcp.log import printable
+    from nexus_mcp.merging.driver import drive
+
+    base, ours, theirs = values.lists[FILES.name]
+    reason = drive(base, ours, theirs, _size(values.get(MARKER_SIZE.name, "7")))
+    if not reason:
+        return exits.OK
+    if sys.stderr is not None:
+        told = f"The histories are not merged, because {reason}. It is left to you as a conflict (docs/merging.md)."
+        print(f"nexus-mcp: {printable(told)}", file=sys.stderr)
+    return exits.FAILED
+
+
+def _size(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < int(text) < 1000):
+        raise UsageError(f"{MARKER_SIZE.name} is a number from 1 to 999, not {text!r}.")
+    return int(text)
+
+
+COMMAND = Command(
+    "merge",
+    "merge two versions of history.json; git calls this",
+    "Puts the cycles of both sides into the file %A, each once, ordered by the time\n"
+    "they were completed. Where it cannot decide it leaves a conflict there, as git\n"
+    "would, and ends with exit code 1. nexus-mcp init --git-merge has git call it.",
+    (MARKER_SIZE,),
+    run,
+    argument=FILES,
+)

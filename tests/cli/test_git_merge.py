@@ -1,0 +1,75 @@
+"""`nexus-mcp init --git-merge`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.cli import main
+from nexus_mcp.cli.mount import own_command
+from tests.cli.support import nexus
+from tests.conftest import git
+from tests.support import Project
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_registers_and_takes_back(real_repository: Project) -> None:
+    """The line and the command are added, told with what to do next, and taken back; .nexus/ is not made."""
+    root = real_repository.root
+    before = (root / ".git/config").read_bytes()
+    ran = nexus("init", "--git-merge", cwd=root)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines() == [
+        str(root),
+        "  added          .gitattributes  .nexus/history.json merge=nexus-history",
+        "  set            configuration   merge.nexus-history",
+        "",
+        "Commit .gitattributes. Others who work here run nexus-mcp init --git-merge once, too: "
+        "git takes no command from a repository.",
+        "To take it back: nexus-mcp init --git-merge --remove",
+    ]
+    driver = git(root, "config", "merge.nexus-history.driver")
+    assert " history merge --marker-size=%L %O %A %B || " in driver
+    assert driver.startswith(own_command()[0])
+    assert not real_repository.nexus.exists()
+    assert nexus("init", "--git-merge", cwd=root).out.count("there already") == 2
+    gone = nexus("init", "--git-merge", "--remove", cwd=root)
+    assert (gone.code, gone.out.count("  removed  ")) == (0, 2)
+    assert (root / ".git/config").read_bytes() == before
+    assert not (root / ".gitattributes").exists()
+    assert nexus("init", "--git-merge", "--remove", cwd=root).out.count("not there") == 2
+
+
+def test_another_line_wins(real_repository: Project, capsys: Capture) -> None:
+    """When git would not use the driver after all, that is told, with exit code 1."""
+    real_repository.put(".gitattributes", "history.json merge=union\n")
+    assert main(["init", "--git-merge", "--project", str(real_repository.root)]) == 1
+    assert "git will not use it" in capsys.readouterr().out
+
+
+def test_in_use_elsewhere(real_repository: Project, capsys: Capture) -> None:
+    """Taken back for one project of a repository, the command stays for the other."""
+    below = real_repository.root / "below"
+    below.mkdir()
+    for options in (
+        ["--project", str(real_repository.root)],
+        ["--project", str(below)],
+        ["--remove", "--project", str(below)],
+    ):
+        assert main(["init", "--git-merge", *options]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "  kept: in use   configuration   merge.nexus-history"
+
+
+def test_no_repository(tmp_path: Path, capsys: Capture) -> None:
+    """Without a git repository around the project it is a fault of the command line."""
+    assert main(["init", "--git-merge", "--project", str(tmp_path)]) == 2
+    assert "is in no git repository with a working tree: fatal: not a git repository" in capsys.readouterr().err
+
+
+def test_remove_needs_git_merge(tmp_path: Path, capsys: Capture) -> None:
+    """--remove alone removes nothing."""
+    assert main(["init", "--remove", "--project", str(tmp_path)]) == 2
+    assert "--remove needs --git-merge" in capsys.readouterr().err
+    assert not (tmp_path / ".nexus").exists()

@@ -1,0 +1,181 @@
+"""`nexus-mcp history repair` and `nexus-mcp history merge`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.cli import main
+from tests.cli.support import nexus
+from tests.merging.support import OURS, numbered, titles
+from tests.support import Project, without_lock
+
+ONE, TWO = OURS([numbered(1), numbered(2)]), OURS([numbered(1), numbered(3)])
+MARKED = b"<<<<<<< HEAD\n" + ONE + b"=======\n" + TWO + b">>>>>>> other\n"
+N = b"\n"
+CUT = ONE[:-30].replace(b"Work 2", b"\x1b[31m\xff")
+FILE = ".nexus/history.json"
+Capture = pytest.CaptureFixture[str]
+
+
+def repair(project: Project, *options: str) -> int:
+    return main(["history", "repair", "--project", str(project.root), *options])
+
+
+def test_a_conflict(project: Project) -> None:
+    """A conflict is told and mended, with where the old file is and what is left to do; again it is whole."""
+    project.put("history.json", MARKED)
+    ran = nexus("history", "repair", cwd=project.root)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines() == [
+        f"{FILE} has git conflict markers: 2 cycles on our side, 2 cycles on theirs, 3 cycles in all.",
+        "Repaired. The file as it was is kept as .nexus/history.backup.json, which git does not ignore: "
+        "remove it when you need it no more.",
+        f"If a merge is under way, git add {FILE} and go on with it.",
+    ]
+    assert titles(project.get("history.json")) == [1, 2, 3]
+    again = nexus("history", "repair", cwd=project.root)
+    assert again == (0, f"{FILE} is whole, with 3 cycles: nothing to repair.\n", "")
+
+
+def test_a_dry_run(project: Project, capsys: Capture) -> None:
+    """A dry run tells what there is, ends with 1 and touches nothing, whatever else is given."""
+    for data, told in (
+        (MARKED, "keeps the cycles of both sides, each once."),
+        (CUT, "and the file as it is beside it."),
+    ):
+        project.put("history.json", data)
+        before = project.snapshot()
+        assert repair(project, "--dry-run", "--yes") == 1
+        out = capsys.readouterr().out
+        assert "Nothing was changed" in out
+        assert out.endswith(f"{told}\n")
+        assert project.snapshot() == before
+
+
+def test_damage(project: Project, capsys: Capture) -> None:
+    """What can be read is counted, what cannot is shown escaped with its place; only --yes gives it up."""
+    project.put("history.json", CUT)
+    before = project.snapshot()
+    assert repair(project) == 1
+    out = capsys.readouterr().out
+    lines = out.splitlines()
+    assert lines[0].startswith(f"{FILE} (line 27, byte 26) is not UTF-8")
+    assert lines[1:3] == ["1 cycle can be read.", "What cannot be read (1 part):"]
+    assert lines[3].startswith('  line 19, column 5: 337 bytes, beginning with {\\n      "schema_version": "0.5"')
+    assert lines[4:] == [
+        f"Nothing was changed. A whole copy may be in git: git log -- {FILE} tells.",
+        "nexus-mcp history repair --yes keeps what can be read, and the file as it is beside it.",
+    ]
+    assert "\x1b" not in out
+    assert project.snapshot() == before
+    assert repair(project, "--yes") == 0
+    assert titles(project.get("history.json")) == [1]
+    assert project.get("history.backup.json") == CUT
+
+
+def test_many_parts(project: Project, capsys: Capture) -> None:
+    """Of many unreadable parts the first ten are shown and the others counted; a lost end alone is told as that."""
+    whole = '{"completed_at": "", "tasks": []}'
+    project.put("history.json", '{"cycles": [' + f"{whole}, \0, " * 12 + whole)
+    assert repair(project) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:4] == [
+        "13 cycles can be read.",
+        "What cannot be read (12 parts):",
+        "  line 1, column 48: 1 bytes that are all NUL",
+    ]
+    assert lines[13] == "  and 2 more"
+    project.put("history.json", f'{{"cycles": [{whole}')
+    assert repair(project) == 1
+    assert "but the end is missing" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "told"),
+    [
+        (None, 0, f"There is no {FILE}: nothing was closed here yet."),
+        (ONE, 0, f"{FILE} is whole, with 2 cycles: nothing to repair."),
+        (b"", 1, "It cannot be repaired: it does not begin as a history does."),
+        (MARKED[:-16], 1, f"the conflict markers are not those of one merge (line {MARKED[:-16].count(N)})."),
+        (b'{"cycles": [{"a": 1, "a": 2}]}', 1, "an object with the same key twice"),
+    ],
+)  # fmt: skip
+def test_nothing_to_mend(project: Project, capsys: Capture, data: bytes | None, code: int, told: str) -> None:
+    """A whole history, none, and one past mending are told apart by the exit code; nothing is touched."""
+    if data is not None:
+        project.put("history.json", data)
+    before = project.snapshot()
+    assert repair(project, "--yes") == code
+    out = capsys.readouterr().out
+    assert told in out
+    assert ("git log" in out) is (code == 1)
+    assert project.snapshot() == before
+
+
+def test_an_interrupted_change(project: Project, capsys: Capture) -> None:
+    """A change that waits is told of, and left."""
+    project.put("history.json", MARKED)
+    project.put("state/txn.json", b"{}")
+    before = project.snapshot()
+    assert repair(project) == 0
+    assert "the next call completes it" in capsys.readouterr().out
+    after = without_lock(project.snapshot())
+    assert {path: after[path] for path in before if path != FILE} == {p: c for p, c in before.items() if p != FILE}
+
+
+def test_a_refusal(project: Project, capsys: Capture) -> None:
+    """What the store refuses, a link say, is one line on stderr."""
+    project.nexus.symlink_to(project.root)
+    assert repair(project) == 1
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.count("\n")) == ("", 1)
+    assert "symbolic link" in captured.err
+
+
+@pytest.fixture
+def three(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files O, A and B in the working directory: A and B each closed a cycle more than O."""
+    monkeypatch.chdir(tmp_path)
+    for name, data in (("O", OURS([numbered(1)])), ("A", ONE), ("B", TWO)):
+        Path(name).write_bytes(data)
+    return ["O", "A", "B"]
+
+
+def test_merge(three: list[str]) -> None:
+    """The merged file is in the place of the second one, silently."""
+    assert nexus("history", "merge", *three, cwd=Path.cwd()) == (0, "", "")
+    assert titles(Path("A").read_bytes()) == [1, 2, 3]
+
+
+def test_merge_undecided(three: list[str], capsys: Capture) -> None:
+    """A conflict ends with 1, the reason on stderr in one line, and markers of the size that was asked for."""
+    Path("O").write_bytes(OURS([numbered(0), numbered(1)]))
+    assert main(["history", "merge", "--marker-size=9", *three]) == 1
+    assert capsys.readouterr() == (
+        "",
+        "nexus-mcp: The histories are not merged, because their side lacks, or has changed, a cycle of the common past."
+        " It is left to you as a conflict (docs/merging.md).\n",
+    )
+    assert b"\n<<<<<<<<< ours\n" in Path("A").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["O", "A"], "nexus-mcp history merge needs 3 arguments %O %A %B."),
+        (["O", "A", "B", "C"], "nexus-mcp history merge takes %O %A %B: 'B' is there, 'C' is too much."),
+        (["O", "A", "X"], "X cannot be read: No such file or directory."),
+        (["O", "A", "B", "--marker-size", "0"], "--marker-size is a number from 1 to 999, not '0'."),
+        (["O", "A", "B", "--marker-size", "x"], "--marker-size is a number from 1 to 999, not 'x'."),
+    ],
+)
+@pytest.mark.usefixtures("three")
+def test_merge_usage(capsys: Capture, words: list[str], told: str) -> None:
+    """A wrong command line ends with 2 and changes nothing."""
+    assert main(["history", "merge", *words]) == 2
+    assert told in capsys.readouterr().err
+    assert Path("A").read_bytes() == ONE
+    assert {"O", "A", "B"} <= set(os.listdir())
