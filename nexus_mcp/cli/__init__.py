@@ -34,6 +34,12 @@ def _hook() -> Command:
     return COMMAND
 
 
+def _doctor() -> Command:
+    from nexus_mcp.cli.doctor import COMMAND
+
+    return COMMAND
+
+
 def _conformance() -> Group:
     from nexus_mcp.cli.conformance import COMMAND
 
@@ -57,6 +63,7 @@ COMMANDS: dict[str, Callable[[], Command | Group]] = {
     "serve": _serve,
     "init": _init,
     "hook": _hook,
+    "doctor": _doctor,
     "history": _history,
     "demo": _demo,
     "conformance": _conformance,

@@ -1,0 +1,69 @@
+"""`nexus-mcp doctor`: tells what is wrong with a workspace, and changes nothing."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.options import Command, Option
+from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
+from nexus_mcp.errors import PathRefused, StorageError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.cli.options import Values
+
+JSON = Option("--json", "", "print the report as JSON")
+WIDEST = 120
+
+
+def run(values: Values) -> int:
+    """Prints the report; 1 when there is anything but notes. Raises UsageError when nothing could be looked at."""
+    from nexus_mcp.doctor.examine import examine
+
+    root = workspace_from(values).root
+    try:
+        report = examine(root)
+    except (PathRefused, StorageError) as error:
+        raise UsageError(f"{error.fault}; nothing was looked at.", next_step=_advice(error)) from error
+    if JSON.name in values:
+        from nexus_mcp.doctor.json_report import to_json
+
+        print(to_json(report))
+    else:
+        from nexus_mcp.doctor.text import to_text
+
+        print(to_text(report, _width(), colour=_has_colour()))
+    return exits.OK if report.healthy else exits.FAILED
+
+
+def _advice(error: PathRefused | StorageError) -> str:
+    if isinstance(error, PathRefused):
+        return "Look at what was put there and why; move it away yourself if it is not needed."
+    return "Give yourself the permission to read it, or name another project with --project."
+
+
+def _width() -> int:
+    if not sys.stdout.isatty():
+        return 80
+    import shutil
+
+    return min(max(shutil.get_terminal_size().columns, 40), WIDEST)
+
+
+def _has_colour() -> bool:
+    """https://no-color.org; a terminal that says it is dumb has none either."""
+    asked_for = not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
+    return asked_for and os.name == "posix" and sys.stdout.isatty()
+
+
+COMMAND = Command(
+    "doctor",
+    "tell what is wrong with .nexus/, and change nothing",
+    "Looks at every file of .nexus/, at the lock, at what interrupted calls left and\n"
+    "at what git knows of them. Tells all at once, each with its place and one safe\n"
+    "next step. Exit code 0: healthy; 1: there is something; 2: could not look.",
+    (PROJECT, JSON),
+    run,
+)

@@ -1,0 +1,109 @@
+"""What a process that died left behind: a recorded change, temporary files, an answer that never went out.
+
+Each of them is there for a moment in every change, so it counts only if it is there while nobody is inside one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nexus_mcp.doctor import places
+from nexus_mcp.doctor.finding import CAP, Finding, More
+from nexus_mcp.doctor.lock_watch import held_by_a_process
+from nexus_mcp.errors import JournalError, NexusError, StateError
+from nexus_mcp.store import journal, unanswered
+from nexus_mcp.store.codec import JOURNAL_DEPTH, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nexus_mcp.doctor.site import Site
+    from nexus_mcp.doctor.survey import Entry
+
+
+def check(site: Site) -> Iterator[Finding | More]:
+    recorded = list(site.files(places.JOURNAL))
+    markers = list(site.files(places.MARKER))
+    if not recorded and not markers and not site.survey.temporary:
+        return
+    found: list[Finding] = []
+    with site.watch.quiet(site.nexus) as quiet:
+        if not quiet:
+            return
+        for entry in recorded:
+            found += _journal(site, entry)
+        left = [entry for entry in site.survey.temporary if _is_there(site, entry)]
+        unheld = [entry for entry in markers[:CAP] if _is_left(site, entry)]
+    yield from found
+    yield from _leftovers(site, left)
+    for entry in unheld:
+        yield from _marker(site, entry)
+    for entry in markers[CAP:]:
+        yield Finding("unanswered-close", entry.path, "is one of many of its kind, and was not looked into")
+
+
+def _journal(site: Site, entry: Entry) -> Iterator[Finding]:
+    try:
+        with site.folder_of(entry) as state:
+            pending = None if state is None else journal.pending(state)
+    except JournalError as error:
+        yield Finding("journal-foreign", entry.path, error.problem)
+        return
+    except NexusError as error:
+        yield Finding("unreadable", entry.path, f"cannot be read: {error.fault}")
+        return
+    if pending is not None:
+        at = pending["cycle"]["completed_at"]
+        problem = f"holds a change of {at} that is not complete"
+        yield Finding("journal-pending", entry.path, problem, identity=pending["id"])
+
+
+def _is_there(site: Site, entry: Entry) -> bool:
+    try:
+        with site.folder_of(entry) as folder:
+            return folder is not None and folder.check_plain(entry.name)
+    except NexusError:
+        return False
+
+
+def _is_left(site: Site, entry: Entry) -> bool:
+    """Whether the marker is there and no living process has it."""
+    try:
+        with site.folder_of(entry) as state:
+            if state is None:
+                return False
+            with held_by_a_process(state, entry.name) as held:
+                return held is False
+    except NexusError:
+        return False
+
+
+def _leftovers(site: Site, left: list[Entry]) -> Iterator[Finding | More]:
+    for entry in left:
+        yield Finding("leftover", entry.path, "was left by a process that was interrupted", advice=_advice(entry.path))
+    others = site.survey.temporaries - len(site.survey.temporary)
+    if left and others:  # only the first of many are looked at; if they are left the others are, too
+        yield More("leftover", others)
+
+
+def _advice(path: str) -> str:
+    if path.startswith(f"{places.STATE}/artifacts/"):
+        return "Nothing: the next artifact_write into this folder removes it."
+    return ""
+
+
+def _marker(site: Site, entry: Entry) -> Iterator[Finding]:
+    try:
+        data = site.read(entry, journal.HISTORY_LIMIT)
+        value = None if data is None else decode(data, entry.path, JOURNAL_DEPTH)
+    except StateError:
+        value = {}
+    except NexusError:
+        return
+    if value is None:
+        return
+    if journal.is_ours(value) and value["answer"] is not None and unanswered.name_of(value["id"]) == entry.name:
+        at = value["cycle"]["completed_at"]
+        yield Finding("unanswered-close", entry.path, f"keeps the answer of the close of {at}")
+    else:
+        yield Finding("foreign-marker", entry.path, "looks like the record of a close, and is none")

@@ -1,0 +1,84 @@
+"""The JSONL files: one object a line. A line that is none is passed over by every reader, and counted here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nexus_mcp import schemas
+from nexus_mcp.doctor import documents, places
+from nexus_mcp.doctor.finding import Finding
+from nexus_mcp.errors import StateError
+from nexus_mcp.state.oplog import VERSION
+from nexus_mcp.store import oplog
+from nexus_mcp.store.codec import decode
+from nexus_mcp.store.journal import SESSION_LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nexus_mcp.doctor.site import Site
+    from nexus_mcp.doctor.survey import Entry
+
+MAX_LINES = 500_000
+_LIMITS = {places.OPLOG: oplog.READ_LIMIT}
+_SCHEMAS = {places.ACCESS: "state/memory-access", places.OPLOG: "oplog/entry"}
+
+
+def check(site: Site) -> Iterator[Finding]:
+    for role in (places.TOOL_LOG, places.OPLOG, places.ACCESS):
+        for entry in site.files(role):
+            limit = _LIMITS.get(role, SESSION_LIMIT)
+            data, problems = documents.load(site, entry, limit, bytes)
+            yield from problems if data is None else _file(data, entry, role)
+
+
+def _file(data: bytes, entry: Entry, role: str) -> Iterator[Finding]:
+    torn = documents.conflict(entry.path, data)
+    if torn is not None:
+        yield torn
+        return
+    bad, first, repeated, names = 0, 0, 0, set[Any]()
+    for number, line in _lines(data):
+        if number > MAX_LINES:
+            yield Finding("not-all-seen", entry.path, f"has more than the {MAX_LINES} lines that are looked at")
+            break
+        value = _object(line, entry.path, role)
+        if value is None:
+            bad, first = bad + 1, first or number
+        elif role == places.ACCESS:
+            repeated += value["path"] in names
+            names.add(value["path"])
+    if bad:
+        lines = "a line that is not what it" if bad == 1 else f"{bad} lines that are not what they"
+        cut = " (the file ends within a line)" if not data.endswith(b"\n") else ""
+        yield Finding("bad-line", entry.path, f"has {lines} should be{cut}", line=first)
+    if repeated:
+        yield Finding("repeated-line", entry.path, f"tells of a note again in {repeated} lines")
+
+
+def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """(number, line) of those that are not blank, one at a time: they may be millions."""
+    start, number = 0, 0
+    while start < len(data):
+        number += 1
+        end = data.find(b"\n", start)
+        end = len(data) if end < 0 else end
+        line = data[start:end]
+        if line.strip():
+            yield number, line
+        start = end + 1
+
+
+def _object(line: bytes, path: str, role: str) -> dict[str, Any] | None:
+    """The object in the line, None when there is none or it is not what readers of the file rely on."""
+    try:
+        value = decode(line, path)
+    except StateError:
+        return None
+    if not isinstance(value, dict):
+        return None
+    if role == places.OPLOG and value.get("version") != VERSION:
+        return value  # left to those who know it
+    if role in _SCHEMAS and schemas.faults(schemas.readable(_SCHEMAS[role]), value, most=1):
+        return None
+    return value

@@ -1,0 +1,128 @@
+"""What git says about the project. It is asked in a way that writes nothing and runs nothing that the repository names.
+
+Without variables of git's own: they would let it look at another repository than the one that is there.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import threading
+from dataclasses import dataclass
+
+from nexus_mcp.log import printable
+from nexus_mcp.merging.attributes import DRIVER
+from nexus_mcp.store.journal import SHOWN_HISTORY
+from nexus_mcp.workspace import find_root
+
+SECONDS = 10.0
+_LIMIT = 1 << 20
+_REASON_LENGTH = 120
+_STATE = ".nexus/state"
+_PROBES = tuple(
+    f"{_STATE}/{name}"
+    for name in ("plan.json", "tasks.json", "lock", "oplog.jsonl", "artifacts/note.md", "nexus-mcp/agent-tracker.json")
+)
+# A configured monitor, hook or pager is a program of somebody's choice.
+_SAFE = (
+    "--no-pager",
+    "--no-optional-locks",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=",
+)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """`asked`: git answered. `reason`: why it did not, although there is a repository; "" where there is none.
+
+    `not_ignored`: session files, there or not, that git would take. `tracked`: those it has. `merge`: the attribute of
+    the history, `driver` the command registered for ours, "" when none is.
+    """
+
+    asked: bool = False
+    reason: str = ""
+    not_ignored: tuple[str, ...] = ()
+    tracked: tuple[str, ...] = ()
+    history_tracked: bool = False
+    merge: str = ""
+    driver: str = ""
+
+
+class Silent(Exception):
+    """Git gave no answer. The text says why."""
+
+
+def ask(root: str) -> Facts:
+    """What git says about the project at `root`."""
+    if not os.path.lexists(os.path.join(find_root(None, {}, root), ".git")):
+        return Facts()
+    git = shutil.which("git")
+    if git is None:
+        return Facts(reason="git is not installed")
+    try:
+        return _facts(git, root)
+    except Silent as silent:
+        return Facts(reason=str(silent))
+
+
+def _facts(git: str, root: str) -> Facts:
+    code, inside = _run(git, root, "rev-parse", "--is-inside-work-tree")
+    if code or inside.strip() != b"true":
+        said = inside.decode("utf-8", "replace").strip().partition("\n")[0] if code else "it is no working tree"
+        raise Silent(printable(said[:_REASON_LENGTH]) or "git failed")
+    code, listed = _run(git, root, "ls-files", "-z", "--cached", "--", _STATE, SHOWN_HISTORY)
+    if code > 0:
+        raise Silent("git cannot read its index")
+    tracked = [os.fsdecode(name) for name in listed.split(b"\0") if name]
+    code, listed = _run(git, root, "check-ignore", "--no-index", "--", *_PROBES)
+    ignored = listed.decode("ascii", "replace").splitlines()
+    if code > 1:  # a link on the way, for one, which git refuses as we do
+        raise Silent("git cannot tell what is ignored")
+    _, merge = _run(git, root, "check-attr", "-z", "merge", "--", SHOWN_HISTORY)
+    _, driver = _run(git, root, "config", "--get", f"merge.{DRIVER}.driver")
+    return Facts(
+        asked=True,
+        not_ignored=tuple(path for path in _PROBES if path not in ignored),
+        tracked=tuple(path for path in tracked if path != SHOWN_HISTORY),
+        history_tracked=SHOWN_HISTORY in tracked,
+        merge=b"".join(merge.split(b"\0")[2:3]).decode("utf-8", "replace"),
+        driver=driver.decode("utf-8", "replace").strip(),
+    )
+
+
+def _run(git: str, root: str, *arguments: str) -> tuple[int, bytes]:
+    """Exit code and output, complaints included, cut at a length. Raises Silent when git cannot be run, or hangs."""
+    surroundings = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    try:
+        process = subprocess.Popen(  # noqa: S603 - the git that the user's own shell would run
+            [git, *_SAFE, *arguments],
+            cwd=root,
+            env={**surroundings, "LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if arguments[0] == "rev-parse" else subprocess.DEVNULL,
+        )
+    except OSError as error:
+        raise Silent(error.strerror or "git cannot be run") from error
+    late = threading.Event()
+
+    def end() -> None:
+        late.set()
+        process.kill()
+
+    timer = threading.Timer(SECONDS, end)
+    timer.start()
+    try:
+        with process:
+            output = process.stdout.read(_LIMIT) if process.stdout is not None else b""
+            if len(output) == _LIMIT:
+                process.kill()  # what is left would only make a count greater
+    finally:
+        timer.cancel()
+    if late.is_set():
+        raise Silent(f"git did not answer in {SECONDS:g} seconds")
+    return process.returncode, output

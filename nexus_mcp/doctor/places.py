@@ -1,0 +1,109 @@
+"""What belongs where in `.nexus`: the role of each path, and whether a file or a folder belongs there."""
+
+from __future__ import annotations
+
+from nexus_mcp.doctor.survey import FILE, FOLDER
+from nexus_mcp.errors import UsageError
+from nexus_mcp.merging.backup import is_backup
+from nexus_mcp.store import artifacts, harness_files, journal, lock, oplog, transaction, unanswered
+from nexus_mcp.workspace import check_harness_id
+
+NEXUS = ".nexus"
+STATE = f"{NEXUS}/state"
+
+IGNORE_FILE = "ignore file"
+HISTORY = "history"
+KNOWLEDGE = "knowledge"
+KNOWLEDGE_NOTE = "note"
+STATE_FOLDER = "state"
+PLAN = "plan"
+TASKS = "tasks"
+LOCK = "lock"
+JOURNAL = "journal"
+TOOL_LOG = "tool log"
+OPLOG = "operation log"
+ARTIFACTS = "artifacts"
+ARTIFACT = "artifact"
+KEPT = "kept aside"
+MARKER = "marker"
+OLD_TRACKER = "old tracker"
+HARNESS = "harness"
+TRACKER = "tracker"
+ACCESS = "memory access"
+EXTENSION = "extension"
+OTHER = "other"
+UNKNOWN = "unknown"
+
+WANTED = {
+    **dict.fromkeys((IGNORE_FILE, HISTORY, PLAN, TASKS, LOCK, JOURNAL, TOOL_LOG, OPLOG, TRACKER, ACCESS), FILE),
+    **dict.fromkeys((KNOWLEDGE, STATE_FOLDER, ARTIFACTS), FOLDER),
+}
+# Their folder is where they are replaced; these alone are written to where they are.
+IN_PLACE = (LOCK, TOOL_LOG, OPLOG)
+REPLACED = (IGNORE_FILE, HISTORY, PLAN, TASKS, TRACKER, ACCESS)
+
+_TOP = {
+    ".gitignore": IGNORE_FILE,
+    journal.HISTORY: HISTORY,
+    "memory": KNOWLEDGE,
+    "context": KNOWLEDGE,
+    "rules": KNOWLEDGE,
+    "state": STATE_FOLDER,
+}
+_IN_STATE = {
+    transaction.PLAN: PLAN,
+    transaction.TASKS: TASKS,
+    lock.NAME: LOCK,
+    journal.NAME: JOURNAL,
+    harness_files.TOOL_LOG: TOOL_LOG,
+    oplog.NAME: OPLOG,
+    artifacts.FOLDER: ARTIFACTS,
+    harness_files.TRACKER: OLD_TRACKER,
+}
+_IN_HARNESS = {harness_files.TRACKER: TRACKER, harness_files.ACCESS: ACCESS}
+_CONFLICT = "conflict-"
+
+
+def role(path: str, kind: str) -> str:
+    """What the path is for; OTHER for what is its owner's own affair, UNKNOWN where nothing of the kind belongs."""
+    parts = path.split("/")[1:]
+    if not parts:
+        return OTHER
+    if len(parts) == 1:
+        return _TOP.get(parts[0]) or (OTHER if is_backup(parts[0]) else UNKNOWN)
+    top = _TOP.get(parts[0])
+    if top == KNOWLEDGE:
+        return KNOWLEDGE_NOTE if path.endswith(".md") and kind == FILE else OTHER
+    if top != STATE_FOLDER:
+        return OTHER
+    return _in_state(parts[1:], kind)
+
+
+def _in_state(parts: list[str], kind: str) -> str:
+    name = parts[0]
+    if len(parts) == 1:
+        if name in _IN_STATE:
+            return _IN_STATE[name]
+        if kind == FILE:
+            prefixes = {_CONFLICT: KEPT, unanswered.PREFIX: MARKER}
+            return next((found for prefix, found in prefixes.items() if name.startswith(prefix)), UNKNOWN)
+        return HARNESS if kind == FOLDER and _is_harness(name) else UNKNOWN
+    if name == artifacts.FOLDER:
+        return ARTIFACT
+    if len(parts) > 2 or not _is_harness(name):
+        return OTHER
+    return _IN_HARNESS.get(parts[1]) or _of_harness(parts[1], kind)
+
+
+def _of_harness(name: str, kind: str) -> str:
+    if kind == FILE and name.startswith(_CONFLICT):
+        return KEPT
+    return EXTENSION if name.endswith(".extension.json") else OTHER
+
+
+def _is_harness(name: str) -> bool:
+    try:
+        check_harness_id(name)
+    except UsageError:
+        return False
+    return True

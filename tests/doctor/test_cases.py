@@ -1,0 +1,140 @@
+"""Each kind of finding: found where it is, with its place, alone; and not found where it is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nexus_mcp.doctor.codes import CODES, ERROR, NOTE, SEVERITIES
+from tests.doctor.cases import CASES, ELSEWHERE, LINE, PLAN, TASKS, TWO, Case, folder, puts
+from tests.doctor.support import codes, look, only, whole_cycle
+from tests.support import Project, compact, cycle, issue, plan, stamp, task, tasks
+
+MODULES = Path(__file__).parent
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{number}" for number, case in enumerate(CASES)])
+def test_is_found(made: Project, case: Case) -> None:
+    """What is broken in one way is told once, by its code, its file and its place."""
+    case.make(made)
+    found = look(made.root).findings
+    assert [finding.code for finding in found] == [case.code]
+    assert found[0].file == f".nexus/{case.file}"
+    assert (found[0].line, found[0].column, found[0].pointer) == case.place
+    assert look(made.root).healthy is (CODES[case.code].severity == NOTE)
+
+
+def test_every_code_has_a_case() -> None:
+    """Every code is found by a case, or by the module that is named for it; none is tested that does not exist."""
+    assert {case.code for case in CASES} | ELSEWHERE.keys() == CODES.keys()
+    missing = [code for code, module in ELSEWHERE.items() if f'"{code}"' not in (MODULES / f"{module}.py").read_text()]
+    assert missing == []
+
+
+def test_codes_are_whole() -> None:
+    """Every code has a known severity, a meaning and a next step, each one or two sentences."""
+    for name, code in CODES.items():
+        assert code.severity in SEVERITIES, name
+        assert code.meaning.endswith("."), name
+        assert code.next_step.endswith("."), name
+
+
+ODD = f":-1{'0' * 5000}.5}}"
+HEALTHY: dict[str, dict[str, Any]] = {
+    "empty files of logs": {
+        "state/tool-log.jsonl": "",
+        "state/oplog.jsonl": b"\n",
+        "state/codex/memory-access.jsonl": "",
+    },
+    "BOM and CRLF": {
+        PLAN: f"\ufeff{compact(plan())}\r\n".replace(",", ",\r\n"),
+        "history.json": '\ufeff{"cycles": []}\r\n',
+        ".gitignore": "state/\r\n",
+    },
+    "old shapes": {
+        "history.json": {
+            "cycles": [
+                {"completed_at": stamp(0), "branch": "main", "plan": None, "tasks": [], "topics": ["a"], "deleted": 1},
+                {**cycle(plan(1, extra=1), task(1, more={"a": [1]}), at=stamp(1)), "schema_version": "9.9"},
+                cycle(plan(2, issues=[issue(1, "A", "decided", decision="", note=1)]), at=stamp(2)),
+            ]
+        }
+    },
+    "lone surrogates and long numbers in an old cycle": {
+        "history.json": compact({"cycles": [{**TWO[0], "x": "?", "n": 0}]}).replace("?", "\\ud800").replace(":0}", ODD)
+    },
+    "ids with a point": {
+        PLAN: plan(1.0, issues=[issue(2.0, "A")]),
+        TASKS: tasks(task(1.0, plan_issue=2), task(2, deps=[1.0])),
+    },
+    "a chain": {TASKS: tasks(*[task(n, deps=list(range(max(1, n - 3), n))) for n in range(1, 30)])},
+    "a plan with an id of the history": {PLAN: plan(1), "history.json": {"cycles": [cycle(plan(1))]}},
+    "marks in prose": {
+        "memory/a.md": "Git writes\n<<<<<<< HEAD\nthere.\n\nTitle\n=======\n",
+        "rules/b.md": "x\n=======\n",
+    },
+    "a newer line of the log": {"state/oplog.jsonl": '{"version": 7, "x": 1}\n'},
+    "notes of each kind": {"memory/a.md": LINE, "memory/deep/b.md": "é", "context/c.md": "", "rules/pic.png": b"\xff"},
+    "what harnesses keep": {
+        "state/codex/agent-tracker.json": [{"harness_id": "codex", "started_at": stamp(0), "status": "running"}],
+        "state/codex/a.extension.json": {"any": ["thing"]},
+        "state/codex/own/cache.bin": b"\xff\x00",
+        "state/codex/own.json": "not JSON, and nobody's affair",
+    },
+    "artifacts": {"state/artifacts/a/b.md": "<<<<<<< HEAD\n=======\n>>>>>>> b\n", "state/artifacts/plan.json": b"\xff"},
+    "a repaired history": {"history.backup.json": "<<<<<<< HEAD", "history.backup.2.json": ""},
+    "rules around ours": {".gitignore": "# ours\nstate/\n/state\n*.tmp\n"},
+    "a rule for all": {".gitignore": "*\n"},
+    "a lock with the pid of a dead process": {"state/lock": "999999999 \n"},
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_is_not_found(made: Project, name: str) -> None:
+    """What is allowed is no finding, not even a note."""
+    for path, content in HEALTHY[name].items():
+        puts(path, content)(made)
+    assert codes(made.root) == []
+
+
+def test_a_project_without_nexus(bare: Project) -> None:
+    """A project that nothing was written in is healthy, and nothing was looked at."""
+    report = look(bare.root)
+    assert (report.healthy, report.entries, report.findings) == (True, 0, ())
+
+
+def test_a_clone(bare: Project) -> None:
+    """A fresh clone has history, notes and rules and no state; that is healthy."""
+    bare.put("history.json", {"cycles": [cycle(plan(1))]})
+    bare.put("memory/a.md", "text")
+    assert codes(bare.root) == []
+
+
+def test_what_the_tools_leave(bare: Project) -> None:
+    """After each step of a whole cycle there is nothing to find."""
+    whole_cycle(bare.root, close=False)
+    assert codes(bare.root) == []
+    whole_cycle(bare.root)
+    report = look(bare.root)
+    assert report.findings == ()
+    assert report.entries == len(list(bare.nexus.rglob("*"))) + 1
+
+
+def test_all_at_once(made: Project) -> None:
+    """Everything that is wrong is told in one report, the worst first."""
+    puts("todo.txt", "")(made)
+    puts(PLAN, plan(topic=""))(made)
+    puts(TASKS, "{")(made)
+    folder("history.json")(made)
+    puts("memory/a.md", b"\xff")(made)
+    severities = [finding.severity for finding in look(made.root).findings]
+    assert severities == [ERROR, ERROR, "warning", "warning", NOTE]
+
+
+def test_no_place_in_what_is_gone(made: Project) -> None:
+    """The pointer of a member that is missing stands where the object begins that lacks it."""
+    puts(TASKS, '\n\n  {"goal": "", "decisions": []}')(made)
+    finding = only(made.root)
+    assert (finding.line, finding.column, finding.pointer, finding.problem) == (3, 3, "/tasks", "is required")

@@ -1,0 +1,232 @@
+"""What git knows of the workspace, asked in repositories that git itself made."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.doctor import git as asking
+from nexus_mcp.merging import attributes, registration
+from tests.conftest import git
+from tests.doctor.support import answered, codes, look, only, whole_cycle
+from tests.support import Project
+
+ATTRIBUTE = attributes.line(".nexus/history.json").decode() + "\n"
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with a commit, in which one cycle was closed."""
+    root = tmp_path_factory.mktemp("template")
+    git(root, "init", "-q", "-b", "main")
+    git(root, "commit", "-q", "--allow-empty", "-m", "First")
+    whole_cycle(root)
+    return root
+
+
+@pytest.fixture
+def used(template: Path, tmp_path: Path) -> Project:
+    """A repository of the test's own in which one cycle was closed."""
+    root = tmp_path / "used"
+    shutil.copytree(template, root)
+    return Project(root.resolve())
+
+
+def commit(project: Project, *paths: str) -> None:
+    git(project.root, "add", "-f", *paths)
+    git(project.root, "commit", "-q", "-m", "Next")
+
+
+def register(project: Project, command: str) -> None:
+    (project.root / ".gitattributes").write_text(ATTRIBUTE)
+    git(project.root, "config", registration.DRIVER_KEY, command)
+
+
+def test_a_healthy_repository(used: Project) -> None:
+    """Nothing is found after a cycle in a repository, in its worktrees, or after another cycle was begun."""
+    assert look(used.root).findings == ()
+    answered(used.root, "plan_start", topic="t", issues=[], research_summary="")
+    assert look(used.root).findings == ()
+
+
+def test_tracked_session_files(used: Project) -> None:
+    """Each session file in the index is told; the history belongs there."""
+    answered(used.root, "task_add", title="t", context="c")
+    commit(used, ".nexus/state/tasks.json", ".nexus/state/artifacts")
+    report = look(used.root)
+    assert [(finding.code, finding.file) for finding in report.findings] == [
+        ("tracked", ".nexus/state/artifacts/notes/a.md"),
+        ("tracked", ".nexus/state/tasks.json"),
+    ]
+
+
+def test_a_tracked_file_that_is_gone(used: Project) -> None:
+    """A session file stays tracked when it is gone from the disk."""
+    answered(used.root, "task_add", title="t", context="c")
+    commit(used, ".nexus/state/tasks.json")
+    answered(used.root, "task_close")
+    assert only(used.root).code == "tracked"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "found"),
+    [
+        (".nexus/.gitignore", "stat?/**\n", []),
+        (".nexus/.gitignore", "*.tmp\n", ["not-ignored"]),
+        (".nexus/.gitignore", "state/*\n!state/plan.json\n", ["not-ignored"]),
+        (".nexus/.gitignore", "state/\n!state/plan.json\n", []),
+        (".gitignore", ".nexus/state/\n", []),
+        (".gitignore", ".nexus/\n", []),
+        (".git/info/exclude", "/.nexus/state\n", []),
+    ],
+)
+def test_ignored_by_whatever_rule(used: Project, path: str, text: str, found: list[str]) -> None:
+    """It is git that says what is ignored, wherever the rule stands."""
+    (used.root / ".nexus/.gitignore").unlink()
+    (used.root / path).parent.mkdir(exist_ok=True)
+    (used.root / path).write_text(text)
+    assert codes(used.root) == found
+
+
+def test_no_driver(used: Project) -> None:
+    """A tracked history without a merge driver is worth a note; with another driver it is somebody's choice."""
+    commit(used, ".nexus/history.json")
+    assert (only(used.root).code, look(used.root).healthy) == ("no-merge-driver", True)
+    (used.root / ".gitattributes").write_text("/.nexus/history.json merge=union\n")
+    assert look(used.root).findings == ()
+
+
+def test_a_driver_that_is_not_registered(used: Project) -> None:
+    """A clone knows the attribute, but not the driver: that is a warning until it is registered."""
+    commit(used, ".nexus/.gitignore", ".nexus/history.json")
+    register(used, registration.command([sys.executable, "-m", "nexus_mcp"]))
+    assert look(used.root).findings == ()
+    git(used.root, "config", "--unset", registration.DRIVER_KEY)
+    finding = only(used.root)
+    assert (finding.code, finding.severity) == ("merge-driver-unregistered", "warning")
+
+
+def test_a_driver_for_the_history_before_there_is_one(real_repository: Project) -> None:
+    """The attribute counts also where nothing was closed yet."""
+    answered(real_repository.root, "task_add", title="t", context="c")
+    (real_repository.root / ".gitattributes").write_text(ATTRIBUTE)
+    assert only(real_repository.root).code == "merge-driver-unregistered"
+
+
+def test_a_driver_whose_program_is_gone(used: Project) -> None:
+    """A driver that git could not start is told, whatever is odd in its path; what the shell has to say is let be."""
+    gone = used.root / "100% gone" / "nexus-mcp"
+    register(used, registration.command([str(gone)]))
+    assert only(used.root).code == "merge-driver-broken"
+    gone.parent.mkdir()
+    gone.write_text("#!/bin/sh\n")
+    gone.chmod(0o755)
+    assert look(used.root).findings == ()
+    for command in ("$HOME/bin/merge %A", "X=1 merge %A", "'unclosed"):
+        register(used, command)
+        assert look(used.root).findings == ()
+
+
+def test_a_project_in_a_folder_of_the_repository(real_repository: Project) -> None:
+    """A project below the root of its repository is looked at as its own."""
+    inner = Project(real_repository.root / "a b" / "inner")
+    inner.root.mkdir(parents=True)
+    whole_cycle(inner.root)
+    commit(inner, ".nexus/state/lock", ".nexus/history.json")
+    assert codes(inner.root) == ["no-merge-driver", "tracked"]
+
+
+def test_a_worktree(used: Project) -> None:
+    """In a worktree the index of the worktree counts."""
+    commit(used, ".nexus/.gitignore", ".nexus/history.json")
+    git(used.root, "worktree", "add", "-q", "../tree", "-b", "side")
+    tree = Project(used.root.parent / "tree")
+    assert only(tree.root).code == "no-merge-driver"
+    answered(tree.root, "task_add", title="t", context="c")
+    git(tree.root, "add", "-f", ".nexus/state/tasks.json")
+    assert codes(tree.root) == ["no-merge-driver", "tracked"]
+    assert codes(used.root) == ["no-merge-driver"]
+
+
+def test_git_that_is_not_there(used: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without git a repository is told as not looked at, and the rules are read without it."""
+    monkeypatch.setenv("PATH", str(used.root))
+    finding = only(used.root)
+    assert (finding.code, finding.severity) == ("git-not-asked", "note")
+    assert "git is not installed" in finding.problem
+    used.put(".gitignore", "")
+    assert codes(used.root) == ["git-not-asked", "not-ignored"]
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("exec /bin/sleep 1000", "git did not answer in 0.01 seconds"),
+        ("echo 'fatal: \x1b[31mdubious ownership'; echo more; exit 128", "fatal: \\x1b[31mdubious ownership"),
+        ("echo false", "it is no working tree"),
+        ('case "$*" in *rev-parse*) echo true;; *) exit 128;; esac', "git cannot read its index"),
+        ('case "$*" in *rev-parse*) echo true;; *ignore*) exit 128;; esac', "git cannot tell what is ignored"),
+    ],
+)
+def test_git_that_does_not_answer(used: Project, monkeypatch: pytest.MonkeyPatch, script: str, told: str) -> None:
+    """A git that hangs, refuses or fails is told with its reason, and ends nothing else."""
+    fake = used.root.parent / "bin" / "git"
+    fake.parent.mkdir()
+    fake.write_text(f"#!/bin/sh\n{script}\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(fake.parent))
+    if "sleep" in script:
+        monkeypatch.setattr(asking, "SECONDS", 0.01)
+    finding = only(used.root)
+    assert finding.code == "git-not-asked"
+    assert f"({told})" in finding.problem
+
+
+def test_an_index_without_end(used: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a list that does not end only a part is read."""
+    fake = used.root.parent / "bin" / "git"
+    fake.parent.mkdir()
+    files = "exec /usr/bin/yes .nexus/state/x | /usr/bin/tr '\\n' '\\0'"
+    fake.write_text(f'#!/bin/sh\ncase "$*" in *rev-parse*) echo true;; *ls-files*) {files};; *) exit 0;; esac\n')
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(fake.parent))
+    assert "tracked" in codes(used.root)
+
+
+def test_nothing_of_the_repository_is_run(used: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No monitor, hook, pager or alias that a repository names is started, and no variable of git is heard."""
+    trap = tmp_path / "trap"
+    trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/sprung\n")
+    trap.chmod(trap.stat().st_mode | stat.S_IXUSR)
+    for key in ("core.fsmonitor", "core.pager", "core.editor", "alias.ls-files", "diff.external", "core.sshCommand"):
+        git(used.root, "config", key, str(trap))
+    (used.root / ".git" / "hooks").mkdir(exist_ok=True)
+    (used.root / ".git" / "hooks" / "post-index-change").symlink_to(trap)
+    monkeypatch.setenv("GIT_TRACE_SETUP", f"{tmp_path}/traced")
+    monkeypatch.setenv("GIT_PAGER", str(trap))
+    commit(used, ".nexus/state/lock")
+    (tmp_path / "sprung").unlink(missing_ok=True)
+    (tmp_path / "traced").unlink(missing_ok=True)
+    assert only(used.root).code == "tracked"
+    assert not (tmp_path / "sprung").exists()
+    assert not (tmp_path / "traced").exists()
+
+
+def test_variables_of_git_lead_nowhere_else(used: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Doctor looks at the repository around the project, whatever a hook's environment says."""
+    commit(used, ".nexus/state/lock")
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
+        monkeypatch.setenv(name, os.devnull)
+    assert only(used.root).code == "tracked"
+
+
+def test_a_link_on_the_way(used: Project) -> None:
+    """Where git refuses to look behind a link, the link is told, and that git was not heard to the end."""
+    used.state.rename(used.root.parent / "state")
+    used.state.symlink_to(used.root.parent / "state")
+    assert codes(used.root) == ["git-not-asked", "link"]

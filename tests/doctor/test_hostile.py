@@ -1,0 +1,180 @@
+"""Workspaces made to hurt whoever looks at them: too much, too deep, too long, not what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nexus_mcp.doctor import survey
+from nexus_mcp.doctor.checks import lines
+from nexus_mcp.doctor.finding import CAP
+from nexus_mcp.errors import PathRefused
+from tests.doctor.cases import ACCESS, PLAN, TASKS, TRACKER
+from tests.doctor.support import codes, look, only, opened
+from tests.support import Project, plan, stamp, task, tasks
+
+
+def test_many_faults_of_one_file(made: Project) -> None:
+    """Of a file that is broken in thirty thousand places a few are told, and no more are made."""
+    made.put(TASKS, '{"goal": "", "decisions": [], "tasks": [' + ",".join(["{}"] * 30_000) + "]}")
+    made.put(PLAN, plan(issues=[{"id": 1, "title": "", "status": "pending", "how_agents": [1] * 30_000}]))
+    report = look(made.root)
+    assert {finding.code for finding in report.findings} == {"schema", "schema-odd"}
+    assert len(report.findings) == 2 * CAP
+    assert all(number <= CAP for number in report.more.values())
+
+
+def test_many_unknown_fields(made: Project) -> None:
+    """Fields that nobody knows do not hide the one that is wrong."""
+    made.put(TASKS, {**{f"x{n}": n for n in range(5_000)}, **tasks(task(1, owner=1))})
+    report = look(made.root)
+    assert [finding.code for finding in report.findings] == ["schema-odd"] + ["unknown-field"] * CAP
+
+
+def test_nesting_without_end(made: Project) -> None:
+    """What is nested deeper than any reader can follow is told as such, in whatever file it is."""
+    deep = "[" * 200_000
+    for path in (PLAN, "history.json", TRACKER, "state/txn.json", "state/codex/a.extension.json"):
+        made.put(path, deep + "]" * len(deep))
+    made.put("state/tool-log.jsonl", deep)
+    made.put("state/closed-1.json", deep)
+    expected = ["bad-line", "foreign-marker", "journal-foreign", *["unparsable"] * 4]
+    assert codes(made.root) == expected
+
+
+def test_names_that_would_write_on_the_terminal(made: Project) -> None:
+    """Names of files and fields are shown escaped, whatever bytes they have."""
+    for name in (b"\x1b[2J", b"a\nb", b"caf\xe9", "\u202eb".encode(), b"x" * 255):
+        os.close(os.open(bytes(made.nexus) + b"/" + name, os.O_CREAT))
+    made.put(TASKS, json.dumps({**tasks(), "\x1b]0;title\x07": 1, "\ud800": 2}))
+    assert sorted(set(codes(made.root))) == ["unknown-field", "unknown-file"]
+
+
+def test_names_of_a_megabyte(made: Project) -> None:
+    """A pointer with an absurdly long name in it leads to what is around."""
+    made.put(PLAN, plan(issues=[{"id": 1, "title": "", "status": "decided", "how_summary": {"x" * 1_000_000: 1}}]))
+    assert [finding.pointer for finding in look(made.root).findings] == ["/issues/0/title", "/issues/0/how_summary"]
+
+
+def test_a_chain_and_a_circle_without_end(made: Project) -> None:
+    """Thousands of tasks, more than Python has frames, that wait for each other are one finding of a few lines."""
+    rows = [task(n, deps=[n + 1]) for n in range(1, 5_001)]
+    made.put(TASKS, json.dumps(tasks(*rows[:-1], task(5_000))))
+    assert codes(made.root) == []
+    made.put(TASKS, json.dumps(tasks(*rows[:-1], task(5_000, deps=[1]))))
+    problem = only(made.root).problem
+    assert problem == "has tasks wait in a circle: 1 -> 2 -> 3 -> 4 -> 5 -> 6 -> 7 -> 8 -> ... -> 1"
+
+
+def test_ids_without_end(made: Project) -> None:
+    """An id of thousands of digits is cut where it is told, and one that no float holds is none."""
+    made.put(TASKS, json.dumps(tasks(task(1, deps=[10**4000]), task(10**4000 + 1, deps=[1e300]))))
+    problems = [finding.problem for finding in look(made.root).findings]
+    assert problems == [
+        "has task 1 wait for 10000000000000000000..., which is not there",
+        "has task 10000000000000000000... wait for 10000000000000000525..., which is not there",
+    ]
+
+
+@pytest.mark.parametrize(("limit", "value"), [("MAX_KEPT", 10), ("MAX_SEEN", 10)])
+def test_more_files_than_are_looked_at(made: Project, monkeypatch: pytest.MonkeyPatch, limit: str, value: int) -> None:
+    """Where more lies than is looked at, that is told of the folder, and the look ends."""
+    monkeypatch.setattr(survey, limit, value)
+    for number in range(40):
+        made.put(f"state/artifacts/a{number}/b", "")
+    report = look(made.root)
+    assert {finding.code for finding in report.findings} == {"not-all-seen"}
+    assert report.entries <= 12
+
+
+def test_leftovers_without_end(made: Project) -> None:
+    """However many temporary files there are, only so many are kept in mind, the first of each folder."""
+    for number in range(30):
+        made.put(f"state/.nexus-tmp-{number}", "")
+    with opened(made.root, ".nexus") as nexus:
+        found = survey.survey(nexus, 5)
+    assert (len(found.temporary), found.temporaries, len(found.entries)) == (5, 30, 3)
+
+
+def test_as_deep_as_is_looked_at(made: Project) -> None:
+    """Folders as deep as is looked at are no finding."""
+    (made.nexus / "/".join(["memory", *["d"] * (survey.MAX_DEPTH - 1)])).mkdir(parents=True)
+    assert codes(made.root) == []
+
+
+def test_more_lines_than_are_looked_at(made: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a log with more lines than are looked at the first are, and that is told."""
+    monkeypatch.setattr(lines, "MAX_LINES", 5)
+    made.put("state/tool-log.jsonl", "{}\n" * 5)
+    assert codes(made.root) == []
+    made.put("state/tool-log.jsonl", "{}\n" * 5 + "?\n")
+    assert codes(made.root) == ["not-all-seen"]
+
+
+@pytest.mark.parametrize("kind", ["link", "file"])
+def test_nexus_that_is_no_folder(bare: Project, kind: str) -> None:
+    """A `.nexus` that is a link or a file is not looked into."""
+    bare.nexus.symlink_to(bare.root.parent) if kind == "link" else bare.nexus.write_text("")
+    with pytest.raises(PathRefused):
+        look(bare.root)
+
+
+BROKEN = st.recursive(
+    st.none() | st.booleans() | st.integers(-1, 3) | st.sampled_from(["", "a", "pending", stamp(0), 1e300, 2.0]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["id", "deps", "tasks", "issues", "cycles", "plan", "status", "completed_at", "path"]),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+FILES = (PLAN, TASKS, "history.json", "state/txn.json", "state/closed-1.json", TRACKER, ACCESS, "state/oplog.jsonl")
+WHOLE: tuple[Any, ...] = (
+    plan(),
+    tasks(task(1, deps=[2, 1], plan_issue=4), task(1.0)),
+    {"cycles": [{"plan": plan()}, {"completed_at": 1}]},
+)
+
+
+@st.composite
+def contents(draw: st.DrawFn) -> bytes:
+    """JSON with a member swapped or the text cut or hit, or anything at all."""
+    value = draw(st.sampled_from(WHOLE) | BROKEN)
+    if isinstance(value, dict) and value and draw(st.booleans()):
+        value = {**value, draw(st.sampled_from(sorted(value))): draw(BROKEN)}
+    data = bytearray(json.dumps(value).encode())
+    match draw(st.sampled_from(("whole", "cut", "hit", "anything"))):
+        case "cut":
+            del data[draw(st.integers(0, len(data))) :]
+        case "hit":
+            data[draw(st.integers(0, len(data) - 1))] = draw(st.integers(0, 255))
+        case "anything":
+            return draw(st.binary(max_size=20))
+    return bytes(data)
+
+
+def test_whatever_is_in_the_files() -> None:
+    """Whatever is in the files, a look ends with a report that keeps its schema, and changes nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        project = Project(Path(folder).resolve())
+
+        @settings(max_examples=40, derandomize=True, database=None)
+        @given(st.dictionaries(st.sampled_from(FILES), contents(), min_size=1, max_size=4))
+        def looked_at(files: dict[str, bytes]) -> None:
+            for path in FILES:
+                (project.nexus / path).unlink(missing_ok=True)
+            for path, data in files.items():
+                project.put(path, data)
+            look(project.root)
+
+        looked_at()

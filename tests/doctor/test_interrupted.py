@@ -1,0 +1,120 @@
+"""What a process that died left behind, and what a living one has in hand."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from nexus_mcp.doctor.finding import CAP
+from nexus_mcp.server.app import App
+from nexus_mcp.workspace import Workspace
+from tests.doctor.support import answered, codes, look, only, whole_cycle
+from tests.store.dying import dying_at, killed
+from tests.support import Project
+
+HOLDER = """
+import fcntl, os, sys
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+fcntl.flock(fd, fcntl.LOCK_EX)
+os.pwrite(fd, b"%-10d\\n" % os.getpid(), 0)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def interrupted_close(root: Path) -> None:
+    """A close that was recorded, and whose process died before it was carried out: its new history lies there, too."""
+    whole_cycle(root, close=False)
+    copy = root.with_name("copy")
+    shutil.copytree(root, copy)
+    with dying_at(1_000_000) as seen:
+        App(Workspace(str(copy))).call("task_close", {})
+    recorded = seen.names.index("replace") + 1  # counted from 1: the journal's rename is the first of a close
+    killed(recorded + 1, lambda: App(Workspace(str(root))).call("task_close", {}))
+    assert (root / ".nexus/state/txn.json").exists()
+
+
+def test_a_recorded_change(bare: Project) -> None:
+    """A change that was recorded and interrupted is told of until the next call completes it."""
+    interrupted_close(bare.root)
+    before = bare.get("state/txn.json")
+    found = {finding.code: finding for finding in look(bare.root).findings}
+    assert found.keys() == {"journal-pending", "leftover"}
+    assert found["journal-pending"].file == ".nexus/state/txn.json"
+    assert found["leftover"].file.startswith(".nexus/.nexus-tmp-")
+    assert bare.get("state/txn.json") == before
+    answered(bare.root, "context")
+    assert codes(bare.root) == ["leftover", "unanswered-close"]
+    answered(bare.root, "task_add", title="t", context="c")
+    assert codes(bare.root) == []
+
+
+def test_an_unanswered_close(bare: Project) -> None:
+    """The answer of a close counts as undelivered once its process is gone, and not before."""
+    whole_cycle(bare.root, close=False)
+    answer = App(Workspace(str(bare.root))).call("task_close", {})
+    assert codes(bare.root) == []
+    answer.undelivered()
+    finding = only(bare.root)
+    assert finding.code == "unanswered-close"
+    assert answer.result["structuredContent"]["cycle"] in finding.problem
+    assert answered(bare.root, "task_close") == answer.result["structuredContent"]
+    assert codes(bare.root) == []
+
+
+def test_looking_takes_no_marker(bare: Project) -> None:
+    """Looking at the marker of a close leaves it where it can be answered from, once."""
+    whole_cycle(bare.root, close=False)
+    App(Workspace(str(bare.root))).call("task_close", {}).undelivered()
+    assert codes(bare.root) == codes(bare.root) == ["unanswered-close"]
+    assert answered(bare.root, "task_close")["total_cycles"] == 1
+
+
+def test_many_leftovers(made: Project) -> None:
+    """Of many leftovers the first are told and all are counted."""
+    for number in range(CAP + 30):
+        made.put(f"state/.nexus-tmp-{number:03}", "")
+    made.put("state/artifacts/.nexus-tmp-x", "")
+    report = look(made.root)
+    assert [finding.code for finding in report.findings] == ["leftover"] * CAP
+    assert report.more == {"leftover": 31}
+    assert report.totals["warning"] == CAP + 31
+    assert report.entries == 4 + CAP + 31
+
+
+def test_many_markers(made: Project) -> None:
+    """Of many files like markers the first are looked into and all are counted."""
+    for number in range(CAP + 5):
+        made.put(f"state/closed-{number:03}.json", "{}")
+    report = look(made.root)
+    assert report.totals == {"error": 0, "warning": 5, "note": CAP}
+
+
+def test_what_a_living_process_has_in_hand(bare: Project) -> None:
+    """What a process that holds the lock has in hand is no finding; once it is gone it is."""
+    interrupted_close(bare.root)
+    bare.put("state/.nexus-tmp-1", "x")
+    bare.put("state/closed-1.json", "{}")
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", HOLDER, str(bare.state / "lock")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    with process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        finding = only(bare.root)
+        assert finding.code == "lock-held"
+        assert f"process {process.pid} (" in finding.problem
+    assert codes(bare.root) == ["foreign-marker", "journal-pending", "leftover", "leftover"]
+
+
+def test_without_a_lock_file(bare: Project) -> None:
+    """Where the lock file is gone nobody holds it: what is left is told, and no lock is made."""
+    interrupted_close(bare.root)
+    os.unlink(bare.state / "lock")
+    assert codes(bare.root) == ["journal-pending", "leftover"]
+    assert not (bare.state / "lock").exists()

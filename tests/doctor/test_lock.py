@@ -1,0 +1,115 @@
+"""The lock, its holder, and file systems without locks."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from nexus_mcp.doctor import lock_watch
+from nexus_mcp.doctor.checks.lock import holder
+from nexus_mcp.doctor.examine import examine
+from nexus_mcp.store.lock import held
+from tests.doctor.support import answered, codes, look, only, opened
+from tests.support import Project
+
+NO_PROCESS = 99_999_999  # above what any kernel gives
+
+
+@contextmanager
+def taken(project: Project, text: bytes) -> Iterator[None]:
+    """The lock is held, with this text in it."""
+    project.put("state/lock", text)
+    fd = os.open(project.state / "lock", os.O_RDONLY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f"{os.getpid():<10}\n".encode(), f"process {os.getpid()} ("),
+        (f"{NO_PROCESS}\n".encode(), f"process {NO_PROCESS}, which does not live"),
+        (b"", "a process that did not leave its number"),
+        (b"-5", "a process that did not leave its number"),
+        (b"\xff\x00 what is this", "a process that did not leave its number"),
+        (b"9" * 31, f"process {'9' * 31}"),
+    ],
+)
+def test_the_holder_is_named(made: Project, text: bytes, told: str) -> None:
+    """A lock that is held all the time is told with its holder, and whether that lives."""
+    with taken(made, text):
+        finding = only(made.root)
+    assert (finding.code, finding.file) == ("lock-held", ".nexus/state/lock")
+    assert f"was held all the time by {told}" in finding.problem
+    assert codes(made.root) == []
+
+
+def test_a_living_process_is_told_with_its_state() -> None:
+    """The name of a living process is told, and what it does."""
+    assert holder(os.getpid()).startswith(f"process {os.getpid()} (")
+    assert holder(os.getpid()).endswith("running)")
+
+
+def test_a_moment_without_a_holder_is_waited_for(made: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lock that comes free while patience lasts is no finding."""
+    made.put("state/.nexus-tmp-1", "")
+    with opened(made.root, ".nexus", "state") as state:
+        writer = held(state)
+        writer.__enter__()
+        monkeypatch.setattr("nexus_mcp.doctor.lock_watch.time.sleep", lambda _: writer.__exit__(None, None, None))
+        assert [finding.code for finding in examine(str(made.root), 5.0).findings] == ["leftover"]
+
+
+def test_a_lock_that_was_replaced_says_nothing(made: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the file is exchanged for another while it is looked at, it is the other one that counts."""
+    made.put("state/lock", "")
+    real = lock_watch._share
+    others: list[int] = []
+
+    def exchanged(fd: int) -> None:
+        real(fd)
+        (made.state / "lock").unlink()
+        others.append(os.open(made.state / "lock", os.O_RDWR | os.O_CREAT))
+        fcntl.flock(others[0], fcntl.LOCK_EX)
+        monkeypatch.setattr(lock_watch, "_share", real)
+
+    monkeypatch.setattr(lock_watch, "_share", exchanged)
+    watch = lock_watch.LockWatch(patience=0.001)
+    with opened(made.root, ".nexus") as nexus, watch.quiet(nexus) as quiet:
+        assert (quiet, watch.is_stuck) == (False, True)
+    os.close(others[0])
+
+
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOTSUP])
+def test_no_locks(made: Project, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    """A file system that refuses to lock is told, once; what is left is judged all the same, for nobody can write."""
+    made.put("state/lock", "")
+    made.put("state/.nexus-tmp-1", "")
+
+    def refuse(*_: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    found = look(made.root).findings
+    assert [finding.code for finding in found] == ["lock-unusable", "leftover"]
+    assert os.strerror(code) in found[0].problem
+
+
+def test_looking_is_in_nobodys_way(made: Project) -> None:
+    """Two that look see each other not, and after a look the lock is free."""
+    made.put("state/lock", "")
+    fd = os.open(made.state / "lock", os.O_RDONLY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        assert codes(made.root) == []
+    finally:
+        os.close(fd)
+    answered(made.root, "task_add", title="t", context="c")

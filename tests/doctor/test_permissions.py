@@ -1,0 +1,96 @@
+"""Files and folders that may not be read or written, looked at by somebody who is not root."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nexus_mcp.doctor.examine import examine
+from nexus_mcp.errors import NexusError
+from tests.doctor.support import look, shown
+from tests.forks import forked
+from tests.support import Project, plan
+
+NOBODY = 65534
+
+
+def found_by_nobody(change: Callable[[Project], object]) -> Any:
+    """[code, file] of each finding of a user without rights of his own, or the text of the error."""
+
+    def work(_: int) -> Any:
+        folder = Path(os.environ["TMPDIR"])
+        if os.geteuid() == 0:
+            os.chown(folder, NOBODY, NOBODY)
+            os.setgroups([])
+            # As a program of another user's does (setuid): what it may do is not what its caller may.
+            os.setegid(NOBODY)
+            os.seteuid(NOBODY)
+        project = Project(folder / "project")
+        project.put(".gitignore", "state/\n")
+        project.put("state/plan.json", plan())
+        for path in ("state/lock", "state/tool-log.jsonl", "state/artifacts/a.md"):
+            project.put(path, "")
+        change(project)
+        try:
+            report = examine(str(project.root), 0.0)
+        except NexusError as error:
+            return str(error)
+        shown(report)
+        return [[finding.code, finding.file] for finding in report.findings]
+
+    ((_, result),) = forked([0], work, seconds=60)
+    return result
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _warm(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What is read lazily is read now: the checkout may be closed to nobody."""
+    root = tmp_path_factory.mktemp("warm")
+    project = Project(root)
+    project.put("state/plan.json", plan())
+    project.put("history.json", {"cycles": [{}]})
+    look(root)
+
+
+def mode(path: str, bits: int) -> Callable[[Project], object]:
+    return lambda project: (project.nexus / path).chmod(bits)
+
+
+@pytest.mark.parametrize(
+    ("path", "bits", "found"),
+    [
+        ("state", 0o700, []),
+        ("state/plan.json", 0o600, []),
+        ("state/plan.json", 0o000, [["unreadable", "state/plan.json"], ["read-only", "state/plan.json"]]),
+        ("state/plan.json", 0o444, [["read-only", "state/plan.json"]]),
+        ("state/artifacts/a.md", 0o444, []),
+        ("state/artifacts/a.md", 0o200, [["unreadable", "state/artifacts/a.md"]]),
+        ("state/lock", 0o444, [["unwritable", "state/lock"]]),
+        ("state/lock", 0o000, [["unreadable", "state/lock"], ["unwritable", "state/lock"]]),
+        ("state/tool-log.jsonl", 0o444, [["unwritable", "state/tool-log.jsonl"]]),
+        ("state/artifacts", 0o555, [["unwritable", "state/artifacts"]]),
+        ("state/artifacts", 0o666, [["unreadable", "state/artifacts"], ["world-writable", "state/artifacts"]]),
+        ("state", 0o500, [["unwritable", "state"]]),
+        ("state", 0o000, [["unreadable", "state"], ["unwritable", "state"]]),
+        ("state", 0o300, [["unreadable", "state"]]),
+        ("state", 0o600, [["unreadable", "state"]]),
+    ],
+)
+def test_permissions(path: str, bits: int, found: list[list[str]]) -> None:
+    """A right that is missing is told of the file or folder it is missing on, once."""
+    assert found_by_nobody(mode(path, bits)) == [[code, f".nexus/{file}"] for code, file in found]
+
+
+def test_a_closed_nexus() -> None:
+    """A `.nexus` that may not be opened cannot be looked at; one that may not be searched is told of."""
+    assert "Permission denied" in found_by_nobody(mode(".", 0o000))
+    assert [file for code, file in found_by_nobody(mode(".", 0o600)) if code == "unreadable"] == [".nexus"]
+
+
+def test_a_closed_project() -> None:
+    """A project that may not be opened cannot be looked at."""
+    assert "Permission denied" in found_by_nobody(mode("..", 0o000))

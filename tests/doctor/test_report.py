@@ -1,0 +1,116 @@
+"""How findings are counted, told as text, and told as JSON."""
+
+from __future__ import annotations
+
+import json
+
+from nexus_mcp.doctor.finding import CAP, Finding, Findings, More, Report
+from nexus_mcp.doctor.json_report import to_json
+from nexus_mcp.doctor.text import MOST_PLACES, to_text
+from tests.doctor.support import shown
+
+CIRCLE = Finding(
+    "dependency-cycle", ".nexus/state/tasks.json", "has tasks wait in a circle: 1 -> 2 -> 1", "/tasks/0/deps", 9, 15
+)
+LEFT = [Finding("leftover", f".nexus/.nexus-tmp-{number}", "was left", advice="Nothing.") for number in range(8)]
+REPORT = Report("/p", 12, (Finding("link", ".nexus/memory", "is a symbolic link"), CIRCLE, *LEFT), {"leftover": 30})
+TEXT = """\
+/p
+
+error    .nexus/memory
+         is a symbolic link [link]
+         > Look at what was put there and why; move it away yourself if it is
+           not needed.
+
+warning  .nexus/state/tasks.json, line 9, column 15, /tasks/0/deps
+         has tasks wait in a circle: 1 -> 2 -> 1 [dependency-cycle]
+         > Decide which of them does not have to wait, and complete that one
+           first.
+
+warning  .nexus/.nexus-tmp-0
+         .nexus/.nexus-tmp-1
+         .nexus/.nexus-tmp-2
+         .nexus/.nexus-tmp-3
+         .nexus/.nexus-tmp-4
+         .nexus/.nexus-tmp-5
+         and 32 more of this kind
+         each was left [leftover]
+         > Nothing.
+
+12 files and folders looked at: 1 error, 39 warnings, 0 notes."""
+
+
+def test_the_text() -> None:
+    """Findings stand under their severity with place, problem, code and next step; like ones together; counts last."""
+    assert MOST_PLACES == 6
+    assert shown(REPORT) == TEXT
+
+
+def test_the_text_of_a_healthy_project() -> None:
+    """A healthy project is called so, with its notes; one without `.nexus/` is told how to get it."""
+    note = Finding("no-merge-driver", ".nexus/history.json", "has no merge driver")
+    assert shown(Report("/p", 3, (note,), {})).split("\n")[-1] == (
+        "Healthy. 3 files and folders looked at: 0 errors, 0 warnings, 1 note."
+    )
+    assert shown(Report("/p", 0, (), {})) == "/p\nHealthy: nothing is here yet; nexus-mcp init makes .nexus/."
+
+
+def test_colour_is_nothing_but_colour() -> None:
+    """With colours the text is the same but for them."""
+    coloured = to_text(REPORT, colour=True)
+    assert coloured.count("\x1b[1;31merror\x1b[0m") == 1
+    assert coloured.count("\x1b[1;33mwarning\x1b[0m") == 2
+    plain = coloured.replace("\x1b[0m", "")
+    for colour in ("31", "33", "36"):
+        plain = plain.replace(f"\x1b[1;{colour}m", "")
+    assert plain == TEXT
+
+
+def test_the_width_is_kept() -> None:
+    """Lines but those of a place are no longer than asked for, at any width."""
+    wide = Report("/p", 1, (Finding("link", ".nexus/memory", "is " + "a b " * 100),), {})
+    for width in (40, 80, 120):
+        longest = max(len(line) for line in to_text(wide, width).split("\n")[:-1])
+        assert width - 4 < longest <= width
+
+
+def test_the_json() -> None:
+    """The JSON has each finding whole, in ASCII, and the counts of all."""
+    value = json.loads(to_json(REPORT))
+    assert value["findings"][1] == {
+        "code": "dependency-cycle",
+        "severity": "warning",
+        "file": ".nexus/state/tasks.json",
+        "line": 9,
+        "column": 15,
+        "pointer": "/tasks/0/deps",
+        "problem": "has tasks wait in a circle: 1 -> 2 -> 1",
+        "next_step": "Decide which of them does not have to wait, and complete that one first.",
+    }
+    assert (value["healthy"], value["entries"], value["more"]) == (False, 12, {"leftover": 30})
+    assert value["totals"] == {"error": 1, "warning": 39, "note": 0}
+    odd = Report("/p/\udc80\u202e", 1, (), {})
+    assert to_json(odd).isascii()
+    assert json.loads(to_json(odd))["project"] == odd.project
+
+
+def test_findings_are_kept_and_counted() -> None:
+    """The first of a code are kept and the others counted; the same one twice is one."""
+    many = [Finding("tracked", f"{number}", "is tracked") for number in range(CAP + 3)]
+    found = Findings([*many, *many[:2], CIRCLE, More("leftover", 5)])
+    assert list(found.kept.values()) == [*many[:CAP], CIRCLE]
+    assert found.more == {"tracked": 3, "leftover": 5}
+
+
+def test_what_two_looks_have_in_common() -> None:
+    """Two looks agree on a finding at the same place, whatever the words; counts go with what is left of their code."""
+    first = Findings([LEFT[0], LEFT[1], CIRCLE, More("leftover", 9), More("tracked", 4)])
+    reworded = Finding("leftover", LEFT[1].file, "was left, again")
+    journal = Finding("journal-pending", "txn.json", "holds", identity="a")
+    second = Findings([reworded, journal, More("leftover", 2), More("tracked", 4)])
+    both = second.also_in(first)
+    assert list(both.kept.values()) == [reworded]
+    assert both.more == {"leftover": 2}
+    other = Findings([Finding("journal-pending", "txn.json", "holds", identity="b")])
+    assert other.also_in(second).kept == {}
+    assert other.also_in(second).are_notes
