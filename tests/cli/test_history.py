@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from nexus_mcp.cli import main
-from tests.cli.support import nexus
+from tests.cli.support import CHECKOUT, nexus
+from tests.cli.test_texts import HEAVY
 from tests.merging.support import OURS, numbered, titles
 from tests.support import Project, without_lock
 
@@ -150,9 +153,21 @@ def test_merge(three: list[str]) -> None:
     assert titles(Path("A").read_bytes()) == [1, 2, 3]
 
 
+def test_merge_is_quick(three: list[str]) -> None:
+    """git waits for it at each commit of a rebase: what takes long to import is not needed for a merge."""
+    code = (
+        f"import sys; sys.path.insert(0, {str(CHECKOUT)!r})\n"
+        f"from nexus_mcp.cli import main; code = main({['history', 'merge', *three]!r})\n"
+        "print(*sorted(sys.modules)); sys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr, HEAVY.intersection(done.stdout.split())) == (0, "", set())
+    assert titles(Path("A").read_bytes()) == [1, 2, 3]
+
+
 def test_merge_undecided(three: list[str], capsys: Capture) -> None:
     """A conflict ends with 1, the reason on stderr in one line, and markers of the size that was asked for."""
-    Path("O").write_bytes(OURS([numbered(0), numbered(1)]))
+    Path("B").write_bytes(OURS([numbered(3)]))
     assert main(["history", "merge", "--marker-size=9", *three]) == 1
     assert capsys.readouterr() == (
         "",
