@@ -63,25 +63,25 @@ class Folder:
 
     def make(self, name: str) -> tuple[Folder, bool]:
         """(the folder `name` in this one, whether it was made now). Raises PathRefused, StorageError."""
-        made = False
+        made, child = False, None
         try:
-            os.mkdir(*self._at(name), **self._dir_fd())
-            made = True
-            self.sync()
-        except FileExistsError:
-            pass
-        except OSError as error:
-            if made:
-                self.remove_folder(name)
-            raise StorageError(self.show(name), "make", reason(error)) from error
-        try:
+            with suppress(FileExistsError):
+                os.mkdir(*self._at(name), **self._dir_fd())
+                made = True
             child = self.child(name)
             if child is None:
                 raise StorageError(self.show(name), "open", os.strerror(errno.ENOENT))
-        except NexusError:
+            # Whoever made it may have died before its name was synced; nobody puts anything into it before that.
+            if made or not child.names():
+                self.sync()
+        except (OSError, NexusError) as error:
+            if child is not None:
+                child.close()
             if made:
                 self.remove_folder(name)
-            raise
+            if isinstance(error, NexusError):
+                raise
+            raise StorageError(self.show(name), "make", reason(error)) from error
         return child, made
 
     def child(self, name: str) -> Folder | None:
@@ -188,14 +188,12 @@ class Folder:
             return False
 
     def is_file(self, name: str, fd: int) -> bool:
-        """Whether the file `name` is, still, the one that is open as `fd`. Raises StorageError."""
+        """Whether the file `name` is, still, the one that is open as `fd`."""
         try:
             named = os.stat(*self._at(name), follow_symlinks=False, **self._dir_fd())
-            return os.path.samestat(named, os.fstat(fd))
-        except FileNotFoundError:
+        except OSError:
             return False
-        except OSError as error:
-            raise StorageError(self.show(name), "look at", reason(error)) from error
+        return os.path.samestat(named, os.fstat(fd))
 
     def names(self) -> list[str]:
         """The names in this folder. Raises StorageError."""
