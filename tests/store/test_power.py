@@ -1,4 +1,4 @@
-"""What a dead process left unsynced is synced before anything is built upon it: a power cut could still take it away."""
+"""What a dead process left unsynced is synced before anything is built upon it, for the power may go any time."""
 
 from __future__ import annotations
 
