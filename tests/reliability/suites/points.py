@@ -11,6 +11,7 @@ import os
 import random
 import signal
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ Act = Callable[[int, str, tuple[Any, ...]], None]
 CHANGING = ("write", "replace", "unlink", "mkdir", "rmdir", "ftruncate", "pwrite")
 STANDS, WAITS = b"s", b"w"
 _read, _write, _flock = os.read, os.write, fcntl.flock
+_yield: Callable[[], None] = getattr(os, "sched_yield", lambda: time.sleep(0))  # macOS has it not
 
 
 def before_calls(act: Act, thread: str = "MainThread", names: Sequence[str] = CALLS) -> None:
@@ -69,7 +71,7 @@ def yielding(rng: random.Random, often: float) -> Act:
 
     def act(now: int, name: str, arguments: tuple[Any, ...]) -> None:
         if rng.random() < often:
-            os.sched_yield()
+            _yield()
 
     return act
 
