@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
 from collections.abc import Callable, Iterator
@@ -20,10 +21,11 @@ class Died(BaseException):
 
 
 class Calls:
-    """Counts the calls made; `names` has them in order."""
+    """Counts the calls made; `names` has them in order, `arguments` the positional arguments of each."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
+        self.arguments: list[tuple[Any, ...]] = []
 
 
 @contextmanager
@@ -34,6 +36,7 @@ def dying_at(number: int) -> Iterator[Calls]:
     def wrapped(name: str, real: Any) -> Any:
         def call(*args: Any, **kwargs: Any) -> Any:
             seen.names.append(name)
+            seen.arguments.append(args)
             if len(seen.names) >= number:
                 raise Died
             return real(*args, **kwargs)
@@ -57,29 +60,38 @@ def killed(number: int, run: Callable[[], T]) -> T | None:
 
 
 @contextmanager
-def failing_at(number: int, code: int) -> Iterator[Calls]:
-    """The `number`-th call alone fails with the errno `code`; a write that fails has written half of its bytes."""
+def failing_at(number: int, code: int, also: tuple[str, ...] = (), *, lasting: bool = False) -> Iterator[Calls]:
+    """The `number`-th call alone fails with the errno `code`; a write that fails has written half of its bytes.
+
+    `also` are calls of os or fcntl that count beside CALLS; a close that fails has closed, as the kernel does.
+    `lasting`: every later call of the same name fails, too.
+    """
     seen = Calls()
 
     def wrapped(name: str, real: Any) -> Any:
         def call(*args: Any, **kwargs: Any) -> Any:
             seen.names.append(name)
-            if len(seen.names) == number:
+            seen.arguments.append(args)
+            last = lasting and len(seen.names) > number and name == seen.names[number - 1]
+            if len(seen.names) == number or last:
                 if name == "write":
                     real(args[0], bytes(args[1])[: len(args[1]) // 2])
+                if name == "close":
+                    real(*args)
                 raise OSError(code, os.strerror(code))
             return real(*args, **kwargs)
 
         return call
 
-    with _patched(wrapped):
+    with _patched(wrapped, (*CALLS, *also)):
         yield seen
 
 
 @contextmanager
-def _patched(wrapped: Any) -> Iterator[None]:
+def _patched(wrapped: Any, names: tuple[str, ...] = CALLS) -> Iterator[None]:
     # The store asks at import whether os.open and os.unlink take dir_fd, so replacing them here changes no path taken.
-    patches = [patch.object(os, name, wrapped(name, getattr(os, name))) for name in CALLS]
+    owners = {name: os if hasattr(os, name) else fcntl for name in names}
+    patches = [patch.object(owner, name, wrapped(name, getattr(owner, name))) for name, owner in owners.items()]
     for each in patches:
         each.start()
     try:

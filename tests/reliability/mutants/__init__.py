@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
-from tests.reliability.mutants import serving, storing
+from tests.reliability.mutants import refusing, serving, storing
 from tests.reliability.mutants.definition import Mutant
 
-MUTANTS: dict[str, Mutant] = {mutant.name: mutant for mutant in (*storing.MUTANTS, *serving.MUTANTS)}
+MUTANTS: dict[str, Mutant] = {mutant.name: mutant for mutant in (*storing.MUTANTS, *serving.MUTANTS, *refusing.MUTANTS)}
 
 
 @contextmanager

@@ -68,6 +68,10 @@ def _no_recovery() -> tuple[Any, str, Any]:
     return access, "roll_forward", lambda nexus, state: None
 
 
+def _thrown_away() -> tuple[Any, str, Any]:
+    return access, "roll_forward", lambda nexus, state: state.unlink(journal.NAME)
+
+
 def _wrong_order() -> tuple[Any, str, Any]:
     real = journal.apply
 
@@ -88,5 +92,6 @@ MUTANTS = (
     Mutant("no-journal", "Several files change one after the other, without a commit point.", _no_journal),
     Mutant("unlink-before-archive", "Session files are removed before the cycle is recorded.", _unlink_before_archive),
     Mutant("no-recovery", "A journal that a crash left is never completed.", _no_recovery),
+    Mutant("thrown-away", "A journal that a crash left is removed, as if it had never counted.", _thrown_away),
     Mutant("wrong-order", "The journal is taken away before it is applied.", _wrong_order),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.reliability.suite import Suite
-from tests.reliability.suites import kills, linearizable
+from tests.reliability.suites import errnos, kills, linearizable, syscalls
 
-_ALL: tuple[Suite, ...] = (kills.SUITE, linearizable.SUITE)
+_ALL: tuple[Suite, ...] = (syscalls.SUITE, errnos.SUITE, kills.SUITE, linearizable.SUITE)
 SUITES: dict[str, Suite] = {suite.name: suite for suite in _ALL}

@@ -1,0 +1,148 @@
+"""Suite 2: every errno that matters, at every system call of a change about files.
+
+What must hold: the answer is a success and all is there, or an error whose text agrees with the files ("nothing was
+changed", "is recorded", "holds the change"). The next call works, whatever was recorded completes, nothing is left.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Sequence
+from random import Random
+
+from tests.reliability.suite import Json, Piece, Suite, Tally
+from tests.reliability.suites.one_call import traced
+from tests.reliability.suites.one_call.afterwards import Wrong
+from tests.reliability.suites.one_call.disturbed import Case, Ended, Lever, Point
+from tests.reliability.suites.one_call.interrupted import LEFT, interrupted
+from tests.reliability.suites.one_call.model import Model, Outcome
+from tests.reliability.suites.one_call.played import Played, with_short_writes, with_small_files
+from tests.reliability.suites.one_call.scenarios import LATER, NOW, SCENARIOS, Tree, files_of, project, tree_of
+from tests.reliability.suites.one_call.verdict import Fault, check
+
+_CODES = ("ENOSPC", "EIO", "EDQUOT", "EROFS", "EMFILE")
+_ONCE = "EINTR"
+_LASTING = ("ENOSPC", "EIO", "EROFS")
+_SHORT = (1, 7, 100)
+# What is called after a kill: the same again, another change, a look.
+_RECOVERING = tuple((tool, left) for left in LEFT for tool in ("task_close", "task_add", "plan_status"))
+_WHOLE = (
+    ("task_add", "never used"),
+    ("task_close", "all there"),
+    ("task_close", "an answer"),
+    ("plan_start", "all there"),
+)
+_ERRORS, _STAYING, _PARTIAL = "injected errors", "errors that stay", "partial writes"
+
+
+def _plan(seed: int, quick: bool) -> Sequence[Json]:
+    everywhere = (*SCENARIOS, *_RECOVERING)
+    if not quick:
+        single = [{"at": at, "codes": [code], "traced": True} for at in everywhere for code in (*_CODES, _ONCE)]
+        lasting = [
+            {"at": at, "codes": [code], "traced": True, "lasting": True} for at in SCENARIOS for code in _LASTING
+        ]
+        # strace cannot let a close fail, and shows one write after another; what is played also cuts them short.
+        played = [{"at": at, "codes": [code]} for at in everywhere for code in (*_CODES, _ONCE)]
+        return [*single, *lasting, *played, *[{"at": at, "partial": 60} for at in SCENARIOS]]
+    others = Random(seed).sample([at for at in everywhere if at not in _WHOLE], 8)
+    return [
+        *[{"at": at, "codes": _CODES, "part": part, "of": 3} for at in _WHOLE for part in range(3)],
+        *[{"at": at, "codes": _CODES, "sample": 4} for at in others],
+        {"at": _WHOLE[1], "codes": [_ONCE]},
+        *[{"at": at, "codes": _LASTING, "lasting": True, "sample": 10} for at in _WHOLE],
+        *[{"at": at, "partial": 2} for at in _WHOLE[:2]],
+        # The lever of the long form must not rot; where there is no strace this is played like all others.
+        {"at": _WHOLE[1], "codes": (*_CODES, _ONCE), "sample": 4, "traced": traced.usable()},
+    ]
+
+
+def _work(piece: Piece) -> Tally:
+    bench = _Bench(piece)
+    if "partial" in piece.item:
+        bench.partial_writes()
+    else:
+        bench.errors()
+    return bench.tally
+
+
+class _Bench:
+    """A workspace, and what goes wrong with the calls in it."""
+
+    def __init__(self, piece: Piece) -> None:
+        self.tally = Tally()
+        self._item = piece.item
+        self._rng = piece.rng
+        self._root = project(piece.folder)
+        self._model = Model(piece.folder)
+        self._lever: Lever = traced.Traced(piece.folder) if piece.item.get("traced") else Played()
+        tool, self._state = piece.item["at"]
+        start, self._before = self._start(self._state)
+        at = NOW + LATER if self._state in LEFT else NOW
+        self._case = Case(self._root, start, tool, at)
+
+    def errors(self) -> None:
+        """Let each of the points fail, or some of them."""
+        codes: list[str] = self._item["codes"]
+        lasting = self._item.get("lasting", False)
+        points = self._lever.error_points(self._case, getattr(errno, codes[0]))
+        if "sample" in self._item:
+            points = self._rng.sample(points, min(len(points), self._item["sample"]))
+        points = points[self._item.get("part", 0) :: self._item.get("of", 1)]
+        for point in points:
+            code = codes[point.number % len(codes)]
+            told = f"{code} {'from' if lasting else 'at'} call {point.number}, {point.shown}"
+            ended = self._lever.fail(self._case, point, getattr(errno, code), lasting=lasting)
+            if not ended.reached:
+                self.tally.failures.append(f"{self._told(told)}: not met, the call is not the same each time")
+                continue
+            self.tally.counts[_STAYING if lasting else _ERRORS] += 1
+            self._check(told, ended, Fault(point, code, lasting=lasting))
+
+    def partial_writes(self) -> None:
+        """Let the system take only a part of each write; and only so much of a file, after which it refuses."""
+        for most in _SHORT:
+            self.tally.counts[_PARTIAL] += 1
+            self._check(f"at most {most} bytes a write", with_short_writes(self._case, most), None)
+        for _ in range(self._item["partial"]):
+            largest = self._rng.randrange(3000)
+            self.tally.counts[_PARTIAL] += 1
+            fault = Fault(Point(0, "write", ""), "EFBIG", lasting=True)
+            self._check(f"no file beyond {largest} bytes", with_small_files(self._case, largest), fault)
+
+    def _start(self, state: str) -> tuple[Tree, list[Outcome]]:
+        if state in LEFT:
+            return interrupted(self._root, self._model, state)
+        return tree_of(state), [Outcome(files_of(tree_of(state)))]
+
+    def _check(self, told: str, ended: Ended, fault: Fault | None) -> None:
+        try:
+            check(self._case, self._model, self._before, ended, fault)
+        except Wrong as wrong:
+            self.tally.failures.append(f"{self._told(told)}: {wrong}")
+
+    def _told(self, told: str) -> str:
+        return f"{self._case.tool} with {self._state}, {told}"
+
+
+SUITE = Suite(
+    name="errnos",
+    title="ENOSPC, EIO, EDQUOT, EROFS, EMFILE and EINTR at each system call about files, and partial writes",
+    goal=(_ERRORS, 5_000),
+    plan=_plan,
+    work=_work,
+    mutants=(
+        "fsync-passed-over",
+        "fsync-again",
+        "write-passed-over",
+        "unlink-passed-over",
+        "rename-or-in-place",
+        "lock-or-not",
+        "unreadable-is-absent",
+        "told-as-unchanged",
+        "told-as-recorded",
+        "made-and-left",
+        "marker-presumed-held",
+    ),
+    needs={"strace": "apt strace"},
+)

@@ -1,0 +1,44 @@
+"""What killed calls left, in which the next call is disturbed: so that recovery is put to the proof as well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.reliability.suites.one_call.disturbed import Case
+from tests.reliability.suites.one_call.model import Heard, Model, Outcome
+from tests.reliability.suites.one_call.played import Played
+from tests.reliability.suites.one_call.scenarios import (
+    JOURNAL,
+    MARKER,
+    NOW,
+    Tree,
+    files_of,
+    is_temporary,
+    tree,
+    tree_of,
+)
+
+_STATE = "all there"
+_UNDONE = "temporary files"
+
+LEFT: dict[str, Callable[[Tree], bool]] = {
+    _UNDONE: lambda left: JOURNAL not in left and any(map(is_temporary, left)),
+    "a journal": lambda left: JOURNAL in left,
+    "a journal half applied": lambda left: JOURNAL in left and "state/plan.json" not in left,
+    "an answer": lambda left: any(path.startswith(MARKER) for path in left),
+}
+"""By its name, how to know what a killed task_close left."""
+
+
+def interrupted(root: Path, model: Model, name: str) -> tuple[Tree, list[Outcome]]:
+    """(what lies in `.nexus`, what has to come of it) after a task_close that was killed."""
+    case = Case(root, tree_of(_STATE), "task_close", NOW)
+    before = Outcome(files_of(case.start))
+    lever = Played()
+    for point in lever.kill_points(case):
+        lever.kill(case, point)
+        left = tree(root)
+        if LEFT[name](left):
+            return left, [before] if name == _UNDONE else model.after([before], case.tool, case.at, Heard.RECORDED)
+    raise RuntimeError(f"no death of task_close leaves {name}")

@@ -1,0 +1,86 @@
+"""What may come of calls that were disturbed: the files, and the answer that a repeated task_close may get."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from pathlib import Path
+
+from tests.reliability.suite import Json
+from tests.reliability.suites.one_call.scenarios import NAMES, READS, Files, files, perform, project, restore
+
+
+class Heard(Enum):
+    """What the caller knows of a call."""
+
+    NOTHING = auto()  # the server died before it answered: done, or not
+    RECORDED = auto()  # an error said that the change is made, or will be
+    ANSWER = auto()  # the answer is out; whether the server could note that is not known
+    ALL = auto()  # answered, and noted
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Files that may be found. `closed` is the answer of a close that nobody has had yet, "" for none.
+
+    The next close that finds nothing open must give it; when somebody may have had it, `perhaps`, it need not.
+    """
+
+    files: Files
+    closed: str = ""
+    perhaps: bool = False
+
+
+class Model:
+    """What calls do when nothing disturbs them, found out in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._scratch = project(folder / "scratch")
+        self._known: dict[tuple[Files, str, int], tuple[str, Files]] = {}
+
+    def after(
+        self, outcomes: Iterable[Outcome], tool: str, at: int, heard: Heard, answer: str | None = None
+    ) -> list[Outcome]:
+        """What may be found when the call has been made where one of `outcomes` was; `answer`: the one it gave."""
+        ends: dict[Outcome, None] = {}
+        for outcome in outcomes:
+            if heard is Heard.NOTHING:
+                ends[outcome] = None
+            for given, end in self._done(outcome, tool, at):
+                if answer in (None, given):
+                    ends[end if tool in READS else _heard(end, heard)] = None
+        return list(ends)
+
+    def _done(self, outcome: Outcome, tool: str, at: int) -> Iterator[tuple[str, Outcome]]:
+        """(the answer, what is found then) of a call that was carried out."""
+        if tool == "task_close" and outcome.closed and outcome.files[1:] == (None, None):
+            yield outcome.closed, outcome
+            if not outcome.perhaps:
+                return
+        answer, found = self._undisturbed(outcome.files, tool, at)
+        if tool in READS:
+            yield answer, outcome
+            return
+        yield answer, Outcome(found, answer if tool == "task_close" else "")
+
+    def _undisturbed(self, found: Files, tool: str, at: int) -> tuple[str, Files]:
+        key = (found, tool, at)
+        if key not in self._known:
+            there = {name: data for name, data in zip(NAMES, found, strict=True) if data is not None}
+            restore(self._scratch, {"": None, "state": None, **there})
+            answer = spelled(perform(self._scratch, tool, at))
+            self._known[key] = answer, files(self._scratch)
+        return self._known[key]
+
+
+def spelled(answer: Json) -> str:
+    """An answer as text, to compare it."""
+    return json.dumps(answer, sort_keys=True)
+
+
+def _heard(end: Outcome, heard: Heard) -> Outcome:
+    if heard is Heard.ALL:
+        return replace(end, closed="", perhaps=False)
+    return replace(end, perhaps=bool(end.closed)) if heard is Heard.ANSWER else end
