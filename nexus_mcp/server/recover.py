@@ -152,11 +152,11 @@ def _only(found: list[bytes]) -> Id:
 
 def _value(text: bytes) -> Id:
     """A string or integer as JSON spells it; None for anything else."""
-    if _INTEGER.match(text):
-        return int(text)
     try:
-        value = json.loads(text.decode())
-        if isinstance(value, str):
+        if _INTEGER.match(text):
+            return int(text)  # the interpreter may be told to take fewer digits
+        if text[:1] == b'"':  # an array could be nested too deeply to be read
+            value: str = json.loads(text.decode())
             value.encode()  # a lone surrogate cannot be sent back
             return value
     except ValueError:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from nexus_mcp import log
 from nexus_mcp.server.ends import serve_between
-from nexus_mcp.server.faults import Fault
+from nexus_mcp.server.faults import Fault, internal_error
 from nexus_mcp.server.framing import Splitter
 from nexus_mcp.server.messages import parse
 from nexus_mcp.server.protocol import Call, Connection
@@ -70,6 +70,10 @@ class _Session:
             reply = self._connection.request(message)
         except Fault as fault:
             self._sink.send(fault.response())
+            return
+        except Exception as error:  # noqa: BLE001 - a defect met by one line must not end the others
+            log.error(f"a line could not be dealt with: {type(error).__name__}: {error}")
+            self._sink.send(internal_error(None).response())
             return
         if isinstance(reply, Call):
             self._add(reply, _size(line))

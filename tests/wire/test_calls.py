@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from nexus_mcp.server import messages, stdio
 from nexus_mcp.server.calls import MAX_BYTES, MAX_WAITING, correlation_key
 from nexus_mcp.server.framing import MAX_LINE
+from nexus_mcp.server.messages import Message
 from nexus_mcp.server.sdk import serve_sdk
 from nexus_mcp.server.stdio import serve
 from tests.wire.fake import FakeApp
-from tests.wire.talk import Json, Serve, Talk, call, error, initialize, modern, notification, request
+from tests.wire.talk import Json, Serve, Talk, call, error, exchange, initialize, modern, notification, request
 
 PING = {"jsonrpc": "2.0", "id": "p", "result": {}}
 
@@ -143,6 +145,19 @@ def test_cancel_answered(talk: Talk, fake: FakeApp) -> None:
     talk.send(cancel(1), call(1, "echo"))
     assert ids(talk.end()) == [1]
     assert fake.events == ["run echo", "delivered echo"] * 2
+
+
+def test_a_defect(fake: FakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line that a defect of the server is met by is answered as such, and those after it as ever."""
+
+    def parse(line: bytes) -> Message | None:
+        if line == b"defect":
+            raise RecursionError
+        return messages.parse(line)
+
+    monkeypatch.setattr(stdio, "parse", parse)
+    answers = exchange(fake.as_app(), [b"defect\n", request("p", "ping")], serve)
+    assert answers == [error(None, -32603, "Internal server error"), PING]
 
 
 def test_same_id_twice(talk: Talk, fake: FakeApp) -> None:

@@ -109,6 +109,7 @@ def test_silence(line: bytes) -> None:
         (b'{"jsonrpc":"2.0","id":1,"method":null}', -32600, 1),
         (b'{"jsonrpc":"2.0","method":1,"params":"bar"}', -32600, None),
         *((framed("{}", id), -32600, None) for id in ("null", "true", "1.0", "1.5", "1e400", "[1]", "{}")),
+        *((framed("{}", "[" * n + "]" * n), -32600, None) for n in (100, 5000)),
         (framed("{}", "9" * 5000), -32600, None),
         (framed("{}", '"\\ud800"'), -32600, None),
         (framed("[1]"), -32602, 1),
@@ -128,6 +129,18 @@ def test_messages_of_faults() -> None:
     assert outcome(framed('{"a":NaN}')) == (-32700, "Parse error: NaN is not JSON", 1)
     assert outcome(deep(65)) == (-32600, "Invalid Request: more than 64 levels of nesting", 1)
     assert outcome(framed("[]")) == (-32602, "Invalid request parameters", 1)
+
+
+def test_fewer_digits() -> None:
+    """An interpreter that takes fewer digits knows no id that has more."""
+    line = framed("{,}", "9" * 1000)
+    assert refused(line) == (-32700, int("9" * 1000))
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(640)
+    try:
+        assert refused(line) == (-32700, None)
+    finally:
+        sys.set_int_max_str_digits(limit)
 
 
 def test_huge_numbers() -> None:
