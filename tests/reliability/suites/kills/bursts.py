@@ -145,7 +145,7 @@ def _round(clients: list[Client], kills: int, reader: Reader, tally: Tally) -> i
             killed = client.end(kill=client not in ended)
             done += killed
             tally.counts["random SIGKILLs"] += killed
-            tally.counts["of them in programs"] += killed and client.program
+            tally.counts["random SIGKILLs of servers begun as programs"] += killed and client.program
             if done + len(running) <= kills and not client.book.faults:
                 client.start()
             else:

@@ -27,8 +27,8 @@ def by_chance(piece: Piece) -> Tally:
     for number in range(piece.item["histories"]):
         recorder = _recorded(piece.folder / str(number), piece.rng)
         tally.counts["histories of 4 processes"] += 1
-        tally.counts["calls in them"] += len(recorder.history.ops)
-        tally.counts["kills among them"] += recorder.kills
+        tally.counts["calls in histories"] += len(recorder.history.ops)
+        tally.counts["kills in histories"] += recorder.kills
         tally.failures += recorder.faults + judged(recorder.history, tally)
     return tally
 
@@ -42,7 +42,7 @@ def unlocked(piece: Piece) -> Tally:
             tally.failures += recorder.faults
             rejected += bool(judged(recorder.history, told))
     tally.counts["histories without the lock"] += piece.item["histories"]
-    tally.counts["of them rejected"] += rejected
+    tally.counts["histories without the lock rejected"] += rejected
     if rejected < _NEARLY * piece.item["histories"]:
         tally.failures.append(f"of {piece.item['histories']} histories without a lock {rejected} were rejected")
     return tally
@@ -104,7 +104,7 @@ def judged(history: History, tally: Tally) -> list[str]:
         verdict = check(history.ops, State(), Model(history).step)
     except Undecided as error:
         return [f"not decided {error}"]
-    tally.peak("most states tried for one", verdict.tried)
+    tally.peak("most states tried for one history", verdict.tried)
     if verdict.is_linearizable:
         return []
     return [f"not linearizable: of {told(history.ops)} no more is explained than {told(verdict.order)}"]
