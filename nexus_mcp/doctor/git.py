@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 
 from nexus_mcp.log import printable
@@ -102,6 +104,7 @@ def _run(git: str, root: str, *arguments: str) -> tuple[int, bytes]:
             [git, *_SAFE, *arguments],
             cwd=root,
             env={**surroundings, "LC_ALL": "C"},
+            start_new_session=True,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT if arguments[0] == "rev-parse" else subprocess.DEVNULL,
@@ -112,7 +115,7 @@ def _run(git: str, root: str, *arguments: str) -> tuple[int, bytes]:
 
     def end() -> None:
         late.set()
-        process.kill()
+        _kill(process)
 
     timer = threading.Timer(SECONDS, end)
     timer.start()
@@ -120,9 +123,18 @@ def _run(git: str, root: str, *arguments: str) -> tuple[int, bytes]:
         with process:
             output = process.stdout.read(_LIMIT) if process.stdout is not None else b""
             if len(output) == _LIMIT:
-                process.kill()  # what is left would only make a count greater
+                _kill(process)  # what is left would only make a count greater
     finally:
         timer.cancel()
     if late.is_set():
         raise Silent(f"git did not answer in {SECONDS:g} seconds")
     return process.returncode, output
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End git and what it started: a child that is left would keep the pipe open, and us waiting."""
+    if hasattr(os, "killpg"):
+        with suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()

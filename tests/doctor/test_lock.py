@@ -68,6 +68,23 @@ def test_a_moment_without_a_holder_is_waited_for(made: Project, monkeypatch: pyt
         assert [finding.code for finding in examine(str(made.root), 5.0).findings] == ["leftover"]
 
 
+def test_patience_is_that_of_the_whole_run(made: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever looks several times waits in all as long as once."""
+    naps: list[float] = []
+
+    def nap() -> float:
+        naps.append(0.5)
+        return 0.5
+
+    monkeypatch.setattr(lock_watch, "_nap", nap)
+    watch = lock_watch.LockWatch(patience=1.0)
+    with taken(made, b""), opened(made.root, ".nexus") as nexus:
+        for _ in range(3):
+            with watch.quiet(nexus) as quiet:
+                assert not quiet
+    assert naps == [0.5, 0.5]
+
+
 def test_a_lock_that_was_replaced_says_nothing(made: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the file is exchanged for another while it is looked at, it is the other one that counts."""
     made.put("state/lock", "")

@@ -64,6 +64,7 @@ def mode(path: str, bits: int) -> Callable[[Project], object]:
     ("path", "bits", "found"),
     [
         ("state", 0o700, []),
+        ("state", 0o775, []),
         ("state/plan.json", 0o600, []),
         ("state/plan.json", 0o000, [["unreadable", "state/plan.json"], ["read-only", "state/plan.json"]]),
         ("state/plan.json", 0o444, [["read-only", "state/plan.json"]]),
