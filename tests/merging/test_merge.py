@@ -135,6 +135,14 @@ def test_a_changed_past_is_not_decided(theirs: str) -> None:
     assert titles(merge(base, other, ours, descends=False)) == sorted([*titles(other), 3])
 
 
+def test_a_past_behind_something_new() -> None:
+    """What both added at the same place, before a part of the past, does not hide that a side lacks some of it."""
+    past, ours, theirs = ([numbered(each) for each in numbers] for numbers in ((1, 2, 3), (1, 9, 3), (1, 9, 2, 3)))
+    with pytest.raises(Undecided, match="our side lacks, or has changed, a cycle of"):
+        merge(WRITE(past), WRITE(ours), WRITE(theirs))
+    assert titles(merge(WRITE(past), WRITE(ours), WRITE(theirs), descends=False)) == [1, 9, 3]
+
+
 def test_a_past_that_both_changed_alike() -> None:
     """What both sides took away, or changed in the same way, stays so."""
     base = WRITE([numbered(1), numbered(2), numbered(3), numbered(3)])
