@@ -38,7 +38,11 @@ ACCEPTED: tuple[tuple[str, str, str], ...] = (
     ("state/shapes", r".*(schemas\.faults|\*\*value|'goal'|'plan|'tasks|plan is None|False).*", _CRASH),
     ("state/times", r"\d+ -> \d+", "less than a second, which no assertion on a clock can see"),
     ("state/tracker", r"5 -> .*|fault\.pointer or .*|len\(found\) .*|seen > 0 -> .*|0 -> -1", _PROSE),
-    ("lifecycle/.*", r".*(warn|bad|owner|'s'|name is|name or|name and|'agent_name'|f'The files|own|left|tasks|kept).*", _HINT),
+    (
+        "lifecycle/.*",
+        r".*(warn|bad|owner|'s'|name is|name or|name and|'agent_name'|f'The files|own|left|tasks|kept).*",
+        _HINT,
+    ),
     (
         "lifecycle/.*",
         r"'(agent_id|resumed|completed|made|deleted)' left out .*|.*files_touched.*|n (not )?in told.*",
@@ -51,7 +55,11 @@ ACCEPTED: tuple[tuple[str, str, str], ...] = (
     ),
     ("lifecycle/unfinished", r".*", _HINT),
     ("lifecycle/handle", r".*'event'.*", _HINT),
-    ("lifecycle/params", r"(raise|'the params|value if|value left|return False -> return None).*", "it is refused all the same, by an exception"),
+    (
+        "lifecycle/params",
+        r"(raise|'the params|value if|value left|return False -> return None).*",
+        "it is refused all the same, by an exception",
+    ),
     (".*", r"for .* in \(.* -> for .* in \(.*", "only the order of an object's members"),
 )
 
