@@ -161,6 +161,8 @@ def apply(
             place = places.found(stack, state, entry["name"])
             folder, name = place if gone or place[0] else places.made(stack, state, entry["name"], [])
             if folder is not None:
+                if folder is not state and not prepared:
+                    atomic.sweep(folder)  # of what was prepared there by whoever died
                 _apply_file(folder, name, entry, journal["id"], prepared.get(entry["name"]))
                 if folder is not state:
                     atomic.confirm(folder)
@@ -183,6 +185,8 @@ def _apply_file(folder: Folder, name: str, entry: dict[str, Any], journal_id: st
     found = folder.read(name, SESSION_LIMIT)
     seen = digest(found)
     if seen == entry["after"]:
+        if temporary is not None:
+            folder.unlink(temporary)
         return
     if found is not None and seen != entry["before"]:
         # Somebody without our lock changed it in between. Both are kept: theirs under another name.

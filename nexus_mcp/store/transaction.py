@@ -37,6 +37,7 @@ class Transaction:
         "_nexus",
         "_now",
         "_recovered",
+        "_stamp",
         "_state",
         "_values",
         "by",
@@ -57,6 +58,7 @@ class Transaction:
         self._nexus = nexus
         self._state = state
         self._now = now
+        self._stamp = ""
         self._bytes: dict[str, bytes | None] = {}
         self._values: dict[str, dict[str, Any] | None] = {}
         self._history: HistoryFile | None = None
@@ -89,8 +91,10 @@ class Transaction:
         return self._recovered(self.history)
 
     def stamp(self) -> str:
-        """The time now, as the contract writes it."""
-        return times.stamp(self._now())
+        """The time of this change, as the contract writes it."""
+        if not self._stamp:
+            self._stamp = times.stamp(self._now())
+        return self._stamp
 
     def put(self, name: str, value: dict[str, Any], part: str, fields: dict[str, Any]) -> None:
         """Ask for `value` in the file `name`, where `fields` of a `part` (shapes.PLAN, ISSUE, TASK) are new.

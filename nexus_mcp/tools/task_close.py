@@ -27,7 +27,8 @@ def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
         cycles = now.history.cycles
         cycle = history.cycle(history.completion_time(now.stamp(), cycles), branch, closed_plan, closed_tasks)
         now.append(cycle)
-        now.what = f"archives {len(closed_tasks)} tasks" + (f" and plan {closed_plan['id']}" if closed_plan else "")
+        now.what = f"archives {len(closed_tasks)} task{'s' * (len(closed_tasks) != 1)}"
+        now.what += f" and plan {closed_plan['id']}" if closed_plan else ""
         decisions = len(plan.decided(closed_plan)) if closed_plan else 0
         topic = closed_plan["topic"] if closed_plan else ""
         return {
