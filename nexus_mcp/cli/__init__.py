@@ -34,14 +34,26 @@ def _hook() -> Command:
     return COMMAND
 
 
-def _doctor() -> Command:
-    from nexus_mcp.cli.doctor import COMMAND
+def _log() -> Command:
+    from nexus_mcp.cli.log import COMMAND
+
+    return COMMAND
+
+
+def _undo() -> Command:
+    from nexus_mcp.cli.undo import COMMAND
 
     return COMMAND
 
 
 def _conformance() -> Group:
     from nexus_mcp.cli.conformance import COMMAND
+
+    return COMMAND
+
+
+def _doctor() -> Command:
+    from nexus_mcp.cli.doctor import COMMAND
 
     return COMMAND
 
@@ -63,6 +75,8 @@ COMMANDS: dict[str, Callable[[], Command | Group]] = {
     "serve": _serve,
     "init": _init,
     "hook": _hook,
+    "log": _log,
+    "undo": _undo,
     "doctor": _doctor,
     "history": _history,
     "demo": _demo,

@@ -1,0 +1,29 @@
+"""Entries of the operation log as lines for people."""
+
+from __future__ import annotations
+
+from nexus_mcp.log import printable
+from nexus_mcp.state import oplog
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from nexus_mcp.state.oplog import Entry
+
+TAKEN_BACK = "taken back"
+STAYS = "stays"
+
+
+def table(entries: Sequence[Entry], undone: Collection[str] = ()) -> list[str]:
+    """One line for each: when, which tool, what it did, who, and whether it was taken back or never will be."""
+    rows = [_row(entry, undone) for entry in entries]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _row(entry: Entry, undone: Collection[str]) -> list[str]:
+    what = entry.get("what") or ", ".join(file["name"] for file in entry["files"])
+    who = f"{entry['client']} ({entry['harness_id']})" if entry["client"] else entry["harness_id"]
+    note = TAKEN_BACK if entry["id"] in undone else STAYS if oplog.stays(entry) else ""
+    return [printable(text) for text in (entry["at"], entry["tool"], what, who, note)]

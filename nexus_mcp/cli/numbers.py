@@ -1,0 +1,13 @@
+"""Numbers in words of a command line."""
+
+from __future__ import annotations
+
+from nexus_mcp.errors import UsageError
+
+
+def from_one(text: str, source: str) -> int:
+    """The number that `text` spells, 1 or more. Raises UsageError, naming `source`."""
+    # More digits than anybody means are no number here.
+    if not (text.isascii() and text.isdigit() and len(text) < 5 and int(text)):
+        raise UsageError(f"{source} needs a number from 1, not {text!r}.")
+    return int(text)

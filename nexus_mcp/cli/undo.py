@@ -1,0 +1,50 @@
+"""`nexus-mcp undo`: takes the last changes of session files and artifacts back."""
+
+from __future__ import annotations
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.numbers import from_one
+from nexus_mcp.cli.options import Argument, Command, Option
+from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, workspace_from
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.cli.options import Values
+
+COUNT = Argument("[N]", "how many changes, the last one first (default: 1)", least=0)
+DRY_RUN = Option("--dry-run", "", "tell what would be taken back; change nothing")
+CLIENT = "command line"
+
+
+def run(values: Values) -> int:
+    """Takes them back and tells which they were. Raises UndoRefused and others with nothing changed."""
+    from nexus_mcp.cli.changes import table
+    from nexus_mcp.log import printable
+    from nexus_mcp.state.oplog import UNDO, By
+    from nexus_mcp.store.store import Store
+    from nexus_mcp.store.undo import undo
+
+    count = from_one(values.get(COUNT.name, "1"), "N")
+    workspace = workspace_from(values)
+    dry = DRY_RUN.name in values
+    done = undo(Store(workspace), By(UNDO, workspace.harness_id, CLIENT), count, dry_run=dry)
+    print("These would be taken back:" if dry else "Taken back:")
+    for text in table(done["undone"]):
+        print(f"  {text}")
+    verb = "would be" if dry else "is"
+    for name, is_there in done["files"].items():
+        state = "as it was before" if is_there else "gone: it was not there before"
+        print(printable(f".nexus/state/{name} {verb} {state}."))
+    return exits.OK
+
+
+COMMAND = Command(
+    "undo",
+    "take the last changes of plan, tasks and artifacts back",
+    "Takes the last changes that nexus-mcp log shows back: all of them, or none\n"
+    "when one must stay. What went into the history stays there, and a file that\n"
+    "something else has changed since is left alone.",
+    (DRY_RUN, PROJECT, HARNESS_ID),
+    run,
+    argument=COUNT,
+)

@@ -1,0 +1,125 @@
+"""`nexus-mcp log`: the last changes, one a line, or as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from nexus_mcp.cli import main
+from nexus_mcp.server.app import App
+from nexus_mcp.state import oplog
+from nexus_mcp.workspace import Workspace
+from tests.cli.support import nexus
+from tests.store.logged import PLAN, TASK, entries, take_back
+from tests.support import Clock, Project
+
+LOG = "state/oplog.jsonl"
+
+
+def some_changes(project: Project, clock: Clock) -> None:
+    """Changes of two harnesses, one of them taken back, and a cycle."""
+    calls: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
+        ("claude-code", "Claude Code", "plan_start", PLAN),
+        ("codex", "", "task_add", TASK),
+        ("claude-code", "Claude Code", "task_close", {}),
+        ("codex", "", "artifact_write", {"filename": "notes/ä.md", "content": "x"}),
+        ("claude-code", "\x1b[31mred\u202e", "task_add", TASK),
+    )
+    for harness, client, name, arguments in calls:
+        answer = App(Workspace(str(project.root), harness), now=clock).call(name, arguments, client)
+        answer.delivered()
+        assert answer.result["isError"] is False
+        clock.advance()
+
+
+def log(capsys: pytest.CaptureFixture[str], project: Project, *arguments: str) -> tuple[int, str, str]:
+    code = main(["log", "--project", str(project.root), *arguments])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+@pytest.mark.requirement("oplog.shown")
+def test_one_line_each(capsys: pytest.CaptureFixture[str], project: Project, clock: Clock) -> None:
+    """Time, tool, what it did, client and harness, in columns, the newest last; marks say what undo makes of it."""
+    some_changes(project, clock)
+    take_back(project.root)
+    at = [entry["at"] for entry in entries(project.root)]
+    red = "\\x1b[31mred\\u202e (claude-code)"
+    rows = [
+        ("plan_start    ", "starts plan 1             ", "Claude Code (claude-code)", ""),
+        ("task_add      ", "adds task 1               ", "codex", ""),
+        ("task_close    ", "archives 1 task and plan 1", f"{'Claude Code (claude-code)':{len(red)}}", "  stays"),
+        ("artifact_write", "artifacts/notes/ä.md      ", "codex", ""),
+        ("task_add      ", "adds task 1               ", red, "  taken back"),
+        ("undo          ", "takes back 1 change       ", "test (nexus-mcp)", ""),
+    ]
+    lines = [f"{when}  {tool}  {what}  {who}{note}\n" for when, (tool, what, who, note) in zip(at, rows, strict=True)]
+    assert log(capsys, project) == (0, "".join(lines), "")
+
+
+@pytest.mark.requirement("oplog.shown")
+@pytest.mark.parametrize("option", [["-n", "2"], ["-n2"], ["--number=2"]])
+def test_so_many(capsys: pytest.CaptureFixture[str], project: Project, clock: Clock, option: list[str]) -> None:
+    """-n tells how many, and how to see the others."""
+    some_changes(project, clock)
+    code, out, _ = log(capsys, project, *option)
+    *lines, rest = out.splitlines()
+    assert code == 0
+    assert [line.split()[1] for line in lines] == ["artifact_write", "task_add"]
+    assert rest == "3 more came before these: nexus-mcp log -n 5."
+
+
+@pytest.mark.requirement("oplog.shown")
+def test_json(capsys: pytest.CaptureFixture[str], project: Project, clock: Clock) -> None:
+    """--json prints the entries as the log has them, in one line of UTF-8."""
+    some_changes(project, clock)
+    ran = nexus("log", "--json", "-n", "2", cwd=project.root, env={"PYTHONIOENCODING": "ascii"})
+    assert (ran.code, ran.err) == (0, "")
+    assert json.loads(ran.out) == {"entries": entries(project.root)[-2:], "unreadable": 0}
+    assert ran.out.count("\n") == 1
+    assert "ä" in ran.out
+
+
+@pytest.mark.requirement("oplog.torn", "oplog.shown")
+def test_lines_that_cannot_be_read(capsys: pytest.CaptureFixture[str], project: Project, clock: Clock) -> None:
+    """Torn lines, and those of a newer version, are counted and not shown."""
+    some_changes(project, clock)
+    newer = json.dumps({**entries(project.root)[0], "version": oplog.VERSION + 1}).encode()
+    project.put(LOG, project.get(LOG) + newer + b'\n{"version": 1, "i')
+    _, out, _ = log(capsys, project)
+    assert out.splitlines()[-1] == "Not readable: 2 more, cut short by a crash or written by a newer nexus-mcp."
+    assert len(out.splitlines()) == 6
+    assert json.loads(log(capsys, project, "--json")[1])["unreadable"] == 2
+    project.put(LOG, b"x")
+    assert log(capsys, project)[1].splitlines() == [
+        "No change is recorded yet.",
+        "Not readable: 1 more, cut short by a crash or written by a newer nexus-mcp.",
+    ]
+
+
+@pytest.mark.requirement("oplog.shown")
+def test_nothing_yet(capsys: pytest.CaptureFixture[str], project: Project) -> None:
+    """Where nothing was done there is nothing to show, and nothing is made."""
+    before = project.snapshot()
+    assert log(capsys, project) == (0, "No change is recorded yet.\n", "")
+    assert json.loads(log(capsys, project, "--json")[1]) == {"entries": [], "unreadable": 0}
+    assert project.snapshot() == before
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "x", "1.5", "10000", "¹", ""])
+def test_no_number(capsys: pytest.CaptureFixture[str], project: Project, text: str) -> None:
+    """What is no number from 1 is a fault of the command line."""
+    code, out, err = log(capsys, project, f"--number={text}")
+    assert (code, out, err) == (2, "", f"nexus-mcp: --number needs a number from 1, not {text!r}.\n")
+
+
+def test_a_link(capsys: pytest.CaptureFixture[str], project: Project, clock: Clock) -> None:
+    """A link in the log's place is not followed."""
+    some_changes(project, clock)
+    (project.state / "oplog.jsonl").rename(project.root / "secret")
+    (project.state / "oplog.jsonl").symlink_to(project.root / "secret")
+    code, out, err = log(capsys, project)
+    assert (code, out) == (1, "")
+    assert ".nexus/state/oplog.jsonl is a symbolic link where a file belongs" in err

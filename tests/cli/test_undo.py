@@ -1,0 +1,99 @@
+"""`nexus-mcp undo [N]`: what it takes, what it tells, and how it ends."""
+
+from __future__ import annotations
+
+import pytest
+
+from nexus_mcp.cli import main
+from tests.cli.support import nexus
+from tests.store.logged import TASK, answered, entries, files
+from tests.support import Project
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(["undo", *arguments])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+@pytest.fixture
+def there(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A project around the working directory, with an artifact that was overwritten and a task."""
+    answered(project.root, "artifact_write", {"filename": "a.md", "content": "old"})
+    answered(project.root, "artifact_write", {"filename": "a.md", "content": "new"})
+    answered(project.root, "task_add", TASK)
+    monkeypatch.chdir(project.root)
+    return project
+
+
+@pytest.mark.requirement("undo.command")
+def test_the_last_change(capsys: pytest.CaptureFixture[str], there: Project) -> None:
+    """Without a number it is the last change, and the answer names it and its file."""
+    at = entries(there.root)[-1]["at"]
+    assert run(capsys) == (
+        0,
+        f"Taken back:\n  {at}  task_add  adds task 1  Client 1 (claude-code)\n"
+        ".nexus/state/tasks.json is gone: it was not there before.\n",
+        "",
+    )
+    assert files(there.root) == {"artifacts/a.md": b"new"}
+
+
+@pytest.mark.requirement("undo.command")
+def test_several_as_a_process(there: Project) -> None:
+    """With a number it is so many, and the note says that a command did it, for which harness."""
+    ran = nexus("undo", "2", "--harness-id", "codex", cwd=there.root)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines()[-1] == ".nexus/state/artifacts/a.md is as it was before."
+    assert files(there.root) == {"artifacts/a.md": b"old"}
+    note = entries(there.root)[-1]
+    assert (note["tool"], note["harness_id"], note["client"]) == ("undo", "codex", "command line")
+
+
+@pytest.mark.requirement("undo.dry-run")
+def test_a_dry_run(capsys: pytest.CaptureFixture[str], there: Project) -> None:
+    """--dry-run tells what would be taken back and changes nothing."""
+    before = there.snapshot()
+    code, out, err = run(capsys, "2", "--dry-run", "--project", str(there.root))
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0] == "These would be taken back:"
+    assert [line.split()[1] for line in out.splitlines()[1:3]] == ["task_add", "artifact_write"]
+    assert out.splitlines()[3:] == [
+        ".nexus/state/tasks.json would be gone: it was not there before.",
+        ".nexus/state/artifacts/a.md would be as it was before.",
+    ]
+    assert there.snapshot() == before
+
+
+@pytest.mark.requirement("undo.command", "undo.refused")
+def test_a_refusal(capsys: pytest.CaptureFixture[str], there: Project) -> None:
+    """A refusal is one line on stderr, exit code 1, and no file is touched."""
+    before = there.snapshot()
+    assert run(capsys, "4") == (
+        1,
+        "",
+        "nexus-mcp: The operation log has no more changes; nothing was changed. "
+        "nexus-mcp undo 3 goes as far as that.\n",
+    )
+    there.put("state/tasks.json", b"their own text")
+    before = there.snapshot()
+    code, out, err = run(capsys)
+    at = entries(there.root)[-1]["at"]
+    assert (code, out) == (1, "")
+    assert err == (
+        f"nexus-mcp: .nexus/state/tasks.json is not what task_add of {at} left: something else changed it; "
+        "nothing was changed. See nexus-mcp log. What is in the file now stays.\n"
+    )
+    assert {**there.snapshot(), ".nexus/state/lock": b""} == {**before, ".nexus/state/lock": b""}
+
+
+@pytest.mark.parametrize("word", ["0", "x", "1.0", "99999"])
+def test_no_number(capsys: pytest.CaptureFixture[str], there: Project, word: str) -> None:
+    """What is no number from 1 is a fault of the command line."""
+    assert run(capsys, word) == (2, "", f"nexus-mcp: N needs a number from 1, not {word!r}.\n")
+
+
+def test_two_numbers(capsys: pytest.CaptureFixture[str], there: Project) -> None:
+    """One number is all it takes."""
+    code, _, err = run(capsys, "1", "2")
+    assert (code, err) == (2, "nexus-mcp: nexus-mcp undo takes one [N]: '1' is there, '2' is too much.\n")

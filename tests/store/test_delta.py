@@ -1,0 +1,56 @@
+"""The way back from the bytes of a file to those before: exact, and small where little was changed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from nexus_mcp.state import delta
+
+TEXTS = st.text(alphabet="ab\nä漢😀", max_size=30)
+
+
+@settings(max_examples=300)
+@given(TEXTS, TEXTS)
+@example("ä", "ö")  # one byte in common, in the middle of a character
+@example("漢x", "漬x")
+@example("aa", "aaa")
+@example("", "")
+def test_there_and_back(before: str, after: str) -> None:
+    """Whatever the two texts are, the way back leads to the very bytes, also through JSON."""
+    way = delta.backwards(before.encode(), after.encode())
+    assert way is not None
+    assert delta.restored(after.encode(), json.loads(json.dumps(way))) == before.encode()
+
+
+@settings(max_examples=200)
+@given(st.binary(max_size=12), st.binary(max_size=12))
+def test_bytes_that_are_no_text(before: bytes, after: bytes) -> None:
+    """Of bytes that are no text there is an exact way back or none."""
+    way = delta.backwards(before, after)
+    assert way is None or delta.restored(after, way) == before
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "way"),
+    [
+        (b"one two three", b"one 2 three", {"prefix": 4, "suffix": 6, "text": "two"}),
+        (b"same", b"same", {"prefix": 4, "suffix": 0, "text": ""}),
+        (b"[1]", b"[1, 2]", {"prefix": 2, "suffix": 1, "text": ""}),
+        (b"text", b"", {"prefix": 0, "suffix": 0, "text": "text"}),
+        ("aä".encode(), "aöb".encode(), {"prefix": 1, "suffix": 0, "text": "ä"}),
+        (b"\xff", b"x", None),
+    ],
+)
+def test_only_what_differs(before: bytes, after: bytes, way: object) -> None:
+    """Only what lies between the common beginning and the common end is kept, in whole characters."""
+    assert delta.backwards(before, after) == way
+
+
+def test_numbers_that_lead_nowhere() -> None:
+    """A way back that does not fit the file, as a damaged log may have it, ends in other bytes and not in an error."""
+    for prefix, suffix in ((10**9, 0), (0, 10**9), (10**9, 10**9)):
+        assert delta.restored(b"abc", {"prefix": prefix, "suffix": suffix, "text": "x\ud800"}) != b"abc"

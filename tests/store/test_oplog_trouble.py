@@ -1,0 +1,93 @@
+"""A log that cannot be written: every change is made and answered all the same, and it is told once."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from nexus_mcp import log
+from nexus_mcp.store import oplog
+from tests.store.dying import failing_at
+from tests.store.logged import PLAN, TASK, answered, files
+from tests.support import SMALLEST
+
+
+@pytest.fixture
+def warnings() -> Iterator[list[str]]:
+    """The warnings of the test; what was warned of before counts as new."""
+    seen: list[str] = []
+    with patch.object(log, "warning", seen.append), patch.object(oplog, "_told", set()):
+        yield seen
+
+
+@pytest.mark.requirement("oplog.no-hindrance", "oplog.own-file")
+@pytest.mark.parametrize("kind", ["folder", "link", "dangling", "hard link", "pipe"])
+def test_something_else_in_its_place(tmp_path: Path, kind: str, warnings: list[str]) -> None:
+    """With something else in the log's place every change is made and answered, it is told once, and it stays."""
+    answered(tmp_path, "plan_start", PLAN)
+    place, outside = tmp_path / ".nexus/state/oplog.jsonl", tmp_path / "outside"
+    place.unlink()
+    outside.write_bytes(b"kept")
+    make: dict[str, Callable[[], object]] = {
+        "folder": place.mkdir,
+        "link": lambda: place.symlink_to(outside),
+        "dangling": lambda: place.symlink_to(tmp_path / "nowhere"),
+        "hard link": lambda: place.hardlink_to(outside),
+        "pipe": lambda: os.mkfifo(place),
+    }
+    make[kind]()
+    before = place.lstat()
+    for name in ("plan_decide", "task_add", "task_update", "artifact_write", "plan_start", "task_close"):
+        answered(tmp_path, name, SMALLEST[name])
+    assert len(json.loads((tmp_path / ".nexus/history.json").read_bytes())["cycles"]) == 2
+    assert (place.lstat().st_ino, place.lstat().st_mode) == (before.st_ino, before.st_mode)
+    assert outside.read_bytes() == b"kept"
+    assert not (tmp_path / "nowhere").exists()
+    assert len(warnings) == 1
+    assert "could not note a change in .nexus/state/oplog.jsonl" in warnings[0]
+
+
+@pytest.mark.requirement("oplog.no-hindrance")
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES, errno.EMFILE])
+@pytest.mark.parametrize("name", ["task_add", "task_close", "artifact_write"])
+def test_a_disk_that_takes_no_line(tmp_path: Path, name: str, code: int, warnings: list[str]) -> None:
+    """Whichever call of noting fails, the change is answered as made, it is told once, and the next one is noted."""
+    real = oplog.note
+    failed: list[str] = []
+    number = 0
+
+    def note(*arguments: Any) -> None:
+        with failing_at(number, code) as seen:
+            real(*arguments)
+        failed.extend(seen.names[number - 1 : number])
+
+    while len(failed) == number:
+        number += 1
+        answered(tmp_path, "task_add", TASK)
+        before = files(tmp_path)
+        with patch.object(oplog, "note", note):
+            answered(tmp_path, name, SMALLEST[name])
+        assert files(tmp_path) != before or (name, number) > ("artifact_write", 1)
+    assert failed == ["open", "read", "write"]
+    assert len(warnings) == 1
+    answered(tmp_path, "task_add", TASK)
+    log_ = (tmp_path / ".nexus/state/oplog.jsonl").read_bytes()
+    assert json.loads(log_.splitlines()[-1])["tool"] == "task_add"
+
+
+@pytest.mark.requirement("oplog.no-hindrance")
+def test_an_entry_that_cannot_be_made(tmp_path: Path, warnings: list[str]) -> None:
+    """Not even a fault of our own in noting fails a change."""
+    with patch.object(oplog, "_line", side_effect=ZeroDivisionError("oops")):
+        answered(tmp_path, "task_add", TASK)
+    assert files(tmp_path).keys() == {"tasks.json"}
+    assert warnings == [
+        "could not note a change in .nexus/state/oplog.jsonl: oops. Changes are made all the same; undo stops there."
+    ]

@@ -1,0 +1,140 @@
+"""Undo: the very bytes from before, all of the changes that were asked for or none, and never across a cycle."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nexus_mcp.errors import UndoRefused
+from nexus_mcp.server.app import App
+from nexus_mcp.workspace import Workspace
+from tests.store.logged import PLAN, TASK, answered, entries, files, take_back
+from tests.support import SMALLEST
+
+MEMORY = "/dev/shm"  # where nothing has to survive, and fsync is free
+CHANGES = st.sampled_from(
+    [
+        ("plan_start", PLAN),
+        ("plan_update", {"action": "add", "title": "Ä漢😀"}),
+        ("plan_update", {"action": "remove", "issue_id": 1}),
+        ("plan_decide", {"issue_id": 2, "decision": 'With "quotes"\n'}),
+        ("task_add", TASK),
+        ("task_add", {**TASK, "goal": "G", "deps": [1]}),
+        ("task_update", {"id": 1, "status": "completed"}),
+        ("task_update", {"id": 1, "status": "pending"}),
+        ("artifact_write", {"filename": "a/b.md", "content": "one\n"}),
+        ("artifact_write", {"filename": "a/b.md", "content": "öne\n"}),
+        ("artifact_write", {"filename": "c", "content": ""}),
+        ("task_close", {}),
+        ("undo", {"count": 1}),
+        ("undo", {"count": 2}),
+    ]
+)
+
+
+@pytest.mark.requirement("undo.exact", "undo.last-first", "undo.history")
+@settings(max_examples=120)
+@given(st.lists(CHANGES, max_size=14), st.integers(1, 4))
+def test_any_calls_and_then_undo(calls: list[tuple[str, dict[str, Any]]], count: int) -> None:
+    """After any calls, undo N leaves the files as they were before the last N changes, or refuses and leaves all."""
+    with tempfile.TemporaryDirectory(dir=MEMORY if os.path.isdir(MEMORY) else None) as folder:
+        root = Path(folder)
+        app = App(Workspace(folder))
+        stack: list[dict[str, bytes] | None] = []  # the files before each change that can be taken back, None: barrier
+        for name, arguments in [*calls, ("undo", {"count": count})]:
+            before, history = files(root), _history(root)
+            if name != "undo":
+                answer = app.call(name, arguments)
+                answer.delivered()
+                if not answer.result["isError"]:
+                    stack.append(before if _history(root) == history else None)
+                continue
+            wanted = stack[-arguments["count"] :]
+            if len(wanted) < arguments["count"] or None in wanted:
+                with pytest.raises(UndoRefused):
+                    take_back(root, arguments["count"])
+                assert files(root) == before
+            else:
+                take_back(root, arguments["count"])
+                assert files(root) == wanted[0]
+                del stack[-arguments["count"] :]
+            assert _history(root) == history
+
+
+def _history(root: Path) -> bytes:
+    path = root / ".nexus/history.json"
+    return path.read_bytes() if path.exists() else b""
+
+
+@pytest.mark.requirement("undo.exact")
+def test_what_it_answers_and_notes(tmp_path: Path) -> None:
+    """The answer has the entries that were taken back; the log gets one of its own, with nobody's text in it."""
+    answered(tmp_path, "task_add", TASK)
+    answered(tmp_path, "plan_start", PLAN)
+    there = entries(tmp_path)
+    assert take_back(tmp_path, 2) == {"undone": there[::-1], "files": {"plan.json": False, "tasks.json": False}}
+    *kept, own = entries(tmp_path)
+    assert kept == there
+    assert own == {
+        "version": 1,
+        "id": own["id"],
+        "at": own["at"],
+        "tool": "undo",
+        "harness_id": "nexus-mcp",
+        "client": "test",
+        "what": "takes back 2 changes",
+        "undoes": [entry["id"] for entry in there[::-1]],
+        "files": [{"name": "plan.json", "after": None}, {"name": "tasks.json", "after": None}],
+    }
+
+
+@pytest.mark.requirement("undo.last-first")
+def test_a_second_undo_takes_the_one_before(tmp_path: Path) -> None:
+    """What was taken back is past: the next undo goes on from there, and new changes come first again."""
+    for title in ("A", "B", "C"):
+        answered(tmp_path, "task_add", {**TASK, "title": title})
+    take_back(tmp_path)
+    take_back(tmp_path)
+    assert [task["title"] for task in _tasks(tmp_path)] == ["A"]
+    answered(tmp_path, "task_add", {**TASK, "title": "D"})
+    assert [entry["what"] for entry in take_back(tmp_path)["undone"]] == ["adds task 2"]
+    assert [task["title"] for task in _tasks(tmp_path)] == ["A"]
+    take_back(tmp_path)
+    assert files(tmp_path) == {}
+
+
+@pytest.mark.requirement("undo.exact")
+def test_the_bytes_of_another_writer(tmp_path: Path) -> None:
+    """A file in somebody's own layout, with members unknown here, comes back as it was, BOM and line ends included."""
+    answered(tmp_path, "plan_start", PLAN)
+    theirs = '\ufeff{"x": 1.50,\r\n "goal":"ä","decisions":[],"tasks":[]}'.encode()
+    (tmp_path / ".nexus/state/tasks.json").write_bytes(theirs)
+    answered(tmp_path, "task_add", TASK)
+    take_back(tmp_path)
+    assert files(tmp_path)["tasks.json"] == theirs
+
+
+@pytest.mark.requirement("undo.dry-run")
+def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
+    """With dry_run the answer is that of the real one, refusals included, and no byte is changed."""
+    answered(tmp_path, "task_add", TASK)
+    answered(tmp_path, "task_update", SMALLEST["task_update"])
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    told = take_back(tmp_path, 2, dry_run=True)
+    with pytest.raises(UndoRefused):
+        take_back(tmp_path, 3, dry_run=True)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert take_back(tmp_path, 2) == told
+
+
+def _tasks(root: Path) -> list[dict[str, Any]]:
+    found = json.loads((root / ".nexus/state/tasks.json").read_bytes())["tasks"]
+    assert isinstance(found, list)
+    return found

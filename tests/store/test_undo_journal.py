@@ -1,0 +1,138 @@
+"""The journal of an undo: of a version of its own, completed by whoever comes next, and only when it is ours."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from nexus_mcp.server.app import App
+from nexus_mcp.store import journal
+from nexus_mcp.workspace import Workspace
+from tests.store.dying import Died
+from tests.store.logged import PLAN, answered, entries, files, take_back
+from tests.store.test_undo_crashes import Files, Template
+
+JOURNAL = ".nexus/state/txn.json"
+
+
+@pytest.fixture
+def recorded(fast_path: Path) -> tuple[Path, Files]:
+    """A project with an undo of three files that is recorded and not applied, and what the files will be."""
+    template = Template(fast_path / "project", changes=True)
+    with patch.object(journal, "apply", side_effect=Died), pytest.raises(Died):
+        take_back(fast_path / "project", 3)
+    return fast_path / "project", template.before
+
+
+def record_of(root: Path) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads((root / JOURNAL).read_bytes())
+    return value
+
+
+@pytest.mark.requirement("storage.pending", "undo.all-or-nothing")
+@pytest.mark.parametrize("tool", ["context", "task_list", "plan_start"])
+def test_any_call_completes_it(recorded: tuple[Path, Files], tool: str) -> None:
+    """Whichever call comes next, the files are back before it is answered, and the note is there."""
+    root, before = recorded
+    there = record_of(root)
+    assert (there["version"], there["cycle"], there["answer"]) == (2, None, None)
+    answered(root, tool, PLAN if tool == "plan_start" else {})
+    if tool != "plan_start":
+        assert files(root) == before
+    assert not (root / JOURNAL).exists()
+    assert [entry["id"] for entry in entries(root) if entry["tool"] == "undo"] == [there["id"]]
+
+
+def test_a_cycle_keeps_the_older_version(fast_path: Path) -> None:
+    """A journal with a cycle is one that an older nexus-mcp knows, too."""
+    Template(fast_path / "project", changes=False)
+    with patch.object(journal, "apply", side_effect=Died), pytest.raises(Died):
+        answered(fast_path / "project", "task_close")
+    assert record_of(fast_path / "project")["version"] == 1
+
+
+@pytest.mark.requirement("storage.conflict", "undo.all-or-nothing")
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("plan.json", "conflict-{}-plan.json"),
+        ("tasks.json", "conflict-{}-tasks.json"),
+        ("artifacts/a/b.md", "artifacts/a/conflict-{}-b.md"),
+    ],
+)
+def test_a_file_that_changed_meanwhile(recorded: tuple[Path, Files], name: str, kept: str) -> None:
+    """A file that somebody wrote between crash and recovery is kept under another name."""
+    root, before = recorded
+    id_ = record_of(root)["id"]
+    (root / ".nexus/state" / name).write_bytes(b"theirs")
+    answered(root, "context")
+    found = files(root)
+    found.pop(kept.format(id_), None)
+    assert found == before
+    assert (root / ".nexus/state" / kept.format(id_)).read_bytes() == b"theirs"
+
+
+def test_a_folder_that_went_meanwhile(recorded: tuple[Path, Files]) -> None:
+    """An artifact comes back although its folder is gone."""
+    root, before = recorded
+    (root / ".nexus/state/artifacts/a/b.md").unlink()
+    for left in (root / ".nexus/state/artifacts/a").iterdir():
+        left.unlink()
+    (root / ".nexus/state/artifacts/a").rmdir()
+    (root / ".nexus/state/artifacts").rmdir()
+    answered(root, "context")
+    assert files(root) == before
+
+
+def everything(root: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in root.rglob("*") if path.is_file() and path.name != "lock"}
+
+
+CYCLE: dict[str, Any] = {
+    "schema_version": "0.5",
+    "completed_at": "2026-01-01T00:00:00.000Z",
+    "branch": "main",
+    "plan": None,
+    "tasks": [],
+}
+NAMES = ("../../src.py", "artifacts/../../../src.py", "artifacts/a\\b", "artifacts", "history.json", "lock", "")
+
+
+@pytest.mark.requirement("storage.journal-version")
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"version": 1}, {"version": 3}, {"version": 2.5}, {"version": True}, {"cycle": CYCLE}, {"cycle": {}},
+        {"answer": {}}, {"log": None}, {"log": {}}, {"id": "../x"}, {"files": None},
+        *({"name": name} for name in NAMES),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_journals_that_are_not_ours(recorded: tuple[Path, Files], change: dict[str, Any]) -> None:
+    """A journal without a cycle that is not whole, or names files elsewhere, is not applied and stays."""
+    root, _ = recorded
+    there = record_of(root)
+    if "name" in change:
+        there["files"][0].update(change, content="planted")
+    else:
+        there.update(change)
+    (root / JOURNAL).write_text(json.dumps(there))
+    before = everything(root)
+    for tool in ("context", "task_close"):
+        answer = App(Workspace(str(root))).call(tool, {})
+        assert "txn.json" in answer.result["structuredContent"]["error"]
+    assert everything(root) == before
+
+
+def test_a_marker_of_an_undo(recorded: tuple[Path, Files]) -> None:
+    """A journal without a cycle in the place of a close that went unanswered is no answer, and stays."""
+    root, _ = recorded
+    marker = root / f".nexus/state/closed-{record_of(root)['id']}.json"
+    marker.write_bytes((root / JOURNAL).read_bytes())
+    answered(root, "task_close")
+    assert answered(root, "task_close")["total_cycles"] == 2
+    assert marker.exists()
