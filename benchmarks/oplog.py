@@ -1,0 +1,114 @@
+"""What the operation log costs a write: each change with it and without it, in turn, in one process, with fsync.
+
+    python -m benchmarks.oplog [--rounds N] [--folder DIR]
+
+The files are put back before each call, so that it always finds as many tasks as the row says. A round makes each call
+once with the log and once without, in turn first; the table shows medians, and the ratio of those. DIR has to be on a
+real disk: where fsync costs nothing, the log costs more than its share. The exit code is 0 when no ratio is above 1.10.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from nexus_mcp.server.app import App
+from nexus_mcp.store import artifacts, oplog
+from nexus_mcp.workspace import Workspace
+
+ROOT = Path(__file__).resolve().parent.parent
+GOAL = 1.10
+SIZES = (0, 20, 140)
+TASK = {
+    "title": "Write the store and its tests",
+    "context": "One file for each kind of state, replaced whole, under one lock. " * 3,
+    "acceptance": "Tests pass, and a crash at any point leaves the old file or the new one.",
+    "approach": "A temporary file beside it, synced, then renamed.",
+}
+PLAN = {"topic": "Storage", "issues": ["Where?", "How?"], "research_summary": "Files suffice."}
+CALLS: dict[str, dict[str, Any]] = {
+    "task_add": TASK,
+    "task_update": {"id": 1, "status": "completed"},
+    "plan_decide": {"issue_id": 1, "decision": "In files, because people can read them."},
+    "artifact_write": {"filename": "notes.md", "content": "A line of notes, as agents leave them.\n" * 100},
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=300, help="calls of each kind, with and without (default: 300)")
+    parser.add_argument("--folder", default=str(ROOT / ".cache"), help="where to write (default: .cache)")
+    given = parser.parse_args()
+    os.makedirs(given.folder, exist_ok=True)
+    print(f"{'tasks':>5}  {'call':14}  {'with (ms)':>9}  {'without':>9}  {'ratio':>6}  {'ratio of totals':>15}")
+    worst = 0.0
+    for size in SIZES:
+        for name in CALLS:
+            if name == "task_update" and not size:
+                continue  # there is nothing to update
+            with tempfile.TemporaryDirectory(dir=given.folder) as folder:
+                logged, plain = measure(folder, size, name, given.rounds)
+            ratio = statistics.median(logged) / statistics.median(plain)
+            medians = f"{statistics.median(logged):9.3f}  {statistics.median(plain):9.3f}"
+            print(f"{size:5}  {name:14}  {medians}  {ratio:6.3f}  {sum(logged) / sum(plain):15.3f}", flush=True)
+            worst = max(worst, ratio)
+    where = f"Python {sys.version.split()[0]}, {os.cpu_count()} processors, {given.rounds} rounds"
+    print(f"\n{where}. At most {GOAL:.2f}: {'yes' if worst <= GOAL else 'no'}")
+    return int(worst > GOAL)
+
+
+def measure(folder: str, size: int, name: str, rounds: int) -> tuple[list[float], list[float]]:
+    """Milliseconds of each call with the log and of each without."""
+    app = App(Workspace(folder))
+    call(app, "plan_start", PLAN)
+    for _ in range(size):
+        call(app, "task_add", TASK)
+    state = Path(folder, ".nexus", "state")
+    kept = {path: path.read_bytes() for path in (state / "plan.json", state / "tasks.json") if path.exists()}
+    times: dict[bool, list[float]] = {True: [], False: []}
+    for turn in range(rounds + 10):  # the first ten warm up
+        for with_log in (True, False) if turn % 2 else (False, True):
+            for path in (state / "plan.json", state / "tasks.json"):
+                path.unlink(missing_ok=True)
+            for path, data in kept.items():
+                path.write_bytes(data)
+            with nothing() if with_log else unlogged():
+                begun = time.perf_counter()
+                call(app, name, CALLS[name])
+                if turn >= 10:
+                    times[with_log].append((time.perf_counter() - begun) * 1000)
+    return times[True], times[False]
+
+
+@contextmanager
+def unlogged() -> Iterator[None]:
+    """Nothing is noted, and nothing is read or made up for a note."""
+    note: Callable[..., None] = lambda *_: None  # noqa: E731
+    with patch.object(oplog, "note", note), patch.object(artifacts, "_before", lambda *_: None):
+        yield
+
+
+@contextmanager
+def nothing() -> Iterator[None]:
+    # As many patches, so that both sides pay for them.
+    with patch.object(oplog, "note", oplog.note), patch.object(artifacts, "_before", artifacts._before):
+        yield
+
+
+def call(app: App, name: str, arguments: dict[str, Any]) -> None:
+    answer = app.call(name, arguments, "benchmark")
+    assert not answer.result["isError"], answer.result
+    answer.delivered()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
