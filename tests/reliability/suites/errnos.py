@@ -128,7 +128,7 @@ class _Bench:
 SUITE = Suite(
     name="errnos",
     title="ENOSPC, EIO, EDQUOT, EROFS, EMFILE and EINTR at each system call about files, and partial writes",
-    goal=(_ERRORS, 5_000),
+    goal=(_ERRORS, 10_000),
     plan=_plan,
     work=_work,
     mutants=(

@@ -38,7 +38,7 @@ _WHOLE = (("task_close", "all there"), ("plan_start", "all there"), ("task_add",
 def _plan(seed: int, quick: bool) -> Sequence[Json]:
     if not quick:
         parts = [{"traced": True, "at": at, "part": part, "of": 3} for at in SCENARIOS for part in range(3)]
-        return [*parts, *[{"traced": True, "pairs": 20} for _ in range(25)]]
+        return [*parts, *[{"traced": True, "pairs": 20} for _ in range(50)]]
     sampled = [at for at in SCENARIOS if at not in _WHOLE]
     return [
         *[{"at": at, "part": part, "of": 2} for at in _WHOLE for part in range(2)],
