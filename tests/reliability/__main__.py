@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
 def _suite(suite: Suite, chosen: argparse.Namespace) -> int:
     keeps = not (chosen.quick or chosen.mutant)
     if keeps:
-        tools.install(tools.missing(suite))
+        tools.install(tools.wanted(suite))
         lacking = tools.missing(suite)
         if lacking:
             print(f"{suite.name}: NOT RUN, it needs {', '.join(lacking)}, which could not be installed here")

@@ -63,7 +63,7 @@ class Suite:
     `goal` names the count that the long form has to reach and by how much. `mutants` must each be noticed by the quick
     form. `seconds` is how long one piece may take before it counts as hung. `needs` are programs and modules that are
     not there everywhere: {name to look for: what to install, as `apt NAME` or `pip NAME`}; `programs` in PATH,
-    everything else a module.
+    everything else a module. `helps` are such, too, but the suite also runs without them, and says so in its counts.
     """
 
     name: str
@@ -74,6 +74,7 @@ class Suite:
     mutants: tuple[str, ...] = ()
     seconds: float = 120.0
     needs: dict[str, str] = field(default_factory=dict)
+    helps: dict[str, str] = field(default_factory=dict)
     processes: int = 0
 
     def rng(self, seed: int, number: int) -> random.Random:

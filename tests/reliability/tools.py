@@ -15,12 +15,17 @@ _SECONDS = 600
 
 def missing(suite: Suite) -> dict[str, str]:
     """What is not there of what the suite needs."""
-    return {name: source for name, source in suite.needs.items() if not _is_there(name)}
+    return _absent(suite.needs)
 
 
-def install(wanted: dict[str, str]) -> None:
+def wanted(suite: Suite) -> dict[str, str]:
+    """What is not there of what the suite can use."""
+    return _absent({**suite.needs, **suite.helps})
+
+
+def install(lacking: dict[str, str]) -> None:
     """Try to install them; whether it worked is for `missing` to tell. Says what it does on stderr."""
-    for source in wanted.values():
+    for source in lacking.values():
         kind, package = source.split()
         print(f"installing {package} ({kind})", file=sys.stderr, flush=True)
         for command in _commands(kind, package):
@@ -40,6 +45,10 @@ def install(wanted: dict[str, str]) -> None:
                 break
             if done.returncode != 0:
                 print(f"  {command[0]} ended with {done.returncode}: {done.stderr.strip()[-300:]}", file=sys.stderr)
+
+
+def _absent(sources: dict[str, str]) -> dict[str, str]:
+    return {name: source for name, source in sources.items() if not _is_there(name)}
 
 
 def _is_there(name: str) -> bool:

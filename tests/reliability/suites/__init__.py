@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from tests.reliability.suite import Suite
-from tests.reliability.suites import errnos, kills, linearizable, syscalls
+from tests.reliability.suites import errnos, frames, kills, linearizable, races, syscalls
 
-_ALL: tuple[Suite, ...] = (syscalls.SUITE, errnos.SUITE, kills.SUITE, linearizable.SUITE)
+_ALL: tuple[Suite, ...] = (
+    syscalls.SUITE,
+    errnos.SUITE,
+    kills.SUITE,
+    linearizable.SUITE,
+    frames.SUITE,
+    races.SUITE,
+)
 SUITES: dict[str, Suite] = {suite.name: suite for suite in _ALL}

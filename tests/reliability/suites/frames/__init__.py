@@ -1,0 +1,121 @@
+"""Good, spoilt and hostile lines into the stdio loop: each is answered once or dropped, by rule.
+
+corpus.py has what clients send, mutations.py what is done to it, writing.py makes conversations of it, hostile.py lines
+that cost as much as a line can; sending.py holds them with a server. reading.py and dialogue.py say what docs/wire.md
+promises for each line, matching.py compares. guided.py lets a coverage-guided fuzzer think up more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nexus_mcp import log
+from nexus_mcp.server.app import App
+from nexus_mcp.workspace import Workspace
+from tests.reliability.mutants import answering
+from tests.reliability.suite import Piece, Suite, Tally
+from tests.reliability.suites.frames import guided, hostile
+from tests.reliability.suites.frames.matching import faults
+from tests.reliability.suites.frames.sending import Hung, Process, converse
+from tests.reliability.suites.frames.writing import conversation, ending
+
+_THREADS, _PROCESSES, _EACH = 60, 40, 10_000
+_GUIDED, _RUNS = 8, 25_000
+_BATCH = 200
+MOST_MEMORY = 200.0  # MB
+_PEAK = "MB in a server process"
+
+
+def plan(seed: int, quick: bool) -> Sequence[Any]:
+    """[kind, how many frames of it, or which]."""
+    if quick:
+        return [["thread", 300], ["thread", 300], ["hostile", "a byte too long"], ["process", 600]]
+    return [
+        *(["hostile", kind] for kind in hostile.KINDS),
+        *[["guided", _RUNS]] * _GUIDED,
+        *[["process", _EACH]] * _PROCESSES,
+        *[["thread", _EACH]] * _THREADS,
+    ]
+
+
+def work(piece: Piece) -> Tally:
+    kind, frames = piece.item
+    return _KINDS[kind](piece, frames)
+
+
+def _on_threads(piece: Piece, frames: int) -> Tally:
+    """Short conversations, so that many begin: each on a thread of this process."""
+    log.set_level("error")
+    tally = Tally()
+    app = App(Workspace(str(piece.folder), "nexus-mcp"))
+    while tally.counts["frames"] < frames and not tally.failures:
+        rng, number = piece.rng, tally.counts["connections"]
+        lines = [*conversation(rng, rng.randrange(1, 60), number), *ending(number)[0]]
+        data = b"\n".join(lines) + b"\n" * (rng.random() < 0.7)
+        tally.counts["connections"] += 1
+        tally.counts["frames"] += len(lines)
+        try:
+            received = converse(app, data)
+        except (Hung, RuntimeError) as error:
+            tally.failures.append(f"connection {number}: {error}")
+        else:
+            tally.counts["answers to frames"] += len(received)
+            tally.failures += [f"connection {number}: {told}" for told in faults(lines, received)]
+    return tally
+
+
+def _in_process(piece: Piece, frames: int) -> Tally:
+    """One long conversation with a server in a process of its own."""
+    return _with_process(piece, conversation(piece.rng, frames, 0))
+
+
+def _hostile(piece: Piece, kind: str) -> Tally:
+    """Lines that are made to take as much memory as they can."""
+    tally = _with_process(piece, [*hostile.opening(), *hostile.KINDS[kind]()])
+    tally.counts["hostile frames"] = tally.counts["frames"]
+    return tally
+
+
+def _with_process(piece: Piece, lines: list[bytes]) -> Tally:
+    """Send these lines to a server in a process of its own, in batches, and look at its memory."""
+    tally = Tally()
+    sent: list[bytes] = []
+    received: list[bytes] = []
+    try:
+        with Process(piece.folder / "project", piece.mutant) as server:
+            for number, start in enumerate(range(0, len(lines), _BATCH)):
+                last, texts = ending(number)
+                batch = [*lines[start : start + _BATCH], *last]
+                sent += batch
+                received += server.ask(batch, texts)
+            tally.peak(_PEAK, server.peak())
+            received += server.end(b"")
+    except (Hung, RuntimeError) as error:
+        tally.failures.append(str(error))
+    tally.counts.update(
+        {"frames": len(sent), "answers to frames": len(received), "connections": 1, "servers of their own process": 1}
+    )
+    tally.failures += faults(sent, received)
+    if tally.peaks.get(_PEAK, 0) > MOST_MEMORY:
+        tally.failures.append(f"the server process took more than {MOST_MEMORY:g} MB: {tally.peaks}")
+    return tally
+
+
+_KINDS: dict[str, Callable[[Piece, Any], Tally]] = {
+    "thread": _on_threads,
+    "process": _in_process,
+    "hostile": _hostile,
+    "guided": guided.run,
+}
+
+SUITE = Suite(
+    name="frames",
+    title="fuzzed lines into the stdio loop",
+    goal=("frames", 1_000_000),
+    plan=plan,
+    work=work,
+    mutants=tuple(mutant.name for mutant in answering.MUTANTS),
+    seconds=600.0,
+    helps={guided.PROGRAM: f"pip {guided.PROGRAM}"},
+)
