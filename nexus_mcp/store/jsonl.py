@@ -35,13 +35,14 @@ def append(folder: Folder, name: str, line: bytes, limit: int) -> None:
         data = line + b"\n"
         if info.st_size and _read(fd, info.st_size - 1, 1) != b"\n":
             data = b"\n" + data
-        if info.st_size + len(data) > limit:
-            # Synced, unlike a line: a rename without it may leave an empty file after a power cut. It is rare enough.
-            atomic.replace(folder, name, [_newer_half(fd, info.st_size, limit // 2), data])
-        else:
+        if info.st_size + len(data) <= limit:
             atomic.write_all(fd, data)
+            return
+        kept = _newer_half(fd, info.st_size, limit // 2)
     finally:
         let_go(fd)
+    # Synced, unlike a line: a rename without it may leave an empty file after a power cut. It is rare enough.
+    atomic.replace(folder, name, [kept, data])
 
 
 def _newer_half(fd: int, size: int, most: int) -> bytes:

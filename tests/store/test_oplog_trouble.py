@@ -13,9 +13,12 @@ from unittest.mock import patch
 import pytest
 
 from nexus_mcp import log
+from nexus_mcp.server.app import App
 from nexus_mcp.store import oplog
+from nexus_mcp.store.folder import Folder
+from nexus_mcp.workspace import Workspace
 from tests.store.dying import failing_at
-from tests.store.logged import PLAN, TASK, answered, files
+from tests.store.logged import PLAN, TASK, answered, entries, files
 from tests.support import SMALLEST
 
 
@@ -80,6 +83,25 @@ def test_a_disk_that_takes_no_line(tmp_path: Path, name: str, code: int, warning
     answered(tmp_path, "task_add", TASK)
     log_ = (tmp_path / ".nexus/state/oplog.jsonl").read_bytes()
     assert json.loads(log_.splitlines()[-1])["tool"] == "task_add"
+
+
+@pytest.mark.requirement("oplog.entry")
+@pytest.mark.parametrize("name", ["task_add", "artifact_write"])
+def test_a_change_that_the_disk_did_not_confirm(tmp_path: Path, name: str) -> None:
+    """A change that readers see is noted, although its call ended with an error because nobody knows how long."""
+    answered(tmp_path, name, SMALLEST[name])
+    real = Folder.rename
+
+    def rename(self: Folder, old: str, new: str) -> None:
+        real(self, old, new)
+        unsynced.start()
+
+    unsynced = patch.object(Folder, "sync", side_effect=OSError(errno.EIO, "Input/output error"))
+    with patch.object(Folder, "rename", rename):
+        answer = App(Workspace(str(tmp_path))).call(name, SMALLEST[name])
+    unsynced.stop()
+    assert "did not confirm" in answer.result["structuredContent"]["error"]
+    assert [entry["tool"] for entry in entries(tmp_path)] == [name, name]
 
 
 @pytest.mark.requirement("oplog.no-hindrance")

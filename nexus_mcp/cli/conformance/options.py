@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from nexus_mcp.cli.numbers import from_one
 from nexus_mcp.cli.options import Option
 from nexus_mcp.cli.workspace_options import HARNESS_ID
-from nexus_mcp.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,11 +46,7 @@ def selected(values: Values, fixtures: list[Fixture]) -> list[Fixture]:
 
 def jobs(values: Values) -> int:
     """How many fixtures at once, 0 when the runner is to decide. Raises UsageError."""
-    text = values.get(JOBS.name, "0")
-    # More digits than anybody means are no number here.
-    if not (text.isascii() and text.isdigit() and len(text) < 5) or (JOBS.name in values and not int(text)):
-        raise UsageError(f"{JOBS.name} needs a number from 1, not {text!r}.")
-    return int(text)
+    return from_one(values[JOBS.name], JOBS.name) if JOBS.name in values else 0
 
 
 def target_options(values: Values, fixtures: list[Fixture], prefix: str) -> TargetOptions:
