@@ -188,12 +188,14 @@ class Folder:
             return False
 
     def is_file(self, name: str, fd: int) -> bool:
-        """Whether the file `name` is, still, the one that is open as `fd`."""
+        """Whether the file `name` is, still, the one that is open as `fd`. Raises StorageError."""
         try:
             named = os.stat(*self._at(name), follow_symlinks=False, **self._dir_fd())
-        except OSError:
+            return os.path.samestat(named, os.fstat(fd))
+        except FileNotFoundError:
             return False
-        return os.path.samestat(named, os.fstat(fd))
+        except OSError as error:
+            raise StorageError(self.show(name), "look at", reason(error)) from error
 
     def names(self) -> list[str]:
         """The names in this folder. Raises StorageError."""
