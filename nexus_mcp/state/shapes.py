@@ -30,17 +30,19 @@ def checked(value: Any, schema: str, file: str) -> dict[str, Any]:
         more = f"; and {len(found) - 5} more" if len(found) > 5 else ""
         raise StateError(file, f"is not a valid {schema.removeprefix('state/')} file: {listed}{more}")
     good: dict[str, Any] = value
-    for item in (good, *good.get("issues", ()), *good.get("tasks", ())):
-        _plain_ids(item)
+    # Only where an id belongs: a member of such a name elsewhere is not ours to change.
+    if schema == PLAN:
+        for item in (good, *good["issues"]):
+            item["id"] = _plain(item["id"])
+    elif schema == TASKS:
+        for item in good["tasks"]:
+            item.update({name: _plain(item[name]) for name in _IDS if name in item})
+            item["deps"] = [_plain(dep) for dep in item["deps"]]
     return good
 
 
-def _plain_ids(item: dict[str, Any]) -> None:
-    for name in _IDS:
-        if isinstance(item.get(name), float) and item[name].is_integer():
-            item[name] = int(item[name])
-    if "deps" in item:
-        item["deps"] = [int(d) if isinstance(d, float) and d.is_integer() else d for d in item["deps"]]
+def _plain(number: Any) -> Any:
+    return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def check_writable(value: dict[str, Any], file: str) -> None:

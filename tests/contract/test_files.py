@@ -102,6 +102,22 @@ def test_numbers_we_do_not_know(call: Client, project: Project, number: str) -> 
         assert Decimal(kept) == Decimal(number) or float(kept) == float(number) != float("inf")
 
 
+@pytest.mark.requirement("files.unknown-kept")
+def test_our_names_where_they_are_not_ours(call: Client, project: Project) -> None:
+    """A member that we do not know is kept as it is, also when it is called what others of ours are."""
+    other: dict[str, Any] = {"deps": "text", "tasks": ["a", {}], "plan_issue": 2.0}
+    project.put("state/plan.json", plan(issues=[issue(1, "A", deps=[1.0])], **other))
+    assert call("plan_status")["issues"] == [issue(1, "A", deps=[1.0])]
+    call("plan_update", action="add", title="B")
+    assert project.get("state/plan.json").endswith(pretty(other)[1:])
+    assert b'"deps": [\n        1.0' in project.get("state/plan.json")
+    other = {"id": 2.0, "issues": "text", "deps": {}}
+    project.put("state/tasks.json", {**tasks(task(1)), **other})
+    call("task_update", id=1, status="completed")
+    assert project.get("state/tasks.json").endswith(pretty(other)[1:])
+    assert call("task_close")["archived"] == {"plan": True, "decisions": 0, "tasks": 1}
+
+
 @pytest.mark.requirement("files.absent", "files.closed")
 def test_no_null_is_written(call: Client, project: Project) -> None:
     """After a whole cycle no file of ours has a null, but for a cycle without a plan."""
