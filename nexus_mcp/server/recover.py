@@ -26,7 +26,8 @@ _NESTED = re.compile(_STRING + rb'|["{}\[\]]', re.DOTALL)
 _MARK = re.compile(_STRING + rb'|["{}\[\]\\]', re.DOTALL)
 _CLOSED_BY = {b"{": b"}", b"[": b"]"}
 _DEEPEST = 1000
-_INTEGER = re.compile(rb"-?(?:0|[1-9][0-9]{0,4000})\Z")
+# As many digits as an id of a line that can be read may have.
+_INTEGER = re.compile(rb"-?(?:0|[1-9][0-9]{0,4299})\Z")
 _LAST_ID = re.compile(
     rb',[ \t\r\n]*"id"[ \t\r\n]*:[ \t\r\n]*("[^"\\]*+"|-?[0-9]++)'
     rb'(?:[ \t\r\n]*,[ \t\r\n]*"(?:jsonrpc|method)"[ \t\r\n]*:[ \t\r\n]*"[^"\\]*+")*'

@@ -135,6 +135,8 @@ def test_fewer_digits() -> None:
     """An interpreter that takes fewer digits knows no id that has more."""
     line = framed("{,}", "9" * 1000)
     assert refused(line) == (-32700, int("9" * 1000))
+    assert refused(framed("{,}", "-" + "9" * 4300)) == (-32700, -int("9" * 4300))
+    assert refused(framed("{,}", "9" * 4301)) == (-32700, None)
     limit = sys.get_int_max_str_digits()
     sys.set_int_max_str_digits(640)
     try:

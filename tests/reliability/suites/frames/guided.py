@@ -27,6 +27,7 @@ _SEEDS = 300
 _MAX_BYTES = 2048
 _SLOWEST = 10  # seconds for one conversation
 _DONE = re.compile(r"Done (\d+) runs")
+_WRONG = re.compile(r"AssertionError: (.*)")
 _COVERED = re.compile(r"cov: (\d+)")
 
 
@@ -49,7 +50,8 @@ def run(piece: Piece, runs: int) -> Tally:
     )
     if done.returncode != 0 or found is None:
         kept = [path.read_bytes() for path in piece.folder.glob("[cto]*-*") if path.is_file()]
-        tally.failures.append(f"the fuzzer ended with {done.returncode} at {kept!r}: {done.stderr[-1500:]}")
+        told = _WRONG.findall(done.stderr) or [done.stderr[-1500:]]
+        tally.failures.append(f"the fuzzer ended with {done.returncode}: {told[0][:1500]}; it sent {kept!r}")
     return tally
 
 

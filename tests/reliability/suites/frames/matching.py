@@ -77,10 +77,11 @@ def _unlike(expected: list[Expected], answers: list[Answer]) -> list[str]:
     """The first answer that nothing is owed, or what was owed and never came."""
     at_once = deque(owed for owed in expected if owed.at_once is not False)
     in_turn = deque(owed for owed in expected if owed.at_once is not True)
+    to_come = Counter(answers)
     done: set[int] = set()
     for answer in answers:
-        owed = _taken(at_once, answer, done, passing=lambda owed: owed.at_once is None)
-        owed = owed or _taken(in_turn, answer, done, passing=lambda owed: owed.optional or owed.at_once is None)
+        owed = _next_at_once(at_once, answer, done) or _next_in_turn(in_turn, answer, done, to_come[answer])
+        to_come[answer] -= 1
         if owed is None:
             waiting = [queue[0] for queue in (at_once, in_turn) if queue]
             return [f"{answer} is owed to no line; the next are {'; '.join(map(_told, waiting)) or 'none'}"]
@@ -89,18 +90,41 @@ def _unlike(expected: list[Expected], answers: list[Answer]) -> list[str]:
     return [f"{len(missing)} answers never came, the first to {_told(missing[0])}"] if missing else []
 
 
-def _taken(queue: deque[Expected], answer: Answer, done: set[int], passing: Any) -> Expected | None:
-    """The next of the queue that the answer fits, taken out with all before it; only those may be passed over."""
+def _next_at_once(queue: deque[Expected], answer: Answer, done: set[int]) -> Expected | None:
+    """The next of the queue, when the answer fits it, taken out; what may come in turn instead is passed over."""
+    for index, owed in enumerate(queue):
+        if id(owed) not in done and _fits(owed, answer):
+            _drop(queue, index + 1)
+            return owed
+        if id(owed) not in done and owed.at_once is True:
+            return None
+    return None
+
+
+def _next_in_turn(queue: deque[Expected], answer: Answer, done: set[int], to_come: int) -> Expected | None:
+    """The same in the order of the calls; what was cancelled is passed over, or what came at once.
+
+    `to_come` answers are alike: while more than that many calls would fit them, one that was cancelled got none.
+    """
+    fitting = 0
     for index, owed in enumerate(queue):
         if id(owed) in done:
             continue
         if _fits(owed, answer):
-            for _ in range(index + 1):
-                queue.popleft()
-            return owed
-        if not passing(owed):
+            if owed.optional:
+                fitting = fitting or sum(id(other) not in done and _fits(other, answer) for other in queue)
+            if fitting <= to_come:
+                _drop(queue, index + 1)
+                return owed
+            fitting -= 1
+        elif owed.at_once is False and not owed.optional:
             return None
     return None
+
+
+def _drop(queue: deque[Expected], count: int) -> None:
+    for _ in range(count):
+        queue.popleft()
 
 
 def _fits(owed: Expected, answer: Answer) -> bool:

@@ -148,7 +148,8 @@ def _ids_of_long(line: bytes) -> frozenset[str]:
     """The same for a line that nobody keeps whole: the id has to be told where it stands at the beginning, alone."""
     found = list(_visible(_without_its_middle(line)))
     texts = {id_text(id) for doubtful, id in found if not doubtful}
-    if len(found) == 1 and texts and line.count(b'"id"') == 1 and b'"id"' in line[:_BEGINNING]:
+    short = len(found) == 1 and all(len(text) < _BEGINNING for text in texts)
+    if short and texts and line.count(b'"id"') == 1 and b'"id"' in line[:_BEGINNING]:
         try:
             from_json(line, allow_inf_nan=False)
         except ValueError:
