@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from nexus_mcp.log import printable
 from nexus_mcp.merging.attributes import DRIVER
+from nexus_mcp.merging.repository import NO_FETCH
 from nexus_mcp.store.journal import SHOWN_HISTORY
 from nexus_mcp.workspace import find_root
 
@@ -103,7 +104,7 @@ def _run(git: str, root: str, *arguments: str) -> tuple[int, bytes]:
         process = subprocess.Popen(  # noqa: S603 - the git that the user's own shell would run
             [git, *_SAFE, *arguments],
             cwd=root,
-            env={**surroundings, "LC_ALL": "C"},
+            env={**surroundings, **NO_FETCH, "LC_ALL": "C"},
             start_new_session=True,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -15,6 +15,8 @@ _LOCAL = frozenset(
         "PREFIX", "SHALLOW_FILE", "COMMON_DIR", "INTERNAL_SUPER_PREFIX", "NAMESPACE",
     )
 )  # fmt: skip
+# In a partial clone git fetches an object that is missing, through a program or a helper that the repository names.
+NO_FETCH = {"GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1"}
 
 
 class Repository:
@@ -78,7 +80,7 @@ def _git(folder: str, *words: str) -> tuple[int, str, str]:
     try:
         done = subprocess.run(  # noqa: S603
             ["git", "-C", folder, *words],  # noqa: S607 - the one that the user has
-            env=environment,
+            env={**environment, **NO_FETCH},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,

@@ -21,6 +21,8 @@ from nexus_mcp.doctor.text import to_text
 from nexus_mcp.server.app import App
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.workspace import Workspace
+from tests.conftest import git
+from tests.support import Project
 
 Seen = dict[str, tuple[Any, ...]]
 
@@ -108,3 +110,8 @@ def whole_cycle(root: Path, *, close: bool = True) -> None:
     answered(root, "artifact_write", filename="notes/a.md", content="text")
     if close:
         answered(root, "task_close")
+
+
+def commit(project: Project, *paths: str) -> None:
+    git(project.root, "add", "-f", *paths)
+    git(project.root, "commit", "-q", "-m", "Next")

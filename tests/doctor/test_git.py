@@ -2,44 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import stat
 import sys
-from pathlib import Path
 
 import pytest
 
 from nexus_mcp.doctor import git as asking
 from nexus_mcp.merging import attributes, registration
 from tests.conftest import git
-from tests.doctor.support import answered, codes, look, only, whole_cycle
+from tests.doctor.support import answered, codes, commit, look, only, whole_cycle
 from tests.support import Project
 
 ATTRIBUTE = attributes.line(".nexus/history.json").decode() + "\n"
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A repository with a commit, in which one cycle was closed."""
-    root = tmp_path_factory.mktemp("template")
-    git(root, "init", "-q", "-b", "main")
-    git(root, "commit", "-q", "--allow-empty", "-m", "First")
-    whole_cycle(root)
-    return root
-
-
-@pytest.fixture
-def used(template: Path, tmp_path: Path) -> Project:
-    """A repository of the test's own in which one cycle was closed."""
-    root = tmp_path / "used"
-    shutil.copytree(template, root)
-    return Project(root.resolve())
-
-
-def commit(project: Project, *paths: str) -> None:
-    git(project.root, "add", "-f", *paths)
-    git(project.root, "commit", "-q", "-m", "Next")
 
 
 def register(project: Project, command: str) -> None:
@@ -196,33 +169,6 @@ def test_an_index_without_end(used: Project, monkeypatch: pytest.MonkeyPatch) ->
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", str(fake.parent))
     assert "tracked" in codes(used.root)
-
-
-def test_nothing_of_the_repository_is_run(used: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No monitor, hook, pager or alias that a repository names is started, and no variable of git is heard."""
-    trap = tmp_path / "trap"
-    trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/sprung\n")
-    trap.chmod(trap.stat().st_mode | stat.S_IXUSR)
-    for key in ("core.fsmonitor", "core.pager", "core.editor", "alias.ls-files", "diff.external", "core.sshCommand"):
-        git(used.root, "config", key, str(trap))
-    (used.root / ".git" / "hooks").mkdir(exist_ok=True)
-    (used.root / ".git" / "hooks" / "post-index-change").symlink_to(trap)
-    monkeypatch.setenv("GIT_TRACE_SETUP", f"{tmp_path}/traced")
-    monkeypatch.setenv("GIT_PAGER", str(trap))
-    commit(used, ".nexus/state/lock")
-    (tmp_path / "sprung").unlink(missing_ok=True)
-    (tmp_path / "traced").unlink(missing_ok=True)
-    assert only(used.root).code == "tracked"
-    assert not (tmp_path / "sprung").exists()
-    assert not (tmp_path / "traced").exists()
-
-
-def test_variables_of_git_lead_nowhere_else(used: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Doctor looks at the repository around the project, whatever a hook's environment says."""
-    commit(used, ".nexus/state/lock")
-    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
-        monkeypatch.setenv(name, os.devnull)
-    assert only(used.root).code == "tracked"
 
 
 def test_a_link_on_the_way(used: Project) -> None:
