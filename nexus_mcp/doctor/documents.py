@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _WHERE = re.compile(r"line (\d+)(?:, (?:column|byte) (\d+))?")
 _BEGIN, _MIDDLE, _END = b"<<<<<<<", b"=======", b">>>>>>>"
+_SHORT = re.compile(rb"^<<<+(?=[ \r\n]|\Z)", re.MULTILINE)  # no JSON has that, so it need not be of git's usual length
 _REPAIR = "Run nexus-mcp history repair --dry-run: it tells what can be kept, and changes nothing."
 
 
@@ -65,16 +66,16 @@ def load(site: Site, entry: Entry, limit: int, parse: Callable[[bytes], T]) -> t
 
 
 def _unparsable(path: str, data: bytes, error: StateError) -> Finding:
-    torn = conflict(path, data, whole=False)
+    torn = _SHORT.search(data)
     if torn is not None:
-        return torn
+        return _torn(path, data.count(b"\n", 0, torn.start()) + 1)
     found = _WHERE.match(error.where)
     line, column = (int(found[1]), int(found[2]) if found[2] else None) if found else (None, None)
     return Finding("unparsable", path, error.problem, line=line, column=column, advice=_repair(path))
 
 
-def conflict(path: str, data: bytes, *, whole: bool = True) -> Finding | None:
-    """The conflict that git left in the file. With `whole` only one with all its marks: in a text they may be prose."""
+def conflict(path: str, data: bytes) -> Finding | None:
+    """The conflict that git left in a text, with all its marks: some of them may be prose."""
     if _BEGIN not in data:
         return None
     begun, divided = 0, False
@@ -84,9 +85,13 @@ def conflict(path: str, data: bytes, *, whole: bool = True) -> Finding | None:
             begun, divided = number, False
         elif mark == _MIDDLE:
             divided = begun > 0
-        if begun and (not whole or (divided and mark == _END)):
-            return Finding("conflict-markers", path, "has git conflict markers", line=begun, advice=_repair(path))
+        if begun and divided and mark == _END:
+            return _torn(path, begun)
     return None
+
+
+def _torn(path: str, line: int) -> Finding:
+    return Finding("conflict-markers", path, "has git conflict markers", line=line, advice=_repair(path))
 
 
 def _repair(path: str) -> str:

@@ -61,7 +61,8 @@ def _marked(base: str, ours: str, theirs: str, marker_size: int) -> bytes | None
 def _merge_file(base: str, ours: str, theirs: str, marker_size: int) -> tuple[int, bytes]:
     import subprocess
 
-    words = ["git", "merge-file", "-p", "-q", f"--marker-size={marker_size}", *_LABELS, "--", ours, base, theirs]
+    size = max(marker_size, MARKER_SIZE)  # shorter ones are not told from what else may be wrong with a file
+    words = ["git", "merge-file", "-p", "-q", f"--marker-size={size}", *_LABELS, "--", ours, base, theirs]
     try:
         done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # noqa: S603
     except OSError:

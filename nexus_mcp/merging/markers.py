@@ -1,7 +1,8 @@
 """The two sides of a file in which git left conflict markers, in the styles merge, diff3 and zdiff3.
 
 In JSON no line begins with <, =, > or |: no token does, and no string goes over the end of a line. So whatever line
-does so is a marker, and one that is out of place means that more happened here than one merge.
+does so is a marker, of whatever length (git's attribute conflict-marker-size), and one that is out of place means that
+more happened here than one merge, or that somebody has resolved a part of it.
 """
 
 from __future__ import annotations
@@ -14,9 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-_SIZE = 7  # git's own; a file's attribute conflict-marker-size may make them longer
-_FIRST = re.compile(rb"^<{%d,}(?=[ \r\n]|\Z)" % _SIZE, re.MULTILINE)
-_ANY = re.compile(rb"^(?:<{%d,}|>{%d,})(?=[ \r\n]|\Z)" % (_SIZE, _SIZE), re.MULTILINE)
+_FIRST = re.compile(rb"^<+(?=[ \r\n]|\Z)", re.MULTILINE)
+_ANY = re.compile(rb"^([<=>|])\1*+(?=[ \r\n]|\Z)", re.MULTILINE)
 _SUSPECT = re.compile(rb"^([<=>|])\1*[^\n]*\n?", re.MULTILINE)
 # Which marker may come where, and where the lines after it belong.
 _BOTH, _OURS, _BASE, _THEIRS = "both", "ours", "base", "theirs"
@@ -30,7 +30,7 @@ _NEXT = {
 
 
 def found(data: bytes) -> bool:
-    """Whether there are conflict markers in `data`."""
+    """Whether there are conflict markers in `data`, which is no JSON, be it one that was left alone."""
     return _ANY.search(data) is not None
 
 

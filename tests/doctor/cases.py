@@ -124,6 +124,7 @@ CASES = (
     Case("unparsable", "state/codex/a.extension.json", puts("state/codex/a.extension.json", "{"), (1, 2, None)),
     Case("conflict-markers", HISTORY, puts(HISTORY, '{"cycles": [\n' + MARKED), (2, None, None)),
     Case("conflict-markers", TASKS, puts(TASKS, MARKED.replace("\n", "\r\n")), (1, None, None)),
+    Case("conflict-markers", PLAN, puts(PLAN, "{\n<<<< ours\n====\n>>>> theirs\n}"), (2, None, None)),
     Case("conflict-markers", TRACKER, puts(TRACKER, MARKED), (1, None, None)),
     Case("conflict-markers", "state/tool-log.jsonl", puts("state/tool-log.jsonl", MARKED), (1, None, None)),
     Case("conflict-markers", "memory/a.md", puts("memory/a.md", "# A\n\n" + MARKED), (3, None, None)),

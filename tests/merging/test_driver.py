@@ -46,15 +46,15 @@ def test_ours_has_it_all(tmp_path: Path) -> None:
     assert (os.stat(paths[1]).st_ino, Path(paths[1]).read_bytes()) == (before, LEFT)
 
 
-@pytest.mark.parametrize("size", [7, 11])
+@pytest.mark.parametrize("size", [4, 7, 11])
 def test_a_conflict_is_as_git_leaves_it(tmp_path: Path, size: int) -> None:
-    """Where lines conflict, too, the markers are where git merge-file puts them."""
+    """Where lines conflict, too, the markers are where git merge-file puts them, and never shorter than usual."""
     paths = files(tmp_path, BASE, LEFT, EDITED)
     assert "their side lacks" in drive(*paths, size)
     labels = ["-L", "ours", "-L", "base", "-L", "theirs"]
     marked = Path(paths[1]).read_bytes()
     base, ours, theirs = files(tmp_path, BASE, LEFT, EDITED)
-    words = ["git", "merge-file", "-p", f"--marker-size={size}", *labels, ours, base, theirs]
+    words = ["git", "merge-file", "-p", f"--marker-size={max(size, 7)}", *labels, ours, base, theirs]
     done = subprocess.run(words, capture_output=True, check=False)
     assert done.returncode > 0
     assert done.stdout == marked

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.merging import markers
+from nexus_mcp.merging.diagnosis import Damaged, Hopeless, diagnose
 from nexus_mcp.merging.markers import split
 from nexus_mcp.merging.undecided import Undecided
 from tests.merging.support import OURS, Layout, numbered
@@ -28,7 +29,7 @@ def conflict(folder: Path, base: bytes, ours: bytes, theirs: bytes, *options: st
     return done.stdout
 
 
-@pytest.mark.parametrize("size", [7, 20])
+@pytest.mark.parametrize("size", [1, 4, 7, 20])
 @pytest.mark.parametrize(
     "layout", [OURS, Layout(crlf=True), Layout(None), Layout("\t", newline=False), Layout(bom=True)]
 )
@@ -109,11 +110,30 @@ def test_what_is_not_one_merge_is_refused(data: bytes, line: int) -> None:
     [
         OURS(PAST),
         OURS([numbered(1, branch="\n<<<<<<< HEAD\n=======\n>>>>>>> x\n")]),
-        b'{"cycles": [\n=======\n]}',
-        b"<<<<<<",
         b"x <<<<<<< y\n",
+        b"<html>\n",
+        b"<=> x\n",
     ],
 )
 def test_no_markers(data: bytes) -> None:
-    """Marker-like text inside strings, and what is too short or not at the beginning of a line, is no marker."""
+    """Marker-like text inside strings, and what is of several signs or not at the beginning of a line, is no marker."""
     assert not markers.found(data)
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("size", [3, 7, 9])
+def test_markers_that_were_left_are_no_damage(tmp_path: Path, style: str, size: int) -> None:
+    """Whichever of its markers somebody removed: what stood between them is neither given up nor taken twice."""
+    chosen = [] if style == "--no-diff3" else [style]
+    three = [OURS([*PAST, *more]) for more in ([], LEFT, RIGHT)]
+    marked = conflict(tmp_path, three[0], three[1], three[2], *chosen, f"--marker-size={size}")
+    for removed in ("<", ">", "=", "|", "<>", "<>|", "<=", ">=", "<>="):
+        lines = [line for line in marked.splitlines(keepends=True) if chr(line[0]) not in removed]
+        left = b"".join(lines)
+        if left == marked or not any(chr(line[0]) in "<=>|" for line in lines):
+            continue  # a style without such markers, or with no others
+        found = diagnose(left)
+        if removed == "|":  # without this marker the past is a part of our side
+            assert not isinstance(found, Damaged)
+        else:
+            assert isinstance(found, Hopeless)
