@@ -29,8 +29,14 @@ class Repair:
 
 def examine(root: str) -> Repair:
     """Look at the history of the project at `root`. Writes nothing. Raises StateError, PathRefused, StorageError."""
+    return _examined(root)[1]
+
+
+def _examined(root: str) -> tuple[bytes | None, Repair]:
+    """The bytes that are there, and what there is to say of them."""
     with Access(root, lock.WAIT_SECONDS).folders() as (nexus, state):
-        return Repair(diagnose(_read(nexus)), "", interrupted=_waits(state))
+        data = _read(nexus)
+        return data, Repair(diagnose(data), "", interrupted=_waits(state))
 
 
 def repair(root: str, *, damage: bool = False) -> Repair:
@@ -39,12 +45,12 @@ def repair(root: str, *, damage: bool = False) -> Repair:
     The journal of an interrupted change is left to the next call: it cannot be completed before the history can be
     read. Raises as `examine` does, LockTimeout, and NotConfirmed.
     """
-    seen = examine(root)
+    before, seen = _examined(root)
     if _mended(seen.diagnosis, damage=damage) is None:
         return seen
     with Access(root, lock.WAIT_SECONDS).locked() as (nexus, state, held):
         data = _read(nexus)
-        found = diagnose(data)
+        found = seen.diagnosis if data == before else diagnose(data)
         mended = _mended(found, damage=damage)
         if data is None or mended is None:  # somebody else was quicker
             return Repair(found, "", interrupted=_waits(state))

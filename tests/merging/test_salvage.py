@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
+from json import JSONDecodeError
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nexus_mcp.merging import pieces
 from nexus_mcp.merging.salvage import Salvaged, salvage
 from nexus_mcp.merging.undecided import Undecided
+from nexus_mcp.store.history_file import HistoryFile
 from tests.merging.support import OURS, Layout, begin_of, cycles_of, layouts, numbered, texts_of
 from tests.support import plan
 
@@ -121,6 +126,73 @@ def test_parts_of_a_broken_cycle_are_no_cycles() -> None:
     found = salvage(torn)
     assert cycles_of(found.data) == [numbered(1), numbered(3)]
     assert [(rest.line, rest.column) for rest in found.rests] == [(19, 5)]
+
+
+def test_a_bracket_too_many_ends_nothing() -> None:
+    """Whole cycles behind a bracket in the wrong place, or behind a whole history, are kept; the bracket is told."""
+    data = OURS([*CYCLES, numbered(4)])
+    at = len(begin_of(data, 1))
+    found = salvage(data[:at] + b"]" + data[at:])
+    assert (texts_of(found.data), rests(found)) == (texts_of(data), [(30, 6, 1, "]")])
+    short, long = OURS([numbered(7)]), OURS([numbered(1), numbered(2), numbered(3)])
+    assert cycles_of(salvage(short + long[len(short) :]).data) == [numbered(7), numbered(3)]
+
+
+def test_histories_one_behind_the_other() -> None:
+    """Two histories in one file are for a human to make one of: nothing is dropped, nothing is there twice."""
+    one, two = OURS(CYCLES[:2]), OURS([*CYCLES, numbered(4)])
+    for data in (one + two, one[:-30] + two, one.rstrip() + b"," + two):
+        with pytest.raises(Undecided, match="another list of cycles begins at line"):
+            salvage(data)
+
+
+def test_what_else_a_history_holds_is_no_cycle() -> None:
+    """Objects like cycles in another member are left where they are, also behind a cycle that cannot be read."""
+    draft = {"completed_at": "2030-01-01T00:00:00Z", "tasks": []}
+    whole = json.dumps({"cycles": CYCLES, "drafts": [draft, draft], "more": 1})
+    assert texts_of(salvage(whole[:-1].encode()).data) == texts_of(whole.encode())
+    torn = whole.replace(
+        '"plan": null, "tasks": [{"id": 1, "title": "Work 3"', '"plan": nul, "tasks": [{"id": 1, "x', 1
+    )
+    assert torn != whole
+    for end in (0, 1, 12, 13):
+        assert cycles_of(salvage(torn[: len(torn) - end].encode()).data) == CYCLES[:2]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        '{"cycles":[{},\n' + '{"a":1,"b":[' * 400 + "1," * 20_000,
+        '{"a":[' + "1," * 20_000 + '"cycles":[' * 20,
+        '{"cycles":[{}' + "]" * 20_000 + '{"a"' * 900,
+    ],
+)
+def test_a_text_is_not_read_over_and_over(data: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a file holds, what is parsed of it in all attempts together is a few times its length."""
+    parsed = 0
+
+    class Counting:
+        def raw_decode(self, text: str, at: int) -> Any:
+            nonlocal parsed
+            try:
+                value, end = decoder.raw_decode(text, at)
+            except JSONDecodeError as error:
+                parsed += error.pos - at
+                raise
+            parsed += end - at
+            return value, end
+
+    def history(part: bytes) -> HistoryFile:
+        nonlocal parsed
+        parsed += len(part)
+        return HistoryFile(part)
+
+    decoder = pieces._DECODER
+    monkeypatch.setattr(pieces, "_DECODER", Counting())
+    monkeypatch.setattr(pieces, "HistoryFile", history)
+    with suppress(Undecided):
+        salvage(data.encode())
+    assert parsed < 10 * len(data)
 
 
 def test_a_search_has_an_end() -> None:
