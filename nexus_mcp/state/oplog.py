@@ -84,7 +84,7 @@ def _mark(data: bytes | None) -> dict[str, int] | None:
 
 def is_entry(value: object) -> TypeGuard[Entry]:
     """Whether `value`, read from a file, is an entry of this version."""
-    return not schemas.faults(schemas.load("oplog/entry"), value)
+    return not schemas.faults(schemas.load("oplog/entry"), value, most=1)
 
 
 def undone(lines: Iterable[Line]) -> set[str]:

@@ -60,18 +60,26 @@ def _read(fd: int, start: int, most: int) -> bytes:
     return b"".join(parts)
 
 
-def lines(folder: Folder | None, name: str, limit: int) -> list[tuple[int, dict[str, Any] | None]] | None:
+def lines(
+    folder: Folder | None, name: str, limit: int, least: int = 2
+) -> list[tuple[int, dict[str, Any] | None]] | None:
     """(number, object) of each line of the file `name`, from 1; None for a line that is no object, and when absent.
 
-    Blank lines are left out. Raises PathRefused, StorageError, and StateError when it has more than `limit` bytes.
+    Blank lines are left out, and those of less than `least` bytes are not looked into. Raises PathRefused,
+    StorageError, and StateError when it has more than `limit` bytes.
     """
     data = None if folder is None else folder.read(name, limit)
     if data is None:
         return None
-    return [(number, _object(line, name)) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
+    return [
+        (number, parsed(line, name) if len(line) >= least else None)
+        for number, line in enumerate(data.split(b"\n"), 1)
+        if line.strip()
+    ]
 
 
-def _object(line: bytes, name: str) -> dict[str, Any] | None:
+def parsed(line: bytes, name: str) -> dict[str, Any] | None:
+    """The object of a line of the file `name`, None when it is none."""
     try:
         value = decode(line, name)
     except StateError:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from nexus_mcp import log
+from nexus_mcp.errors import NexusError
 from nexus_mcp.state import oplog
 from nexus_mcp.store import atomic, jsonl, places
 from nexus_mcp.store.codec import compact
@@ -17,6 +18,7 @@ from nexus_mcp.store.folder import reason
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeGuard
 
     from nexus_mcp.state.oplog import Entry, Line
     from nexus_mcp.store.folder import Folder
@@ -24,7 +26,10 @@ if TYPE_CHECKING:
 NAME = "oplog.jsonl"
 LIMIT = 1 << 20
 LINE_LIMIT = LIMIT // 4
-READ_LIMIT = 8 << 20
+READ_LIMIT = 2 * LIMIT
+SHORTEST = 100
+"""No entry has fewer bytes. What is shorter is not looked into: a file of nothing but bad lines, which may come
+with a clone, would keep the lock for long."""
 _told: set[str] = set()
 
 
@@ -52,16 +57,21 @@ def note(state: Folder, make: Callable[[], Entry | None]) -> None:
 
 def unless_there(state: Folder, entry: Entry) -> Entry | None:
     """The entry, None when the log has it already. Raises as `read` does."""
-    return None if any(found is not None and found["id"] == entry["id"] for _, found in read(state)) else entry
+    data = state.read(NAME, READ_LIMIT) or b""
+    wanted = entry["id"].encode()
+    # Most often it is not there, and an id is nowhere by chance: so nothing is parsed, whatever the log holds.
+    there = [line for line in data.split(b"\n") if wanted in line] if wanted in data else []
+    parsed = (jsonl.parsed(line, NAME) for line in there if len(line) >= SHORTEST)
+    return None if any(_is_ours(value) and value["id"] == entry["id"] for value in parsed if value) else entry
 
 
 def read(state: Folder | None) -> list[Line]:
     """Every line of the log; none when there is no log. Raises StateError, PathRefused, StorageError."""
-    found = jsonl.lines(state, NAME, READ_LIMIT)
+    found = jsonl.lines(state, NAME, READ_LIMIT, SHORTEST)
     return [(number, value if _is_ours(value) else None) for number, value in found or ()]
 
 
-def _is_ours(value: object) -> bool:
+def _is_ours(value: object) -> TypeGuard[Entry]:
     # The names are walked to: a log that came with a clone must not lead elsewhere.
     return oplog.is_entry(value) and all(places.is_place(file["name"]) for file in value["files"])
 
@@ -74,7 +84,9 @@ def _line(entry: Entry) -> bytes:
 def _warn_once(shown: str, error: Exception) -> None:
     if isinstance(error, atomic.Unsynced):
         error = error.cause
-    text = reason(error) if isinstance(error, OSError) else str(error)
+    text = error.fault if isinstance(error, NexusError) else str(error)
+    if isinstance(error, OSError):
+        text = reason(error)
     if text not in _told:
         _told.add(text)
         log.warning(f"could not note a change in {shown}: {text}. Changes are made all the same; undo stops there.")

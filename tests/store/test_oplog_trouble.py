@@ -13,8 +13,10 @@ from unittest.mock import patch
 import pytest
 
 from nexus_mcp import log
+from nexus_mcp.errors import StateError
 from nexus_mcp.server.app import App
-from nexus_mcp.store import oplog
+from nexus_mcp.store import jsonl, oplog
+from nexus_mcp.store.codec import compact, decode
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.workspace import Workspace
 from tests.store.dying import failing_at
@@ -55,6 +57,8 @@ def test_something_else_in_its_place(tmp_path: Path, kind: str, warnings: list[s
     assert not (tmp_path / "nowhere").exists()
     assert len(warnings) == 1
     assert "could not note a change in .nexus/state/oplog.jsonl" in warnings[0]
+    assert "nothing was changed" not in warnings[0]
+    assert "call again" not in warnings[0]
 
 
 @pytest.mark.requirement("oplog.no-hindrance")
@@ -113,3 +117,37 @@ def test_an_entry_that_cannot_be_made(tmp_path: Path, warnings: list[str]) -> No
     assert warnings == [
         "could not note a change in .nexus/state/oplog.jsonl: oops. Changes are made all the same; undo stops there."
     ]
+
+
+SMALL: dict[str, Any] = {
+    "version": 1,
+    "id": "0" * 16,
+    "at": "2026-01-02T03:04:05.250Z",
+    "tool": "t",
+    "harness_id": "x",
+    "client": "",
+    "files": [],
+}
+
+
+@pytest.mark.requirement("oplog.bounded")
+def test_bad_lines_cost_nothing(tmp_path: Path) -> None:
+    """Lines too short for an entry are not parsed, and none is when an entry is looked for that is not there."""
+    (tmp_path / "oplog.jsonl").write_bytes(b"{x}\n" * 10_000 + compact(SMALL).encode())
+    with patch.object(jsonl, "decode", wraps=decode) as parse, Folder.root(str(tmp_path)) as state:
+        assert oplog.read(state)[-1] == (10_001, SMALL)
+        assert parse.call_count == 1
+        assert oplog.unless_there(state, SMALL) is None
+        assert parse.call_count == 2
+        other = {**SMALL, "id": "1" * 16}
+        assert oplog.unless_there(state, other) is other
+        assert parse.call_count == 2
+
+
+@pytest.mark.requirement("oplog.bounded")
+def test_a_log_of_a_size_that_is_none_of_ours(tmp_path: Path) -> None:
+    """A log of more than twice the limit is refused, and not read."""
+    with (tmp_path / "oplog.jsonl").open("wb") as file:
+        file.truncate(2 * oplog.LIMIT + 1)
+    with Folder.root(str(tmp_path)) as state, pytest.raises(StateError, match="larger than the 2 MiB"):
+        oplog.read(state)
