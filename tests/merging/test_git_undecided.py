@@ -147,3 +147,21 @@ def test_a_conflict_of_ours_can_be_mended(repo: Repo) -> None:
     assert not isinstance(found, Hopeless)
     assert repo.numbers() == [1, 2, 2, 3]
     assert not isinstance(diagnose(repo.history.read_bytes()), Hopeless)
+
+
+@pytest.mark.parametrize("command", ["merge", "revert"])
+def test_where_one_side_changed_the_file_git_does_not_ask(repo: Repo, command: str) -> None:
+    """A cycle that only one side took out is gone without a word, as docs/merging.md says; else it is a conflict."""
+    repo.close(2)
+    repo.git("branch", "topic")
+    repo.git("checkout", "-q", "-b", "removed")
+    repo.git("revert", "--no-edit", "HEAD")
+    words = ["merge", "--no-edit", "removed"] if command == "merge" else ["revert", "--no-edit", "topic"]
+    for changed in (False, True):
+        repo.git("checkout", "-q", "-B", "now", "topic")
+        if changed:
+            repo.close(3)
+        repo.git(*words, code=int(changed))
+        assert unmerged(repo) is changed
+        assert changed or repo.numbers() == [1]
+        repo.git("reset", "-q", "--hard")

@@ -151,6 +151,8 @@ def test_what_else_a_history_holds_is_no_cycle() -> None:
     draft = {"completed_at": "2030-01-01T00:00:00Z", "tasks": []}
     whole = json.dumps({"cycles": CYCLES, "drafts": [draft, draft], "more": 1})
     assert texts_of(salvage(whole[:-1].encode()).data) == texts_of(whole.encode())
+    other = json.dumps({"cycles": CYCLES, "drafts": [draft, "torn", draft]}).replace('"torn"', '{"torn')
+    assert cycles_of(salvage(other.encode()).data) == CYCLES
     torn = whole.replace(
         '"plan": null, "tasks": [{"id": 1, "title": "Work 3"', '"plan": nul, "tasks": [{"id": 1, "x', 1
     )
