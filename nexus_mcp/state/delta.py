@@ -10,21 +10,28 @@ _CONTINUES = range(0x80, 0xC0)  # bytes within a character of UTF-8
 
 
 def backwards(before: bytes, after: bytes) -> dict[str, Any] | None:
-    """{prefix, suffix, text} that `restored` makes `before` of, given `after`; None when that is no text in UTF-8.
+    """{prefix, suffix, text} that `restored` makes `before` of, given `after`; None when `before` is no text in UTF-8.
 
     `prefix` and `suffix` count the bytes that both have at their beginning and at their end.
     """
+    if not is_text(before):
+        return None  # what lies between the common ends might be text all the same
     prefix = _common_prefix(before, after)
     suffix = _common_suffix(before, after, min(len(before), len(after)) - prefix)
     while prefix and before[prefix : prefix + 1] and before[prefix] in _CONTINUES:
         prefix -= 1
     while suffix and before[len(before) - suffix] in _CONTINUES:
         suffix -= 1
+    return {"prefix": prefix, "suffix": suffix, "text": before[prefix : len(before) - suffix].decode("utf-8")}
+
+
+def is_text(data: bytes) -> bool:
+    """Whether it is UTF-8."""
     try:
-        text = before[prefix : len(before) - suffix].decode("utf-8")
+        data.decode("utf-8")
     except UnicodeDecodeError:
-        return None
-    return {"prefix": prefix, "suffix": suffix, "text": text}
+        return False
+    return True
 
 
 def restored(after: bytes, delta: dict[str, Any]) -> bytes:

@@ -12,7 +12,7 @@ from nexus_mcp.state import delta
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from typing import Any, TypeGuard
 
     Entry = dict[str, Any]
@@ -129,7 +129,28 @@ def put_back(file: dict[str, Any], now: bytes | None, by: Entry) -> bytes | None
     if not _is(before, data):
         problem = f"The operation log does not tell rightly what {file['name']} was before {told(by)}"
         raise UndoRefused(problem, next_step=LOG_ADVICE)
+    if data is not None and not delta.is_text(data):
+        problem = f"What {file['name']} was before {told(by)} is no text in UTF-8"
+        raise UndoRefused(problem, next_step=LOG_ADVICE)
     return data
+
+
+def check_names(names: Collection[str]) -> None:
+    """Raises UndoRefused when a file would have to be the folder of another one: no change leaves both."""
+    import unicodedata
+
+    # As a file system may see them that knows neither upper case nor how a letter is composed.
+    seen = {unicodedata.normalize("NFC", name).casefold() for name in names}
+    for name in seen:
+        above = [folder for folder in _folders(name) if folder in seen]
+        if above:
+            problem = f"The operation log has {above[0]} both as a file and as a folder"
+            raise UndoRefused(problem, next_step=LOG_ADVICE)
+
+
+def _folders(name: str) -> list[str]:
+    parts = name.split("/")
+    return ["/".join(parts[:end]) for end in range(1, len(parts))]
 
 
 def _is(mark: dict[str, Any] | None, data: bytes | None) -> bool:

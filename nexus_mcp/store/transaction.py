@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 from nexus_mcp import schemas
-from nexus_mcp.errors import StateError
+from nexus_mcp.errors import StateError, StorageError
 from nexus_mcp.state import shapes, times
 from nexus_mcp.store import journal, oplog, places
 from nexus_mcp.store.codec import decode, encode
@@ -126,16 +126,21 @@ class Transaction:
 
     def current(self, name: str) -> bytes | None:
         """The bytes of the file at the path `name` (places.py), whatever they are; None when absent."""
+        return self._current(name)[0]
+
+    def _current(self, name: str) -> tuple[bytes | None, bool]:
+        """(its bytes, None when absent; whether its folder is there)."""
         if self._state is None:
-            return None
+            return None, False
         with ExitStack() as stack:
             folder, last = places.found(stack, self._state, name)
-            return None if folder is None else folder.read(last, journal.SESSION_LIMIT)
+            return (None, False) if folder is None else (folder.read(last, journal.SESSION_LIMIT), True)
 
     def restore(self, name: str, data: bytes | None) -> None:
         """Ask for the file at the path `name` to hold `data` again, or for None to go.
 
-        Raises NewerVersion, and StateError when what would be there is not what belongs there.
+        Raises NewerVersion, StateError when what would be there is not what belongs there, and StorageError where its
+        folder is missing.
         """
         shown = f".nexus/state/{name}"
         if name in _SCHEMAS:
@@ -144,7 +149,11 @@ class Transaction:
                 shapes.check_writable(value, shown)
             if data is not None:
                 shapes.check_writable(shapes.checked(decode(data, shown), _SCHEMAS[name], shown), shown)
-        self.writes[name] = (self.current(name), data)
+        before, has_folder = self._current(name)
+        if data is not None and not has_folder:
+            # It was there when the file was last written. Made now, it could stand where another file belongs.
+            raise StorageError(shown, "write", "its folder is gone")
+        self.writes[name] = (before, data)
 
     def delete(self, name: str) -> bool:
         """Ask for the file `name` to go; whether it was there. Raises NewerVersion."""

@@ -23,6 +23,7 @@ def undo(store: Store, by: By, count: int, *, dry_run: bool = False) -> dict[str
 
     def change(now: Transaction) -> dict[str, Any]:
         entries = oplog.last_changes(now.log(), count)
+        oplog.check_names({file["name"] for entry in entries for file in entry["files"]})
         files: dict[str, bytes | None] = {}
         for entry in entries:
             for file in entry["files"]:

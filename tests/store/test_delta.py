@@ -43,6 +43,7 @@ def test_bytes_that_are_no_text(before: bytes, after: bytes) -> None:
         (b"text", b"", {"prefix": 0, "suffix": 0, "text": "text"}),
         ("aä".encode(), "aöb".encode(), {"prefix": 1, "suffix": 0, "text": "ä"}),
         (b"\xff", b"x", None),
+        (b"a\xc3z", "aéz".encode(), None),  # its differing middle is empty, and that is text
     ],
 )
 def test_only_what_differs(before: bytes, after: bytes, way: object) -> None:
