@@ -9,6 +9,7 @@ from __future__ import annotations
 from nexus_mcp import schemas
 from nexus_mcp.errors import UndoRefused
 from nexus_mcp.state import delta
+from nexus_mcp.state.times import next_after
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -111,6 +112,20 @@ def last_changes(lines: Sequence[Line], count: int) -> list[Entry]:
     if len(found) < count:
         raise _refused(found, "The operation log has no more changes")
     return found
+
+
+def check_cycles(entries: Sequence[Entry], lines: Iterable[Line], cycles: Iterable[dict[str, Any]]) -> None:
+    """Raises UndoRefused when one of `entries` may be older than one of the `cycles` of the history that no line tells
+    of: its note failed, or it came with a merge. By their times, so after a merge this may refuse too much."""
+    noted = {line["cycle"] for _, line in lines if line is not None and "cycle" in line}
+    times = [cycle.get("completed_at") for cycle in cycles]
+    # One millisecond later, in UTC: compared as text, and what was made in the same one is refused as well.
+    ends = [(next_after(time), time) for time in times if isinstance(time, str) and time not in noted]
+    latest, named = max(((after, time) for after, time in ends if after is not None), default=("", ""))
+    for index, line in enumerate(entries):
+        if line["at"] < latest:
+            problem = f"The history has a cycle of {named} that the operation log does not tell of, and {told(line)}"
+            raise _refused(list(entries[:index]), f"{problem} may be older")
 
 
 def stays(line: Entry) -> bool:

@@ -22,7 +22,9 @@ def undo(store: Store, by: By, count: int, *, dry_run: bool = False) -> dict[str
     """
 
     def change(now: Transaction) -> dict[str, Any]:
-        entries = oplog.last_changes(now.log(), count)
+        lines = now.log()
+        entries = oplog.last_changes(lines, count)
+        oplog.check_cycles(entries, lines, now.history.cycles)
         oplog.check_names({file["name"] for entry in entries for file in entry["files"]})
         files: dict[str, bytes | None] = {}
         for entry in entries:
