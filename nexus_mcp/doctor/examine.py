@@ -13,6 +13,7 @@ from nexus_mcp.doctor import locate
 from nexus_mcp.doctor.checks import CHECKS
 from nexus_mcp.doctor.codes import SEVERITIES
 from nexus_mcp.doctor.finding import Finding, Findings, Report
+from nexus_mcp.doctor.git import Questions
 from nexus_mcp.doctor.lock_watch import PATIENCE, LockWatch
 from nexus_mcp.doctor.places import NEXUS
 from nexus_mcp.doctor.site import Site
@@ -37,30 +38,30 @@ def examine(root: str, patience: float = PATIENCE) -> Report:
         if nexus is None:
             return Report(root, 0, (), {})
         with nexus:
-            site, found = _settled(root, nexus, LockWatch(patience))
+            site, found = _settled(Questions(root), nexus, LockWatch(patience))
     order = {severity: number for number, severity in enumerate(SEVERITIES)}
     findings = sorted(_placed(site, found), key=lambda finding: order[finding.severity])
     return Report(root, len(site.survey.entries) + site.survey.temporaries, tuple(findings), found.more)
 
 
-def _settled(root: str, nexus: Folder, watch: LockWatch) -> tuple[Site, Findings]:
+def _settled(questions: Questions, nexus: Folder, watch: LockWatch) -> tuple[Site, Findings]:
     """The last look, and the findings to believe."""
-    site, found = _look(root, nexus, watch)
+    site, found = _look(questions, nexus, watch)
     believed = found
     for rest in reversed(range(LOOKS)):
         if site.is_current():
             return site, found
         if believed.are_notes or not rest:
             break
-        site, found = _look(root, nexus, watch)
+        site, found = _look(questions, nexus, watch)
         believed = found.also_in(believed)
     if not (believed.are_notes or watch.is_stuck):
         believed.add(Finding("busy", NEXUS, "was being written to at each look"))
     return site, believed
 
 
-def _look(root: str, nexus: Folder, watch: LockWatch) -> tuple[Site, Findings]:
-    site = Site(root, nexus, watch)
+def _look(questions: Questions, nexus: Folder, watch: LockWatch) -> tuple[Site, Findings]:
+    site = Site(questions, nexus, watch)
     return site, Findings(finding for check in CHECKS for finding in check(site))
 
 

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import threading
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -59,34 +60,55 @@ class Silent(Exception):
     """Git gave no answer. The text says why."""
 
 
-def ask(root: str) -> Facts:
-    """What git says about the project at `root`."""
-    if not os.path.lexists(os.path.join(find_root(None, {}, root), ".git")):
-        return Facts()
-    git = shutil.which("git")
-    if git is None:
-        return Facts(reason="git is not installed")
-    try:
-        return _facts(git, root)
-    except Silent as silent:
-        return Facts(reason=str(silent))
+class Late(Silent):
+    """It gave none in time."""
 
 
-def _facts(git: str, root: str) -> Facts:
-    code, inside = _run(git, root, "rev-parse", "--is-inside-work-tree")
+class Questions:
+    """What git is asked in one run, about the project at `root`: anew at each look, for SECONDS in all."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._left = SECONDS
+        self._last = Facts()
+
+    def ask(self) -> Facts:
+        """What git says about the project now. When its time is over, what it said last."""
+        if not os.path.lexists(os.path.join(find_root(None, {}, self._root), ".git")):
+            return Facts()
+        if self._left <= 0:
+            return self._last
+        git = shutil.which("git")
+        if git is None:
+            return Facts(reason="git is not installed")
+        begun = time.monotonic()
+        try:
+            self._last = _facts(git, self._root, begun + self._left)
+        except Late:
+            if not self._last.asked:
+                self._last = Facts(reason=f"git did not answer in {SECONDS:g} seconds")
+            self._left = 0.0
+        except Silent as silent:
+            self._last = Facts(reason=str(silent))
+        self._left -= time.monotonic() - begun
+        return self._last
+
+
+def _facts(git: str, root: str, until: float) -> Facts:
+    code, inside = _run(git, until, root, "rev-parse", "--is-inside-work-tree")
     if code or inside.strip() != b"true":
         said = inside.decode("utf-8", "replace").strip().partition("\n")[0] if code else "it is no working tree"
         raise Silent(printable(said[:_REASON_LENGTH]) or "git failed")
-    code, listed = _run(git, root, "ls-files", "-z", "--cached", "--", _STATE, SHOWN_HISTORY)
+    code, listed = _run(git, until, root, "ls-files", "-z", "--cached", "--", _STATE, SHOWN_HISTORY)
     if code > 0:
         raise Silent("git cannot read its index")
     tracked = [os.fsdecode(name) for name in listed.split(b"\0") if name]
-    code, listed = _run(git, root, "check-ignore", "--no-index", "--", *_PROBES)
+    code, listed = _run(git, until, root, "check-ignore", "--no-index", "--", *_PROBES)
     ignored = listed.decode("ascii", "replace").splitlines()
     if code > 1:  # a link on the way, for one, which git refuses as we do
         raise Silent("git cannot tell what is ignored")
-    _, merge = _run(git, root, "check-attr", "-z", "merge", "--", SHOWN_HISTORY)
-    _, driver = _run(git, root, "config", "--get", f"merge.{DRIVER}.driver")
+    _, merge = _run(git, until, root, "check-attr", "-z", "merge", "--", SHOWN_HISTORY)
+    _, driver = _run(git, until, root, "config", "--get", f"merge.{DRIVER}.driver")
     return Facts(
         asked=True,
         not_ignored=tuple(path for path in _PROBES if path not in ignored),
@@ -97,8 +119,11 @@ def _facts(git: str, root: str) -> Facts:
     )
 
 
-def _run(git: str, root: str, *arguments: str) -> tuple[int, bytes]:
-    """Exit code and output, complaints included, cut at a length. Raises Silent when git cannot be run, or hangs."""
+def _run(git: str, until: float, root: str, *arguments: str) -> tuple[int, bytes]:
+    """Exit code and output, complaints included, cut at a length. Raises Silent when git cannot be run.
+
+    Late when it has not ended at the moment `until` of the monotonic clock. Whatever is raised, git is gone then.
+    """
     surroundings = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         process = subprocess.Popen(  # noqa: S603 - the git that the user's own shell would run
@@ -118,17 +143,23 @@ def _run(git: str, root: str, *arguments: str) -> tuple[int, bytes]:
         late.set()
         _kill(process)
 
-    timer = threading.Timer(SECONDS, end)
-    timer.start()
+    timer = threading.Timer(max(0.0, until - time.monotonic()), end)
+    timer.daemon = True
     try:
         with process:
-            output = process.stdout.read(_LIMIT) if process.stdout is not None else b""
-            if len(output) == _LIMIT:
-                _kill(process)  # what is left would only make a count greater
+            try:
+                timer.start()
+                output = process.stdout.read(_LIMIT) if process.stdout is not None else b""
+                if len(output) == _LIMIT:
+                    _kill(process)  # what is left would only make a count greater
+                process.wait()
+            except BaseException:  # Ctrl-C does not reach it: it is in a session of its own
+                _kill(process)
+                raise
     finally:
         timer.cancel()
     if late.is_set():
-        raise Silent(f"git did not answer in {SECONDS:g} seconds")
+        raise Late("git did not answer in time")
     return process.returncode, output
 
 

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class Site:
-    """One look at the project at `root`, whose `.nexus` is open as `nexus`. The watch is that of the whole run.
+    """One look at a project whose `.nexus` is open as `nexus`. The watch and the questions are those of the whole run.
 
     `texts` has the JSON texts that were read, by path: pointers are turned into lines when all is found.
     """
 
-    def __init__(self, root: str, nexus: Folder, watch: LockWatch) -> None:
-        self.root = root
+    def __init__(self, questions: git.Questions, nexus: Folder, watch: LockWatch) -> None:
+        self.questions = questions
         self.nexus = nexus
         self.watch = watch
         self.survey = survey(nexus, CAP)
@@ -81,4 +81,4 @@ class Site:
 
     @cached_property
     def git(self) -> git.Facts:
-        return git.ask(self.root)
+        return self.questions.ask()

@@ -18,6 +18,8 @@ _LOCAL = frozenset(
 # In a partial clone git fetches an object that is missing, through a program or a helper that the repository names.
 NO_FETCH = {"GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1"}
 
+SECONDS = 10.0
+
 
 class Repository:
     """A repository with a working tree. `top` is its root, `prefix` the way from there to the project: "" or "a/b/"."""
@@ -73,7 +75,7 @@ class Repository:
 
 
 def _git(folder: str, *words: str) -> tuple[int, str, str]:
-    """(exit code, stdout, the first line of stderr). Raises UsageError when there is no git."""
+    """(exit code, stdout, the first line of stderr). Raises UsageError when there is no git, or it does not end."""
     import subprocess
 
     environment = {name: value for name, value in os.environ.items() if name not in _LOCAL}
@@ -84,7 +86,13 @@ def _git(folder: str, *words: str) -> tuple[int, str, str]:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
+            timeout=SECONDS,
         )
+    except subprocess.TimeoutExpired as error:
+        raise UsageError(
+            f"git did not answer in {SECONDS:g} seconds (git {words[0]} in {folder}).",
+            next_step="Run that git command yourself to see what it waits for, then call again.",
+        ) from error
     except OSError as error:
         raise UsageError(f"git cannot be run: {error.strerror}.", next_step="Install git, then call again.") from error
     complaint = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]

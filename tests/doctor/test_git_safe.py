@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
+import shutil
+import signal
 import stat
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from nexus_mcp.doctor import git as asking
+from nexus_mcp.doctor.examine import examine
+from nexus_mcp.errors import UsageError
+from nexus_mcp.merging import repository
 from nexus_mcp.merging.repository import Repository
 from tests.conftest import git
 from tests.doctor.support import codes, commit, only
@@ -68,3 +76,93 @@ def test_variables_of_git_lead_nowhere_else(used: Project, monkeypatch: pytest.M
     for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
         monkeypatch.setenv(name, os.devnull)
     assert only(used.root).code == "tracked"
+
+
+def hanging(used: Project, monkeypatch: pytest.MonkeyPatch, question: str) -> Path:
+    """Put a git before the real one that never answers `question`; the FIFO that it has open as long as it lives."""
+    fake = used.root.parent / "bin" / "git"
+    fake.parent.mkdir()
+    real, fifo = shutil.which("git"), used.root.parent / "alive"
+    os.mkfifo(fifo)
+    text = f'case "$*" in *{question}*) exec 3<>{fifo}; /bin/sleep 1000;; *) exec {real} "$@";; esac'
+    fake.write_text(f"#!/bin/sh\n{text}\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(fake.parent))
+    return fifo
+
+
+def is_held(fifo: Path) -> bool:
+    """Whether some process reads the FIFO."""
+    try:
+        os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
+    except OSError:
+        return False
+    return True
+
+
+def gone(fifo: Path) -> None:
+    """Come back when no process reads the FIFO: one that was killed takes a moment to be gone."""
+    while is_held(fifo):
+        os.sched_yield()
+
+
+def test_git_has_so_much_time_in_all(used: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When git's time is over it is not asked again in this run, and what it said before still counts."""
+    commit(used, ".nexus/state/lock")
+    asked = []
+    run = asking._run
+
+    def counted(git: str, until: float, root: str, *words: str) -> tuple[int, bytes]:
+        asked.append(words[0])
+        return run(git, until, root, *words)
+
+    questions = asking.Questions(str(used.root))
+    before = questions.ask()
+    assert before.tracked == (".nexus/state/lock",)
+    fifo = hanging(used, monkeypatch, "rev-parse")
+    monkeypatch.setattr(asking, "SECONDS", 0.05)
+    monkeypatch.setattr(asking, "_run", counted)
+    questions._left = asking.SECONDS
+    assert [questions.ask() for _ in range(3)] == [before] * 3
+    late = asking.Questions(str(used.root))
+    assert {late.ask().reason for _ in range(3)} == {"git did not answer in 0.05 seconds"}
+    assert asked == ["rev-parse"] * 2
+    gone(fifo)
+
+
+def test_an_interrupted_look_leaves_no_git(used: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C while git hangs ends git, and what it started, as well."""
+    fifo = hanging(used, monkeypatch, "ls-files")
+
+    class Interrupted(io.BytesIO):
+        def read(self, _size: int | None = -1) -> bytes:
+            while not is_held(fifo):
+                os.sched_yield()
+            raise KeyboardInterrupt
+
+    started: list[subprocess.Popen[bytes]] = []
+    popen = subprocess.Popen
+
+    def start(words: list[str], **options: Any) -> subprocess.Popen[bytes]:
+        process = popen(words, **options)
+        if "ls-files" in words:
+            assert process.stdout is not None
+            process.stdout.close()
+            process.stdout = Interrupted()
+            started.append(process)
+        return process
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    with pytest.raises(KeyboardInterrupt):
+        examine(str(used.root), 0.0)
+    (process,) = started
+    assert process.returncode == -signal.SIGKILL
+    gone(fifo)
+
+
+def test_a_git_that_hangs_registers_nothing(used: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where git does not end, registering the merge driver ends with an error that names the question."""
+    os.mkfifo(used.root / ".git" / "info" / "attributes")
+    monkeypatch.setattr(repository, "SECONDS", 0.05)
+    with pytest.raises(UsageError, match=r"git did not answer in 0.05 seconds \(git check-attr in "):
+        Repository.around(str(used.root)).attribute("merge", ".nexus/history.json")
