@@ -6,7 +6,7 @@ from contextlib import ExitStack, suppress
 
 from nexus_mcp.errors import NexusError, NotAppliedYet, NotConfirmed, StateError, StorageError
 from nexus_mcp.state import oplog as entries
-from nexus_mcp.store import atomic, journal, oplog, places, unanswered
+from nexus_mcp.store import atomic, journal, leftovers, oplog, places, unanswered
 from nexus_mcp.store.access import finish
 from nexus_mcp.store.folder import reason
 
@@ -72,10 +72,26 @@ def put_one(
     oplog.note(state, make_entry)
 
 
+def _entry_for(asked: Transaction) -> entries.Entry | None:
+    """The entry that the journal carries; None where it cannot be made and the journal can do without it.
+
+    Raises StorageError.
+    """
+    try:
+        return entry_of(asked)
+    except Exception as error:
+        if asked.cycle is not None:
+            return None  # the log is advice; whoever notes the change says what can be told of it
+        shown = f".nexus/state/{oplog.NAME}"
+        raise StorageError(shown, "make an entry for", f"{type(error).__name__}: {error}") from error
+
+
 def together(nexus: Folder, state: Folder, asked: Transaction, held: Held, answer: dict[str, Any] | None) -> str | None:
     """Carry out a change by way of the journal; as `carry_out`."""
-    entry = entry_of(asked)
+    entry = _entry_for(asked)
     record = journal.record(asked.cycle, asked.writes, answer, entry)
+    if asked.cycle is not None:
+        leftovers.sweep_artifacts(state)
     # All new bytes are on disk before the commit point, so that a full disk is met while nothing has happened.
     temporary: dict[str, tuple[Folder, str]] = {}
     doing = journal.SHOWN_HISTORY
@@ -105,5 +121,5 @@ def together(nexus: Folder, state: Folder, asked: Transaction, held: Held, answe
             raise NotAppliedYet(journal.SHOWN, reason(error.cause)) from error
     prepared = {name: made for name, (_, made) in temporary.items()}
     history = None if asked.cycle is None else asked.history
-    finish(nexus, state, record, lambda: entry, history=history, prepared=prepared)
+    finish(nexus, state, record, lambda: entry or journal.log_entry(record), history=history, prepared=prepared)
     return None if answer is None else unanswered.name_of(record["id"])

@@ -13,14 +13,15 @@ from unittest.mock import patch
 import pytest
 
 from nexus_mcp import log
-from nexus_mcp.errors import StateError
+from nexus_mcp.errors import StateError, StorageError
 from nexus_mcp.server.app import App
+from nexus_mcp.state import oplog as log_entries
 from nexus_mcp.store import jsonl, oplog
 from nexus_mcp.store.codec import compact, decode
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.workspace import Workspace
 from tests.store.dying import failing_at
-from tests.store.logged import PLAN, TASK, answered, entries, files
+from tests.store.logged import PLAN, TASK, answered, entries, files, take_back
 from tests.support import SMALLEST
 
 
@@ -151,3 +152,21 @@ def test_a_log_of_a_size_that_is_none_of_ours(tmp_path: Path) -> None:
         file.truncate(2 * oplog.LIMIT + 1)
     with Folder.root(str(tmp_path)) as state, pytest.raises(StateError, match="larger than the 2 MiB"):
         oplog.read(state)
+
+
+@pytest.mark.requirement("oplog.no-hindrance", "undo.all-or-nothing")
+@pytest.mark.parametrize("tool", ["task_close", "plan_start"])
+def test_a_checksum_that_cannot_be_made(tmp_path: Path, tool: str, warnings: list[str]) -> None:
+    """A module that cannot be loaded (no descriptor left) fails no change with a cycle; undo then changes nothing."""
+    answered(tmp_path, "plan_start", PLAN)
+    answered(tmp_path, "task_add", TASK)
+    before = files(tmp_path)
+    with patch.object(log_entries, "left", side_effect=ImportError("No module named 'zlib'")):
+        with pytest.raises(StorageError, match="nothing was changed"):
+            take_back(tmp_path, 2)
+        assert files(tmp_path) == before
+        answered(tmp_path, tool, SMALLEST[tool])
+    assert len(json.loads((tmp_path / ".nexus/history.json").read_bytes())["cycles"]) == 1
+    assert not (tmp_path / ".nexus/state/txn.json").exists()
+    assert len(warnings) == 1
+    assert "No module named 'zlib'" in warnings[0]

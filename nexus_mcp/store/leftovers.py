@@ -1,0 +1,43 @@
+"""What writers that died left in the folders of artifacts; elsewhere each change sweeps where it writes."""
+
+from __future__ import annotations
+
+from nexus_mcp.errors import NexusError
+from nexus_mcp.store import atomic, places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.store.folder import Folder
+
+MOST_FOLDERS = 1000
+DEPTH = 16
+
+
+def sweep_artifacts(state: Folder) -> None:
+    """Remove temporary files below the artifacts. Only under the lock, and before the change prepares its own.
+
+    Links are not followed; it ends after `MOST_FOLDERS` folders, and goes `DEPTH` deep. Never raises: the change does
+    not need it.
+    """
+    left = [MOST_FOLDERS]
+    _sweep_child(state, places.ARTIFACTS, DEPTH, left)
+
+
+def _sweep_child(parent: Folder, name: str, depth: int, left: list[int]) -> None:
+    try:
+        folder = parent.child(name)
+    except NexusError:
+        return  # a file, most often
+    if folder is None:
+        return
+    with folder:
+        left[0] -= 1
+        try:
+            atomic.sweep(folder)
+            names = folder.names()
+        except NexusError:
+            return
+        for below in names if depth > 1 else ():
+            if left[0] <= 0:
+                return
+            _sweep_child(folder, below, depth - 1, left)

@@ -1,0 +1,71 @@
+"""What dead writers left in the folders of artifacts goes with the next archived cycle, and nothing else does."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from nexus_mcp.errors import StorageError
+from nexus_mcp.store import atomic, leftovers
+from tests.store.logged import PLAN, answered
+from tests.support import SMALLEST
+
+LEFT = f"{atomic.PREFIX}0123456789abcdef"
+
+
+@pytest.fixture
+def artifacts(tmp_path: Path) -> Path:
+    answered(tmp_path, "plan_start", PLAN)
+    answered(tmp_path, "artifact_write", {"filename": "n/m/a.md", "content": "1"})
+    folder = tmp_path / ".nexus/state/artifacts"
+    for where in (folder, folder / "n", folder / "n/m"):
+        (where / LEFT).write_bytes(b"half")
+    return folder
+
+
+@pytest.mark.parametrize("tool", ["task_close", "plan_start"])
+def test_they_are_swept_with_a_cycle(artifacts: Path, tmp_path: Path, tool: str) -> None:
+    """A change that archives a cycle sweeps every folder of artifacts."""
+    answered(tmp_path, tool, SMALLEST[tool])
+    assert [path.name for path in artifacts.rglob("*") if path.is_file()] == ["a.md"]
+
+
+def test_links_are_not_followed(artifacts: Path, tmp_path: Path) -> None:
+    """Behind a link nothing is touched; a folder that is called like a leftover stays."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / LEFT).write_bytes(b"theirs")
+    (artifacts / "link").symlink_to(outside)
+    (artifacts / f"{LEFT}0").mkdir()
+    answered(tmp_path, "task_close")
+    assert (outside / LEFT).read_bytes() == b"theirs"
+    assert (artifacts / f"{LEFT}0").is_dir()
+    assert not (artifacts / LEFT).exists()
+
+
+def test_it_is_bounded(artifacts: Path, tmp_path: Path) -> None:
+    """It ends after so many folders and goes so deep, and the change is made."""
+    with patch.object(leftovers, "MOST_FOLDERS", 2):
+        answered(tmp_path, "task_close")
+    assert sorted(path.parent.name for path in artifacts.rglob(LEFT)) == ["m"]
+    (artifacts / "n" / LEFT).write_bytes(b"half")
+    with patch.object(leftovers, "DEPTH", 2):
+        answered(tmp_path, "task_close")
+    assert sorted(path.parent.name for path in artifacts.rglob(LEFT)) == ["m"]
+
+
+def test_it_fails_nothing(artifacts: Path, tmp_path: Path) -> None:
+    """A leftover that will not go, or a folder that cannot be listed, is in no change's way."""
+    real = atomic.sweep
+
+    def sweep(folder: object) -> None:
+        if "artifacts" in str(getattr(folder, "shown", "")):
+            raise StorageError("x", "remove the leftover", os.strerror(13))
+        real(folder)  # type: ignore[arg-type]
+
+    with patch.object(atomic, "sweep", sweep):
+        answered(tmp_path, "task_close")
+    assert (artifacts / LEFT).exists()
