@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.mount import own_command
 from nexus_mcp.log import printable
@@ -25,7 +27,8 @@ def register(workspace: Workspace) -> int:
     _tell(repository, done, ("added", "set", "there already"))
     if not done.in_force:
         print(f"\ngit will not use it: another line, in {FILE} or beside it, says something else of this file.")
-        print("git check-attr --all .nexus/history.json tells what is in force.")
+        path = shlex.quote(printable(f"{repository.prefix}.nexus/history.json"))
+        print(f"git check-attr --all {path}, run at the root of the repository, tells what is in force.")
         return exits.FAILED
     print(f"\nCommit {FILE}. {_OTHERS}\nTo take it back: nexus-mcp init --git-merge --remove")
     return exits.OK

@@ -37,7 +37,9 @@ def keep(nexus: Folder, data: bytes, check: Callable[[], None]) -> str:
     try:
         atomic.replace(nexus, name, [data], check)
     except atomic.Unsynced as error:
-        raise StorageError(nexus.show(name), "sync", reason(error.cause)) from error
+        shown = nexus.show(name)
+        step = f"The history is as it was, and {shown}, the copy of it, is there; check the disk, then call again."
+        raise StorageError(shown, "sync", reason(error.cause), next_step=step) from error
     except OSError as error:
         raise StorageError(nexus.show(name), "write", reason(error)) from error
     return name

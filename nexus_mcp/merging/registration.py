@@ -58,10 +58,12 @@ def register(repository: Repository, words: Sequence[str]) -> Registration:
     """Have git merge the history with the command `words`. May be run again. Raises NexusError."""
     path = f"{repository.prefix}{SHOWN_HISTORY}"
     line = attributes.line(path)
-    changed = _edit(repository.top, lambda data: attributes.added(data, line))
-    # In this order, and taken back in the other: with a name but without a command git refuses to merge at all.
+    _read(repository.top)  # refused before anything is changed
+    # In this order, and taken back in the other: with a name but without a command git refuses to merge at all. The
+    # line comes last, so that nothing was changed that goes to others when git refuses.
     driver = repository.set_config(DRIVER_KEY, command(words))
     named = repository.set_config(NAME_KEY, NAME)
+    changed = _edit(repository.top, lambda data: attributes.added(data, line))
     in_force = repository.attribute("merge", path) == DRIVER
     return Registration(_shown(line), attribute=changed, config=driver or named, in_force=in_force)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nexus_mcp.errors import StateError
+from nexus_mcp.errors import StateError, StorageError
 from nexus_mcp.merging import backup
 from nexus_mcp.merging.diagnosis import Conflict, Damaged, Diagnosis, diagnose
 from nexus_mcp.store import atomic, journal, lock
@@ -62,7 +62,11 @@ def repair(root: str, *, damage: bool = False) -> Repair:
                 raise StateError(journal.SHOWN_HISTORY, "was changed meanwhile", next_step="Run it again.")
 
         kept = nexus.show(backup.keep(nexus, data, held.check))
-        atomic.put(nexus, journal.HISTORY, mended, check)
+        try:
+            atomic.put(nexus, journal.HISTORY, mended, check)
+        except (StateError, StorageError) as error:
+            error.next_step += f" {kept}, a copy of the file as it was, has been made and stays."
+            raise
         return Repair(found, kept, interrupted=_waits(state))
 
 

@@ -71,7 +71,10 @@ class Repository:
     def _change(self, *words: str) -> None:
         code, _, complaint = _git(self.top, "config", "--local", *words)
         if code:
-            raise NexusError(f"git could not change its configuration: {complaint}", next_step="Then run it again.")
+            raise NexusError(
+                f"git could not change its configuration: {complaint}",
+                next_step="See that no other git is at work there, then run it again.",
+            )
 
 
 def _git(folder: str, *words: str) -> tuple[int, str, str]:

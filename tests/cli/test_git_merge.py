@@ -44,9 +44,12 @@ def test_registers_and_takes_back(real_repository: Project) -> None:
 
 def test_another_line_wins(real_repository: Project, capsys: Capture) -> None:
     """When git would not use the driver after all, that is told, with exit code 1."""
-    real_repository.put(".gitattributes", "history.json merge=union\n")
-    assert main(["init", "--git-merge", "--project", str(real_repository.root)]) == 1
-    assert "git will not use it" in capsys.readouterr().out
+    below = Project(real_repository.root / "a b")
+    below.put(".gitattributes", "history.json merge=union\n")
+    assert main(["init", "--git-merge", "--project", str(below.root)]) == 1
+    out = capsys.readouterr().out
+    assert "git will not use it" in out
+    assert "git check-attr --all 'a b/.nexus/history.json', run at the root of the repository, tells" in out
 
 
 def test_in_use_elsewhere(real_repository: Project, capsys: Capture) -> None:

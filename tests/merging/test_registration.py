@@ -189,10 +189,11 @@ def test_a_link(repository: Repository) -> None:
 
 
 def test_a_configuration_that_is_locked(repository: Repository) -> None:
-    """When git cannot change its configuration, its own words are told."""
+    """When git cannot change its configuration, its own words are told, and .gitattributes is as it was."""
     Path(repository.top, ".git/config.lock").touch()
     with pytest.raises(NexusError, match=r"git could not change its configuration: error: could not lock config file"):
         register(repository, WORDS)
+    assert not attributes_file(repository).exists()
 
 
 def test_changed_meanwhile(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
