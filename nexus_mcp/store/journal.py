@@ -36,6 +36,7 @@ HISTORY = "history.json"
 SHOWN_HISTORY = ".nexus/history.json"
 SESSION_LIMIT = 64 << 20
 HISTORY_LIMIT = 512 << 20
+_LONGEST_ID = 64  # bytes; it becomes part of file names
 
 
 def record(
@@ -101,12 +102,15 @@ def is_ours(journal: Any) -> bool:
     return (
         isinstance(journal.get("id"), str)
         and journal["id"].isalnum()
+        and len(journal["id"].encode("utf-8", "replace")) <= _LONGEST_ID
         and "answer" in journal
         and isinstance(journal["answer"], (dict, type(None)))
         and isinstance(files, list)
         and all(isinstance(f, dict) and isinstance(f.get("name"), str) for f in files)
         and all({"before", "after", "content"} <= f.keys() for f in files)
         and all(isinstance(f["content"], (str, type(None))) for f in files)
+        # What a disk has spoilt within a content would otherwise be written as it is.
+        and all(f["after"] == digest(None if f["content"] is None else _bytes(f["content"])) for f in files)
         and (_has_cycle(journal) or _has_none(journal))
     )
 

@@ -31,6 +31,27 @@ def test_journals_we_do_not_know(call: Client, project: Project, tool: str, cont
     assert project.get("state/txn.json") == content
 
 
+@pytest.mark.requirement("storage.journal-version", "files.broken-kept")
+@pytest.mark.parametrize("spoilt", [{"content": "{}"}, {"after": "sha256:0"}])
+def test_a_spoilt_journal(call: Client, project: Project, make_app: Callable[..., Any], spoilt: dict[str, str]) -> None:
+    """What a journal holds for a file is written only when it is what its digest says."""
+    settle(project)
+    recorded(project, make_app)
+    journal = project.json("state/txn.json")
+    journal["files"][0].update(spoilt)
+    project.put("state/txn.json", journal)
+    assert "txn.json" in call.error("plan_status")
+
+
+@pytest.mark.requirement("storage.journal-version")
+def test_a_journal_of_a_long_name(call: Client, project: Project, make_app: Callable[..., Any]) -> None:
+    """An id that no file name has room for is none of ours: the change is not begun that could not be ended."""
+    settle(project)
+    recorded(project, make_app)
+    project.put("state/txn.json", {**project.json("state/txn.json"), "id": "a" * 250})
+    assert "txn.json" in call.error("plan_status")
+
+
 @pytest.mark.requirement("storage.pending")
 @pytest.mark.parametrize("tool", NAMES)
 def test_any_call_rolls_forward(project: Project, make_app: Callable[..., Any], tool: str) -> None:
