@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -10,6 +11,8 @@ from pathlib import Path
 
 from nexus_mcp.doctor.finding import CAP
 from nexus_mcp.server.app import App
+from nexus_mcp.state import oplog
+from nexus_mcp.store import journal
 from nexus_mcp.workspace import Workspace
 from tests.doctor.support import answered, codes, look, only, whole_cycle
 from tests.store.dying import dying_at, killed
@@ -50,6 +53,23 @@ def test_a_recorded_change(bare: Project) -> None:
     assert codes(bare.root) == ["leftover", "unanswered-close"]
     answered(bare.root, "task_add", title="t", context="c")
     assert codes(bare.root) == []
+
+
+def test_a_recorded_change_of_a_history_that_is_broken(bare: Project) -> None:
+    """A close that no call can complete, because the history cannot be read, names that as what to do first."""
+    whole_cycle(bare.root)
+    interrupted_close(bare.root)
+    bare.put("history.json", "{")
+    found = {finding.code: finding for finding in look(bare.root).findings}
+    assert found["journal-pending"].next_step == "Mend .nexus/history.json first; then any call completes the change."
+
+
+def test_a_recorded_change_without_a_cycle(bare: Project) -> None:
+    """A change that closes nothing has no time to tell."""
+    noted = oplog.entry("a" * 16, "1970-01-01T00:00:00.000Z", oplog.By(oplog.UNKNOWN, "default", ""), [])
+    bare.put("state/txn.json", json.dumps(journal.record(None, {}, None, noted)))
+    problems = [finding.problem for finding in look(bare.root).findings if finding.code == "journal-pending"]
+    assert problems == ["holds a change that is not complete"]
 
 
 def test_an_unanswered_close(bare: Project) -> None:

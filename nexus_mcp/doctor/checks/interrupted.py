@@ -13,6 +13,7 @@ from nexus_mcp.doctor.lock_watch import held_by_a_process
 from nexus_mcp.errors import JournalError, NexusError, StateError
 from nexus_mcp.store import journal, unanswered
 from nexus_mcp.store.codec import JOURNAL_DEPTH, decode
+from nexus_mcp.store.journal import SHOWN_HISTORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,9 +54,13 @@ def _journal(site: Site, entry: Entry) -> Iterator[Finding]:
         yield Finding("unreadable", entry.path, f"cannot be read: {error.fault}")
         return
     if pending is not None:
-        at = pending["cycle"]["completed_at"]
-        problem = f"holds a change of {at} that is not complete"
-        yield Finding("journal-pending", entry.path, problem, identity=pending["id"])
+        cycle = pending["cycle"]
+        of = "" if cycle is None else f" of {cycle['completed_at']}"
+        problem = f"holds a change{of} that is not complete"
+        # It appends to the history, so that has to be read first.
+        stuck = cycle is not None and site.history.file is None and any(site.files(places.HISTORY))
+        advice = f"Mend {SHOWN_HISTORY} first; then any call completes the change." if stuck else ""
+        yield Finding("journal-pending", entry.path, problem, advice=advice, identity=pending["id"])
 
 
 def _is_there(site: Site, entry: Entry) -> bool:
