@@ -85,7 +85,8 @@ def test_unchanged_in_the_end() -> None:
     files: Any = {"precondition": {"files": {".nexus/memory/a.md": "text"}}}
     assert one(call("context"), postcondition={"unchanged": True}, **files).status == "passed"
     status, failures = outcome(one(add(), postcondition={"unchanged": True}, **files))
-    paths = ".nexus/.gitignore, .nexus/state, .nexus/state/lock, .nexus/state/tasks.json"
+    own = (".gitignore", "state", "state/lock", "state/oplog.jsonl", "state/tasks.json")
+    paths = ", ".join(f".nexus/{name}" for name in own)
     assert (status, failures) == (
         "failed",
         [("unchanged", "", f"must be as before, but this changed: {paths}")],

@@ -17,7 +17,7 @@ from nexus_mcp.server.app import App
 from nexus_mcp.workspace import Workspace
 from tests.model.model import Model, Outcome
 from tests.model.strategies import CALLS, CONTENT, STEPS, foreign_plans, foreign_tasks
-from tests.support import LOCK, READ_ONLY, Client, Clock, Project
+from tests.support import LOCK, READ_ONLY, Client, Clock, Project, without_own
 
 BOUNDED = settings(
     max_examples=300,
@@ -80,8 +80,8 @@ class Pair:
                 expected[name] = content
         found = {
             path.removeprefix(".nexus/"): content
-            for path, content in self.project.snapshot().items()
-            if path.startswith(".nexus/") and content != "folder" and path != LOCK and "/closed-" not in path
+            for path, content in without_own(self.project.snapshot()).items()
+            if path.startswith(".nexus/") and content != "folder" and "/closed-" not in path
         }
         if found:
             assert found.pop(".gitignore", b"state/\n") == b"state/\n"
