@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 TAKEN_BACK = "taken back"
 STAYS = "stays"
+WIDEST = 100
+"""Characters that are shown of a cell; one with more would pad every other line."""
 
 
 def table(entries: Sequence[Entry], undone: Collection[str] = ()) -> list[str]:
@@ -22,8 +24,12 @@ def table(entries: Sequence[Entry], undone: Collection[str] = ()) -> list[str]:
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
+def _cut(text: str) -> str:
+    return text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..."
+
+
 def _row(entry: Entry, undone: Collection[str]) -> list[str]:
     what = entry.get("what") or ", ".join(file["name"] for file in entry["files"])
     who = f"{entry['client']} ({entry['harness_id']})" if entry["client"] else entry["harness_id"]
     note = TAKEN_BACK if entry["id"] in undone else STAYS if oplog.stays(entry) else ""
-    return [printable(text) for text in (entry["at"], entry["tool"], what, who, note)]
+    return [_cut(printable(text)) for text in (entry["at"], entry["tool"], what, who, note)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from nexus_mcp.cli import exits
-from nexus_mcp.cli.numbers import from_one
+from nexus_mcp.cli.numbers import MOST, from_one
 from nexus_mcp.cli.options import Command, Option
 from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
 
@@ -43,7 +43,7 @@ def _print(lines: list[Line], most: int) -> None:
     for text in table(entries[-most:], undone(lines)) if entries else ["No change is recorded yet."]:
         print(text)
     if len(entries) > most:
-        print(f"{len(entries) - most} more came before these: nexus-mcp log -n {len(entries)}.")
+        print(f"{len(entries) - most} more came before these: nexus-mcp log -n {min(len(entries), MOST)}.")
     if unreadable:
         print(f"Not readable: {unreadable} more, cut short by a crash or written by a newer nexus-mcp.")
 

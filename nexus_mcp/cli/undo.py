@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+import sys
+import threading
+from contextlib import contextmanager
+
+from nexus_mcp import log
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.numbers import from_one
 from nexus_mcp.cli.options import Argument, Command, Option
@@ -9,17 +15,19 @@ from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, workspace_from
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
     from nexus_mcp.cli.options import Values
 
 COUNT = Argument("[N]", "how many changes, the last one first (default: 1)", least=0)
 DRY_RUN = Option("--dry-run", "", "tell what would be taken back; change nothing")
 CLIENT = "command line"
+UNTOLD = "nexus-mcp: The changes were taken back, but that could not be printed; nexus-mcp log shows it."
 
 
 def run(values: Values) -> int:
     """Takes them back and tells which they were. Raises UndoRefused and others with nothing changed."""
-    from nexus_mcp.cli.changes import table
-    from nexus_mcp.log import printable
     from nexus_mcp.state.oplog import UNDO, By
     from nexus_mcp.store.store import Store
     from nexus_mcp.store.undo import undo
@@ -27,15 +35,43 @@ def run(values: Values) -> int:
     count = from_one(values.get(COUNT.name, "1"), "N")
     workspace = workspace_from(values)
     dry = DRY_RUN.name in values
-    done = undo(Store(workspace), By(UNDO, workspace.harness_id, CLIENT), count, dry_run=dry)
+    store = Store(workspace)
+    with _uninterrupted(store.stop):
+        done = undo(store, By(UNDO, workspace.harness_id, CLIENT), count, dry_run=dry)
+    try:
+        _tell(done, dry=dry)
+    except OSError:
+        if not dry:
+            print(UNTOLD, file=sys.stderr)
+        raise
+    return exits.OK
+
+
+@contextmanager
+def _uninterrupted(stop: Callable[[], None]) -> Iterator[None]:
+    """Ctrl-C calls `stop`, which ends the wait for the lock. Once that is held the block is carried through: a file
+    that is back has to be noted, or the next undo would stop at it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: stop())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _tell(done: dict[str, Any], *, dry: bool) -> None:
+    from nexus_mcp.cli.changes import table
+
     print("These would be taken back:" if dry else "Taken back:")
     for text in table(done["undone"]):
         print(f"  {text}")
     verb = "would be" if dry else "is"
     for name, is_there in done["files"].items():
         state = "as it was before" if is_there else "gone: it was not there before"
-        print(printable(f".nexus/state/{name} {verb} {state}."))
-    return exits.OK
+        print(log.printable(f".nexus/state/{name} {verb} {state}."))
+    sys.stdout.flush()
 
 
 COMMAND = Command(

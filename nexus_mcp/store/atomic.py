@@ -62,6 +62,8 @@ def put(folder: Folder, name: str, data: bytes | None, check: Callable[[], None]
     """Replace the file `name` by `data`, or remove it for None. Raises StorageError, NotConfirmed, PathRefused."""
     try:
         if data is None:
+            if check is not None:
+                check()
             remove(folder, name)
         else:
             replace(folder, name, [data], check)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
+from nexus_mcp.cli import log as command
 from nexus_mcp.cli import main
 from nexus_mcp.server.app import App
 from nexus_mcp.state import oplog
@@ -123,3 +125,22 @@ def test_a_link(capsys: pytest.CaptureFixture[str], project: Project, clock: Clo
     code, out, err = log(capsys, project)
     assert (code, out) == (1, "")
     assert ".nexus/state/oplog.jsonl is a symbolic link where a file belongs" in err
+
+
+def test_a_cell_that_is_too_wide(capsys: pytest.CaptureFixture[str], project: Project, clock: Clock) -> None:
+    """A text of any length is cut, so that it widens no other line."""
+    some_changes(project, clock)
+    wide = json.dumps({**entries(project.root)[0], "what": "w" * 300_000}).encode()
+    project.put(LOG, wide + b"\n" + project.get(LOG))
+    lines = log(capsys, project)[1].splitlines()
+    assert "w" * 97 + "...  " in lines[0]
+    assert max(map(len, lines)) < 250
+
+
+def test_the_number_that_is_advised(capsys: pytest.CaptureFixture[str], project: Project, clock: Clock) -> None:
+    """What it advises to see more is a number that it takes."""
+    some_changes(project, clock)
+    first = entries(project.root)[0]
+    project.put(LOG, b"".join(json.dumps(first).encode() + b"\n" for _ in range(3)))
+    with patch.object(command, "MOST", 2):
+        assert log(capsys, project, "-n1")[1].splitlines()[-1] == "2 more came before these: nexus-mcp log -n 2."

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import signal
+from unittest.mock import patch
+
 import pytest
 
 from nexus_mcp.cli import main
+from nexus_mcp.cli import undo as command
+from nexus_mcp.store.folder import Folder
 from tests.cli.support import nexus
 from tests.store.logged import TASK, answered, entries, files
 from tests.support import Project
@@ -97,3 +104,29 @@ def test_two_numbers(capsys: pytest.CaptureFixture[str], there: Project) -> None
     """One number is all it takes."""
     code, _, err = run(capsys, "1", "2")
     assert (code, err) == (2, "nexus-mcp: nexus-mcp undo takes one [N]: '1' is there, '2' is too much.\n")
+
+
+@pytest.mark.requirement("undo.command")
+def test_an_output_that_takes_nothing(capsys: pytest.CaptureFixture[str], there: Project) -> None:
+    """When what was done cannot be printed, stderr says that it was done all the same."""
+    with patch.object(command, "_tell", side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))):
+        code, _, err = run(capsys)
+    assert code == 1
+    assert command.UNTOLD in err
+    assert files(there.root) == {"artifacts/a.md": b"new"}
+
+
+@pytest.mark.requirement("undo.command", "undo.all-or-nothing")
+def test_an_interrupt_in_the_middle(capsys: pytest.CaptureFixture[str], there: Project) -> None:
+    """Ctrl-C while files are replaced waits until that is noted, and Python's own handler is back afterwards."""
+    real, before = Folder.rename, signal.getsignal(signal.SIGINT)
+
+    def rename(self: Folder, old: str, new: str) -> None:
+        real(self, old, new)
+        signal.raise_signal(signal.SIGINT)
+
+    with patch.object(Folder, "rename", rename):
+        code, out, _ = run(capsys, "2")
+    assert (code, out.splitlines()[0]) == (0, "Taken back:")
+    assert entries(there.root)[-1]["tool"] == "undo"
+    assert signal.getsignal(signal.SIGINT) is before

@@ -10,6 +10,7 @@ import pytest
 
 from nexus_mcp.errors import StorageError
 from nexus_mcp.store import atomic, leftovers
+from nexus_mcp.store.folder import Folder
 from tests.store.logged import PLAN, answered
 from tests.support import SMALLEST
 
@@ -69,3 +70,15 @@ def test_it_fails_nothing(artifacts: Path, tmp_path: Path) -> None:
     with patch.object(atomic, "sweep", sweep):
         answered(tmp_path, "task_close")
     assert (artifacts / LEFT).exists()
+
+
+def test_a_removal_that_is_checked(tmp_path: Path) -> None:
+    """What is checked before a file is replaced is checked before it is removed, too."""
+    (tmp_path / "a").write_bytes(b"kept")
+
+    def lost() -> None:
+        raise StorageError("lock", "keep", "it was removed")
+
+    with Folder.root(str(tmp_path)) as folder, pytest.raises(StorageError, match="keep"):
+        atomic.put(folder, "a", None, lost)
+    assert (tmp_path / "a").read_bytes() == b"kept"
