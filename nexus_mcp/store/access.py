@@ -60,6 +60,16 @@ class Access:
             yield nexus, state
 
     @contextmanager
+    def looking(self) -> Iterator[tuple[Folder | None, Folder | None]]:
+        """As `reading`, and nobody changes anything meanwhile. Makes nothing: without a lock file nobody has one."""
+        with self.folders() as (nexus, state), ExitStack() as stack:
+            there = state is not None and (state.check_plain(lock.NAME) or state.check_plain(journal.NAME))
+            if nexus is not None and state is not None and there:
+                stack.enter_context(self._lock(state))
+                roll_forward(nexus, state)
+            yield nexus, state
+
+    @contextmanager
     def writing(self) -> Iterator[tuple[Folder, Folder, lock.Held]]:
         """As `locked`, with interrupted changes completed."""
         with self.locked() as (nexus, state, held):

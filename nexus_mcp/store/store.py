@@ -75,8 +75,11 @@ class Store:
         return self._change(make, by)[0]
 
     def preview(self, make: Make, by: By) -> dict[str, Any]:
-        """What `change` would answer now. Nothing is written, and the lock is not taken."""
-        with self._access.reading() as (nexus, state):
+        """What `change` would answer now. Nothing is written; an interrupted change is completed first.
+
+        The lock is held meanwhile, or a file could be read after a change and the log before its note.
+        """
+        with self._access.looking() as (nexus, state):
             return make(Transaction(nexus, state, by, self._now, lambda _: None))
 
     def close(

@@ -12,10 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nexus_mcp.errors import UndoRefused
+from nexus_mcp.errors import LockTimeout, UndoRefused
 from nexus_mcp.server.app import App
+from nexus_mcp.store.store import Store
+from nexus_mcp.store.undo import undo
 from nexus_mcp.workspace import Workspace
-from tests.store.logged import PLAN, TASK, answered, entries, files, take_back
+from tests.store.logged import BY, PLAN, TASK, answered, entries, files, take_back
 from tests.support import SMALLEST
 
 MEMORY = "/dev/shm"  # where nothing has to survive, and fsync is free
@@ -132,6 +134,15 @@ def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
         take_back(tmp_path, 3, dry_run=True)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
     assert take_back(tmp_path, 2) == told
+
+
+@pytest.mark.requirement("undo.dry-run")
+def test_a_dry_run_beside_a_change(tmp_path: Path) -> None:
+    """A dry run waits for the change that is being made: its note is not there yet."""
+    answered(tmp_path, "task_add", TASK)
+    with Store(Workspace(str(tmp_path))).locked_state(), pytest.raises(LockTimeout):
+        undo(Store(Workspace(str(tmp_path)), wait=0), BY, 1, dry_run=True)
+    assert len(take_back(tmp_path, dry_run=True)["undone"]) == 1
 
 
 def _tasks(root: Path) -> list[dict[str, Any]]:
