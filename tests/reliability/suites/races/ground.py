@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,11 +29,13 @@ class Point:
     shown: str
 
     def replant(self) -> None:
-        """Park a link again where a write has renamed a file over it."""
+        """Park a link again where a write has renamed a file over it, or has taken it away."""
         parked = self.name + PARKED
-        if stat.S_ISREG(os.lstat(parked, dir_fd=self.fd).st_mode):
+        with suppress(FileNotFoundError):
+            if not stat.S_ISREG(os.lstat(parked, dir_fd=self.fd).st_mode):
+                return
             os.unlink(parked, dir_fd=self.fd)
-            os.symlink(self.target, parked, dir_fd=self.fd)
+        os.symlink(self.target, parked, dir_fd=self.fd)
 
 
 class Ground:

@@ -6,6 +6,7 @@ import mmap
 import os
 import random
 import struct
+import traceback
 from types import TracebackType
 from typing import Self
 
@@ -14,6 +15,7 @@ from tests.reliability.suites.races.exchange import Swap, at_once, can_exchange,
 from tests.reliability.suites.races.ground import CALM, NAMES, Ground, Point, ground
 
 _BATCH = 2000  # attempts between looks at what came of them, with nothing swapped meanwhile
+_TOLD = 64  # where in the shared memory it stands what went wrong
 _LONGEST_TURN = 60  # rounds of doing nothing while a link is in place, or while none is
 
 
@@ -79,7 +81,7 @@ class _Swapper:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._shared[0] = 1
         _, status = os.waitpid(self._pid, 0)
-        assert status == 0, "the process that swaps has failed"
+        assert status == 0, f"the process that swaps has failed: {self._shared[_TOLD:].rstrip(bytes(1)).decode()}"
         (self.swaps,) = struct.unpack_from("q", self._shared, 8)
         self._shared.close()
 
@@ -100,5 +102,8 @@ class _Swapper:
                 point.replant()
             struct.pack_into("q", self._shared, 8, swaps)
             code = 0
+        except BaseException:  # noqa: BLE001 - the other process tells of it
+            told = traceback.format_exc()[-1000:].encode()
+            self._shared[_TOLD : _TOLD + len(told)] = told
         finally:
             os._exit(code)

@@ -1,0 +1,90 @@
+"""Faults in how state files are read: what is taken for a file of ours, and what becomes of the rest of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from nexus_mcp.errors import JournalError, StateError
+from nexus_mcp.state import shapes
+from nexus_mcp.store import codec, journal, transaction
+from nexus_mcp.store.folder import Folder
+from nexus_mcp.store.history_file import HistoryFile
+from tests.reliability.mutants.definition import Mutant
+
+
+def _broken_is_empty() -> tuple[Any, str, Any]:
+    real = transaction.read_session
+
+    def read_session(state: Folder | None, name: str) -> tuple[bytes | None, dict[str, Any] | None]:
+        try:
+            return real(state, name)
+        except StateError:
+            return None, None
+
+    return transaction, "read_session", read_session
+
+
+def _history_begun_anew() -> tuple[Any, str, Any]:
+    real = transaction.read_history
+
+    def read_history(nexus: Folder | None) -> HistoryFile:
+        try:
+            return real(nexus)
+        except StateError:
+            return HistoryFile(None)
+
+    return transaction, "read_history", read_history
+
+
+def _last_member_counts() -> tuple[Any, str, Any]:
+    return codec, "STRICT", json.JSONDecoder(parse_constant=codec._constant, parse_float=codec.finite)
+
+
+def _nan_is_a_number() -> tuple[Any, str, Any]:
+    return codec, "STRICT", json.JSONDecoder(object_pairs_hook=codec._object, parse_float=codec.finite)
+
+
+def _drops_the_unknown() -> tuple[Any, str, Any]:
+    real = shapes.ordered
+
+    def ordered(value: Any, schema: dict[str, Any]) -> Any:
+        whole = real(value, schema)
+        known = schema.get("properties", {})
+        return {k: v for k, v in whole.items() if k in known} if isinstance(whole, dict) and known else whole
+
+    return shapes, "ordered", ordered
+
+
+def _history_laid_out_anew() -> tuple[Any, str, Any]:
+    def with_cycle(self: HistoryFile, cycle: dict[str, Any]) -> list[bytes]:
+        return [codec.encode({**self.members, "cycles": [*self.cycles, cycle]})]
+
+    return HistoryFile, "with_cycle", with_cycle
+
+
+def _journal_passed_over() -> tuple[Any, str, Any]:
+    real = journal.pending
+
+    def pending(state: Folder) -> dict[str, Any] | None:
+        try:
+            return real(state)
+        except JournalError:
+            return None
+
+    return journal, "pending", pending
+
+
+MUTANTS = (
+    Mutant(
+        "broken-is-empty", "A session file that cannot be read counts as none, and is written over.", _broken_is_empty
+    ),
+    Mutant(
+        "history-begun-anew", "A history that cannot be read counts as none, and is begun anew.", _history_begun_anew
+    ),
+    Mutant("last-member-counts", "Of a member that is there twice the last one counts.", _last_member_counts),
+    Mutant("nan-is-a-number", "NaN and Infinity are taken for numbers.", _nan_is_a_number),
+    Mutant("drops-the-unknown", "Members that are not known are dropped when a file is rewritten.", _drops_the_unknown),
+    Mutant("history-laid-out-anew", "The history is rewritten from its values.", _history_laid_out_anew),
+    Mutant("journal-passed-over", "A journal that cannot be read is left for later.", _journal_passed_over),
+)

@@ -1,0 +1,86 @@
+"""State files that are spoilt: each is read right, or refused and left as it is.
+
+projects.py has whole files, mutations.py what is done to them, ground.py makes calls and watches the folder. judging.py
+says which bytes are a file of ours and what they mean, answers.py and changes.py what the tools owe then; sessions.py
+and its neighbours put both together, one for each kind of file; cases.py is their table.
+"""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Sequence
+from typing import Any
+
+from nexus_mcp import log
+from tests.reliability.mutants import misreading
+from tests.reliability.suite import Piece, Suite, Tally
+from tests.reliability.suites.files import judging, mutations, sessions
+from tests.reliability.suites.files.cases import KINDS
+from tests.reliability.suites.files.ground import Ground
+
+_EACH = 500
+_SHARES = {
+    "plan": 44,
+    "tasks": 44,
+    "history": 52,
+    "tracker": 20,
+    "tool-log": 6,
+    "journal": 16,
+    "marker": 12,
+    "oplog": 6,
+}
+_ALIKE = 10  # spoilt files of one project
+_FAILURES = 5
+
+
+def plan(seed: int, quick: bool) -> Sequence[Any]:
+    """[kind of file, how many of them], or [kind, name of a list of mutations that are all done once]."""
+    if quick:
+        every, odd = [[kind, "with_each"] for kind in KINDS], [[kind, "with_odd_members"] for kind in sessions.PATHS]
+        return [*every, *odd]
+    return [[kind, _EACH] for kind, share in _SHARES.items() for _ in range(share)]
+
+
+def work(piece: Piece) -> Tally:
+    """Spoil files of one kind, and look what the tools make of them."""
+    kind, many = piece.item
+    log.set_level("error")
+    tally, ground, rng = Tally(), Ground(piece.folder), piece.rng
+    other = b"{}"
+    while len(tally.failures) < _FAILURES:
+        files, path, attempt = KINDS[kind](ground, rng)
+        whole = files[path]
+        if isinstance(many, str):
+            spoilt = getattr(mutations, many)(rng, whole, other)
+        else:
+            spoilt = [mutations.mutated(rng, whole, other) for _ in range(_ALIKE)]
+        other = whole
+        for data in spoilt:
+            tally.counts["files"] += 1
+            tally.counts["files that cannot be read"] += not _is_readable(kind, data)
+            told = [*attempt({**files, path: data})]
+            tally.failures += [f"{kind} {tally.counts['files']}, {data!r:.600}: {line}" for line in told]
+        if isinstance(many, str) or tally.counts["files"] >= many:
+            break
+    tally.peak("MB in a process that spoils files", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    return tally
+
+
+def _is_readable(kind: str, data: bytes) -> bool:
+    """Whether a file of this kind can be read as one; those of many lines always can."""
+    try:
+        if kind not in ("tool-log", "oplog"):
+            judging.read("journal" if kind == "marker" else kind, data)
+    except judging.Broken:
+        return False
+    return True
+
+
+SUITE = Suite(
+    name="files",
+    title="spoilt state files",
+    goal=("files", 100_000),
+    plan=plan,
+    work=work,
+    mutants=tuple(mutant.name for mutant in misreading.MUTANTS),
+)

@@ -1,0 +1,124 @@
+"""Cases of a harness's own files: the tracker of its agents, and the log of the tools."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from tests.reliability.suites.files import answers, judging
+from tests.reliability.suites.files.ground import Done, Files, Ground
+from tests.reliability.suites.files.judging import Broken, same
+from tests.reliability.suites.files.projects import TASKS, TOOL_LOG, TRACKER
+
+Json = Any
+
+_RECORD = "state/nexus-mcp/memory-access.jsonl"
+_ASIDE = "state/nexus-mcp/conflict-agent-tracker.json"
+EVENTS: tuple[tuple[str, Json], ...] = (
+    ("agent_spawn", {"agent_name": "writer", "agent_id": "a-new"}),
+    ("agent_spawn", {"agent_name": "writer", "agent_id": "a-1"}),
+    ("agent_resume", {"agent_id": "a-1"}),
+    ("agent_resume", {"agent_id": "a-2"}),
+    ("agent_complete", {"agent_id": "a-1", "last_message": "Done — fertig", "files_touched": ["a"]}),
+    ("agent_complete", {"agent_id": "a-2", "files_touched": []}),
+    ("session_end", {}),
+)
+
+
+def tracker(ground: Ground, rng: random.Random, files: Files) -> Iterator[str]:
+    """What goes wrong with a tracker that may be spoilt."""
+    ground.lay(files)
+    listed = ground.call("task_list")
+    if listed.error or not same(listed.answer, answers.task_list(judging.read("tasks", files[TASKS]))):
+        yield f"task_list, which does not need the tracker, answers {str(listed.answer)[:300]}"
+    name, params = rng.choice(EVENTS)
+    done = ground.event(name, **params)
+    try:
+        before = judging.read("tracker", files[TRACKER])
+    except Broken as error:
+        yield from (f"{name}: {told}" for told in _beside_broken(done, name, str(error)))
+        return
+    if name == "session_end":
+        if done.error or done.changed != {TRACKER, _RECORD} or TRACKER in done.after:
+            yield f"session_end changed {sorted(done.changed)}, said {done.error or done.answer}"
+        return
+    right = _wanted(before, name, params, ground.clock.stamp())
+    if done.error:
+        if done.changed or "more digits than can be read back" not in done.error:
+            yield f"{name} {params} is refused, {sorted(done.changed)} changed: {done.error[:300]}"
+        return
+    yield from _compared(done, right, before, f"{name} {params}")
+
+
+def _beside_broken(done: Done, name: str, why: str) -> Iterator[str]:
+    if name != "session_end":
+        if f".nexus/{TRACKER}" not in done.error or done.changed:
+            yield f"changed {sorted(done.changed)}, said {done.error or done.answer}, though it is broken ({why})"
+    elif done.error or done.after.get(_ASIDE) != done.before[TRACKER] or done.changed != {TRACKER, _RECORD, _ASIDE}:
+        yield f"did not set a broken tracker aside ({why}): {sorted(done.changed)} changed; {done.error}"
+
+
+def _compared(done: Done, right: Json, before: Json, what: str) -> Iterator[str]:
+    if right is None:
+        if done.changed or not done.answer["warnings"]:
+            yield f"{what}: changed {sorted(done.changed)} for an agent that nobody knows, said {done.answer}"
+        return
+    try:
+        now = judging.read("tracker", done.after.get(TRACKER, b""))
+    except Broken as error:
+        yield f"{what}: wrote a tracker that cannot be read: {error}"
+        return
+    if not same(now, right):
+        yield f"{what}: wrote {str(now)[:500]} where {str(right)[:500]} is right"
+    if done.changed - {TRACKER}:
+        yield f"{what}: changed {sorted(done.changed)}"
+
+
+def _wanted(entries: Json, name: str, params: Json, now: str) -> Json:
+    """The tracker after an event; None when it has no such agent."""
+    at = next((n for n in reversed(range(len(entries))) if entries[n].get("agent_id") == params["agent_id"]), None)
+    if at is None:
+        if name != "agent_spawn":
+            return None
+        new = {"harness_id": "nexus-mcp", "started_at": now, **params, "resume_count": 0, "status": "running"}
+        return [*entries, new]
+    if name == "agent_complete":
+        told = {key: value for key, value in params.items() if key != "agent_id"}
+        changed = {**entries[at], "status": "completed", "stopped_at": now, **told}
+    else:
+        count = entries[at].get("resume_count")
+        known = not isinstance(count, bool) and isinstance(count, (int, float)) and count > 0 and count == count // 1
+        again = {"last_resumed_at": now, "resume_count": int(count) + 1 if known else 1, "status": "running"}
+        changed = {**entries[at], **again}
+    return [*entries[:at], changed, *entries[at + 1 :]]
+
+
+def tool_log(ground: Ground, rng: random.Random, files: Files) -> Iterator[str]:
+    """What goes wrong with a log of the tools that may be spoilt: it says what an agent has touched."""
+    ground.lay(files)
+    entries = judging.read("tracker", files[TRACKER])
+    agent = rng.choice(("a-1", "a-2"))
+    good, bad = _lines(files[TOOL_LOG])
+    touched = [line.get("file") for line in good if line.get("agent_id") == agent]
+    given = {"agent_id": agent, "files_touched": list(dict.fromkeys(f for f in touched if isinstance(f, str)))}
+    done = ground.event("agent_complete", agent_id=agent)
+    if done.error:
+        yield f"agent_complete is refused: {done.error[:300]}"
+        return
+    right = _wanted(entries, "agent_complete", given, ground.clock.stamp())
+    yield from _compared(done, right, entries, f"agent_complete of {agent}")
+    if right is not None and bad and not any(f" {bad} unreadable line" in text for text in done.answer["warnings"]):
+        yield f"agent_complete says nothing of {bad} unreadable lines: {done.answer['warnings']}"
+
+
+def _lines(data: bytes) -> tuple[list[Json], int]:
+    """(the objects, how many lines are none)."""
+    good, bad = [], 0
+    for line in data.split(b"\n"):
+        if line.strip():
+            try:
+                good.append(judging.read("line", line))
+            except Broken:
+                bad += 1
+    return good, bad

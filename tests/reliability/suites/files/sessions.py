@@ -1,0 +1,210 @@
+"""Cases of plan.json, tasks.json and history.json: what each tool does beside a file that may be spoilt."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tests.reliability.suites.files import answers, changes, judging
+from tests.reliability.suites.files.changes import CALLS, NEEDS, Wanted, wanted
+from tests.reliability.suites.files.ground import ADVICE, Done, Files, Ground
+from tests.reliability.suites.files.judging import Broken, same
+from tests.reliability.suites.files.projects import HISTORY, PLAN, TASKS
+
+Json = Any
+
+PATHS = {"plan": PLAN, "tasks": TASKS, "history": HISTORY}
+_STAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
+_INDEPENDENT = {"plan": "task_add", "tasks": "plan_update", "history": "task_update"}
+
+
+def attempt(ground: Ground, rng: random.Random, kind: str, files: Files) -> Iterator[str]:
+    """What goes wrong in a project with these files, of which the one of `kind` may be spoilt."""
+    ground.lay(files)
+    state = State(files)
+    current = None if "tasks" in state.broken else state["tasks"]
+    search: dict[str, Json] = {"query": _query(rng, state), "last_n": rng.choice((1, 2, 10))}
+    yield from _read(ground, state, ("plan_status", {}), "plan", lambda: answers.plan_status(state["plan"]))
+    yield from _read(ground, state, ("task_list", {}), "tasks", lambda: answers.task_list(state["tasks"]))
+    yield from _read(
+        ground,
+        state,
+        ("history_search", search),
+        "history",
+        lambda: answers.history_search(state["history"], state.spelled, **search),
+    )
+    yield from _read(ground, state, ("context", {}), "", lambda: answers.context(current))
+    own = [call for call in CALLS if kind in NEEDS[call[0]]]
+    other = [call for call in CALLS if call[0] == _INDEPENDENT[kind]]
+    yield from _write(ground, state, *rng.choice(own))
+    yield from _write(ground, State(ground.files()), *rng.choice(other))
+
+
+class State:
+    """The values of the three files, or why they are broken."""
+
+    def __init__(self, files: Files) -> None:
+        self.files = files
+        self.broken: dict[str, str] = {}
+        self._values: dict[str, Json] = {}
+        for kind, path in PATHS.items():
+            try:
+                self._values[kind] = judging.read(kind, files[path]) if path in files else None
+            except Broken as error:
+                self.broken[kind] = str(error)
+
+    def __getitem__(self, kind: str) -> Json:
+        return self._values[kind]
+
+    @property
+    def values(self) -> dict[str, Json]:
+        return self._values
+
+    @property
+    def spelled(self) -> Json:
+        """The history with its numbers as it spells them; None when there is none to read."""
+        if "history" in self.broken or HISTORY not in self.files:
+            return None
+        return judging.parsed(self.files[HISTORY], numbers=False, deepest=128, spelled=True)
+
+
+def _query(rng: random.Random, state: State) -> str:
+    cycles = (state.spelled or {"cycles": []})["cycles"]
+    if not cycles or rng.random() < 0.3:
+        return rng.choice(("", " ", "decided", '"status":"completed"', "é"))
+    text = answers.compact(rng.choice(cycles))
+    start = rng.randrange(len(text))
+    part = text[start : start + rng.randrange(1, 20)]
+    return "".join(char for char in part if char != "\0" and not "\ud800" <= char <= "\udfff").swapcase()
+
+
+def _read(
+    ground: Ground, state: State, called: tuple[str, dict[str, Json]], kind: str, answer: Callable[[], Json]
+) -> Iterator[str]:
+    """A reading tool, which needs the file of `kind`, "" for none; `answer()` is the right one when it can be read."""
+    tool, arguments = called
+    done = ground.call(tool, **arguments)
+    if done.changed:
+        yield f"{tool} changed {sorted(done.changed)}"
+    if kind in state.broken:
+        yield from _refusal(done, tool, kind, state.broken[kind])
+    elif done.error:
+        yield f"{tool} {arguments} refuses what can be read: {done.error[:300]}"
+    else:
+        right = answers.sendable(answer())
+        if not same(done.answer, right):
+            yield f"{tool} {arguments} answers {str(done.answer)[:600]}, where {str(right)[:600]} is right"
+        yield from (f"{tool} answers {path} as a float" for path in _floating(done.answer))
+
+
+def _floating(answer: Json) -> Iterator[str]:
+    items = {"plan": answer, **{f"{n}/{i}": v for n in ("issues", "tasks") for i, v in enumerate(answer.get(n, ()))}}
+    for path, item in items.items():
+        if any(isinstance(item.get(name), float) for name in ("id", "plan_id")):
+            yield path
+
+
+def _refusal(done: Done, tool: str, kind: str, why: str) -> Iterator[str]:
+    """A call that needs a broken file fails, names it and changes nothing."""
+    if not done.error:
+        yield f"{tool} answers {str(done.answer)[:300]} though {PATHS[kind]} is broken ({why})"
+    elif f".nexus/{PATHS[kind]}" not in done.error:
+        yield f"{tool} does not name {PATHS[kind]}, which is broken ({why}): {done.error[:300]}"
+    if done.changed:
+        yield f"{tool} changed {sorted(done.changed)} though {PATHS[kind]} is broken ({why})"
+
+
+def _write(ground: Ground, state: State, tool: str, given: Json) -> Iterator[str]:
+    done = ground.call(tool, **given)
+    broken = [kind for kind in NEEDS[tool] if kind in state.broken]
+    if broken:
+        yield from _refusal(done, tool, broken[0], state.broken[broken[0]])
+        return
+    right = wanted(tool, given, state.values, ground.clock.stamp())
+    if done.error:
+        if done.changed:
+            yield f"{tool} {given} is refused and changed {sorted(done.changed)}: {done.error[:300]}"
+        if done.error != right.error and not _is_rightly_refused(tool, state, right, done.error):
+            yield f"{tool} {given} is refused: {done.error[:400]}"
+    elif right.error:
+        yield f"{tool} {given} succeeds, where {right.error!r} is right"
+    else:
+        yield from (f"{tool} {given}: {told}" for told in _differences(done, right, state))
+
+
+def _is_rightly_refused(tool: str, state: State, right: Wanted, error: str) -> bool:
+    """A file of a newer version is read only; a number that grows beyond what can be read back is not written."""
+    written = [PATHS[kind] for kind in NEEDS[tool] if PATHS[kind] in right.files or (kind == "history" and right.cycle)]
+    kinds = {path: kind for kind, path in PATHS.items()}
+    for path in written:
+        value = state[kinds[path]]
+        if value is not None and not judging.is_written_by_us(value) and f".nexus/{path}" in error:
+            return True
+    return "more digits than can be read back" in error and any(_has_huge(value) for value in right.files.values())
+
+
+def _has_huge(value: Json) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_huge, value.values()))
+    if isinstance(value, list):
+        return any(map(_has_huge, value))
+    return isinstance(value, int) and abs(value) >= 10**4300
+
+
+def _differences(done: Done, right: Wanted, state: State) -> Iterator[str]:
+    answer = {name: value for name, value in done.answer.items() if name != "cycle"}
+    expected = answers.sendable(right.answer)
+    for name in changes.FREE & answer.keys():
+        expected[name] = answer[name]
+    if not same(answer, expected):
+        yield f"answers {str(answer)[:500]}, where {str(expected)[:500]} is right"
+    allowed = {*right.files, ADVICE, *({HISTORY} if right.cycle else ())}
+    if done.changed - allowed:
+        yield f"changed {sorted(done.changed - allowed)}"
+    for path, value in right.files.items():
+        if value is None:
+            if path in done.after:
+                yield f"left {path}"
+            continue
+        try:
+            written = judging.read("plan" if path == PLAN else "tasks", done.after.get(path, b""))
+        except Broken as error:
+            yield f"wrote a {path} that cannot be read: {error}"
+            continue
+        if not same(written, value):
+            yield f"wrote {str(written)[:600]} to {path}, where {str(value)[:600]} is right"
+    if right.cycle:
+        yield from _archived(done, right, state)
+
+
+def _archived(done: Done, right: Wanted, state: State) -> Iterator[str]:
+    old, new = done.before.get(HISTORY), done.after.get(HISTORY, b"")
+    try:
+        now = judging.read("history", new)
+    except Broken as error:
+        yield f"wrote a history that cannot be read: {error}"
+        return
+    *kept, added = now["cycles"]
+    at = added.pop("completed_at", None)
+    if not same(added, right.cycle):
+        yield f"archived {str(added)[:500]}, where {str(right.cycle)[:500]} is right"
+    if not isinstance(at, str) or not _STAMP.fullmatch(at) or done.answer.get("cycle", at) != at:
+        yield f"archived at {at!r}, and answers {done.answer.get('cycle')!r}"
+    earlier = [cycle.get("completed_at") for cycle in kept]
+    if at in earlier and not any(str(text).startswith("9999-12-31") for text in earlier):
+        yield f"archived at {at}, when another cycle was"
+    if old is not None:
+        before = state["history"]
+        if not same({**now, "cycles": kept}, before):
+            yield "changed what the history had"
+        if before["cycles"] and not _is_spliced(old, new):
+            yield "changed bytes of old cycles"
+
+
+def _is_spliced(old: bytes, new: bytes) -> bool:
+    """Whether all bytes of `old` are in `new`, the first ones before what is added and the others after it."""
+    head = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), len(old))
+    rest = old[head:]
+    return new.endswith(rest) or new.removesuffix(b"\n").endswith(rest)

@@ -1,0 +1,167 @@
+"""Cases of what a crash leaves: the journal of a change, and the marker of a close that nobody heard of."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import random
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+from unittest.mock import patch
+
+from nexus_mcp.errors import NotAppliedYet
+from nexus_mcp.state.oplog import UNDO, By
+from nexus_mcp.store import journal as journals
+from nexus_mcp.store.store import Store
+from nexus_mcp.store.undo import undo
+from tests.reliability.suites.files import answers, judging, projects
+from tests.reliability.suites.files.ground import ADVICE, Done, Files, Ground
+from tests.reliability.suites.files.judging import Broken, same
+from tests.reliability.suites.files.projects import HISTORY, JOURNAL, PLAN, TASKS
+from tests.support import SMALLEST
+
+Json = Any
+
+_SHOWN = f".nexus/{JOURNAL}"
+_READING = ("plan_status", "task_list", "history_search", "context")
+
+
+def interrupted(ground: Ground, rng: random.Random) -> Files:
+    """A project in which a change of several files ended right after its commit point."""
+    ground.lay(projects.valid(rng))
+    tool = rng.choice(("task_close", "plan_start", "undo"))
+    if tool == "undo":
+        ground.call("task_add", title="Added", context="C")
+        ground.call("plan_update", action="add", title="Added")
+    with patch.object(journals, "apply", side_effect=OSError(errno.EIO, "as if the power had gone")):
+        if tool == "undo":
+            with suppress(NotAppliedYet):
+                undo(Store(ground.workspace, ground.clock), By(UNDO, "nexus-mcp", ""), 2)
+        else:
+            ground.call(tool, **(SMALLEST[tool]))
+    found = ground.files()
+    assert JOURNAL in found, "nothing was left to complete"
+    return found
+
+
+def journal(ground: Ground, rng: random.Random, files: Files, original: bytes) -> Iterator[str]:
+    """What goes wrong with a journal that may be spoilt. `original` is what it was."""
+    ground.lay(files)
+    tool = rng.choice(_READING)
+    done = ground.call(tool)
+    try:
+        value, why = judging.read("journal", files[JOURNAL]), ""
+    except Broken as error:
+        value, why = None, f"that cannot be read: {error}"
+    if value is not None and not _is_consistent(value):
+        value, why = None, "whose content is not what its digests say"
+    if done.error:
+        if _SHOWN not in done.error:
+            yield f"{tool} does not name the journal: {done.error[:300]}"
+        if done.changed:
+            yield f"{tool} is refused and changed {sorted(done.changed)}: {done.error[:300]}"
+        if value is not None and same(value, judging.read("journal", original)):
+            yield f"{tool} refuses a journal that can be completed: {done.error[:300]}"
+    elif value is None:
+        yield f"{tool} answers though a change waits {why}"
+    else:
+        yield from _completed(done, value)
+        yield from _answered(ground, done)
+
+
+def _completed(done: Done, value: Json) -> Iterator[str]:
+    """Whether the change was carried out that the journal holds, all of it and nothing else."""
+    if JOURNAL in done.after:
+        yield "a change still waits after a call that succeeded"
+    marker = f"state/closed-{value['id']}.json"
+    named = {f"state/{file['name']}": file["content"] for file in value["files"]}
+    aside = {path for path in done.changed if path.rpartition("/")[2].startswith("conflict-")}
+    if others := done.changed - {JOURNAL, HISTORY, ADVICE, marker, *named, *aside}:
+        yield f"changed {sorted(others)}"
+    for path, content in named.items():
+        wanted = None if content is None else content.encode("utf-8", "backslashreplace")
+        if done.after.get(path) != wanted:
+            yield f"{path} is not what the journal says"
+        old = done.before.get(path)
+        if old is not None and old != wanted and not _is_known(value, path, old) and old not in done.after.values():
+            yield f"what {path} held is nowhere, though the journal did not know it"
+    old, new = (judging.read("history", files[HISTORY])["cycles"] for files in (done.before, done.after))
+    more = [] if value["cycle"] is None or any(same(cycle, value["cycle"]) for cycle in old) else [value["cycle"]]
+    if not same(new, [*old, *more]):
+        yield f"the history has {len(new)} cycles after {len(old)}, or others than it must"
+
+
+def _is_consistent(value: Json) -> bool:
+    """Whether each content is what its digest says, as far as there are such members at all."""
+    try:
+        return all(_digest(file["content"]) == file["after"] for file in value["files"])
+    except (KeyError, TypeError, AttributeError):
+        return True
+
+
+def _digest(content: str | None) -> str | None:
+    data = None if content is None else content.encode("utf-8", "backslashreplace")
+    return None if data is None else f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def _is_known(value: Json, path: str, data: bytes) -> bool:
+    known = [file["before"] for file in value["files"] if f"state/{file['name']}" == path]
+    return f"sha256:{hashlib.sha256(data).hexdigest()}" in known
+
+
+def _answered(ground: Ground, done: Done) -> Iterator[str]:
+    """What is there after a completed change is answered for like any other."""
+    for tool, path, kind, right in (
+        ("plan_status", PLAN, "plan", answers.plan_status),
+        ("task_list", TASKS, "tasks", answers.task_list),
+    ):
+        found = ground.call(tool)
+        value = judging.read(kind, done.after[path]) if path in done.after else None
+        if found.error or not same(found.answer, answers.sendable(right(value))):
+            yield f"{tool} after it answers {str(found.answer)[:300]}"
+
+
+def unheard(ground: Ground, rng: random.Random) -> Files:
+    """A project after a close whose answer never went out."""
+    ground.lay(projects.valid(rng))
+    ground.call("task_close", deliver=False)
+    found = ground.files()
+    assert marker_of(found), "no marker was left"
+    return found
+
+
+def marker_of(files: Files) -> str:
+    """The path of the marker."""
+    return next((path for path in files if path.startswith("state/closed-")), "")
+
+
+def marker(ground: Ground, rng: random.Random, files: Files, original: bytes) -> Iterator[str]:
+    """What goes wrong with a marker that may be spoilt. `original` is what it was."""
+    ground.lay(files)
+    path = marker_of(files)
+    done = ground.call("task_close")
+    if done.error:
+        yield f"task_close is refused: {done.error[:300]}"
+        return
+    old, new = (judging.read("history", found[HISTORY])["cycles"] for found in (done.before, done.after))
+    try:
+        value = judging.read("journal", files[path])
+    except Broken as error:
+        value, why = None, str(error)
+    if len(new) == len(old):
+        if value is None:
+            yield f"task_close answers from a marker that cannot be read ({why})"
+        elif not same(done.answer, answers.sendable(value.get("answer"))) or path in done.after:
+            yield f"task_close answers {str(done.answer)[:300]}, which the marker does not say, or leaves it"
+        elif not any(same(cycle, value["cycle"]) for cycle in old):
+            yield "task_close answers with a close that the history does not have"
+    else:
+        if value is not None and same(value, judging.read("journal", original)):
+            yield "task_close does not answer a close again that nobody heard of"
+        if not same(new[:-1], old) or not same(new[-1]["tasks"], []):
+            yield "task_close with nothing open archived something else"
+        if value is None and done.after.get(path) != files[path]:
+            yield f"task_close changed a marker that it cannot read ({why})"
+    if others := done.changed - {HISTORY, ADVICE, path}:
+        yield f"task_close changed {sorted(others)}"
