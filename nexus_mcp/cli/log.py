@@ -38,14 +38,17 @@ def _print(lines: list[Line], most: int) -> None:
     from nexus_mcp.cli.changes import table
     from nexus_mcp.state.oplog import undone
 
-    entries = [entry for _, entry in lines if entry is not None]
-    unreadable = len(lines) - len(entries)
-    for text in table(entries[-most:], undone(lines)) if entries else ["No change is recorded yet."]:
-        print(text)
-    if len(entries) > most:
-        print(f"{len(entries) - most} more came before these: nexus-mcp log -n {min(len(entries), MOST)}.")
+    unreadable = sum(entry is None for _, entry in lines)
+    shown = lines[-most:]
+    rows = iter(table([entry for _, entry in shown if entry is not None], undone(lines)))
+    for number, entry in shown:
+        print(f"line {number}  unreadable" if entry is None else next(rows))
+    if not lines:
+        print("No change is recorded yet.")
+    if len(lines) > most:
+        print(f"{len(lines) - most} more came before these: nexus-mcp log -n {min(len(lines), MOST)}.")
     if unreadable:
-        print(f"Not readable: {unreadable} more, cut short by a crash or written by a newer nexus-mcp.")
+        print(f"Not readable: {unreadable}, cut short by a crash or written by a newer nexus-mcp.")
 
 
 def _print_json(lines: list[Line], most: int) -> None:

@@ -24,6 +24,7 @@ VERSION = 1
 UNDO = "undo"
 UNKNOWN = "unknown"
 LOG_ADVICE = "See nexus-mcp log."
+PAST_ADVICE = "It goes no further back; later changes can be taken back as ever."
 _CLIENT_LENGTH = 100
 
 
@@ -101,7 +102,8 @@ def last_changes(lines: Sequence[Line], count: int) -> list[Entry]:
         if len(found) == count:
             break
         if line is None:
-            raise _refused(found, f"Line {number} of the operation log cannot be read, so nobody knows what it did")
+            problem = f"Line {number} of the operation log cannot be read, so nobody knows what it did"
+            raise _refused(found, problem, f" {PAST_ADVICE}")
         if "undoes" in line or line["id"] in gone:
             continue
         if "cycle" in line:
@@ -180,6 +182,6 @@ def told(line: Entry) -> str:
     return f"{line['tool']} of {line['at']}"
 
 
-def _refused(found: list[Entry], problem: str) -> UndoRefused:
+def _refused(found: list[Entry], problem: str, advice: str = "") -> UndoRefused:
     can = f"nexus-mcp undo {len(found)} goes as far as that." if found else LOG_ADVICE
-    return UndoRefused(problem, next_step=can)
+    return UndoRefused(problem, next_step=can + advice)

@@ -86,18 +86,19 @@ def test_json(capsys: pytest.CaptureFixture[str], project: Project, clock: Clock
 
 @pytest.mark.requirement("oplog.torn", "oplog.shown")
 def test_lines_that_cannot_be_read(capsys: pytest.CaptureFixture[str], project: Project, clock: Clock) -> None:
-    """Torn lines, and those of a newer version, are counted and not shown."""
+    """Torn lines, and those of a newer version, are shown in their place by number, and counted."""
     some_changes(project, clock)
     newer = json.dumps({**entries(project.root)[0], "version": oplog.VERSION + 1}).encode()
     project.put(LOG, project.get(LOG) + newer + b'\n{"version": 1, "i')
     _, out, _ = log(capsys, project)
-    assert out.splitlines()[-1] == "Not readable: 2 more, cut short by a crash or written by a newer nexus-mcp."
-    assert len(out.splitlines()) == 6
+    assert out.splitlines()[-1] == "Not readable: 2, cut short by a crash or written by a newer nexus-mcp."
+    assert out.splitlines()[5:7] == ["line 6  unreadable", "line 7  unreadable"]
+    assert len(out.splitlines()) == 8
     assert json.loads(log(capsys, project, "--json")[1])["unreadable"] == 2
     project.put(LOG, b"x")
     assert log(capsys, project)[1].splitlines() == [
-        "No change is recorded yet.",
-        "Not readable: 1 more, cut short by a crash or written by a newer nexus-mcp.",
+        "line 1  unreadable",
+        "Not readable: 1, cut short by a crash or written by a newer nexus-mcp.",
     ]
 
 
