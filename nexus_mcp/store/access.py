@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack, contextmanager, suppress
 
 from nexus_mcp.errors import JournalError, NexusError, NotAppliedYet, NotConfirmed, StorageError
-from nexus_mcp.store import atomic, journal, lock, oplog, unanswered
+from nexus_mcp.store import atomic, journal, lock, unanswered
 from nexus_mcp.store.folder import Folder, reason
 
 TYPE_CHECKING = False
@@ -144,6 +144,8 @@ def roll_forward(nexus: Folder, state: Folder) -> None:
     entry = journal.pending(state)
     if entry is None:
         return
+    from nexus_mcp.store import oplog
+
     try:
         _confirm_journal(state)
         # Whoever began it may have noted it before he died.
@@ -182,6 +184,8 @@ def finish(
     What `make_entry` makes goes into the operation log while the journal is still there: no death comes in between.
     `history` and `prepared` as for journal.apply. Raises NotAppliedYet.
     """
+    from nexus_mcp.store import oplog
+
     try:
         journal.apply(nexus, state, entry, history, prepared or {})
         oplog.note(state, make_entry)

@@ -9,7 +9,6 @@ from nexus_mcp.errors import NotAppliedYet, NotConfirmed, StorageError
 from nexus_mcp.state import times
 from nexus_mcp.store import atomic, journal, lock, unanswered
 from nexus_mcp.store.access import Access, begin
-from nexus_mcp.store.commit import carry_out
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.transaction import PLAN, TASKS, Transaction, read_history, read_session
 
@@ -121,6 +120,8 @@ class Store:
                 return answer, markers.given
             begin(nexus, state, held)
             with _ignored(nexus):
+                from nexus_mcp.store.commit import carry_out  # at the first change, not at the start
+
                 name = carry_out(nexus, state, asked, held, None if is_answer is None else answer)
                 kept = None if name is None else unanswered.held(state, name, self._access.state)
             markers.forget()

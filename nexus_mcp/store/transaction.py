@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from nexus_mcp import schemas
 from nexus_mcp.errors import StateError, StorageError
 from nexus_mcp.state import shapes, times
-from nexus_mcp.store import journal, oplog, places
+from nexus_mcp.store import journal, places
 from nexus_mcp.store.codec import decode, encode
 from nexus_mcp.store.history_file import HistoryFile
 
@@ -122,6 +122,8 @@ class Transaction:
 
     def log(self) -> list[Line]:
         """The operation log. Raises StateError, PathRefused, StorageError when it cannot be read."""
+        from nexus_mcp.store import oplog
+
         return oplog.read(self._state)
 
     def current(self, name: str) -> bytes | None:
