@@ -75,6 +75,10 @@ def _journal_passed_over() -> tuple[Any, str, Any]:
     return journal, "pending", pending
 
 
+def _newer_is_written() -> tuple[Any, str, Any]:
+    return shapes, "check_writable", lambda value, file: None
+
+
 MUTANTS = (
     Mutant(
         "broken-is-empty", "A session file that cannot be read counts as none, and is written over.", _broken_is_empty
@@ -86,5 +90,6 @@ MUTANTS = (
     Mutant("nan-is-a-number", "NaN and Infinity are taken for numbers.", _nan_is_a_number),
     Mutant("drops-the-unknown", "Members that are not known are dropped when a file is rewritten.", _drops_the_unknown),
     Mutant("history-laid-out-anew", "The history is rewritten from its values.", _history_laid_out_anew),
+    Mutant("newer-is-written", "A file of a newer version is written like any other.", _newer_is_written),
     Mutant("journal-passed-over", "A journal that cannot be read is left for later.", _journal_passed_over),
 )

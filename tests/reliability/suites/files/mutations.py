@@ -19,6 +19,7 @@ _ODD: tuple[str, ...] = (
     *("01", "1.", ".5", "+1", "'a'", "undefined", "0x10", '"\t"', '"' + "x" * 300 + '"', '"' + "y" * 5000 + '"'),
     *(_LONG, "-" + _LONG, _LONG + "9", "1." + _LONG, "12345678901234567890", "0.1000000000000000055511151231257827"),
 )
+_NEWER = ("1.0", "2.5", "", "x.1", "10.0")
 _NAMES = ("id", "status", "schema_version", "deps", "cycles", "issues", "tasks", "plan", "x", "é", "", "\ud800")
 _CODECS = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "latin-1", "cp1252", "utf-8-sig", "utf-7", "cp037")
 _BYTES = b'{}[]",:0\\-.e \t\n\r\x00\x7f\x80\xff'
@@ -210,13 +211,15 @@ def mutated(rng: random.Random, data: bytes, other: bytes) -> bytes:
 
 
 def with_odd_members(rng: random.Random, data: bytes, other: bytes) -> list[bytes]:
-    """The file with each of the odd values in a member that nobody knows, and some of them in the place of others."""
-
+    """The object with each of the odd values in a member that nobody knows, and some of them in the place of others."""
     there = [_placed(rng, data, text) for text in rng.sample(_ODD, k=15)]
     twice = '1, "x": 2'
     value = json.loads(data.decode("utf-8-sig"))
-    added = json.dumps({**value, "x": "\x01"} if isinstance(value, dict) else [*value, "\x01"])
-    return there + [added.replace('"\\u0001"', text).encode("utf-8", "surrogatepass") for text in (*_ODD, twice)]
+    added = json.dumps({**value, "x": "\x01"})
+    newer = [json.dumps({**value, "schema_version": text}).encode() for text in _NEWER]
+    return (
+        there + newer + [added.replace('"\\u0001"', text).encode("utf-8", "surrogatepass") for text in (*_ODD, twice)]
+    )
 
 
 def with_each(rng: random.Random, data: bytes, other: bytes) -> list[bytes]:

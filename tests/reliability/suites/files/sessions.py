@@ -123,26 +123,26 @@ def _write(ground: Ground, state: State, tool: str, given: Json) -> Iterator[str
         yield from _refusal(done, tool, broken[0], state.broken[broken[0]])
         return
     right = wanted(tool, given, state.values, ground.clock.stamp())
+    newer = _newer(tool, state, right)
     if done.error:
         if done.changed:
             yield f"{tool} {given} is refused and changed {sorted(done.changed)}: {done.error[:300]}"
-        if done.error != right.error and not _is_rightly_refused(tool, state, right, done.error):
+        named = any(f".nexus/{path}" in done.error for path in newer)
+        huge = "more digits than can be read back" in done.error and any(map(_has_huge, right.files.values()))
+        if done.error != right.error and not named and not huge:
             yield f"{tool} {given} is refused: {done.error[:400]}"
     elif right.error:
         yield f"{tool} {given} succeeds, where {right.error!r} is right"
+    elif newer:
+        yield f"{tool} {given} wrote {newer}, which may only be read"
     else:
         yield from (f"{tool} {given}: {told}" for told in _differences(done, right, state))
 
 
-def _is_rightly_refused(tool: str, state: State, right: Wanted, error: str) -> bool:
-    """A file of a newer version is read only; a number that grows beyond what can be read back is not written."""
-    written = [PATHS[kind] for kind in NEEDS[tool] if PATHS[kind] in right.files or (kind == "history" and right.cycle)]
-    kinds = {path: kind for kind, path in PATHS.items()}
-    for path in written:
-        value = state[kinds[path]]
-        if value is not None and not judging.is_written_by_us(value) and f".nexus/{path}" in error:
-            return True
-    return "more digits than can be read back" in error and any(_has_huge(value) for value in right.files.values())
+def _newer(tool: str, state: State, right: Wanted) -> list[str]:
+    """The files to be written that are of a newer version, or of one that says nothing: they are only read."""
+    written = [k for k in NEEDS[tool] if PATHS[k] in right.files or (k == "history" and right.cycle)]
+    return [PATHS[k] for k in written if state[k] is not None and not judging.is_written_by_us(state[k])]
 
 
 def _has_huge(value: Json) -> bool:
