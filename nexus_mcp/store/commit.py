@@ -63,6 +63,7 @@ def put_one(
 ) -> None:
     """Replace the file `name` in `folder`, or remove it for None, and note that. Raises as atomic.put does."""
     if folder is not state:
+        _confirm_removals(state)
         atomic.sweep(folder)
     try:
         atomic.put(folder, name, after, check)
@@ -70,6 +71,15 @@ def put_one(
         oplog.note(state, make_entry)  # every reader sees the change
         raise
     oplog.note(state, make_entry)
+
+
+def _confirm_removals(state: Folder) -> None:
+    """Sync the folder of the journal: one whose removal was never synced could come back, and undo what is to be
+    written elsewhere now. Raises StorageError."""
+    try:
+        state.sync()
+    except OSError as error:
+        raise StorageError(state.shown, "sync", reason(error)) from error
 
 
 def _entry_for(asked: Transaction) -> entries.Entry | None:

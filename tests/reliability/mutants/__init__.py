@@ -6,10 +6,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
-from tests.reliability.mutants import answering, escaping, misreading, refusing, serving, storing
+from tests.reliability.mutants import answering, confirming, escaping, misreading, refusing, serving, storing
 from tests.reliability.mutants.definition import Mutant
 
-_TABLES = (storing.MUTANTS, serving.MUTANTS, refusing.MUTANTS, misreading.MUTANTS, answering.MUTANTS, escaping.MUTANTS)
+_TABLES = (
+    storing.MUTANTS,
+    confirming.MUTANTS,
+    serving.MUTANTS,
+    refusing.MUTANTS,
+    misreading.MUTANTS,
+    answering.MUTANTS,
+    escaping.MUTANTS,
+)
 MUTANTS: dict[str, Mutant] = {mutant.name: mutant for table in _TABLES for mutant in table}
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from tests.reliability.suite import Suite
-from tests.reliability.suites import errnos, files, frames, kills, linearizable, races, syscalls
+from tests.reliability.suites import errnos, files, frames, kills, linearizable, powercut, races, syscalls
 
 _ALL: tuple[Suite, ...] = (
     syscalls.SUITE,
     errnos.SUITE,
     kills.SUITE,
+    powercut.SUITE,
     linearizable.SUITE,
     files.SUITE,
     frames.SUITE,

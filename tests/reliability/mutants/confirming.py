@@ -1,0 +1,35 @@
+"""Faults in what is synced on behalf of a process that died: each needs a death and then a power cut to show."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest.mock import patch
+
+from nexus_mcp.store import access, commit
+from nexus_mcp.store.folder import Folder
+from tests.reliability.mutants.definition import Mutant
+
+
+def _unconfirmed_journal() -> tuple[Any, str, Any]:
+    return access, "_confirm_journal", lambda state: None
+
+
+def _unconfirmed_folder() -> tuple[Any, str, Any]:
+    real = Folder.make
+
+    def make(self: Folder, name: str) -> tuple[Folder, bool]:
+        with patch.object(Folder, "names", lambda self: ["something"]):
+            return real(self, name)
+
+    return Folder, "make", make
+
+
+def _unconfirmed_removal() -> tuple[Any, str, Any]:
+    return commit, "_confirm_removals", lambda state: None
+
+
+MUTANTS = (
+    Mutant("unconfirmed-journal", "A journal is completed whose name was never synced.", _unconfirmed_journal),
+    Mutant("unconfirmed-folder", "A file goes into a folder whose name was never synced.", _unconfirmed_folder),
+    Mutant("unconfirmed-removal", "A journal whose removal was never synced may come back.", _unconfirmed_removal),
+)

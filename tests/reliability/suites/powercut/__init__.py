@@ -1,0 +1,114 @@
+"""Power cuts: the operations of real calls, and every state that a reordering file system may make of them.
+
+scenarios.py has the calls, recording.py records them, disk.py says what may be left of a recording that is cut, and
+checking.py lets a new server look at it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from tests.reliability.suite import Piece, Suite, Tally
+from tests.reliability.suites.powercut.checking import Found, faults, found_in
+from tests.reliability.suites.powercut.disk import cut_at
+from tests.reliability.suites.powercut.recording import Mark
+from tests.reliability.suites.powercut.scenarios import SCENARIOS, play
+
+_SAMPLES, _ALL_UP_TO = 10_000, 8
+_QUICK_SAMPLES, _QUICK_ALL_UP_TO = 12, 2
+_MOST_OPERATIONS = 40  # of one call; a death after each of them is tried
+_LIKELY = 25
+_PAIRS = 250  # of the places of two deaths, as many are sampled
+_PARTS = {"session": 40, "closes": 20, "undo": 4, "undo of two": 4}
+_ENOUGH = 3
+
+_QUICK: tuple[tuple[str, list[int | str]], ...] = (
+    ("artifact after a death", ["mkdir a"]),
+    ("undo of artifacts after a death", ["remove txn.json"]),
+    ("close after a death", ["rename the temporary file to txn.json"]),
+    ("close", []),
+    ("plan", []),
+    ("first task", []),
+    ("artifact", []),
+    ("undo of two", []),
+)
+
+
+def plan(seed: int, quick: bool) -> Sequence[Any]:
+    """A piece for each scenario and the places of its deaths; long recordings in parts."""
+    if quick:
+        return [_piece(name, deaths, quick=True) for name, deaths in _QUICK]
+    pieces: list[Any] = []
+    places = range(1, _MOST_OPERATIONS + 1)
+    for name in SCENARIOS:
+        if "two deaths" in name:
+            pairs = [[first, second] for first in places[:_LIKELY] for second in places[:_LIKELY]]
+            pieces += [_piece(name, pair) for pair in random.Random(f"{name}:{seed}").sample(pairs, _PAIRS)]
+        elif "death" in name:
+            pieces += [_piece(name, [death]) for death in places]
+        else:
+            parts = _PARTS.get(name, 1)
+            pieces += [_piece(name, [], part, parts) for part in range(parts)]
+    return pieces
+
+
+def _piece(scenario: str, deaths: Sequence[int | str], part: int = 0, parts: int = 1, *, quick: bool = False) -> Any:
+    return {"scenario": scenario, "deaths": deaths, "part": part, "parts": parts, "quick": quick}
+
+
+def work(piece: Piece) -> Tally:
+    """Play the scenario, cut it at every operation of this part, and look at what each cut may leave."""
+    name, deaths = piece.item["scenario"], piece.item["deaths"]
+    all_up_to, samples = (_QUICK_ALL_UP_TO, _QUICK_SAMPLES) if piece.item["quick"] else (_ALL_UP_TO, _SAMPLES)
+    tally = Tally()
+    played = play(SCENARIOS[name].dying(deaths), piece.folder, piece.rng)
+    if any(answer is not None for answer in played.answers[: len(deaths)]):
+        return tally  # the call has fewer operations: nobody died
+    seen: dict[tuple[bool, frozenset[Any]], Found] = {}
+    # Before the last death all is as it is where nobody dies that late: those cuts are another piece's.
+    first = played.operations.index(Mark(len(deaths), "began")) if deaths else 0
+    for end in _share(first, len(played.operations) + 1, piece.item["part"], piece.item["parts"]):
+        cut = cut_at(played.start, played.operations, end)
+        retries = played.retries(end)
+        for choice in cut.choices(piece.rng, all_up_to, samples):
+            tree = cut.state(choice)
+            key = retries, frozenset(tree.items())
+            tally.counts["states"] += 1
+            if key not in seen:
+                tally.counts["distinct states"] += 1
+                seen[key] = found_in(tree, piece.folder, played, retried=retries)
+            for fault in faults(seen[key], played, end):
+                last = played.operations[end - 1].told if end else "nothing"
+                tally.failures.append(
+                    f"{name}, deaths {deaths}, power cut after {last} (operation {end}), {cut.tell(choice)}: {fault}"
+                )
+            if len(tally.failures) >= _ENOUGH:
+                return tally
+        tally.counts["cuts"] += 1
+    return tally
+
+
+def _share(first: int, end: int, part: int, parts: int) -> range:
+    return range(first + (end - first) * part // parts, first + (end - first) * (part + 1) // parts)
+
+
+SUITE = Suite(
+    name="powercut",
+    title="the power goes at any moment, and the disk kept any part of what was not synced",
+    goal=("states", 1),
+    plan=plan,
+    work=work,
+    mutants=(
+        "no-fsync",
+        "no-folder-fsync",
+        "wrong-order",
+        "in-place",
+        "unlink-before-archive",
+        "no-journal",
+        "unconfirmed-journal",
+        "unconfirmed-folder",
+        "unconfirmed-removal",
+    ),
+)

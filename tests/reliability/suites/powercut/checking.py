@@ -1,0 +1,123 @@
+"""What a client finds after a power cut, and whether it may find that."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.reliability.suites.calling import Caller, Failed, called, content
+from tests.reliability.suites.powercut.disk import Tree
+from tests.reliability.suites.powercut.files import conflicts, leftovers, put_tree, state_of
+from tests.reliability.suites.powercut.scenarios import Played
+from tests.support import Clock
+
+_LATER = 60_000  # ms
+
+
+@dataclass
+class Found:
+    """What came of a tree: what its files said once they were looked at (`state`, as JSON), what went wrong then.
+
+    `aside` are the contents of the conflict files; `retried` is what a repeated task_close was answered, and how many
+    cycles there were then.
+    """
+
+    state: str = ""
+    aside: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    retried: tuple[Any, int] | None = None
+
+
+class Trouble(Exception):
+    """Something that must not be."""
+
+
+def found_in(tree: Tree, folder: Path, played: Played, *, retried: bool) -> Found:
+    """Let a new server look at the tree, then change something; with `retried`, also let a client repeat its close."""
+    found = Found()
+    root = folder / "found"
+    try:
+        with put_tree(root, tree):
+            for tool in ("plan_status", "task_list", "history_search", "context"):
+                called(root, tool)
+            found.state = state_of(root)
+            found.aside = conflicts(root)
+            _check_files(root, played)
+            _check_works(root, found.state)
+        if retried:
+            with put_tree(root, tree):
+                answer = called(root, "task_close")
+                found.retried = answer, len(json.loads(state_of(root))["history"]["cycles"])
+    except (Trouble, Failed, ValueError) as error:
+        found.problems.append(str(error))
+    return found
+
+
+def faults(found: Found, played: Played, end: int) -> list[str]:
+    """What is wrong with what was found after a power cut behind the first `end` operations."""
+    if found.problems:
+        return found.problems
+    allowed = played.allowed(end)
+    wrong = [f"a conflict file is left with {text:.500}" for text in found.aside if not any(map(_holds(text), allowed))]
+    if found.state not in allowed:
+        wrong.append(_difference(found.state, sorted(allowed)))
+    if played.retries(end) and found.retried is not None:
+        answer, cycles = found.retried
+        first = json.loads(played.states[0])
+        before = len((first["history"] or {"cycles": []})["cycles"])
+        if cycles != before + 1:
+            wrong.append(f"a repeated task_close makes {cycles - before} cycles of one")
+        if first["plan"] and answer["deleted"] != ["plan.json", "tasks.json"]:
+            wrong.append(f"a repeated task_close is answered {answer}")
+    return wrong
+
+
+def _holds(text: str) -> Callable[[str], bool]:
+    """Whether a state has this file: a change that nobody was told of may be kept beside what is there."""
+
+    def holds(state: str) -> bool:
+        value = json.loads(state)
+        return text in value["artifacts"].values() or text in (json.dumps(value["plan"]), json.dumps(value["tasks"]))
+
+    return holds
+
+
+def _difference(state: str, allowed: list[str]) -> str:
+    """What of the state is in none of the allowed ones, beside what may be there."""
+    values, seen = [json.loads(text) for text in allowed], json.loads(state)
+    told = [
+        f"{name}: found {str(seen[name])[:500]}, allowed {' or '.join(str(value[name])[:500] for value in values)}"
+        for name in seen
+        if any(value[name] != seen[name] for value in values)
+    ]
+    return "; ".join(told)
+
+
+def _check_files(root: Path, played: Played) -> None:
+    """What holds of every tree that was looked at."""
+    history = root / ".nexus" / "history.json"
+    if played.old and not history.read_bytes().startswith(played.old):
+        raise Trouble("the bytes of the old cycle are not what they were")
+    if (root / ".nexus" / "state" / "txn.json").exists():
+        raise Trouble("the journal is left")
+
+
+def _check_works(root: Path, state: str) -> None:
+    """The next change works, on top of what is there, and can be taken back, whatever is left of the operation log."""
+    before = json.loads(state)
+    # Later than any cycle: undo does not trust a log that lacks one to be whole up to then.
+    added = Caller(root, Clock(Clock().ms + _LATER)).call("task_add", {"title": "Later", "context": "works"})
+    added.delivered()
+    content(added, "task_add")
+    after = json.loads(state_of(root))
+    rows = [*(before["tasks"] or {"tasks": []})["tasks"], after["tasks"]["tasks"][-1]]
+    if after["tasks"]["tasks"] != rows or {**after, "tasks": None} != {**before, "tasks": None}:
+        raise Trouble("a task_add changes something else")
+    if leftovers(root):
+        raise Trouble("a task_add leaves temporary files of the dead process")
+    called(root, "undo", count=1)
+    if state_of(root) != state:
+        raise Trouble("the undo of a task_add gives something else than was there before")

@@ -1,0 +1,164 @@
+"""A file system that reorders: what a power cut may leave of operations that were not synced.
+
+As POSIX has it, and stricter than most file systems are: data written to a file is durable after an fsync of that file,
+names made, renamed or removed in a folder after an fsync of that folder. Until then each of these operations may have
+reached the disk or not, whatever came before or after it; a write may also have reached it by half, or as a longer file
+full of zeros. A rename is atomic.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+ROOT = 0
+# Below the root: path → the file's bytes, None for a folder.
+Tree = dict[str, bytes | None]
+
+LOST, DONE, HALF, ZEROS = range(4)
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the names of the folder `node` are now: name → file or folder, None for a name that is gone."""
+
+    node: int
+    names: tuple[tuple[str, int | None], ...]
+    told: str
+    ways: int = 2
+
+
+@dataclass(frozen=True)
+class Write:
+    """`data` at the offset `at` of the file `node`."""
+
+    node: int
+    at: int
+    data: bytes
+    told: str
+    ways: int = 4
+
+
+@dataclass(frozen=True)
+class Size:
+    """The file `node` cut, or filled with zeros, to `size` bytes."""
+
+    node: int
+    size: int
+    told: str
+    ways: int = 2
+
+
+@dataclass(frozen=True)
+class Sync:
+    """Everything done to `node` so far is durable."""
+
+    node: int
+    told: str
+
+
+Change = Names | Write | Size
+
+
+@dataclass
+class Disk:
+    """Folders and files by number; ROOT is the project folder."""
+
+    folders: dict[int, dict[str, int]] = field(default_factory=lambda: {ROOT: {}})
+    files: dict[int, bytes] = field(default_factory=dict)
+
+    def copy(self) -> Disk:
+        return Disk({node: dict(names) for node, names in self.folders.items()}, dict(self.files))
+
+    def apply(self, change: Change, way: int = DONE) -> None:
+        """Let the change reach this disk, by one of its ways."""
+        if way == LOST:
+            return
+        if isinstance(change, Names):
+            folder = self.folders[change.node]
+            for name, node in change.names:
+                if node is None:
+                    folder.pop(name, None)
+                else:
+                    folder[name] = node
+            return
+        old = self.files[change.node]
+        if isinstance(change, Size):
+            self.files[change.node] = old[: change.size].ljust(change.size, b"\0")
+            return
+        data = change.data[: len(change.data) // 2] if way == HALF else change.data
+        if way == ZEROS:
+            data = old[change.at : change.at + len(data)].ljust(len(data), b"\0")
+        self.files[change.node] = old[: change.at].ljust(change.at, b"\0") + data + old[change.at + len(data) :]
+
+    def tree(self) -> Tree:
+        """What can be reached from the root."""
+        found: Tree = {}
+        waiting = [("", ROOT)]
+        while waiting:
+            path, node = waiting.pop()
+            for name, child in self.folders[node].items():
+                if child in self.files:
+                    found[path + name] = self.files[child]
+                else:
+                    found[path + name] = None
+                    waiting.append((f"{path}{name}/", child))
+        return found
+
+
+@dataclass
+class Cut:
+    """The power gone at one point: what is durable, and the changes of which nobody knows."""
+
+    durable: Disk
+    open: list[Change]
+
+    def choices(self, rng: random.Random, all_up_to: int, samples: int) -> Iterator[Sequence[int]]:
+        """For each state to try, the way of each open change: all of them, or a sample when the changes are many.
+
+        The sample begins with the plain ones: all done up to one, all done but one, none done but one.
+        """
+        ways = [change.ways for change in self.open]
+        if len(ways) <= all_up_to:
+            yield from itertools.product(*map(range, ways))
+            return
+        number = len(ways)
+        plain = [
+            *([DONE] * end + [LOST] * (number - end) for end in range(number + 1)),
+            *([DONE] * at + [way] + [DONE] * (number - at - 1) for at in range(number) for way in range(ways[at])),
+            *([LOST] * at + [way] + [LOST] * (number - at - 1) for at in range(number) for way in range(1, ways[at])),
+        ]
+        yield from plain[:samples]
+        for _ in range(samples - len(plain)):
+            yield [rng.randrange(most) for most in ways]
+
+    def state(self, choice: Sequence[int]) -> Tree:
+        """The tree that is found when the power is back."""
+        disk = self.durable.copy()
+        for change, way in zip(self.open, choice, strict=True):
+            disk.apply(change, way)
+        return disk.tree()
+
+    def tell(self, choice: Sequence[int]) -> str:
+        """The open changes and what became of them."""
+        words = {LOST: "lost", DONE: "done", HALF: "half done", ZEROS: "zeros"}
+        return ", ".join(f"{change.told} {words[way]}" for change, way in zip(self.open, choice, strict=True))
+
+
+def cut_at(start: Disk, operations: Sequence[object], number: int) -> Cut:
+    """The power gone after the first `number` operations on the disk `start`, where all was synced before.
+
+    It has the files and folders that are made later, too: empty, and without a name.
+    """
+    durable, unsynced = start.copy(), list[Change]()
+    for operation in operations[:number]:
+        if isinstance(operation, Sync):
+            for change in unsynced:
+                if change.node == operation.node:
+                    durable.apply(change)
+            unsynced = [change for change in unsynced if change.node != operation.node]
+        elif isinstance(operation, Names | Write | Size):
+            unsynced.append(operation)
+    return Cut(durable, unsynced)

@@ -1,0 +1,68 @@
+"""Trees on a real disk, and what a project's files say."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from nexus_mcp.store.atomic import PREFIX
+from tests.reliability.suites.powercut.disk import Tree
+
+
+@contextmanager
+def put_tree(root: Path, tree: Tree) -> Iterator[None]:
+    """The folder `root` with this content while the block lasts."""
+    root.mkdir()
+    try:
+        for path in sorted(tree):
+            data = tree[path]
+            if data is None:
+                (root / path).mkdir()
+            else:
+                (root / path).write_bytes(data)
+        yield
+    finally:
+        shutil.rmtree(root)
+
+
+def state_of(root: Path) -> str:
+    """What the files say: history, plan, tasks and artifacts, as one JSON text. Raises ValueError for a torn one."""
+    nexus = root / ".nexus"
+    artifacts = nexus / "state" / "artifacts"
+    found: dict[str, Any] = {
+        name: _parsed(nexus / path)
+        for name, path in (("history", "history.json"), ("plan", "state/plan.json"), ("tasks", "state/tasks.json"))
+    }
+    found["artifacts"] = {
+        path.relative_to(artifacts).as_posix(): path.read_text()
+        for path in sorted(artifacts.rglob("*"))
+        if path.is_file() and not path.name.startswith((PREFIX, "conflict-"))
+    }
+    return json.dumps(found)
+
+
+def conflicts(root: Path) -> list[str]:
+    """What was set aside: the text of artifacts, session files as JSON without white space to tell apart."""
+    found = sorted((root / ".nexus" / "state").rglob("conflict-*"))
+    return [json.dumps(_parsed(path)) if path.suffix == ".json" else path.read_text() for path in found]
+
+
+def leftovers(root: Path) -> list[str]:
+    """Temporary files where the next change has to sweep them."""
+    nexus = root / ".nexus"
+    return sorted(path.name for folder in (nexus, nexus / "state") for path in folder.glob(f"{PREFIX}*"))
+
+
+def _parsed(path: Path) -> Any:
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{path.name} is torn: {text[:60]!r}") from error

@@ -1,0 +1,238 @@
+"""Records what a call asks of the file system, in order: the os functions are wrapped, and still do their work."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from tests.reliability.suites.powercut.disk import ROOT, Change, Disk, Names, Size, Sync, Tree, Write
+from tests.store.dying import Died
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Something that the client sees of step number `step`: it "began", was "answered", or the answer "arrived"."""
+
+    step: int
+    what: str
+
+    @property
+    def told(self) -> str:
+        return f"step {self.step} {self.what}"
+
+
+@dataclass
+class _Open:
+    node: int
+    at: int
+    appends: bool
+
+
+class Recording:
+    """What happens below the folder `root`, whose content counts as synced when the recording begins.
+
+    `operations` has it in order; `start` is the disk before, with the empty files and folders that are made later.
+    `dead` says whether the process died that was recorded last.
+    Files and folders have numbers of their own, because a file system may give those of a removed one again.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.operations: list[Change | Sync | Mark] = []
+        self.start = Disk()
+        self._live = Disk()
+        self._open: dict[int, _Open] = {}
+        self._last = ROOT
+        self._death: int | str = ""
+        self.dead = False
+        self._scan(root, ROOT)
+        self.start = self._live.copy()
+
+    def mark(self, step: int, what: str) -> None:
+        self.operations.append(Mark(step, what))
+
+    def check(self) -> None:
+        """What was recorded comes to what is there: no operation went unseen."""
+        missed = {path for path, data in self._live.tree().items() ^ tree_of(self.root).items()}
+        assert not missed, f"the recording missed an operation on {sorted(missed)}"
+
+    @contextmanager
+    def running(self, rng: random.Random, death: int | str = "") -> Iterator[None]:
+        """Record while the block runs. Names that are drawn by chance come from `rng`.
+
+        The process dies after its operation number `death`, or after the one that is told so; "" for not at all. Then
+        the block ends early, and nothing that it still tries is done.
+        """
+        self._death, self.dead = len(self.operations) + death if isinstance(death, int) else death, False
+        with ExitStack() as stack, suppress(Died):
+            for name, seen in self._seen().items():
+                stack.enter_context(patch.object(os, name, self._wrapped(name, getattr(os, name), seen)))
+            stack.enter_context(patch.object(os, "urandom", rng.randbytes))
+            yield
+        if self.dead:
+            # The kernel closes what a dead process had open; here it still hangs in the frames of its last exception.
+            gc.collect()
+
+    def _seen(self) -> dict[str, Callable[..., None]]:
+        """By the name of the function: what to note of a call that succeeded, from its result and its arguments."""
+        return {
+            "open": self._opened,
+            "close": self._closed,
+            "read": self._read,
+            "lseek": self._sought,
+            "write": self._written,
+            "pwrite": lambda done, fd, data, at: self._write(fd, at, bytes(data)[:done]),
+            "ftruncate": self._cut,
+            "fsync": self._synced,
+            "fdatasync": self._synced,
+            "mkdir": self._made,
+            "rename": self._renamed,
+            "replace": self._renamed,
+            "unlink": self._removed,
+            "rmdir": self._removed,
+        }
+
+    def _wrapped(self, name: str, real: Callable[..., Any], seen: Callable[..., None]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if self.dead and name != "close":
+                raise Died
+            result = real(*args, **kwargs)
+            seen(result, *args, **kwargs)
+            return result
+
+        return call
+
+    def _opened(self, fd: int, path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
+        self._open.pop(fd, None)
+        place = self._place(path, dir_fd)
+        if place is None:
+            return
+        folder, name = place
+        if name == ".":
+            self._open[fd] = _Open(folder, 0, appends=False)
+            return
+        node = self._live.folders[folder].get(name)
+        if node is None:
+            node = self._new(self.start.files, self._live.files, b"")
+            self._do(Names(folder, ((name, node),), f"create {name}"))
+        elif flags & os.O_TRUNC and self._live.files[node]:
+            self._do(Size(node, 0, f"truncate {name}"))
+        self._open[fd] = _Open(node, 0, appends=bool(flags & os.O_APPEND))
+
+    def _closed(self, _: None, fd: int) -> None:
+        self._open.pop(fd, None)
+
+    def _read(self, data: bytes, fd: int, _: int) -> None:
+        if fd in self._open:
+            self._open[fd].at += len(data)
+
+    def _sought(self, at: int, fd: int, *_: int) -> None:
+        if fd in self._open:
+            self._open[fd].at = at
+
+    def _written(self, done: int, fd: int, data: Any) -> None:
+        known = self._open.get(fd)
+        if known is not None:
+            at = len(self._live.files[known.node]) if known.appends else known.at
+            self._write(fd, at, bytes(data)[:done])
+            known.at = at + done
+
+    def _write(self, fd: int, at: int, data: bytes) -> None:
+        if fd in self._open:
+            node = self._open[fd].node
+            self._do(Write(node, at, data, f"write to {self._name(node)}"))
+
+    def _cut(self, _: None, fd: int, size: int) -> None:
+        if fd in self._open:
+            node = self._open[fd].node
+            self._do(Size(node, size, f"truncate {self._name(node)}"))
+
+    def _synced(self, _: None, fd: int) -> None:
+        if fd in self._open:
+            node = self._open[fd].node
+            self._note(Sync(node, f"fsync {self._name(node)}"))
+
+    def _made(self, _: None, path: Any, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
+        place = self._place(path, dir_fd)
+        if place is not None:
+            node = self._new(self.start.folders, self._live.folders, {})
+            self._do(Names(place[0], ((place[1], node),), f"mkdir {place[1]}"))
+
+    def _renamed(
+        self, _: None, old: Any, new: Any, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None
+    ) -> None:
+        source, target = self._place(old, src_dir_fd), self._place(new, dst_dir_fd)
+        if source is None and target is None:
+            return
+        assert source is not None
+        assert target is not None
+        assert source[0] == target[0], "the model knows no rename from one folder to another"
+        node = self._live.folders[source[0]][source[1]]
+        told = f"rename {_short(source[1])} to {target[1]}"
+        self._do(Names(source[0], ((source[1], None), (target[1], node)), told))
+
+    def _removed(self, _: None, path: Any, *, dir_fd: int | None = None) -> None:
+        place = self._place(path, dir_fd)
+        if place is not None:
+            self._do(Names(place[0], ((place[1], None),), f"remove {_short(place[1])}"))
+
+    def _do(self, change: Change) -> None:
+        self._live.apply(change)
+        self._note(change)
+
+    def _note(self, operation: Change | Sync) -> None:
+        self.operations.append(operation)
+        self.dead = self.dead or self._death in (len(self.operations), operation.told)
+
+    def _new(self, start: dict[int, Any], live: dict[int, Any], empty: Any) -> int:
+        self._last += 1
+        start[self._last], live[self._last] = empty, empty.copy() if isinstance(empty, dict) else empty
+        return self._last
+
+    def _place(self, path: Any, dir_fd: int | None) -> tuple[int, str] | None:
+        """(folder, name) of a path, None outside of what is recorded; the root itself has the name `.`."""
+        if dir_fd is not None:
+            return (self._open[dir_fd].node, os.fspath(path)) if dir_fd in self._open else None
+        full = Path(path)
+        if full == self.root:
+            return ROOT, "."
+        if self.root not in full.parents:
+            return None
+        node = ROOT
+        *folders, name = full.relative_to(self.root).parts
+        for folder in folders:
+            node = self._live.folders[node][folder]
+        return node, name
+
+    def _name(self, node: int) -> str:
+        for names in self._live.folders.values():
+            for name, child in names.items():
+                if child == node:
+                    return _short(name)
+        return "the project folder" if node == ROOT else f"file {node}"
+
+    def _scan(self, folder: Path, node: int) -> None:
+        for entry in sorted(folder.iterdir()):
+            self._last += 1
+            child = self._live.folders[node][entry.name] = self._last
+            if entry.is_dir():
+                self._live.folders[child] = {}
+                self._scan(entry, child)
+            else:
+                self._live.files[child] = entry.read_bytes()
+
+
+def tree_of(root: Path) -> Tree:
+    """All that is below a folder."""
+    return {path.relative_to(root).as_posix(): None if path.is_dir() else path.read_bytes() for path in root.rglob("*")}
+
+
+def _short(name: str) -> str:
+    return "the temporary file" if name.startswith(".nexus-tmp-") else name

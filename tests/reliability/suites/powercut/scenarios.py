@@ -1,0 +1,172 @@
+"""The calls whose power cuts are played, and what each of them makes of the files."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from nexus_mcp.store import oplog
+from tests.reliability.suites.calling import Caller, called, content
+from tests.reliability.suites.powercut.disk import Disk
+from tests.reliability.suites.powercut.files import put_tree, state_of
+from tests.reliability.suites.powercut.recording import Mark, Recording, tree_of
+from tests.support import READ_ONLY
+
+# An old cycle laid out as no version of ours would: its bytes have to stay.
+OLD = '{"cycles": [ {"completed_at": "2020-01-01T00:00:00.000Z", "branch":"main","plan":null,"tasks":[],"x":1.50}'
+HISTORY = f"{OLD} ]}}"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A call. `death` as for Recording.running; `arrives`: its answer is written out."""
+
+    tool: str
+    arguments: dict[str, Any]
+    arrives: bool = True
+    death: int | str = ""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Calls on a project where `before` was done, all of it synced.
+
+    `old`: over a history of one old cycle. `full`: the operation log has to give something up for another line.
+    """
+
+    steps: tuple[Step, ...]
+    before: tuple[Step, ...] = ()
+    old: bool = True
+    full: bool = False
+
+    def dying(self, deaths: Sequence[int | str]) -> Scenario:
+        """The same with deaths in the first steps."""
+        steps = [replace(step, death=death) for step, death in zip(self.steps, deaths, strict=False)]
+        return replace(self, steps=(*steps, *self.steps[len(steps) :]))
+
+
+PLAN = Step("plan_start", {"topic": "Topic", "issues": ["One", "Two"], "research_summary": "known"})
+NEXT = Step("plan_start", {"topic": "Next", "issues": ["Three"], "research_summary": ""})
+DECIDE = Step("plan_decide", {"issue_id": 1, "decision": "yes"})
+TASK = Step("task_add", {"title": "Do", "context": "because", "goal": "Goal"})
+MORE = Step("task_add", {"title": "More", "context": "because", "decisions": ["d"]})
+DONE = Step("task_update", {"id": 1, "status": "completed"})
+CLOSE = Step("task_close", {})
+LOOK = Step("plan_status", {})
+NOTE = Step("artifact_write", {"filename": "a/b/note.md", "content": "one"})
+OTHER = Step("artifact_write", {"filename": "a/b/note.md", "content": "another one"})
+BESIDE = Step("artifact_write", {"filename": "a/beside.md", "content": "beside"})
+UNDO = Step("undo", {"count": 1})
+UNDO_TWO = Step("undo", {"count": 2})
+
+BEGUN = (PLAN, DECIDE, TASK)
+SCENARIOS = {
+    "close": Scenario((CLOSE,), BEGUN),
+    "plan": Scenario((NEXT,), BEGUN),
+    "first task": Scenario((TASK, MORE), old=False),
+    "artifact": Scenario((NOTE, OTHER, BESIDE), BEGUN),
+    "changes": Scenario((MORE, DONE, DECIDE), BEGUN),
+    "first close": Scenario((CLOSE,), BEGUN, old=False),
+    "empty close": Scenario((CLOSE,)),
+    "first plan": Scenario((PLAN, NEXT), old=False),
+    "first artifact": Scenario((NOTE, TASK), old=False),
+    "closes": Scenario((replace(CLOSE, arrives=False), CLOSE, CLOSE, TASK, CLOSE), BEGUN),
+    "undo": Scenario((MORE, UNDO, NOTE, UNDO), BEGUN),
+    "undo of two": Scenario((DECIDE, MORE, UNDO_TWO), BEGUN),
+    "full log": Scenario((MORE, CLOSE), BEGUN, full=True),
+    "session": Scenario((PLAN, TASK, NOTE, CLOSE, NEXT), old=False),
+    # A process dies, and what it left unsynced is what the next one builds upon.
+    "close after a death": Scenario((CLOSE, LOOK), BEGUN),
+    "plan after a death": Scenario((NEXT, LOOK, MORE), BEGUN),
+    "task after a death": Scenario((TASK, MORE), old=False),
+    "artifact after a death": Scenario((NOTE, NOTE), BEGUN),
+    "undo after a death": Scenario((UNDO_TWO, LOOK, MORE), BEGUN),
+    "undo of artifacts after a death": Scenario((UNDO_TWO, LOOK, OTHER), (*BEGUN, NOTE, BESIDE)),
+    "close after two deaths": Scenario((CLOSE, LOOK, LOOK), BEGUN),
+    "task after two deaths": Scenario((TASK, TASK, MORE), old=False),
+    "artifact after two deaths": Scenario((NOTE, NOTE, NOTE), BEGUN),
+}
+
+
+@dataclass
+class Played:
+    """A scenario as it was recorded.
+
+    `states[n]` is what the files say after n steps (a death included), as JSON; `answers[n]` what step n was answered,
+    None when it died. `old` are the bytes that the history begins with from first to last.
+    """
+
+    scenario: Scenario
+    start: Disk
+    operations: list[Any]
+    states: list[str]
+    answers: list[Any]
+    old: bytes
+
+    def allowed(self, end: int) -> set[str]:
+        """What the files may say after a power cut behind the first `end` operations.
+
+        What the last answered change made, or whatever was begun after it: wholly or not at all.
+        """
+        sure = begun = 0
+        for mark in self.operations[:end]:
+            if isinstance(mark, Mark):
+                if mark.what == "began":
+                    begun = mark.step + 1
+                elif mark.what == "answered" and self.scenario.steps[mark.step].tool not in READ_ONLY:
+                    sure = mark.step + 1
+        return set(self.states[sure : begun + 1])
+
+    def retries(self, end: int) -> bool:
+        """Whether the client of the first step, a close, would repeat it: no answer has arrived, nobody went on."""
+        marks = [mark for mark in self.operations[:end] if isinstance(mark, Mark)]
+        tools = [self.scenario.steps[mark.step].tool for mark in marks if mark.what == "began"]
+        return tools[:1] == ["task_close"] and set(tools[1:]) <= READ_ONLY and Mark(0, "arrived") not in marks
+
+
+def play(scenario: Scenario, folder: Path, rng: random.Random) -> Played:
+    """Carry out the scenario below `folder`, recorded. Raises Failed."""
+    root = folder / "project"
+    (root / ".git").mkdir(parents=True)
+    (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    for step in scenario.before:
+        called(root, step.tool, **step.arguments)
+    if scenario.old:
+        (root / ".nexus").mkdir(exist_ok=True)
+        (root / ".nexus" / "history.json").write_text(HISTORY)
+    if scenario.full:
+        (root / ".nexus" / "state" / oplog.NAME).write_text("x" * (oplog.LIMIT - 2) + "\n")
+    recording = Recording(root)
+    states, answers = [_state(root, folder)], []
+    for number, step in enumerate(scenario.steps):
+        recording.mark(number, "began")
+        answers.append(_recorded(recording, step, number, rng))
+        recording.check()
+        states.append(_state(root, folder))
+    old = OLD.encode() if scenario.old else b""
+    return Played(scenario, recording.start, recording.operations, states, answers, old)
+
+
+def _recorded(recording: Recording, step: Step, number: int, rng: random.Random) -> Any:
+    with recording.running(rng, step.death):
+        answer = Caller(recording.root).call(step.tool, step.arguments)
+        if not recording.dead:
+            told = content(answer, step.tool)
+            recording.mark(number, "answered")
+            if step.arrives:
+                recording.mark(number, "arrived")
+                answer.delivered()
+            answer.undelivered()
+            return told
+    return None
+
+
+def _state(root: Path, folder: Path) -> str:
+    """What the files say once somebody has looked, without the recorded project being looked at."""
+    copy = folder / "looked-at"
+    with put_tree(copy, tree_of(root)):
+        called(copy, LOOK.tool)
+        return state_of(copy)
