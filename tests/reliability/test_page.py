@@ -1,0 +1,29 @@
+"""docs/reliability.md says what is so: its tests exist, and its figures are those that were measured."""
+
+from __future__ import annotations
+
+import re
+
+from tests.reliability.figures import BEGIN, END, PAGE, ROOT, with_table
+from tests.reliability.suites import SUITES
+
+
+def test_every_promise_is_kept_by_a_test() -> None:
+    """Each promise names what keeps it, and that is there."""
+    promised = PAGE.read_text().split("## What we promise")[1].split("\n## ")[0]
+    promises = re.split(r"^\d+\. ", promised, flags=re.MULTILINE)[1:]
+    assert len(promises) > 5
+    for promise in promises:
+        kept_by = re.findall(r"(tests/[\w/.]+)(?:::(\w+))?", promise)
+        assert kept_by, promise
+        for path, test in kept_by:
+            assert (ROOT / path.rstrip(".")).exists(), path
+            assert not test or f"def {test}(" in (ROOT / path).read_text(), test
+
+
+def test_the_figures_are_the_measured_ones() -> None:
+    """The table is that of the last long run of each suite, and says so where there was none."""
+    page = PAGE.read_text()
+    assert page == with_table(page)
+    told = page.split(BEGIN)[1].split(END)[0]
+    assert re.findall(r"^\| (\w+) \|", told, re.MULTILINE)[1:] == list(SUITES)
