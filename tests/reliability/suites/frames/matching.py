@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, deque
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,57 +74,95 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _unlike(expected: list[Expected], answers: list[Answer]) -> list[str]:
-    """The first answer that nothing is owed, or what was owed and never came."""
-    at_once = deque(owed for owed in expected if owed.at_once is not False)
-    in_turn = deque(owed for owed in expected if owed.at_once is not True)
-    to_come = Counter(answers)
-    done: set[int] = set()
-    for answer in answers:
-        owed = _next_at_once(at_once, answer, done) or _next_in_turn(in_turn, answer, done, to_come[answer])
-        to_come[answer] -= 1
-        if owed is None:
-            waiting = [queue[0] for queue in (at_once, in_turn) if queue]
-            return [f"{answer} is owed to no line; the next are {'; '.join(map(_told, waiting)) or 'none'}"]
-        done.add(id(owed))
-    missing = [owed for owed in expected if id(owed) not in done and not owed.optional]
-    return [f"{len(missing)} answers never came, the first to {_told(missing[0])}"] if missing else []
-
-
-def _next_at_once(queue: deque[Expected], answer: Answer, done: set[int]) -> Expected | None:
-    """The next of the queue, when the answer fits it, taken out; what may come in turn instead is passed over."""
-    for index, owed in enumerate(queue):
-        if id(owed) not in done and _fits(owed, answer):
-            _drop(queue, index + 1)
-            return owed
-        if id(owed) not in done and owed.at_once is True:
-            return None
-    return None
-
-
-def _next_in_turn(queue: deque[Expected], answer: Answer, done: set[int], to_come: int) -> Expected | None:
-    """The same in the order of the calls; what was cancelled is passed over, or what came at once.
-
-    `to_come` answers are alike: while more than that many calls would fit them, one that was cancelled got none.
-    """
-    fitting = 0
-    for index, owed in enumerate(queue):
-        if id(owed) in done:
+    """The answer at which every way to tell which line each is for has ended, or what was owed and never came."""
+    search = _Search(expected)
+    at = furthest = 0
+    told = ""
+    while True:
+        if at == len(answers):
+            missing = search.missing()
+            if not missing:
+                return []
+            ended = f"{len(missing)} answers never came, the first to {_told(missing[0])}"
+        elif search.take(at, answers[at]):
+            at += 1
             continue
-        if _fits(owed, answer):
-            if owed.optional:
-                fitting = fitting or sum(id(other) not in done and _fits(other, answer) for other in queue)
-            if fitting <= to_come:
-                _drop(queue, index + 1)
-                return owed
-            fitting -= 1
-        elif owed.at_once is False and not owed.optional:
-            return None
-    return None
+        else:
+            ended = f"{answers[at]} is owed to no line; the next are {search.next()}"
+        if at >= furthest:
+            furthest, told = at, ended
+        back = search.step_back()
+        if back is None:
+            return [told]
+        at = back
 
 
-def _drop(queue: deque[Expected], count: int) -> None:
-    for _ in range(count):
-        queue.popleft()
+class _Search:
+    """Which line each answer is for. That is open only where a call was cancelled and others have its id."""
+
+    def __init__(self, expected: list[Expected]) -> None:
+        self._at_once = [owed for owed in expected if owed.at_once is not False]
+        self._in_turn = [owed for owed in expected if owed.at_once is not True]
+        self._places = (0, 0)
+        self._done: list[int] = []  # in the order in which they were found, to be taken back from its end
+        self._found: set[int] = set()
+        self._open: list[tuple[int, tuple[int, int], int, list[tuple[int, int]]]] = []
+
+    def take(self, number: int, answer: Answer) -> bool:
+        """Give the answer to the first line that it may be for, and remember the others."""
+        return self._go(number, self._places, [*self._fitting(answer)])
+
+    def step_back(self) -> int | None:
+        """Try the next line for the last answer that may be for several, and go on after that; None when none is."""
+        while self._open:
+            number, places, done, ways = self._open.pop()
+            while len(self._done) > done:
+                self._found.discard(self._done.pop())
+            if self._go(number, places, ways):
+                return number + 1
+        return None
+
+    def missing(self) -> list[Expected]:
+        owed = {id(owed): owed for owed in (*self._at_once, *self._in_turn) if not owed.optional}
+        return [owed[key] for key in owed if key not in self._found]
+
+    def next(self) -> str:
+        queues = zip((self._at_once, self._in_turn), self._places, strict=True)
+        return "; ".join(_told(queue[place]) for queue, place in queues if place < len(queue)) or "none"
+
+    def _go(self, number: int, places: tuple[int, int], ways: list[tuple[int, int]]) -> bool:
+        if not ways:
+            return False
+        (queue, place), *others = ways
+        if others:
+            self._open.append((number, places, len(self._done), others))
+        found = id((self._at_once, self._in_turn)[queue][place])
+        self._done.append(found)
+        self._found.add(found)
+        self._places = (place + 1, places[1]) if queue == 0 else (places[0], place + 1)
+        return True
+
+    def _fitting(self, answer: Answer) -> Iterator[tuple[int, int]]:
+        """(queue, place) of each line that the answer may be for.
+
+        It is for the next one of those that are answered at once, or of the calls; only what may have been
+        answered otherwise, or not at all, is passed over.
+        """
+        for place in range(self._places[0], len(self._at_once)):
+            owed = self._at_once[place]
+            if id(owed) not in self._found:
+                if _fits(owed, answer):
+                    yield 0, place
+                    return
+                if owed.at_once is True:
+                    break
+        for place in range(self._places[1], len(self._in_turn)):
+            owed = self._in_turn[place]
+            if id(owed) not in self._found:
+                if _fits(owed, answer):
+                    yield 1, place
+                if owed.at_once is False and not owed.optional:
+                    return
 
 
 def _fits(owed: Expected, answer: Answer) -> bool:
