@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 SHOWN = ".nexus/history.json"
 _EMPTY = '{\n  "cycles": []\n}\n'
 _ADVICE = (
-    "Run nexus-mcp history repair --dry-run to see what can be kept of it, and how (the file as it is stays beside), or "
-    "restore it from a copy; then call again."
+    "Run nexus-mcp history repair --dry-run to see what can be kept of it, and how (the file as it is stays beside), "
+    "or restore it from a copy; then call again."
 )
 
 
