@@ -1,0 +1,27 @@
+"""Faults that show only in what a sequence of calls comes to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nexus_mcp.state import plan
+from nexus_mcp.store.unanswered import Unanswered
+from tests.reliability.mutants.definition import Mutant
+
+
+def _ids_reused() -> tuple[Any, str, Any]:
+    def add(value: dict[str, Any], title: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        issue = {"id": 1 + len(value["issues"]), "title": title, "status": "pending"}
+        return {**value, "issues": [*value["issues"], issue]}, issue
+
+    return plan, "add", add
+
+
+def _answered_twice() -> tuple[Any, str, Any]:
+    return Unanswered, "delivered", Unanswered.undelivered
+
+
+MUTANTS = (
+    Mutant("ids-reused", "A new issue gets the number of issues for its id, which another may have.", _ids_reused),
+    Mutant("answered-twice", "The answer of a close that arrived is given to the next one, too.", _answered_twice),
+)

@@ -1,0 +1,68 @@
+"""A state machine against the model of the contract in tests/model, with crashes at random points.
+
+machine.py has what may happen, world.py the project and the states that it may be in, possible.py one such state,
+disturbed.py the states that a crash or an error may leave.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from tests.reliability.suite import Piece, Suite, Tally
+
+_LAST_STEPS, _LENGTH = 40, 240
+
+
+def plan(seed: int, quick: bool) -> Sequence[Any]:
+    """Pieces of so many examples of so many steps each."""
+    size = {"examples": 8, "steps": 30} if quick else {"examples": 40, "steps": 50}
+    return [{**size, "quick": quick, "number": number} for number in range(4 if quick else 60)]
+
+
+def work(piece: Piece) -> Tally:
+    """Run the machine; of an example that fails, its last steps are told."""
+    from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
+    from hypothesis.stateful import run_state_machine_as_test
+
+    from tests.reliability.suites.model.machine import Machine
+
+    figures: Counter[str] = Counter()
+    told: list[str] = []
+    fresh = type("Machine", (Machine,), {"folder": piece.folder, "figures": figures, "told": told})
+    # Each crash collects garbage, to close what the dead process had open; what is there already is none.
+    gc.freeze()
+    tally = Tally()
+    try:
+        run_state_machine_as_test(
+            seed(piece.rng.getrandbits(64))(fresh),
+            settings=settings(
+                max_examples=piece.item["examples"],
+                stateful_step_count=piece.item["steps"],
+                database=None,
+                deadline=None,
+                derandomize=False,
+                print_blob=False,
+                report_multiple_bugs=False,
+                verbosity=Verbosity.quiet,
+                phases=[Phase.generate] if piece.item["quick"] else [Phase.generate, Phase.shrink],
+                suppress_health_check=list(HealthCheck),
+            ),
+        )
+    except Exception as error:  # noqa: BLE001 - whatever a step raises, the steps before it are what to tell
+        steps = [f"{step:.{_LENGTH}}" for step in told[-_LAST_STEPS:]]
+        tally.failures.append(f"{type(error).__name__}: {error!s:.1500}; after {len(told)} steps, the last: {steps}")
+    tally.counts.update(figures)
+    return tally
+
+
+SUITE = Suite(
+    name="model",
+    title="any sequence of calls, crashes, errors and foreign edits agrees with the model of the contract",
+    goal=("steps", 1),
+    plan=plan,
+    work=work,
+    mutants=("no-journal", "wrong-order", "no-recovery", "unlink-before-archive", "ids-reused", "answered-twice"),
+)

@@ -1,0 +1,201 @@
+"""A project on disk beside all the states that it may be in: each call leaves those that agree with it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from nexus_mcp.server.app import Answer
+from tests.model.model import Outcome
+from tests.reliability.suites.calling import Caller
+from tests.reliability.suites.model.disturbed import died, failed
+from tests.reliability.suites.model.possible import Possible
+from tests.reliability.suites.model.seen import leftovers, look, names
+from tests.store.dying import failing_at, killed
+from tests.support import READ_ONLY, Clock, Project, changed, unpack, without_lock
+
+_JOURNAL = "state/txn.json"
+_MOST = 64  # possible states; a look is taken before there are more
+
+
+class World:
+    """A project with two processes that work in it. `figures` counts what was done."""
+
+    def __init__(self, root: Path, figures: Counter[str]) -> None:
+        (root / ".git").mkdir(parents=True)
+        (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+        self.project = Project(root.resolve())
+        self.clock = Clock()
+        self.figures = figures
+        self.possible = [Possible(str(self.project.root), self.clock)]
+        self._callers = [Caller(self.project.root, self.clock) for _ in range(2)]
+        self._edited: set[str] = set()  # while a journal waits
+        self._on_its_way: dict[int, tuple[Answer, Any]] = {}
+
+    def call(self, at: int, tool: str, given: dict[str, Any], arrives: bool | None = True) -> None:
+        """A call by process number `at`. `arrives`: None while nobody knows yet whether its answer does."""
+        before = None if self._is_interrupted() else self.project.snapshot()
+        answer = self._callers[at].call(tool, given)
+        content, is_error = unpack(answer), answer.result["isError"]
+        self._leave_those_that_answer(tool, given, content, is_error)
+        closed = content if tool == "task_close" and not is_error else None
+        if closed and arrives is None:
+            self.settle(at, arrived=True)
+            self._on_its_way[at] = answer, closed
+        elif arrives:
+            answer.delivered()
+        else:
+            self._lose(answer, closed)
+        if before is not None and (is_error or tool in READ_ONLY):
+            after = self.project.snapshot()
+            same = without_lock(after) == without_lock(before)
+            assert same, f"a {tool} that changes nothing changed {changed(before, after)}"
+        if not (is_error and self._is_interrupted()):
+            self._look()
+
+    def crash(self, at: int, tool: str, given: dict[str, Any], number: int) -> None:
+        """Process number `at` dies before the `number`-th system call of a call, or before it writes out the answer."""
+        self._bound()
+        answer = killed(number, lambda: self._callers[at].call(tool, given))
+        if answer is None:
+            self.figures["crashes"] += 1
+            self.possible = _distinct(then for state in self.possible for then in died(state, tool, given))
+        else:
+            content, is_error = unpack(answer), answer.result["isError"]
+            self._leave_those_that_answer(tool, given, content, is_error)
+            self._lose(answer, content if tool == "task_close" and not is_error else None)
+        del answer
+        self.restart(at)
+
+    def fail(self, at: int, tool: str, given: dict[str, Any], number: int, code: int) -> None:
+        """The `number`-th system call of a call fails with the errno `code`."""
+        self._bound()
+        with failing_at(number, code) as seen:
+            answer = self._callers[at].call(tool, given)
+        self.figures["errors"] += len(seen.names) >= number
+        content, is_error = unpack(answer), answer.result["isError"]
+
+        def agrees(outcome: Outcome) -> bool:
+            return _agrees(outcome, content, is_error)
+
+        following = [then for state in self.possible for then in failed(state, tool, given, content, agrees)]
+        assert following, self._differs(tool, given, content)
+        self.possible = following
+        answer.delivered()
+        if not self._is_interrupted():
+            self._look()
+
+    def settle(self, at: int, *, arrived: bool) -> None:
+        """The answer that is on its way from process `at`, if one is, arrives or never does."""
+        answer, content = self._on_its_way.pop(at, (None, None))
+        if answer is not None and arrived:
+            answer.delivered()
+        elif answer is not None:
+            self._lose(answer, content)
+
+    def restart(self, at: int) -> None:
+        """Process `at` goes, with what it had in hand, and another one comes."""
+        self.settle(at, arrived=False)
+        self._callers[at] = Caller(self.project.root, self.clock)
+
+    def git_history(self, foreign: dict[str, Any] | None) -> None:
+        """git adds the cycle `foreign` to the history, or takes its last cycle away for None."""
+        self._know_the_journal()
+        path = self.project.nexus / "history.json"
+        if not path.exists():
+            return
+        found = json.loads(path.read_bytes())["cycles"]
+        made = found[:-1] if foreign is None else [*found, foreign]
+        following = []
+        for state in self.possible:
+            due = [] if state.waiting is None or state.waiting.cycle in (None, *found) else [state.waiting.cycle]
+            if [*found, *due] == state.cycles:
+                then = state.copy()
+                again = [state.waiting.cycle] if state.waiting and state.waiting.cycle not in (None, *made) else []
+                then.cycles = [*made, *again]
+                following.append(then)
+        assert following, "the history is in none of the states that it may be in"
+        self.possible = following
+        self.project.put("history.json", {"cycles": made})
+
+    def edit(self, name: str, data: bytes | None) -> None:
+        """Somebody without our lock puts another file in the place of plan.json or tasks.json, or removes it."""
+        self._know_the_journal()
+        if name in self._edited:
+            return  # what the first edit left may be set aside already, or not
+        self._edited.add(name)
+        for state in self.possible:
+            if state.waiting is None or name not in state.waiting.files:
+                state.put(name, data)
+            elif data is not None and data != state.bytes_of(name):
+                state.conflicts.append(data)
+        path = self.project.state / name
+        if data is None:
+            path.unlink(missing_ok=True)
+        else:
+            self.project.put(f"state/{name}", data)
+
+    def _leave_those_that_answer(self, tool: str, given: dict[str, Any], content: Any, is_error: bool) -> None:
+        following, sweeps = [], True
+        for state in self.possible:
+            outcome, then, wrote = state.after(tool, given)
+            if _agrees(outcome, content, is_error):
+                following.append(then)
+                sweeps = sweeps and wrote is not None
+        assert following, self._differs(tool, given, content)
+        self.possible = following
+        assert not sweeps or not leftovers(self.project), f"{tool} leaves {leftovers(self.project)}"
+
+    def _lose(self, answer: Answer, content: Any) -> None:
+        answer.undelivered()
+        if content is not None:
+            for state in self.possible:
+                state.markers.append(content)
+
+    def _is_interrupted(self) -> bool:
+        return (self.project.nexus / _JOURNAL).exists()
+
+    def _know_the_journal(self) -> None:
+        """A journal that waits, or does not, leaves only the states in which that is so."""
+        if self._is_interrupted():
+            self.possible = [state for state in self.possible if state.waiting is not None]
+            assert self.possible, "a journal waits where none was begun"
+            return
+        self._edited.clear()
+        for state in self.possible:
+            state.waiting = None
+
+    def _bound(self) -> None:
+        if len(self.possible) > _MOST:
+            self.call(0, "context", {})
+
+    def _look(self) -> None:
+        """Leave the states that agree with the files as they are now."""
+        assert not self._is_interrupted(), "a journal is left after a call"
+        seen = look(self.project)
+        fitting = [state for state in self.possible if seen.agrees(state)]
+        assert fitting, f"in none of {len(self.possible)} states: {seen.differences(self.possible[0])}"
+        logged = [state for state in fitting if names(state.log) == seen.log]
+        assert logged, f"the operation log has {seen.log}, not {names(fitting[0].log)}"
+        self.possible = _distinct(logged)
+
+    def _differs(self, tool: str, given: dict[str, Any], content: Any) -> str:
+        expected = self.possible[0].after(tool, given)[0]
+        return f"{tool} is answered {content!r:.800}, in none of {len(self.possible)} states; {expected!r:.800} in one"
+
+
+def _distinct(states: Iterable[Possible]) -> list[Possible]:
+    return list({state.key(): state for state in states}.values())
+
+
+def _agrees(expected: Outcome, content: Any, is_error: bool) -> bool:
+    if expected.is_error or is_error:
+        message = content.get("error", "")
+        fits = message == expected.message if expected.message else all(name in message for name in expected.mention)
+        return expected.is_error and is_error and fits
+    if expected.result.get("message") is ...:
+        return {**expected.result, "message": content.get("message")} == content and "task_add" in content["message"]
+    return bool(expected.result == content)
