@@ -12,12 +12,22 @@ import pytest
 from nexus_mcp.cli.options import Command
 from tests.cli.support import COMMAND, LIMIT, environment, every_command
 
-# Each with the argument that it needs.
+
+
+def needed(command: Command) -> list[str]:
+    """As many words as the command needs, ones that it may take."""
+    if command.argument is None:
+        return []
+    known = list(command.argument.choices)[:1]
+    return known or ["file"] * command.argument.least
+
+
+# Each with the arguments that it needs.
 PRINTING = [
     ["--help"],
     ["--version"],
     *(
-        [*words, *list(command.argument.choices if command.argument else ())[:1]]
+        [*words, *needed(command)]
         for words, command in every_command()
         if isinstance(command, Command) and words != ("serve",)
     ),
