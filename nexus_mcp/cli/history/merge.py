@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
 FILES = Argument("%O %A %B", "three files: what both sides come from, our side, their side", count=3)
-MARKER_SIZE = Option("--marker-size", "N", "how long the markers of a conflict are (default, and at least: 7)")
+MARKER_SIZE = Option("--marker-size", "N", "length of conflict markers (default, and least: 7)")
 
 
 def run(values: Values) -> int:
