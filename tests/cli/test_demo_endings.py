@@ -13,7 +13,6 @@ from nexus_mcp.cli.options import Command
 from tests.cli.support import COMMAND, LIMIT, environment, every_command
 
 
-
 def needed(command: Command) -> list[str]:
     """As many words as the command needs, ones that it may take."""
     if command.argument is None:
