@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
-from tests.reliability.mutants import answering, confirming, escaping, misreading, refusing, serving, storing
+from tests.reliability.mutants import answering, confirming, escaping, misreading, refusing, sequences, serving, storing
 from tests.reliability.mutants.definition import Mutant
 
 _TABLES = (
@@ -17,6 +17,7 @@ _TABLES = (
     misreading.MUTANTS,
     answering.MUTANTS,
     escaping.MUTANTS,
+    sequences.MUTANTS,
 )
 MUTANTS: dict[str, Mutant] = {mutant.name: mutant for table in _TABLES for mutant in table}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.reliability.suite import Suite
-from tests.reliability.suites import errnos, files, frames, kills, linearizable, powercut, races, syscalls
+from tests.reliability.suites import errnos, files, frames, kills, linearizable, model, powercut, races, syscalls
 
 _ALL: tuple[Suite, ...] = (
     syscalls.SUITE,
@@ -11,6 +11,7 @@ _ALL: tuple[Suite, ...] = (
     kills.SUITE,
     powercut.SUITE,
     linearizable.SUITE,
+    model.SUITE,
     files.SUITE,
     frames.SUITE,
     races.SUITE,

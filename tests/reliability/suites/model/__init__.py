@@ -12,18 +12,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.reliability.suite import Piece, Suite, Tally
+from tests.reliability.suites.model.tales import TALES, tell
 
 _LAST_STEPS, _LENGTH = 40, 240
 
 
 def plan(seed: int, quick: bool) -> Sequence[Any]:
-    """Pieces of so many examples of so many steps each."""
-    size = {"examples": 8, "steps": 30} if quick else {"examples": 40, "steps": 50}
-    return [{**size, "quick": quick, "number": number} for number in range(4 if quick else 60)]
+    """The tales, and pieces of so many examples of so many steps each."""
+    pieces, examples, steps = (4, 8, 30) if quick else (80, 40, 50)
+    sampled = [{"examples": examples, "steps": steps, "quick": quick, "number": number} for number in range(pieces)]
+    return [*({"tale": name} for name in TALES), *sampled]
 
 
 def work(piece: Piece) -> Tally:
     """Run the machine; of an example that fails, its last steps are told."""
+    if "tale" in piece.item:
+        return tell(piece.item["tale"], piece.folder)
     from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
     from hypothesis.stateful import run_state_machine_as_test
 
@@ -61,8 +65,9 @@ def work(piece: Piece) -> Tally:
 SUITE = Suite(
     name="model",
     title="any sequence of calls, crashes, errors and foreign edits agrees with the model of the contract",
-    goal=("steps", 1),
+    goal=("steps", 150_000),
     plan=plan,
     work=work,
+    seconds=600.0,  # Hypothesis may take minutes to make an example small
     mutants=("no-journal", "wrong-order", "no-recovery", "unlink-before-archive", "ids-reused", "answered-twice"),
 )

@@ -17,7 +17,7 @@ from tests.reliability.suites.model.world import World
 from tests.support import cycle, pretty, stamp
 
 _ERRORS = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EROFS, errno.EMFILE)
-_LONGEST = 50  # system calls of a call
+_LONGEST = 45  # system calls of a call
 
 WHERE = st.integers(0, 1)
 ARRIVES = st.sampled_from([True, True, True, False, None])
@@ -34,14 +34,16 @@ ARCHIVES = st.sampled_from(
 PLAIN = st.sampled_from(
     [
         ("plan_start", {"topic": "T", "issues": ["A", "B"], "research_summary": ""}),
-        ("plan_decide", {"issue_id": 1, "decision": "d"}),
+        ("plan_update", {"action": "add", "title": "C"}),
+        ("plan_update", {"action": "remove", "issue_id": 1}),
+        ("plan_decide", {"issue_id": 2, "decision": "d"}),
         ("task_add", {"title": "t", "context": "c", "goal": "g"}),
         ("task_update", {"id": 1, "status": "completed"}),
         ("artifact_write", {"filename": "a/b.txt", "content": "x"}),
         ("task_close", {}),
-        ("task_list", {}),
     ]
 )
+LOOKS = st.sampled_from([("task_list", {}), ("plan_status", {}), ("history_search", {}), ("task_close", {})])
 NUMBER = st.integers(1, _LONGEST)
 EDITS = st.one_of(
     st.tuples(st.just(PLAN), foreign_plans().map(pretty)),
@@ -85,10 +87,15 @@ class Machine(RuleBasedStateMachine):
         self._tell(f"process {at} dies before system call {number} of {call}")
         self.world.crash(at, *call, number)
 
-    @rule(at=WHERE, call=ARCHIVES, number=NUMBER)
-    def crash_while_archiving(self, at: int, call: tuple[str, dict[str, Any]], number: int) -> None:
-        self._tell(f"process {at} dies before system call {number} of {call}")
-        self.world.crash(at, *call, number)
+    @rule(at=WHERE, call=ARCHIVES, numbers=st.lists(NUMBER, min_size=1, max_size=3), look=LOOKS)
+    def crash_while_archiving(
+        self, at: int, call: tuple[str, dict[str, Any]], numbers: list[int], look: tuple[str, dict[str, Any]]
+    ) -> None:
+        """The deaths after the first come while somebody looks, who completes what was begun."""
+        for number in numbers:
+            self._tell(f"process {at} dies before system call {number} of {call}")
+            self.world.crash(at, *call, number)
+            call = look
 
     @rule(at=WHERE, call=PLAIN, number=NUMBER)
     def crash_plainly(self, at: int, call: tuple[str, dict[str, Any]], number: int) -> None:

@@ -1,0 +1,60 @@
+"""Sequences that have to be tried whatever chance brings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.reliability.suite import Tally
+from tests.reliability.suites.model.world import World
+
+_LONGEST = 45  # system calls of a close
+
+
+class Step(NamedTuple):
+    """A call, whether its answer arrives, and before which of its system calls the process dies (0: none)."""
+
+    tool: str
+    given: dict[str, Any]
+    arrives: bool = True
+    dies: int = 0
+
+
+_PLAN = Step("plan_start", {"topic": "T", "issues": ["A", "B"], "research_summary": ""})
+_TASK = Step("task_add", {"title": "t", "context": "c", "goal": "g"})
+_CLOSE = Step("task_close", {})
+_UNDO = Step("undo", {"count": 1})
+_DEATHS = range(1, _LONGEST + 1)
+
+TALES: dict[str, list[Step]] = {
+    "an id is not given again": [
+        _PLAN,
+        Step("plan_update", {"action": "remove", "issue_id": 1}),
+        Step("plan_update", {"action": "add", "title": "C"}),
+        Step("plan_decide", {"issue_id": 2, "decision": "d"}),
+    ],
+    "a lost answer is given once": [_PLAN, _CLOSE._replace(arrives=False), _CLOSE, _CLOSE],
+    "an answer that arrived is not given again": [_PLAN, _CLOSE, _CLOSE],
+    "undo ends at a close": [_PLAN, _CLOSE, _PLAN, _UNDO, _UNDO],
+    "a close dies wherever it can": [
+        step for at in _DEATHS for step in (_PLAN, _TASK, _CLOSE._replace(dies=at), Step("task_list", {}), _CLOSE)
+    ],
+}
+
+
+def tell(name: str, folder: Path) -> Tally:
+    """Carry one out."""
+    tally = Tally()
+    world = World(folder / "project", tally.counts)
+    for step in TALES[name]:
+        tally.counts["steps"] += 1
+        try:
+            if step.dies:
+                world.crash(0, step.tool, step.given, step.dies)
+            else:
+                world.call(0, step.tool, step.given, step.arrives)
+        except AssertionError as error:
+            tally.failures.append(f"{name}, step {tally.counts['steps']}: {error!s:.1500}")
+            break
+        world.clock.advance(1)
+    return tally
