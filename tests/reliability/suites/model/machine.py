@@ -43,7 +43,9 @@ PLAIN = st.sampled_from(
         ("task_close", {}),
     ]
 )
-LOOKS = st.sampled_from([("task_list", {}), ("plan_status", {}), ("history_search", {}), ("task_close", {})])
+LOOKS: st.SearchStrategy[tuple[str, dict[str, Any]]] = st.sampled_from(
+    [("task_list", {}), ("plan_status", {}), ("history_search", {}), ("task_close", {})]
+)
 NUMBER = st.integers(1, _LONGEST)
 EDITS = st.one_of(
     st.tuples(st.just(PLAN), foreign_plans().map(pretty)),
