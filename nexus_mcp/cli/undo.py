@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
-from contextlib import contextmanager
 
 from nexus_mcp import log
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.numbers import from_one
 from nexus_mcp.cli.options import Argument, Command, Option
+from nexus_mcp.cli.uninterrupted import uninterrupted
 from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, workspace_from
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from typing import Any
 
     from nexus_mcp.cli.options import Values
@@ -36,7 +33,9 @@ def run(values: Values) -> int:
     workspace = workspace_from(values)
     dry = DRY_RUN.name in values
     store = Store(workspace)
-    with _uninterrupted(store.stop):
+    # `stop` ends the wait for the lock. Once that is held the undo is carried through: a file that is back has to be
+    # noted, or the next undo would stop at it.
+    with uninterrupted(store.stop):
         done = undo(store, By(UNDO, workspace.harness_id, CLIENT), count, dry_run=dry)
     try:
         _tell(done, dry=dry)
@@ -45,20 +44,6 @@ def run(values: Values) -> int:
             print(UNTOLD, file=sys.stderr)
         raise
     return exits.OK
-
-
-@contextmanager
-def _uninterrupted(stop: Callable[[], None]) -> Iterator[None]:
-    """Ctrl-C calls `stop`, which ends the wait for the lock. Once that is held the block is carried through: a file
-    that is back has to be noted, or the next undo would stop at it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, lambda *_: stop())
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _tell(done: dict[str, Any], *, dry: bool) -> None:

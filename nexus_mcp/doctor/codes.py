@@ -197,6 +197,11 @@ CODES = {
         "The program of the registered merge driver is not there.",
         "Run nexus-mcp init --git-merge with the installation that is to merge.",
     ),
+    "merge-by-lines": Code(
+        WARNING,
+        "Git is told to keep the lines of both sides of the history, which makes a file that cannot be read.",
+        "Take merge=union for the history out of the attributes; nexus-mcp init --git-merge merges by cycles.",
+    ),
     "no-merge-driver": Code(
         NOTE,
         "The history is in git, and two branches that both closed a cycle will conflict.",

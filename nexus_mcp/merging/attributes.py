@@ -22,17 +22,18 @@ def line(path: str) -> bytes:
 
 def added(data: bytes | None, wanted: bytes) -> bytes | None:
     """The file's bytes with the line `wanted` after what is there, None when it is there already."""
-    if data is None or not data:
-        return wanted + b"\n"
+    if not data:
+        return wanted + b"\n" if data is None else wanted
     if wanted in _lines(data):
         return None
     end = b"\r\n" if b"\r\n" in data else b"\n"
-    # A file without a line end at its end has none afterwards either: so it can be told what to take back.
+    # A file without a line end at its end has none afterwards either, nor has an empty one: so it can be told what to
+    # take back, and that a file was there at all.
     return data + wanted + end if data.endswith(b"\n") else data + end + wanted
 
 
 def removed(data: bytes, wanted: bytes) -> bytes | None:
-    """The file's bytes without that line, None when it is not there."""
+    """The file's bytes without that line, None when it is not there. b"" where `is_own` says whose the file is."""
     lines = data.split(b"\n")
     if wanted not in _lines(data):
         return None
@@ -41,6 +42,11 @@ def removed(data: bytes, wanted: bytes) -> bytes | None:
         lines[index - 1] = lines[index - 1].removesuffix(b"\r")
     del lines[index]
     return b"\n".join(lines)
+
+
+def is_own(data: bytes, wanted: bytes) -> bool:
+    """Whether the file was made for that line, by `added`, and has nothing else."""
+    return data == wanted + b"\n"
 
 
 def names_driver(data: bytes) -> bool:

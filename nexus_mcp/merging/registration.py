@@ -72,7 +72,11 @@ def unregister(repository: Repository) -> Registration:
     """Take back what `register` did, and nothing else. Raises NexusError."""
     path = f"{repository.prefix}{SHOWN_HISTORY}"
     line = attributes.line(path)
-    changed = _edit(repository.top, lambda data: None if data is None else attributes.removed(data, line))
+    changed = _edit(
+        repository.top,
+        lambda data: None if data is None else attributes.removed(data, line),
+        gone=lambda data: attributes.is_own(data, line),
+    )
     shared = attributes.names_driver(_read(repository.top) or b"")
     config = False
     if not shared:
@@ -86,8 +90,10 @@ def _read(top: str) -> bytes | None:
         return root.read(FILE, _LIMIT)
 
 
-def _edit(top: str, edit: Callable[[bytes | None], bytes | None]) -> bool:
-    """Put what `edit` makes of .gitattributes in its place, b"" for no file; whether it made anything."""
+def _edit(
+    top: str, edit: Callable[[bytes | None], bytes | None], gone: Callable[[bytes], bool] = lambda _: False
+) -> bool:
+    """Put what `edit` makes of .gitattributes in its place, no file where `gone`; whether it made anything."""
     with Folder.root(top) as root:
         before = root.read(FILE, _LIMIT)
         after = edit(before)
@@ -98,7 +104,7 @@ def _edit(top: str, edit: Callable[[bytes | None], bytes | None]) -> bool:
             if root.read(FILE, _LIMIT) != before:
                 raise StateError(FILE, "was changed meanwhile", next_step="Run it again.")
 
-        atomic.put(root, FILE, after or None, check)
+        atomic.put(root, FILE, None if before is not None and gone(before) else after, check)
         return True
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from nexus_mcp.errors import StateError, StorageError
+from contextlib import nullcontext
+
+from nexus_mcp.errors import NotConfirmed, StateError, StorageError
 from nexus_mcp.merging import backup
 from nexus_mcp.merging.diagnosis import Conflict, Damaged, Diagnosis, diagnose
 from nexus_mcp.store import atomic, journal, lock
@@ -10,6 +12,9 @@ from nexus_mcp.store.access import Access
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
     from nexus_mcp.store.folder import Folder
 
 
@@ -39,11 +44,13 @@ def _examined(root: str) -> tuple[bytes | None, Repair]:
         return data, Repair(diagnose(data), "", interrupted=_waits(state))
 
 
-def repair(root: str, *, damage: bool = False) -> Repair:
+def repair(
+    root: str, *, damage: bool = False, carried: Callable[[], AbstractContextManager[None]] = nullcontext
+) -> Repair:
     """Examine the history and mend it where both sides of a conflict are there, with `damage` also what is damaged.
 
     The journal of an interrupted change is left to the next call: it cannot be completed before the history can be
-    read. Raises as `examine` does, LockTimeout, and NotConfirmed.
+    read. The writing happens within `carried`. Raises as `examine` does, LockTimeout, and NotConfirmed.
     """
     before, seen = _examined(root)
     if _mended(seen.diagnosis, damage=damage) is None:
@@ -61,12 +68,13 @@ def repair(root: str, *, damage: bool = False) -> Repair:
             if _read(nexus) != data:
                 raise StateError(journal.SHOWN_HISTORY, "was changed meanwhile", next_step="Run it again.")
 
-        kept = nexus.show(backup.keep(nexus, data, held.check))
-        try:
-            atomic.put(nexus, journal.HISTORY, mended, check)
-        except (StateError, StorageError) as error:
-            error.next_step += f" {kept}, a copy of the file as it was, has been made and stays."
-            raise
+        with carried():
+            kept = nexus.show(backup.keep(nexus, data, held.check))
+            try:
+                atomic.put(nexus, journal.HISTORY, mended, check)
+            except (NotConfirmed, StateError, StorageError) as error:
+                error.next_step += f" {kept}, a copy of the file as it was, has been made and stays."
+                raise
         return Repair(found, kept, interrupted=_waits(state))
 
 

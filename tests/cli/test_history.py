@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from nexus_mcp.cli import main
+from nexus_mcp.store.folder import Folder
 from tests.cli.support import CHECKOUT, nexus
 from tests.cli.test_texts import HEAVY
 from tests.merging.support import OURS, numbered, titles
@@ -41,6 +44,22 @@ def test_a_conflict(project: Project) -> None:
     assert titles(project.get("history.json")) == [1, 2, 3]
     again = nexus("history", "repair", cwd=project.root)
     assert again == (0, f"{FILE} is whole, with 3 cycles: nothing to repair.\n", "")
+
+
+def test_an_interrupt_while_it_is_written(project: Project, capsys: Capture) -> None:
+    """Ctrl-C between the copy and the mended history does not leave anybody wondering which of them is there."""
+    project.put("history.json", MARKED)
+    real = Folder.rename
+
+    def rename(self: Folder, old: str, new: str) -> None:
+        signal.raise_signal(signal.SIGINT)
+        real(self, old, new)
+        signal.raise_signal(signal.SIGINT)
+
+    with patch.object(Folder, "rename", rename):
+        assert repair(project) == 0
+    assert "Repaired." in capsys.readouterr().out
+    assert titles(project.get("history.json")) == [1, 2, 3]
 
 
 def test_a_dry_run(project: Project, capsys: Capture) -> None:

@@ -188,6 +188,7 @@ ELSEWHERE = {
     "tracked": "test_git",
     "merge-driver-unregistered": "test_git",
     "merge-driver-broken": "test_git",
+    "merge-by-lines": "test_git",
     "no-merge-driver": "test_git",
     "git-not-asked": "test_git",
 }

@@ -70,8 +70,15 @@ def test_no_driver(used: Project) -> None:
     """A tracked history without a merge driver is worth a note; with another driver it is somebody's choice."""
     commit(used, ".nexus/history.json")
     assert (only(used.root).code, look(used.root).healthy) == ("no-merge-driver", True)
-    (used.root / ".gitattributes").write_text("/.nexus/history.json merge=union\n")
+    (used.root / ".gitattributes").write_text("/.nexus/history.json merge=binary\n")
     assert look(used.root).findings == ()
+
+
+def test_the_lines_of_both_sides(used: Project) -> None:
+    """git's own driver union puts lines of JSON one after the other: that is a warning."""
+    (used.root / ".gitattributes").write_text("*.json merge=union\n")
+    finding = only(used.root)
+    assert (finding.code, finding.severity) == ("merge-by-lines", "warning")
 
 
 def test_a_driver_that_is_not_registered(used: Project) -> None:

@@ -96,6 +96,15 @@ def test_what_is_there_stays(repository: Repository) -> None:
     assert repository.config(DRIVER_KEY) == []
 
 
+def test_an_empty_file_stays(repository: Repository) -> None:
+    """A file that was there, with nothing in it, is there with nothing in it afterwards."""
+    file = attributes_file(repository)
+    file.touch()
+    assert register(repository, WORDS).in_force
+    unregister(repository)
+    assert file.read_bytes() == b""
+
+
 def test_another_line_wins(repository: Repository) -> None:
     """It is told when git would not use the driver after all."""
     info = Path(repository.top, ".git/info/attributes")

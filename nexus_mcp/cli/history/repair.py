@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.options import Command, Option
+from nexus_mcp.cli.uninterrupted import uninterrupted
 from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
 from nexus_mcp.log import printable
 
@@ -27,7 +28,7 @@ def run(values: Values) -> int:
 
     root = workspace_from(values).root
     dry = DRY_RUN.name in values
-    done = examine(root) if dry else repair(root, damage=YES.name in values)
+    done = examine(root) if dry else repair(root, damage=YES.name in values, carried=uninterrupted)
     good = bool(done.backup) or isinstance(done.diagnosis, Healthy)
     for line in (*_found(done.diagnosis), *(_mended(done) if done.backup else () if good else _left(done, dry=dry))):
         print(printable(line))

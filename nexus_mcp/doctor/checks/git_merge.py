@@ -26,6 +26,8 @@ def check(site: Site) -> Iterator[Finding]:
         elif not _runs(facts.driver):
             problem = f"is to be merged by the driver {DRIVER}, whose program is not there"
             yield Finding("merge-driver-broken", SHOWN_HISTORY, problem)
+    elif facts.merge == "union":
+        yield Finding("merge-by-lines", SHOWN_HISTORY, "is to be merged by git's driver union")
     elif facts.history_tracked and facts.merge in ("", "unspecified"):
         yield Finding("no-merge-driver", SHOWN_HISTORY, "has no merge driver")
 

@@ -1,0 +1,24 @@
+"""Carries a step through that must not be left half told when somebody presses Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from contextlib import contextmanager
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@contextmanager
+def uninterrupted(stop: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """While the block lasts Ctrl-C calls `stop` and interrupts nothing: what is slow in the block has to heed that."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: stop())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
