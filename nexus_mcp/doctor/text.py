@@ -23,7 +23,7 @@ _PLAIN = "\x1b[0m"
 def to_text(report: Report, width: int = WIDTH, *, colour: bool = False) -> str:
     """The lines of the report, without a newline at the end. No line is wider than `width` but for a long name."""
     lines = [printable(report.project)]
-    if not report.entries:
+    if not report.entries and not report.findings:
         return "\n".join([*lines, "Healthy: nothing is here yet; nexus-mcp init makes .nexus/."])
     for group, more in _groups(report):
         severity = group[0].severity

@@ -108,11 +108,17 @@ class App:
             log.info(f"{name}: {error}")
             return Answer({"error": str(error)}, is_error=True)
         except Exception as error:  # noqa: BLE001 - a fault of ours must not leave a caller without an answer
-            import traceback
-
-            log.error(f"{name} failed: {traceback.format_exc()}")
+            log.error(f"{name} failed: {_told(error)}")
             message = f"Internal error in {name} ({type(error).__name__}); the server's log on stderr has more."
             return Answer({"error": message}, is_error=True)
+
+
+def _told(error: Exception) -> str:
+    try:
+        import traceback
+    except Exception:  # noqa: BLE001 - with no descriptor left nothing can be imported, and that is what is to be told
+        return f"{type(error).__name__}: {error}"
+    return "".join(traceback.format_exception(error))
 
 
 def _answered(value: dict[str, Any], context: ToolContext) -> Answer:

@@ -35,7 +35,10 @@ class _Job:
 
 
 class Calls:
-    """The calls of one connection: at most `MAX_WAITING` wait while one is under way, with `MAX_BYTES` of lines."""
+    """The calls of one connection: at most `MAX_WAITING` wait while one is under way, with `MAX_BYTES` of lines.
+
+    Making this raises OSError or RuntimeError when the system has no descriptor or no thread left.
+    """
 
     def __init__(self, app: App, sink: Sink, stop: Stop) -> None:
         self._app = app
@@ -48,9 +51,13 @@ class Calls:
         self._known: dict[str | int, _Job] = {}
         self._changed = threading.Condition()
         self._ended = False
-        self._thread = threading.Thread(target=self._run, name="calls")
-        self._thread.start()
         self._watch = Watch(stop, self._stopping)
+        self._thread = threading.Thread(target=self._run, name="calls")
+        try:
+            self._thread.start()
+        except BaseException:
+            self._watch.end()
+            raise
 
     def add(self, call: Call, size: int) -> None:
         """Let a call, whose line had `size` bytes, wait for its turn. `wait_for_room` first."""

@@ -89,9 +89,14 @@ class _Session:
 
     def _add(self, call: Call, size: int) -> None:
         if self._calls is None:
-            from nexus_mcp.server.calls import Calls  # not needed to answer initialize and tools/list
+            try:
+                from nexus_mcp.server.calls import Calls  # not needed to answer initialize and tools/list
 
-            self._calls = Calls(self._app, self._sink, self._stop)
+                self._calls = Calls(self._app, self._sink, self._stop)
+            except (ImportError, OSError, RuntimeError) as error:  # no descriptor, no thread: the next call tries again
+                log.error(f"{call.name} cannot be carried out: {type(error).__name__}: {error}")
+                self._sink.send(internal_error(call.id).response())
+                return
         self._calls.add(call, size)
 
 

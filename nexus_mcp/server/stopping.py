@@ -93,7 +93,10 @@ class Stop:
 
 
 class Watch:
-    """A thread that carries out `act` once the server is to stop, whatever the other threads wait for."""
+    """A thread that carries out `act` once the server is to stop, whatever the other threads wait for.
+
+    Making one raises OSError or RuntimeError when the system has no descriptor or no thread left; none is there then.
+    """
 
     def __init__(self, stop: Stop, act: Callable[[], None]) -> None:
         import threading  # stopping itself needs none, and is imported first
@@ -102,7 +105,12 @@ class Watch:
         self._act = act
         self._reader, self._writer = os.pipe()
         self._thread = threading.Thread(target=self._run, name="watch")
-        self._thread.start()
+        try:
+            self._thread.start()
+        except BaseException:
+            os.close(self._writer)
+            os.close(self._reader)
+            raise
 
     def end(self) -> None:
         """Watch no longer."""

@@ -55,6 +55,14 @@ def test_the_text_of_a_healthy_project() -> None:
     assert shown(Report("/p", 0, (), {})) == "/p\nHealthy: nothing is here yet; nexus-mcp init makes .nexus/."
 
 
+def test_the_text_of_a_folder_that_cannot_be_opened() -> None:
+    """Where nothing could be looked at, what is in the way is told, and nothing is called healthy."""
+    closed = Finding("unreadable", ".nexus", "cannot be looked into: Too many open files")
+    text = shown(Report("/p", 0, (closed,), {}))
+    assert "Too many open files [unreadable]" in text
+    assert text.endswith("\n0 files and folders looked at: 1 error, 0 warnings, 0 notes.")
+
+
 def test_colour_is_nothing_but_colour() -> None:
     """With colours the text is the same but for them."""
     coloured = to_text(REPORT, colour=True)
