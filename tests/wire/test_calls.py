@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import threading
 from collections.abc import Iterator
-from types import SimpleNamespace
-from typing import NoReturn
 
 import pytest
 
-from nexus_mcp.server import calls, messages, stdio
+from nexus_mcp.server import messages, stdio
 from nexus_mcp.server.calls import MAX_BYTES, MAX_WAITING, correlation_key
 from nexus_mcp.server.framing import MAX_LINE
 from nexus_mcp.server.messages import Message
@@ -21,15 +16,6 @@ from tests.wire.fake import FakeApp
 from tests.wire.talk import Json, Serve, Talk, call, error, exchange, initialize, modern, notification, request
 
 PING = {"jsonrpc": "2.0", "id": "p", "result": {}}
-
-
-class Unstartable(threading.Thread):
-    def start(self) -> None:
-        raise RuntimeError("can't start new thread")
-
-
-def no_descriptor(*_: object) -> NoReturn:
-    raise OSError(errno.EMFILE, "Too many open files")
 
 
 @pytest.fixture
@@ -176,24 +162,6 @@ def test_a_defect(fake: FakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stdio, "parse", parse)
     answers = exchange(fake.as_app(), [b"defect\n", request("p", "ping")], serve)
     assert answers == [error(None, -32603, "Internal server error"), PING]
-
-
-@pytest.mark.parametrize("lacking", ["descriptor", "thread", "thread to watch"])
-def test_nothing_to_run_calls_with(fake: FakeApp, monkeypatch: pytest.MonkeyPatch, lacking: str) -> None:
-    """A call for which the system has no descriptor or thread left is answered so; the next one tries again."""
-    unstartable = SimpleNamespace(Thread=Unstartable, Condition=threading.Condition)
-    talk = Talk(fake.as_app())
-    talk.ask(initialize())
-    with monkeypatch.context() as patch:
-        if lacking == "descriptor":
-            patch.setattr(os, "pipe", no_descriptor)
-        elif lacking == "thread":
-            patch.setattr(calls, "threading", unstartable)
-        else:
-            patch.setattr(threading, "Thread", Unstartable)
-        assert talk.ask(call(1, "echo")) == error(1, -32603, "Internal server error")
-    assert talk.ask(call(2, "echo"))["id"] == 2
-    assert talk.end() == []
 
 
 def test_same_id_twice(talk: Talk, fake: FakeApp) -> None:
