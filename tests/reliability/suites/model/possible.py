@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.model.kept import Refused
 from tests.model.model import Model, Outcome
@@ -23,6 +23,17 @@ _WRITTEN = {
 }
 
 
+class Change(NamedTuple):
+    """A line of the operation log: when it was, and the files with their bytes before and after."""
+
+    at: str
+    files: dict[str, tuple[bytes | None, bytes | None]]
+
+
+# A change, the time of a cycle that was archived, or None for a line that cannot be read.
+Line = Change | str | None
+
+
 @dataclass(frozen=True)
 class Wrote:
     """What a change does beside its own effect: the files it writes or removes, the cycle that it archives.
@@ -32,7 +43,7 @@ class Wrote:
     """
 
     files: tuple[str, ...]
-    log: tuple[Any, ...]
+    log: tuple[Line, ...]
     cycle: Any = None
     journaled: bool = False
     answer: Any = None
@@ -42,15 +53,14 @@ class Possible(Model):
     """A state of the project, and of what is kept beside the files that the contract knows.
 
     `markers` are the answers of closes that nobody has got yet; `waiting` what a journal may still
-    have to complete; `conflicts` the contents that were set aside; `log` the changes that undo may take back: for each
-    its files with their bytes before and after, or None for one that stays.
+    have to complete; `conflicts` the contents that were set aside; `log` the operation log without what was taken back.
     """
 
     def __init__(self, root: str, clock: Clock) -> None:
         self.markers: list[Any] = []
         self.waiting: Wrote | None = None
         self.conflicts: list[bytes] = []
-        self.log: list[dict[str, tuple[bytes | None, bytes | None]] | None] = []
+        self.log: list[Line] = []
         self._given: dict[str, bytes] = {}
         super().__init__(root, clock)
 
@@ -134,17 +144,19 @@ class Possible(Model):
         if tool == "task_close":
             return outcome, then, None  # answered with what an earlier one had made
         name = _WRITTEN.get(tool) or ARTIFACTS + given["filename"]
-        then.log.append({name: (self.bytes_of(name), then.bytes_of(name))})
+        then.log.append(Change(self.clock.stamp(), {name: (self.bytes_of(name), then.bytes_of(name))}))
         return outcome, then, Wrote((name,), tuple(self.log))
 
     def undo(self, count: int) -> Any:
         """Take the last changes back. Raises Refused."""
-        entries = self.log[-count:]
-        if len(entries) < count or None in entries:
+        entries = [entry for entry in self.log[-count:] if isinstance(entry, Change)]
+        told = {line for line in self.log if isinstance(line, str)}
+        untold = {cycle["completed_at"] for cycle in self.cycles or []} - told
+        if len(entries) < count or any(entry.at <= time for entry in entries for time in untold):
             raise Refused
         files: dict[str, bytes | None] = {}
         for entry in reversed(entries):
-            for name, (before, after) in (entry or {}).items():
+            for name, (before, after) in entry.files.items():
                 if (files[name] if name in files else self.bytes_of(name)) != after:
                     raise Refused
                 files[name] = before
@@ -156,7 +168,7 @@ class Possible(Model):
 
     def _archived(self, tool: str, before: Possible, result: Any) -> Wrote:
         assert self.cycles
-        self.log.append(None)
+        self.log.append(self.cycles[-1]["completed_at"])
         self.markers = []  # whoever did not get his answer has gone on
         if tool == "plan_start":
             return Wrote((PLAN,), tuple(before.log), self.cycles[-1], journaled=True)

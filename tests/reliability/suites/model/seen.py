@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nexus_mcp.store.atomic import PREFIX
-from tests.reliability.suites.model.possible import ARTIFACTS, Possible
+from tests.reliability.suites.model.possible import ARTIFACTS, Change, Line, Possible
 from tests.support import Project
 
 Names = list[tuple[str, ...] | None]
@@ -56,9 +56,9 @@ def look(project: Project) -> Seen:
     )
 
 
-def names(log: Iterable[dict[str, Any] | None]) -> Names:
+def names(log: Iterable[Line]) -> Names:
     """What `Seen.log` has where a state has `log`."""
-    return [None if entry is None else tuple(entry) for entry in log]
+    return [tuple(line.files) if isinstance(line, Change) else None for line in log]
 
 
 def leftovers(project: Project) -> list[str]:
