@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 from unittest.mock import patch
 
-from nexus_mcp.store import access, commit
+from nexus_mcp.store import access, commit, journal
 from nexus_mcp.store.folder import Folder
+from nexus_mcp.store.history_file import HistoryFile
 from tests.reliability.mutants.definition import Mutant
 
 
@@ -28,8 +29,19 @@ def _unconfirmed_removal() -> tuple[Any, str, Any]:
     return commit, "_confirm_removals", lambda state: None
 
 
+def _unconfirmed_history() -> tuple[Any, str, Any]:
+    real = journal._apply_cycle
+
+    def apply(nexus: Folder, cycle: dict[str, Any], history: HistoryFile | None, temporary: str | None) -> None:
+        if not (history or HistoryFile(nexus.read(journal.HISTORY, journal.HISTORY_LIMIT))).has(cycle):
+            real(nexus, cycle, history, temporary)
+
+    return journal, "_apply_cycle", apply
+
+
 MUTANTS = (
     Mutant("unconfirmed-journal", "A journal is completed whose name was never synced.", _unconfirmed_journal),
     Mutant("unconfirmed-folder", "A file goes into a folder whose name was never synced.", _unconfirmed_folder),
+    Mutant("unconfirmed-history", "A cycle that is there counts, though it was never synced.", _unconfirmed_history),
     Mutant("unconfirmed-removal", "A journal whose removal was never synced may come back.", _unconfirmed_removal),
 )

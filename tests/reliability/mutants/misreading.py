@@ -79,6 +79,23 @@ def _newer_is_written() -> tuple[Any, str, Any]:
     return shapes, "check_writable", lambda value, file: None
 
 
+def _journal_believed() -> tuple[Any, str, Any]:
+    real = journal.is_ours
+
+    def is_ours(value: Any) -> bool:
+        try:
+            files = [{**file, "after": _digest(file["content"])} for file in value["files"]]
+            return real({**value, "files": files})
+        except (KeyError, TypeError, AttributeError):
+            return real(value)
+
+    return journal, "is_ours", is_ours
+
+
+def _digest(content: str | None) -> str | None:
+    return journal.digest(None if content is None else content.encode("utf-8", "backslashreplace"))
+
+
 MUTANTS = (
     Mutant(
         "broken-is-empty", "A session file that cannot be read counts as none, and is written over.", _broken_is_empty
@@ -91,5 +108,6 @@ MUTANTS = (
     Mutant("drops-the-unknown", "Members that are not known are dropped when a file is rewritten.", _drops_the_unknown),
     Mutant("history-laid-out-anew", "The history is rewritten from its values.", _history_laid_out_anew),
     Mutant("newer-is-written", "A file of a newer version is written like any other.", _newer_is_written),
+    Mutant("journal-believed", "What a journal holds is written, whatever its digest says.", _journal_believed),
     Mutant("journal-passed-over", "A journal that cannot be read is left for later.", _journal_passed_over),
 )

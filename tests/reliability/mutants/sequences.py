@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nexus_mcp.state import plan
+from nexus_mcp.state import oplog, plan
+from nexus_mcp.store import journal
 from nexus_mcp.store.unanswered import Unanswered
 from tests.reliability.mutants.definition import Mutant
 
@@ -21,7 +22,17 @@ def _answered_twice() -> tuple[Any, str, Any]:
     return Unanswered, "delivered", Unanswered.undelivered
 
 
+def _undo_anyway() -> tuple[Any, str, Any]:
+    return oplog, "_is", lambda mark, data: True
+
+
+def _overwrites_foreign() -> tuple[Any, str, Any]:
+    return journal, "_set_aside", lambda folder, name, data: None
+
+
 MUTANTS = (
     Mutant("ids-reused", "A new issue gets the number of issues for its id, which another may have.", _ids_reused),
+    Mutant("undo-anyway", "A change is taken back whatever came after it.", _undo_anyway),
+    Mutant("overwrites-foreign", "A recovery writes over what somebody else wrote meanwhile.", _overwrites_foreign),
     Mutant("answered-twice", "The answer of a close that arrived is given to the next one, too.", _answered_twice),
 )

@@ -12,7 +12,8 @@ from typing import Any
 
 from nexus_mcp.server.app import App
 from nexus_mcp.server.calls import Calls
-from nexus_mcp.store import atomic, lock, unanswered
+from nexus_mcp.store import access, atomic, journal, lock, unanswered
+from nexus_mcp.store.access import Access
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.history_file import HistoryFile
 from nexus_mcp.store.store import Store
@@ -40,6 +41,17 @@ def _late_lock() -> tuple[Any, str, Any]:
             os.close(fd)
 
     return lock, "held", held
+
+
+def _recovers_unlocked() -> tuple[Any, str, Any]:
+    @contextmanager
+    def reading(self: Access) -> Iterator[tuple[Folder | None, Folder | None]]:
+        with self.folders() as (nexus, state):
+            if nexus is not None and state is not None and state.check_plain(journal.NAME):
+                access.roll_forward(nexus, state)
+            yield nexus, state
+
+    return Access, "reading", reading
 
 
 def _stale_read() -> tuple[Any, str, Any]:
@@ -93,6 +105,7 @@ def _no_sweep() -> tuple[Any, str, Any]:
 
 MUTANTS = (
     Mutant("late-lock", "The lock is taken after the state was read.", _late_lock),
+    Mutant("recovers-unlocked", "A reader completes a journal without the lock.", _recovers_unlocked),
     Mutant("stale-read", "A server answers from what it read before.", _stale_read),
     Mutant("answer-first", "An answer goes out before the change is made.", _answer_first),
     Mutant("answer-forgotten", "The answer of a close is not kept until it was written out.", _answer_forgotten),

@@ -57,7 +57,7 @@ def _unlink_before_archive() -> tuple[Any, str, Any]:
 
     def archive(nexus: Folder, state: Folder, asked: Any, *rest: Any) -> Any:
         for name, (_, after) in asked.writes.items():
-            if after is None:
+            if asked.cycle is not None and after is None:
                 state.unlink(name)
         return real(nexus, state, asked, *rest)
 

@@ -37,7 +37,7 @@ def plan(seed: int, quick: bool) -> Sequence[Any]:
     """[kind of file, how many of them], or [kind, name of a list of mutations that are all done once]."""
     if quick:
         every, odd = [[kind, "with_each"] for kind in KINDS], [[kind, "with_odd_members"] for kind in sessions.PATHS]
-        return [*every, *odd]
+        return [*every, *odd, *[["journal", "with_letters"]] * 3]
     return [[kind, _EACH] for kind, share in _SHARES.items() for _ in range(share)]
 
 

@@ -37,6 +37,15 @@ def _byte(rng: random.Random, data: bytes, other: bytes) -> bytes:
     return data[:at] + bytes([rng.choice(_BYTES)]) * rng.choice((1, 1, 1, 3, 70)) + data[at + rng.randrange(2) :]
 
 
+def _letter(rng: random.Random, data: bytes, other: bytes) -> bytes:
+    """A letter becomes another, so that JSON stays JSON: what a disk may do within a text."""
+    places = [at for at, byte in enumerate(data) if 0x61 <= byte <= 0x7A]
+    if not places:
+        return data
+    at = rng.choice(places)
+    return data[:at] + bytes([rng.choice(b"abcdefgxyz")]) + data[at + 1 :]
+
+
 def _gap(rng: random.Random, data: bytes, other: bytes) -> bytes:
     at = rng.randrange(len(data))
     return data[:at] + data[at + rng.choice((1, 1, 1, 2, 10, 100)) :]
@@ -183,6 +192,7 @@ def _changed(rng: random.Random, data: bytes, change: Callable[[Json, Json], Any
 MUTATIONS: tuple[tuple[int, Change], ...] = (
     (12, _bits),
     (8, _byte),
+    (4, _letter),
     (5, _gap),
     (6, _cut),
     (2, _cut_and_filled),
@@ -220,6 +230,11 @@ def with_odd_members(rng: random.Random, data: bytes, other: bytes) -> list[byte
     return (
         there + newer + [added.replace('"\\u0001"', text).encode("utf-8", "surrogatepass") for text in (*_ODD, twice)]
     )
+
+
+def with_letters(rng: random.Random, data: bytes, other: bytes) -> list[bytes]:
+    """The file with one letter of it changed, several times."""
+    return [_letter(rng, data, other) for _ in range(12)]
 
 
 def with_each(rng: random.Random, data: bytes, other: bytes) -> list[bytes]:

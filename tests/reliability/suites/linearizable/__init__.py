@@ -29,9 +29,11 @@ _KINDS = {
 def plan(seed: int, quick: bool) -> Sequence[Json]:
     """Deaths and stalls at each point, histories by chance, and the controls without the lock."""
     adding = _stall(["task_list", "task_add", "task_list"], ["task_add"], step=3)
+    recovering = _stall(["task_list", "history_search"], ["task_add", "task_list"], died=["task_add", "task_close"])
     if quick:
         return [
             adding,
+            recovering,
             {"kind": "deaths", "tools": ["task_add", "task_close", "task_close", "task_close"]},
             {**adding, "kind": "unlocked stalls"},
             {"kind": "chance", "histories": 6},
@@ -44,6 +46,12 @@ def plan(seed: int, quick: bool) -> Sequence[Json]:
             for first in _CHANGES
             for second in _CHANGES
         ),
+        *(
+            _stall([first, "history_search"], [second, "task_list", "plan_status"], died=[opened, died])
+            for first in ("task_list", "plan_status", "task_close")
+            for second in _CHANGES
+            for opened, died in (("task_add", "task_close"), ("plan_start", "plan_start"))
+        ),
         {**adding, "kind": "unlocked stalls"},
         *[{"kind": "chance", "histories": _A_PIECE}] * (_HISTORIES // _A_PIECE),
         *[{"kind": "unlocked", "histories": _A_PIECE}] * (_CONTROLS // _A_PIECE),
@@ -55,8 +63,8 @@ def work(piece: Piece) -> Tally:
     return _KINDS[piece.item["kind"]](piece)
 
 
-def _stall(first: Sequence[str], second: Sequence[str], step: int = 1) -> Json:
-    return {"kind": "stalls", "first": first, "second": second, "step": step}
+def _stall(first: Sequence[str], second: Sequence[str], step: int = 1, died: Sequence[str] = ()) -> Json:
+    return {"kind": "stalls", "first": first, "second": second, "step": step, "died": died}
 
 
 SUITE = Suite(
@@ -65,5 +73,14 @@ SUITE = Suite(
     goal=("histories of 4 processes", _HISTORIES),
     plan=plan,
     work=work,
-    mutants=("no-lock", "late-lock", "stale-read", "no-recovery", "answer-forgotten", "answer-kept", "redone"),
+    mutants=(
+        "no-lock",
+        "late-lock",
+        "recovers-unlocked",
+        "stale-read",
+        "no-recovery",
+        "answer-forgotten",
+        "answer-kept",
+        "redone",
+    ),
 )

@@ -36,11 +36,13 @@ class Fate:
 
 @dataclass(frozen=True)
 class Script:
-    """The calls of one process, how it dies (None: not at all), and which share of its calls to the system yield."""
+    """The calls of one process, how it dies (None: not at all), which share of its calls to the system yield, and
+    whether its client goes on after its death."""
 
     calls: Sequence[Call]
     fate: Fate | None = None
     yields: float = 0.0
+    goes_on: bool = True
 
 
 class Recorder:
@@ -63,7 +65,8 @@ class Recorder:
             ended = _wait(running)
             for each in ended:
                 running.remove(each)
-                if rest := self._end(*each):
+                rest = self._end(*each)
+                if rest and each[1].goes_on:
                     running.append((self._begin(Script(rest), start), Script(rest)))
         os.close(start)
 

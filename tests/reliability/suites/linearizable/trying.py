@@ -6,6 +6,7 @@ import itertools
 import random
 import shutil
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.reliability.mutants import planted
@@ -18,6 +19,7 @@ from tests.reliability.suites.linearizable.scripts import call, drawn
 from tests.reliability.suites.linearizable.stalling import stall
 from tests.reliability.suites.points import CHANGING
 
+_JOURNAL = ".nexus/state/txn.json"
 _NEARLY = 0.8  # share of the histories without a lock that has to be rejected: by chance one may have had no meeting
 
 
@@ -72,11 +74,13 @@ def deaths(piece: Piece) -> Tally:
 
 def stalls(piece: Piece) -> Tally:
     """A process that stands still before each (`step` 3: each third) of its calls to the system, while another one
-    does what it is asked for: the `first` and the `second`."""
+    does what it is asked for: the `first` and the `second`. With `died`, a third one was asked for that before, and
+    died as soon as its journal was there."""
     tally = Tally()
+    dies_at = _journaled(piece) if piece.item["died"] else 0
     stood, number = True, 1
     while stood and not tally.failures:
-        stood, recorder = _stalled(piece, number)
+        stood, recorder = _stalled(piece, number, dies_at)
         told = f"a stall before call {number} of {piece.item['first']}, {piece.item['second']} came"
         tally.failures += [f"{told}: {fault}" for fault in recorder.faults + judged(recorder.history, tally)]
         tally.counts["stalls at each point"] += stood
@@ -119,11 +123,33 @@ def _recorded(root: Path, rng: random.Random) -> Recorder:
     return recorder
 
 
-def _stalled(piece: Piece, number: int) -> tuple[bool, Recorder]:
+def _journaled(piece: Piece) -> int:
+    """The first of the calls to the system before which the journal of what `died` asks for is there."""
+    number, root = 0, piece.folder / "died"
+    while not (root / _JOURNAL).exists():
+        shutil.rmtree(root, ignore_errors=True)
+        root.mkdir()
+        number += 1
+        recorder = Recorder(root, piece.rng)
+        recorder.run([_dies(piece, number, itertools.count(1))])
+        if not recorder.kills:
+            raise AssertionError(f"{piece.item['died']} leaves no journal")
+    shutil.rmtree(root)
+    return number
+
+
+def _dies(piece: Piece, number: int, unique: Iterator[int]) -> Script:
+    calls = [call(tool, piece.rng, unique) for tool in piece.item["died"]]
+    return Script(calls, Fate(at_call=number, of=CHANGING), goes_on=False)
+
+
+def _stalled(piece: Piece, number: int, dies_at: int = 0) -> tuple[bool, Recorder]:
     """(whether the first process came to its call `number`, what was recorded)."""
     root = piece.folder / str(number)
     root.mkdir()
     recorder, unique = Recorder(root, piece.rng), itertools.count(1)
+    if dies_at:
+        recorder.run([_dies(piece, dies_at, unique)])
     first = [call(tool, piece.rng, unique) for tool in piece.item["first"]]
     second = [call(tool, piece.rng, unique) for tool in piece.item["second"]]
     stood = stall(recorder, root, number, first, second)

@@ -69,5 +69,14 @@ SUITE = Suite(
     plan=plan,
     work=work,
     seconds=600.0,  # Hypothesis may take minutes to make an example small
-    mutants=("no-journal", "wrong-order", "no-recovery", "unlink-before-archive", "ids-reused", "answered-twice"),
+    mutants=(
+        "no-journal",
+        "wrong-order",
+        "no-recovery",
+        "unlink-before-archive",
+        "ids-reused",
+        "undo-anyway",
+        "overwrites-foreign",
+        "answered-twice",
+    ),
 )

@@ -6,13 +6,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.reliability.suite import Tally
+from tests.reliability.suites.model.possible import TASKS
 from tests.reliability.suites.model.world import World
+from tests.support import pretty
 
 _LONGEST = 45  # system calls of a close
 
 
 class Step(NamedTuple):
-    """A call, whether its answer arrives, and before which of its system calls the process dies (0: none)."""
+    """A call, whether its answer arrives, and before which of its system calls the process dies (0: none).
+
+    `tool` may be the path of a session file, which somebody edits: `given` is what he puts there.
+    """
 
     tool: str
     given: dict[str, Any]
@@ -25,6 +30,7 @@ _TASK = Step("task_add", {"title": "t", "context": "c", "goal": "g"})
 _CLOSE = Step("task_close", {})
 _UNDO = Step("undo", {"count": 1})
 _DEATHS = range(1, _LONGEST + 1)
+_EDIT = Step(TASKS, {"goal": "theirs", "decisions": [], "tasks": []})
 
 TALES: dict[str, list[Step]] = {
     "an id is not given again": [
@@ -36,6 +42,12 @@ TALES: dict[str, list[Step]] = {
     "a lost answer is given once": [_PLAN, _CLOSE._replace(arrives=False), _CLOSE, _CLOSE],
     "an answer that arrived is not given again": [_PLAN, _CLOSE, _CLOSE],
     "undo ends at a close": [_PLAN, _CLOSE, _PLAN, _UNDO, _UNDO],
+    "undo leaves what somebody else wrote": [_TASK, _EDIT, _UNDO, _PLAN, _UNDO, _UNDO],
+    "somebody writes where a close died": [
+        step
+        for at in _DEATHS
+        for step in (_PLAN, _TASK, _CLOSE._replace(dies=at), _EDIT, Step("task_list", {}), _CLOSE)
+    ],
     "a close dies wherever it can": [
         step for at in _DEATHS for step in (_PLAN, _TASK, _CLOSE._replace(dies=at), Step("task_list", {}), _CLOSE)
     ],
@@ -49,7 +61,9 @@ def tell(name: str, folder: Path) -> Tally:
     for step in TALES[name]:
         tally.counts["steps"] += 1
         try:
-            if step.dies:
+            if step.tool == TASKS:
+                world.edit(TASKS, pretty(step.given))
+            elif step.dies:
                 world.crash(0, step.tool, step.given, step.dies)
             else:
                 world.call(0, step.tool, step.given, step.arrives)

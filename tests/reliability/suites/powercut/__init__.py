@@ -28,6 +28,7 @@ _QUICK: tuple[tuple[str, list[int | str]], ...] = (
     ("artifact after a death", ["mkdir a"]),
     ("undo of artifacts after a death", ["remove txn.json"]),
     ("close after a death", ["rename the temporary file to txn.json"]),
+    ("close after a death", ["rename the temporary file to history.json"]),
     ("close", []),
     ("plan", []),
     ("first task", []),
@@ -97,7 +98,7 @@ def _share(first: int, end: int, part: int, parts: int) -> range:
 SUITE = Suite(
     name="powercut",
     title="the power goes at any moment, and the disk kept any part of what was not synced",
-    goal=("states", 1),
+    goal=("states", 5_000_000),
     plan=plan,
     work=work,
     mutants=(
@@ -109,6 +110,7 @@ SUITE = Suite(
         "no-journal",
         "unconfirmed-journal",
         "unconfirmed-folder",
+        "unconfirmed-history",
         "unconfirmed-removal",
     ),
 )
