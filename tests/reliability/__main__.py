@@ -7,12 +7,13 @@ Exit code 1 when something failed, 2 when a suite could not be run.
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 from functools import partial
 
 from tests.reliability import figures, tools
-from tests.reliability.running import Progress, run
+from tests.reliability.running import Progress, code, run
 from tests.reliability.suite import Suite
 from tests.reliability.suites import SUITES
 
@@ -27,7 +28,11 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--quick", action="store_true", help="the quick form, which `make test` runs; keeps no figures")
     parser.add_argument("--mutant", default="", help="plant this fault; keeps no figures")
     parser.add_argument("--fresh", action="store_true", help="begin anew where an earlier run was stopped")
+    parser.add_argument("--code", action="store_true", help="print the digest of the code as it is, and do nothing")
     chosen = parser.parse_args(arguments)
+    if chosen.code:
+        print(code())
+        return 0
     unknown = set(chosen.suites) - SUITES.keys()
     if unknown:
         parser.error(f"there is no suite {', '.join(sorted(unknown))}")
@@ -57,6 +62,8 @@ def _suite(suite: Suite, chosen: argparse.Namespace) -> int:
     )
     for failure in progress.tally.failures:
         print(f"  FAILED {failure}")
+    if keeps and progress.tally.failures:
+        print("  What failed is not tried again when this goes on; --fresh begins anew")
     done = ", ".join(f"{value:g} {name}" for name, value in {**progress.tally.counts, **progress.tally.peaks}.items())
     print(f"  {done}; {len(progress.tally.failures)} failures; {progress.seconds / 60:.1f} min", flush=True)
     if progress.tally.failures:
@@ -76,4 +83,6 @@ def _show(live: bool, progress: Progress) -> None:
 
 
 if __name__ == "__main__":
+    # As Ctrl-C does: what was begun is ended, and its folders go.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main(sys.argv[1:]))

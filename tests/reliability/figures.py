@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import time
 from pathlib import Path
 
 from tests.reliability.running import Progress
@@ -33,7 +32,8 @@ def keep(progress: Progress) -> None:
         "peaks": dict(sorted(progress.tally.peaks.items())),
         "failures": len(progress.tally.failures),
         "minutes": round(progress.seconds / 60, 1),
-        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "date": progress.day,
+        "code": progress.code,
         "machine": f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}",
     }
     KEPT.write_text(json.dumps({name: figures[name] for name in SUITES if name in figures}, indent=2) + "\n")
@@ -50,14 +50,14 @@ def with_table(page: str) -> str:
 
 def table() -> str:
     figures = load()
-    lines = ["| Suite | What was done | Wrong | Minutes | Seed, day |", "|---|---|---|---|---|"]
+    lines = ["| Suite | What was done | Wrong | Minutes | Seed, day, code |", "|---|---|---|---|---|"]
     for suite in SUITES.values():
         found = figures.get(suite.name)
         if found is None:
             lines.append(f"| {suite.name} | not run yet | | | |")
             continue
         done = ", ".join(f"{_spelled(value)} {name}" for name, value in (found["counts"] | found["peaks"]).items())
-        told = f"{found['seed']}, {found['date']}"
+        told = f"{found['seed']}, {found['date']}, {found['code']}"
         lines.append(f"| {suite.name} | {done} | {found['failures']} | {found['minutes']} | {told} |")
     return "\n".join(lines) + "\n"
 

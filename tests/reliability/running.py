@@ -19,13 +19,23 @@ from tests.reliability.suite import Json, Piece, Suite, Tally
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECKPOINTS = ROOT / ".cache" / "torture"
+_CODE = (
+    "nexus_mcp/**/*.py",
+    "schemas/**/*.json",
+    "tests/reliability/**/*.py",
+    "tests/model/*.py",
+    "tests/support.py",
+    "tests/forks.py",
+    "tests/store/dying.py",
+)
 _KEEP_EVERY = 5.0  # seconds between checkpoints
 _MOST_FAILURES = 50  # a suite that fails this often has said what it had to say
 
 
 @dataclass
 class Progress:
-    """How far a run of a suite has come: the numbers of the pieces done, what came of them, the seconds it took.
+    """How far a run of a suite has come: the numbers of the pieces done, what came of them, the seconds it took, and
+    the day on which the last of them was done.
 
     A checkpoint is of one seed, one form and one state of the code; another one is not gone on with.
     """
@@ -38,21 +48,22 @@ class Progress:
     done: set[int] = field(default_factory=set)
     tally: Tally = field(default_factory=Tally)
     seconds: float = 0.0
+    day: str = ""
 
     @property
     def path(self) -> Path:
         return CHECKPOINTS / f"{self.suite}-{self.seed}{'-quick' if self.quick else ''}.json"
 
     def load(self) -> None:
-        """Take over what an earlier run of the same left."""
+        """Take over what an earlier run of the same left; nothing where it was cut off while it wrote."""
         try:
             kept = json.loads(self.path.read_text())
-        except FileNotFoundError:
+            if (kept["code"], kept["pieces"]) == (self.code, self.pieces):
+                self.tally = Tally.from_json(kept["tally"])
+                self.seconds, self.day = kept["seconds"], kept["day"]
+                self.done = set(kept["done"])
+        except (FileNotFoundError, ValueError, KeyError):
             return
-        if (kept["code"], kept["pieces"]) == (self.code, self.pieces):
-            self.done = set(kept["done"])
-            self.tally = Tally.from_json(kept["tally"])
-            self.seconds = kept["seconds"]
 
     def keep(self) -> None:
         value = {
@@ -63,6 +74,7 @@ class Progress:
             "done": sorted(self.done),
             "tally": self.tally.as_json(),
             "seconds": self.seconds,
+            "day": self.day,
         }
         self.path.parent.mkdir(parents=True, exist_ok=True)
         fresh = self.path.with_suffix(".new")
@@ -101,6 +113,7 @@ def run(
             tally.failures = [f"{told}: {failure}" for failure in tally.failures]
             progress.tally.add(tally)
         progress.done.add(number)
+        progress.day = time.strftime("%Y-%m-%d", time.gmtime())
         progress.seconds = before + time.monotonic() - started
         if resume and time.monotonic() - kept > _KEEP_EVERY:
             progress.keep()
@@ -124,9 +137,9 @@ def _piece(suite: Suite, plan: Sequence[Json], seed: int, mutant: str, number: i
 
 
 def code() -> str:
-    """A digest of the code that is put to the proof, and of the proof."""
+    """A digest of all that is put to the proof, and of the proof with what it uses of the other tests."""
     digest = hashlib.sha256()
-    for folder in ("nexus_mcp", "tests/reliability"):
-        for path in sorted((ROOT / folder).rglob("*.py")):
+    for pattern in _CODE:
+        for path in sorted(ROOT.glob(pattern)):
             digest.update(os.fsencode(path.relative_to(ROOT)) + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]

@@ -72,6 +72,23 @@ def test_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(said) == 10
 
 
+def test_a_torn_checkpoint(checkpoints: Path) -> None:
+    """A checkpoint that a crash cut off is none."""
+    whole = run(SUITE, 1, quick=False, resume=True)
+    whole.path.write_bytes(whole.path.read_bytes()[:-40])
+    said: list[int] = []
+    run(SUITE, 1, quick=False, resume=True, say=lambda progress: said.append(len(progress.done)))
+    assert len(said) == 10
+
+
+def test_the_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The day of a run is that of its last piece, not that on which somebody asks for it again."""
+    run(SUITE, 1, quick=False, resume=True)
+    monkeypatch.setattr("time.strftime", lambda *_: "another day")
+    assert run(SUITE, 1, quick=False, resume=True).day not in ("", "another day")
+    assert run(SUITE, 2, quick=False, resume=True).day == "another day"
+
+
 def test_failures() -> None:
     """What a suite finds, what it did not foresee and a process that dies are failures, told with their piece."""
 
