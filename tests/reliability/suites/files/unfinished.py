@@ -65,6 +65,8 @@ def journal(ground: Ground, rng: random.Random, files: Files, original: bytes) -
             yield f"{tool} refuses a journal that can be completed: {done.error[:300]}"
     elif value is None:
         yield f"{tool} answers though a change waits {why}"
+    elif not _has_changes(value):
+        yield f"{tool} answers though a change waits that nobody can know"
     else:
         yield from _completed(done, value)
         yield from _answered(ground, done)
@@ -90,6 +92,13 @@ def _completed(done: Done, value: Json) -> Iterator[str]:
     more = [] if value["cycle"] is None or any(same(cycle, value["cycle"]) for cycle in old) else [value["cycle"]]
     if not same(new, [*old, *more]):
         yield f"the history has {len(new)} cycles after {len(old)}, or others than it must"
+
+
+def _has_changes(value: Json) -> bool:
+    try:
+        return all({"name", "content"} <= file.keys() for file in value["files"]) and {"id", "cycle"} <= value.keys()
+    except (KeyError, TypeError, AttributeError):
+        return False
 
 
 def _is_consistent(value: Json) -> bool:
