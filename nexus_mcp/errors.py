@@ -10,7 +10,8 @@ NexusError
 │   └── JournalError      a pending change that cannot be completed now
 ├── PathRefused           a link, a special file or an unsafe name where a plain one belongs
 ├── StorageError          the disk, the permissions or the lock did not allow it; nothing changed
-│   └── LockTimeout       another process kept the workspace lock
+│   ├── LockTimeout       another process kept the workspace lock
+│   └── WaitStopped       whoever waited for the lock was asked to stop
 ├── NotAppliedYet         the change is recorded and completes on the next call
 ├── NotConfirmed          the change is made, but the disk did not confirm it
 ├── UndoRefused           a change of the operation log that is not taken back; nothing changed
@@ -20,6 +21,7 @@ NexusError
 from __future__ import annotations
 
 UNCHANGED = "nothing was changed."
+ITSELF_UNCHANGED = "this call changed nothing itself."
 
 
 class NexusError(Exception):
@@ -87,7 +89,7 @@ class NewerVersion(StateError):
 class JournalError(StateError):
     """A pending change is there that cannot be completed now, or not by this version. The call did nothing else."""
 
-    effect = "this call changed nothing itself."
+    effect = ITSELF_UNCHANGED
 
 
 class PathRefused(NexusError):
@@ -126,6 +128,10 @@ class LockTimeout(StorageError):
         self.pid = pid
 
 
+class WaitStopped(StorageError):
+    """Waiting for the workspace lock was ended from outside."""
+
+
 class NotAppliedYet(NexusError):
     """The commit point was passed and then something failed: the change is safe and will be completed."""
 
@@ -153,8 +159,8 @@ class NotConfirmed(NexusError):
 class UndoRefused(NexusError):
     """A change of the operation log cannot be taken back, or must not be."""
 
-    def __init__(self, problem: str, *, next_step: str) -> None:
-        super().__init__(problem, effect=UNCHANGED, next_step=next_step)
+    def __init__(self, problem: str, *, next_step: str, effect: str = UNCHANGED) -> None:
+        super().__init__(problem, effect=effect, next_step=next_step)
 
 
 class HarnessFault(NexusError):

@@ -16,7 +16,7 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 
-from nexus_mcp.errors import LockTimeout, StorageError
+from nexus_mcp.errors import LockTimeout, StorageError, WaitStopped
 from nexus_mcp.store.folder import Folder, let_go, reason
 
 try:
@@ -56,8 +56,8 @@ class Held:
 def held(state: Folder, wait: float = WAIT_SECONDS, stopped: Callable[[], bool] = bool) -> Iterator[Held]:
     """Hold the workspace lock, whose file lies in the folder `state`, for the length of the block.
 
-    Raises LockTimeout after `wait` seconds, with the holder's pid, and StorageError when it cannot be locked at all
-    or `stopped()` becomes true while waiting.
+    Raises LockTimeout after `wait` seconds, with the holder's pid, WaitStopped when `stopped()` becomes true while
+    waiting, and StorageError when it cannot be locked at all.
     """
     if fcntl is None:
         fd, created = _opened(state)
@@ -130,7 +130,7 @@ def _acquire(fd: int, shown: str, wait: float, end: float, stopped: Callable[[],
     threading.Thread(target=wait_for_it, name="nexus-lock", daemon=True).start()
     while not done.wait(max(0.0, min(_LOOK_UP, end - time.monotonic()))):
         if stopped():
-            raise StorageError(shown, "wait for", "the server is asked to stop", next_step="Call again later.")
+            raise WaitStopped(shown, "wait for", "the server is asked to stop", next_step="Call again later.")
         if time.monotonic() >= end:
             raise LockTimeout(shown, wait, _holder(fd))
     if outcome[0] is not None:
