@@ -7,7 +7,7 @@ could write the file, and a stronger one would cost every server the 4 MB of has
 from __future__ import annotations
 
 from nexus_mcp import schemas
-from nexus_mcp.errors import UndoRefused
+from nexus_mcp.errors import ITSELF_UNCHANGED, UndoRefused
 from nexus_mcp.state import delta
 from nexus_mcp.state.times import next_after
 
@@ -89,9 +89,10 @@ def is_entry(value: object) -> TypeGuard[Entry]:
     return not schemas.faults(schemas.load("oplog/entry"), value, most=1)
 
 
-def undone(lines: Iterable[Line]) -> set[str]:
-    """The ids of the changes that were taken back."""
-    return {id_ for _, found in lines if found is not None for id_ in found.get("undoes", ())}
+def undone(lines: Sequence[Line]) -> set[str]:
+    """The ids of the changes that were taken back: never one with a cycle, whatever a line says."""
+    found = [line for _, line in lines if line is not None]
+    return {id_ for line in found for id_ in line.get("undoes", ())} - {line["id"] for line in found if "cycle" in line}
 
 
 def last_changes(lines: Sequence[Line], count: int) -> list[Entry]:
@@ -104,16 +105,28 @@ def last_changes(lines: Sequence[Line], count: int) -> list[Entry]:
         if line is None:
             problem = f"Line {number} of the operation log cannot be read, so nobody knows what it did"
             raise _refused(found, problem, f" {PAST_ADVICE}")
+        if "cycle" in line:  # before what other lines say of it
+            raise _refused(found, f"{told(line)} put a cycle into the history, which only grows")
         if "undoes" in line or line["id"] in gone:
             continue
-        if "cycle" in line:
-            raise _refused(found, f"{told(line)} put a cycle into the history, which only grows")
         if stays(line):
             raise _refused(found, f"What there was before {told(line)} was not kept")
         found.append(line)
     if len(found) < count:
         raise _refused(found, "The operation log has no more changes")
     return found
+
+
+def check_completed(line: Entry | None) -> None:
+    """Raises UndoRefused when the change `line`, which was interrupted and has just been completed, was an undo."""
+    if line is not None and "undoes" in line:
+        count = len(line["undoes"])
+        done = f"it took back {count} change{'s' * (count > 1)}"
+        raise UndoRefused(
+            f"An undo that was interrupted was completed just now: {done}",
+            effect=ITSELF_UNCHANGED,
+            next_step=f"{LOG_ADVICE} Call again to take back more.",
+        )
 
 
 def check_cycles(entries: Sequence[Entry], lines: Iterable[Line], cycles: Iterable[dict[str, Any]]) -> None:
@@ -183,5 +196,5 @@ def told(line: Entry) -> str:
 
 
 def _refused(found: list[Entry], problem: str, advice: str = "") -> UndoRefused:
-    can = f"nexus-mcp undo {len(found)} goes as far as that." if found else LOG_ADVICE
+    can = f"nexus-mcp undo {len(found)} is the most that can be taken back." if found else LOG_ADVICE
     return UndoRefused(problem, next_step=can + advice)

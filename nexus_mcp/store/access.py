@@ -60,21 +60,24 @@ class Access:
             yield nexus, state
 
     @contextmanager
-    def looking(self) -> Iterator[tuple[Folder | None, Folder | None]]:
-        """As `reading`, and nobody changes anything meanwhile. Makes nothing: without a lock file nobody has one."""
+    def looking(self) -> Iterator[tuple[Folder | None, Folder | None, Entry | None]]:
+        """As `reading`, and nobody changes anything meanwhile. Makes nothing: without a lock file nobody has one.
+
+        The third is what `roll_forward` says.
+        """
         with self.folders() as (nexus, state), ExitStack() as stack:
             there = state is not None and (state.check_plain(lock.NAME) or state.check_plain(journal.NAME))
+            completed = None
             if nexus is not None and state is not None and there:
                 stack.enter_context(self._lock(state))
-                roll_forward(nexus, state)
-            yield nexus, state
+                completed = roll_forward(nexus, state)
+            yield nexus, state, completed
 
     @contextmanager
-    def writing(self) -> Iterator[tuple[Folder, Folder, lock.Held]]:
-        """As `locked`, with interrupted changes completed."""
+    def writing(self) -> Iterator[tuple[Folder, Folder, lock.Held, Entry | None]]:
+        """As `locked`, with interrupted changes completed. The fourth is what `roll_forward` says."""
         with self.locked() as (nexus, state, held):
-            roll_forward(nexus, state)
-            yield nexus, state, held
+            yield nexus, state, held, roll_forward(nexus, state)
 
     @contextmanager
     def locked(self) -> Iterator[tuple[Folder, Folder, lock.Held]]:
@@ -136,14 +139,15 @@ def _take_back(made: list[tuple[Folder, str]]) -> None:
             return
 
 
-def roll_forward(nexus: Folder, state: Folder) -> None:
+def roll_forward(nexus: Folder, state: Folder) -> Entry | None:
     """Complete the change whose journal waits, if one does. Only under the lock. Raises JournalError.
 
-    It is somebody else's change: whoever calls now must not take it for his own.
+    It is somebody else's change: whoever calls now must not take it for his own. The entry of one without a cycle is
+    returned, so that an undo can tell whether it was an undo.
     """
     entry = journal.pending(state)
     if entry is None:
-        return
+        return None
     from nexus_mcp.store import oplog
 
     try:
@@ -157,6 +161,7 @@ def roll_forward(nexus: Folder, state: Folder) -> None:
             f"holds an earlier change that could not be completed ({error.reason})",
             next_step=cause.next_step if isinstance(cause, NexusError) else _DISK_ADVICE,
         ) from error
+    return entry["log"] if entry["cycle"] is None else None
 
 
 def _confirm_journal(state: Folder) -> None:

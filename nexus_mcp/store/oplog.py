@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from nexus_mcp import log
-from nexus_mcp.errors import NexusError
+from nexus_mcp.errors import NexusError, StateError
 from nexus_mcp.state import oplog
 from nexus_mcp.store import atomic, jsonl, places
 from nexus_mcp.store.codec import compact
@@ -30,6 +30,7 @@ READ_LIMIT = 2 * LIMIT
 SHORTEST = 100
 """No entry has fewer bytes. What is shorter is not looked into: a file of nothing but bad lines, which may come
 with a clone, would keep the lock for long."""
+_SHORTENED = "The next change that is noted shortens it. Or move it away yourself: that begins a new one."
 _told: set[str] = set()
 
 
@@ -67,7 +68,10 @@ def unless_there(state: Folder, entry: Entry) -> Entry | None:
 
 def read(state: Folder | None) -> list[Line]:
     """Every line of the log; none when there is no log. Raises StateError, PathRefused, StorageError."""
-    found = jsonl.lines(state, NAME, READ_LIMIT, SHORTEST)
+    try:
+        found = jsonl.lines(state, NAME, READ_LIMIT, SHORTEST)
+    except StateError as error:
+        raise StateError(error.file, error.problem, next_step=_SHORTENED) from error
     return [(number, value if _is_ours(value) else None) for number, value in found or ()]
 
 

@@ -10,6 +10,7 @@ from nexus_mcp.state import times
 from nexus_mcp.store import atomic, journal, lock, unanswered
 from nexus_mcp.store.access import Access, begin
 from nexus_mcp.store.folder import Folder
+from nexus_mcp.store.places import SESSION
 from nexus_mcp.store.transaction import PLAN, TASKS, Transaction, read_history, read_session
 
 TYPE_CHECKING = False
@@ -57,7 +58,7 @@ class Store:
         """Make `.nexus/`, `.nexus/state/` and `.nexus/.gitignore` where absent; those made, as paths from the root."""
         with self._access.folders() as (nexus, state):
             made = [".nexus/"] * (nexus is None) + [".nexus/state/"] * (state is None)
-        with self._access.writing() as (nexus, _, _):
+        with self._access.writing() as (nexus, _, _, _):
             return made + [".nexus/.gitignore"] * _ignore(nexus)
 
     def stop(self) -> None:
@@ -78,8 +79,8 @@ class Store:
 
         The lock is held meanwhile, or a file could be read after a change and the log before its note.
         """
-        with self._access.looking() as (nexus, state):
-            return make(Transaction(nexus, state, by, self._now, lambda _: None))
+        with self._access.looking() as (nexus, state, completed):
+            return make(Transaction(nexus, state, by, self._now, lambda _: None, completed=completed))
 
     def close(
         self, make: Make, by: By, is_answer: Callable[[dict[str, Any]], bool]
@@ -103,7 +104,7 @@ class Store:
     @contextmanager
     def locked_state(self) -> Iterator[tuple[Folder, lock.Held]]:
         """`.nexus/state`, made when absent, and the lock, held: for files that need no transaction."""
-        with self._access.writing() as (nexus, state, held):
+        with self._access.writing() as (nexus, state, held, _):
             begin(nexus, state, held)
             with _ignored(nexus):
                 yield state, held
@@ -112,9 +113,9 @@ class Store:
         self, make: Make, by: By, is_answer: Callable[[dict[str, Any]], bool] | None = None
     ) -> tuple[dict[str, Any], unanswered.Unanswered | None]:
         self._rehearse(make, by)
-        with self._access.writing() as (nexus, state, held):
+        with self._access.writing() as (nexus, state, held, completed):
             markers = unanswered.Markers(state, self._access.state, is_answer)
-            asked = Transaction(nexus, state, by, self._now, markers.answer)
+            asked = Transaction(nexus, state, by, self._now, markers.answer, completed=completed)
             answer = make(asked)
             if markers.given is not None:
                 return answer, markers.given
@@ -124,7 +125,8 @@ class Store:
 
                 name = carry_out(nexus, state, asked, held, None if is_answer is None else answer)
                 kept = None if name is None else unanswered.held(state, name, self._access.state)
-            markers.forget()
+            if asked.cycle is not None or any(name in SESSION for name in asked.writes):
+                markers.forget()  # not for an artifact: whoever waits for an answer may not be who wrote that
             return answer, kept
 
     def _rehearse(self, make: Make, by: By) -> None:

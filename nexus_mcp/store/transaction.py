@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from nexus_mcp.state.oplog import By, Line
+    from nexus_mcp.state.oplog import By, Entry, Line
     from nexus_mcp.store.folder import Folder
 
 PLAN, TASKS = places.SESSION
@@ -28,7 +28,7 @@ class Transaction:
 
     `plan`, `tasks` and `history` are read and checked at first use; they raise StateError when they cannot be used.
     For the operation log: `by` is who asks, `what` may be set to a few words about the change, `undoes` to the ids of
-    the changes that it takes back.
+    the changes that it takes back; `completed` is what access.roll_forward returned before.
     """
 
     __slots__ = (
@@ -41,6 +41,7 @@ class Transaction:
         "_state",
         "_values",
         "by",
+        "completed",
         "cycle",
         "undoes",
         "what",
@@ -54,6 +55,8 @@ class Transaction:
         by: By,
         now: Callable[[], float],
         recovered: Callable[[HistoryFile], dict[str, Any] | None],
+        *,
+        completed: Entry | None = None,
     ) -> None:
         self._nexus = nexus
         self._state = state
@@ -63,6 +66,7 @@ class Transaction:
         self._values: dict[str, dict[str, Any] | None] = {}
         self._history: HistoryFile | None = None
         self._recovered = recovered
+        self.completed = completed
         self.writes: dict[str, tuple[bytes | None, bytes | None]] = {}
         self.cycle: dict[str, Any] | None = None
         self.by = by

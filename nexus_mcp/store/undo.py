@@ -18,10 +18,12 @@ def undo(store: Store, by: By, count: int, *, dry_run: bool = False) -> dict[str
 
     -> `undone`: their entries, the newest first · `files`: path from `.nexus/state` -> whether the file is there
     afterwards. Raises UndoRefused, StateError, PathRefused, StorageError with nothing changed, NotAppliedYet,
-    NotConfirmed. With `dry_run` nothing is changed at all.
+    NotConfirmed. With `dry_run` nothing is changed at all. An undo that was interrupted is completed first, as by any
+    call, and then refused once: whoever repeats it did not ask for more to be taken back, and there is no redo.
     """
 
     def change(now: Transaction) -> dict[str, Any]:
+        oplog.check_completed(now.completed)
         lines = now.log()
         entries = oplog.last_changes(lines, count)
         oplog.check_cycles(entries, lines, now.history.cycles)

@@ -12,6 +12,8 @@ import pytest
 from nexus_mcp.cli import main
 from nexus_mcp.cli import undo as command
 from nexus_mcp.store.folder import Folder
+from nexus_mcp.store.store import Store
+from nexus_mcp.workspace import Workspace
 from tests.cli.support import nexus
 from tests.store.logged import TASK, answered, entries, files
 from tests.support import Project
@@ -80,7 +82,7 @@ def test_a_refusal(capsys: pytest.CaptureFixture[str], there: Project) -> None:
         1,
         "",
         "nexus-mcp: The operation log has no more changes; nothing was changed. "
-        "nexus-mcp undo 3 goes as far as that.\n",
+        "nexus-mcp undo 3 is the most that can be taken back.\n",
     )
     there.put("state/tasks.json", b"their own text")
     before = there.snapshot()
@@ -130,3 +132,18 @@ def test_an_interrupt_in_the_middle(capsys: pytest.CaptureFixture[str], there: P
     assert (code, out.splitlines()[0]) == (0, "Taken back:")
     assert entries(there.root)[-1]["tool"] == "undo"
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.requirement("undo.command")
+@pytest.mark.parametrize("option", [[], ["--dry-run"]])
+def test_an_interrupt_while_it_waits(capsys: pytest.CaptureFixture[str], there: Project, option: list[str]) -> None:
+    """Ctrl-C ends the wait for the lock, says so, and nothing was changed."""
+    before, real = files(there.root), os.dup
+
+    def dup(fd: int) -> int:  # the store's first step once the lock is not free
+        signal.raise_signal(signal.SIGINT)
+        return real(fd)
+
+    with Store(Workspace(str(there.root))).locked_state(), patch.object(os, "dup", dup):
+        assert run(capsys, *option) == (130, "", "nexus-mcp: Interrupted; nothing was changed.\n")
+    assert files(there.root) == before

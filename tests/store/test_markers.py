@@ -14,6 +14,7 @@ import pytest
 
 from nexus_mcp.server.app import App
 from nexus_mcp.workspace import Workspace
+from tests.store.logged import take_back
 
 PLAN = {"topic": "Topic", "issues": ["One"], "research_summary": ""}
 
@@ -100,6 +101,22 @@ def test_the_newest_of_two_answers_is_given(tmp_path: Path) -> None:
     expected = json.loads(newer.read_text())["answer"]
     assert answered(tmp_path, "task_close") == expected
     assert sorted(path.name for path in (tmp_path / ".nexus/state").iterdir()) == ["lock", "oplog.jsonl"]
+
+
+def test_artifacts_forget_no_answer(tmp_path: Path) -> None:
+    """An answer that is still owed survives an artifact of somebody else, and its undo; a plan ends it."""
+    marker = closed_without_answer(tmp_path)
+    kept = marker.read_bytes()
+    for _ in range(2):
+        answered(tmp_path, "artifact_write", {"filename": "a", "content": ""})
+    take_back(tmp_path)
+    answered(tmp_path, "artifact_write", {"filename": "b", "content": ""})
+    take_back(tmp_path, 2)
+    assert answered(tmp_path, "task_close") == json.loads(kept)["answer"]
+    answered(tmp_path, "plan_start", PLAN)
+    marker.write_bytes(kept)
+    take_back(tmp_path)
+    assert not marker.exists()
 
 
 def test_a_close_of_something_forgets_older_ones(tmp_path: Path) -> None:

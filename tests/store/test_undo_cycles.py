@@ -46,7 +46,7 @@ def test_a_cycle_whose_note_failed(tmp_path: Path, clock: Clock, barrier: str) -
         take_back(tmp_path)
     assert files(tmp_path) == before
     call(tmp_path, clock, "artifact_write", {"filename": "b", "content": ""})
-    with pytest.raises(UndoRefused, match="nexus-mcp undo 1 goes as far as that"):
+    with pytest.raises(UndoRefused, match="nexus-mcp undo 1 is the most"):
         take_back(tmp_path, 2)
     take_back(tmp_path)
     assert files(tmp_path) == before

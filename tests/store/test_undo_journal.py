@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 import pytest
 
+from nexus_mcp.errors import UndoRefused
 from nexus_mcp.server.app import App
 from nexus_mcp.store import journal
 from nexus_mcp.workspace import Workspace
@@ -45,6 +46,28 @@ def test_any_call_completes_it(recorded: tuple[Path, Files], tool: str) -> None:
         assert files(root) == before
     assert not (root / JOURNAL).exists()
     assert [entry["id"] for entry in entries(root) if entry["tool"] == "undo"] == [there["id"]]
+
+
+@pytest.mark.requirement("undo.interrupted", "undo.dry-run")
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_an_undo_that_is_repeated(recorded: tuple[Path, Files], dry_run: bool) -> None:
+    """An undo that completes an interrupted one takes back nothing itself and says so, once; the next one goes on."""
+    root, before = recorded
+    told = "interrupted was completed just now: it took back 3 changes; this call changed nothing itself"
+    with pytest.raises(UndoRefused, match=told):
+        take_back(root, 3, dry_run=dry_run)
+    assert files(root) == before
+    assert [entry["tool"] for entry in entries(root)].count("undo") == 1
+    assert take_back(root)["files"] == {"artifacts/a/b.md": False}
+
+
+@pytest.mark.requirement("undo.interrupted")
+def test_an_undo_that_another_call_completed(recorded: tuple[Path, Files]) -> None:
+    """An undo that another call completed is in the log, and no later undo is refused for it."""
+    root, _ = recorded
+    answered(root, "context")
+    assert len(entries(root)[-1]["undoes"]) == 3
+    assert take_back(root)["files"] == {"artifacts/a/b.md": False}
 
 
 def test_a_cycle_keeps_the_older_version(fast_path: Path) -> None:

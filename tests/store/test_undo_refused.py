@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from nexus_mcp.errors import NewerVersion, PathRefused, StateError, UndoRefused
+from nexus_mcp.state.oplog import undone
 from tests.store.logged import PLAN, TASK, answered, entries, files, take_back
 from tests.support import SMALLEST
 
@@ -35,7 +36,7 @@ SPOILED: dict[str, tuple[Spoil, int, str]] = {
     "edited": (_edit(".nexus/state/tasks.json", lambda data: data.replace(b"Do", b"Go")), 1, "something else changed"),
     "removed": (lambda root: (root / ".nexus/state/tasks.json").unlink(), 1, "tasks.json is not what task_update of"),
     "older edited": (_edit(".nexus/state/plan.json", lambda data: data + b" "), 3, "plan.json is not what plan_start"),
-    "too many": (lambda root: None, 5, "has no more changes; nothing was changed. nexus-mcp undo 4 goes as far"),
+    "too many": (lambda root: None, 5, "has no more changes; nothing was changed. nexus-mcp undo 4 is the most"),
     "torn": (_edit(LOG, lambda data: data + b'{"version": 1, "to'), 1, "Line 5 of the operation log cannot be read"),
     "torn before": (_edit(LOG, lambda data: b"x" + data), 4, "Line 1 of the operation log cannot be read"),
     "newer": (_log_entry(version=2), 1, "Line 4 of the operation log cannot be read"),
@@ -92,9 +93,34 @@ def test_a_log_that_cannot_be_read(tmp_path: Path) -> None:
     log.unlink()
     with log.open("wb") as file:
         file.truncate(9 << 20)
-    with pytest.raises(StateError, match="larger"):
+    with pytest.raises(StateError, match=r"larger .* The next change that is noted shortens it\."):
         take_back(tmp_path)
     assert files(tmp_path).keys() == {"tasks.json"}
+    answered(tmp_path, "task_update", SMALLEST["task_update"])
+    assert take_back(tmp_path)["files"] == {"tasks.json": True}
+
+
+@pytest.mark.requirement("undo.refused", "undo.history")
+def test_a_history_that_cannot_be_read(tmp_path: Path) -> None:
+    """While nobody can read which cycles there are, nothing is taken back."""
+    answered(tmp_path, "task_add", TASK)
+    (tmp_path / ".nexus/history.json").write_bytes(b"<<<<<<< ours")
+    with pytest.raises(StateError, match=r"history\.json"):
+        take_back(tmp_path)
+    assert files(tmp_path).keys() == {"tasks.json"}
+
+
+@pytest.mark.requirement("undo.history")
+def test_a_line_that_says_a_close_was_taken_back(tmp_path: Path) -> None:
+    """A cycle stays a barrier, whatever another line of the log says of it."""
+    answered(tmp_path, "task_add", TASK)
+    answered(tmp_path, "task_close")
+    close = entries(tmp_path)[-1]
+    answered(tmp_path, "task_add", TASK)
+    _log_entry(undoes=[close["id"]])(tmp_path)
+    assert undone(list(enumerate(entries(tmp_path)))) == set()
+    with pytest.raises(UndoRefused, match="only grows"):
+        take_back(tmp_path)
 
 
 @pytest.mark.requirement("undo.history")
@@ -110,7 +136,7 @@ def test_a_cycle_is_never_crossed(tmp_path: Path, barrier: str) -> None:
         UndoRefused, match=f"{barrier} of {at} put a cycle into the history, which only grows"
     ) as refused:
         take_back(tmp_path, 2)
-    assert "nexus-mcp undo 1 goes as far as that" in str(refused.value)
+    assert "nexus-mcp undo 1 is the most" in str(refused.value)
     take_back(tmp_path, 1)
     with pytest.raises(UndoRefused, match="only grows"):
         take_back(tmp_path, 1)
