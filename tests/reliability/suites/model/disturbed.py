@@ -62,7 +62,7 @@ def _unanswered(state: Possible, then: Possible, wrote: Wrote, logs: list[Any]) 
 
 
 def _left_markers(state: Possible, then: Possible) -> list[list[Any]]:
-    """A change forgets the answers that nobody asked for again, unless it was disturbed before that."""
+    """A change of plan or tasks forgets the answers that nobody asked for again, unless disturbed before that."""
     return [then.markers] if then.markers == state.markers else [then.markers, state.markers]
 
 

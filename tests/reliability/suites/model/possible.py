@@ -126,6 +126,8 @@ class Possible(Model):
         """(what an undisturbed call is answered, the state it makes, what it wrote); the state itself stays."""
         then = self.copy()
         then.waiting = None
+        if tool == UNDO and self.waiting is not None and self.waiting.cycle is None:
+            return Outcome(mention=("was completed just now",)), then, None  # whoever repeats it gets no second one
         try:
             outcome = (
                 Outcome(result=then.undo(given["count"])) if tool == UNDO else then.call(tool, copy.deepcopy(given))
@@ -163,7 +165,8 @@ class Possible(Model):
         for name, data in files.items():
             self.put(name, data)
         self.log = self.log[:-count]
-        self.lost = None
+        if any(not name.startswith(ARTIFACTS) for name in files):
+            self.lost = None
         return {"files": {name: data is not None for name, data in files.items()}}
 
     def _archived(self, tool: str, before: Possible, result: Any) -> Wrote:

@@ -37,6 +37,7 @@ class World:
 
     def call(self, at: int, tool: str, given: dict[str, Any], arrives: bool | None = True) -> None:
         """A call by process number `at`. `arrives`: None while nobody knows yet whether its answer does."""
+        self._know_the_journal()
         before = None if self._is_interrupted() else self.project.snapshot()
         answer = self._callers[at].call(tool, given)
         content, is_error = unpack(answer), answer.result["isError"]
@@ -59,6 +60,7 @@ class World:
     def crash(self, at: int, tool: str, given: dict[str, Any], number: int) -> None:
         """Process number `at` dies before the `number`-th system call of a call, or before it writes out the answer."""
         self._bound()
+        self._know_the_journal()
         answer = killed(number, lambda: self._callers[at].call(tool, given))
         if answer is None:
             self.figures["crashes"] += 1
@@ -73,6 +75,7 @@ class World:
     def fail(self, at: int, tool: str, given: dict[str, Any], number: int, code: int) -> None:
         """The `number`-th system call of a call fails with the errno `code`."""
         self._bound()
+        self._know_the_journal()
         with failing_at(number, code) as seen:
             answer = self._callers[at].call(tool, given)
         self.figures["errors"] += len(seen.names) >= number
