@@ -5,6 +5,7 @@ from __future__ import annotations
 DRIVER = "nexus-history"
 ATTRIBUTE = f"merge={DRIVER}"
 FILE = ".gitattributes"
+_BOM = b"\xef\xbb\xbf"  # git reads over it, too
 _SPECIAL = "\\*?["  # of a pattern, anywhere
 _FIRST = "#!"  # at its beginning
 _C = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -33,20 +34,23 @@ def added(data: bytes | None, wanted: bytes) -> bytes | None:
 
 
 def removed(data: bytes, wanted: bytes) -> bytes | None:
-    """The file's bytes without that line, None when it is not there. b"" where `is_own` says whose the file is."""
-    lines = data.split(b"\n")
-    if wanted not in _lines(data):
+    """The file's bytes without that line, wherever it is; None when it is not there.
+
+    A merge of two branches that both added it may have left it twice. b"" where `is_own` says whose the file is.
+    """
+    text = data.removeprefix(_BOM)
+    lines = text.split(b"\n")
+    kept = [each for each in lines if each.strip() != wanted]
+    if len(kept) == len(lines):
         return None
-    index = next(number for number, text in enumerate(lines) if text.strip() == wanted)
-    if index == len(lines) - 1 and index > 0:  # no line end after it: the one before it came with it
-        lines[index - 1] = lines[index - 1].removesuffix(b"\r")
-    del lines[index]
-    return b"\n".join(lines)
+    if kept and lines[-1].strip() == wanted:  # no line end after it: the one before it came with it
+        kept[-1] = kept[-1].removesuffix(b"\r")
+    return data[: len(data) - len(text)] + b"\n".join(kept)
 
 
 def is_own(data: bytes, wanted: bytes) -> bool:
     """Whether the file was made for that line, by `added`, and has nothing else."""
-    return data == wanted + b"\n"
+    return bool(data) and not data.replace(wanted + b"\n", b"")
 
 
 def names_driver(data: bytes) -> bool:
@@ -55,7 +59,7 @@ def names_driver(data: bytes) -> bool:
 
 
 def _lines(data: bytes) -> list[bytes]:
-    return [text.strip() for text in data.split(b"\n")]
+    return [text.strip() for text in data.removeprefix(_BOM).split(b"\n")]
 
 
 def _quoted(char: str) -> str:

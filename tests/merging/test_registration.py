@@ -105,6 +105,25 @@ def test_an_empty_file_stays(repository: Repository) -> None:
     assert file.read_bytes() == b""
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"\xef\xbb\xbf" + LINE + b"\n* text\n", b"\xef\xbb\xbf* text\n"),
+        (LINE + b"\n* text\n" + LINE + b"\n", b"* text\n"),
+        (LINE + b"\r\n* text\r\n" + LINE, b"* text"),
+        (LINE + b"\n" + LINE + b"\n", None),
+    ],
+)
+def test_a_line_that_others_left(repository: Repository, before: bytes, after: bytes | None) -> None:
+    """A line that is there, behind a byte order mark or twice after a merge, is not added, and is taken out."""
+    file = attributes_file(repository)
+    file.write_bytes(before)
+    assert not register(repository, WORDS).attribute
+    done = unregister(repository)
+    assert (done.attribute, done.config, done.in_force) == (True, True, False)
+    assert (file.read_bytes() if file.exists() else None) == after
+
+
 def test_another_line_wins(repository: Repository) -> None:
     """It is told when git would not use the driver after all."""
     info = Path(repository.top, ".git/info/attributes")
