@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 from nexus_mcp.merging.side import common
 from nexus_mcp.merging.undecided import Undecided
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections import Counter
+    from collections.abc import Set
 
     from nexus_mcp.merging.side import Side
 
@@ -23,15 +26,19 @@ def join(ours: Side, theirs: Side, base: Side | None, *, descends: bool) -> list
 
     `descends` says that ours grew from `base`. A cycle of the base that it has not was then taken away or changed by
     somebody, and Undecided is raised; else (a cherry-pick, a rebase onto another branch) ours need never have had it.
-    Theirs grew from it always. What both sides lack is no question.
+    Theirs grew from it always. What both sides lack is gone, but where they differ in what is in its place, each may
+    have changed it in its own way, and Undecided is raised.
     """
     kept = common(ours, theirs)
     same = kept if base is None else min(kept, common(ours, base))
     have, given = _counted(ours, same), _counted(theirs, same)
-    had = _counted(base, same) & (have | given)  # what both took away is gone, whoever did so
+    past = _counted(base, same)
+    had = past & (have | given)  # what both took away is gone, whoever did so
     _check_grown(theirs, given, had)
     if descends:
         _check_grown(ours, have, had)
+    if base is not None and past != had:
+        _check_agreed(ours, theirs, base, same, (had & have & given).keys())
     wanted = {key: (count - had[key]) - max(0, have[key] - had[key]) for key, count in given.items()}
     added: list[Item] = []
     for index in range(same, len(theirs)):
@@ -54,3 +61,23 @@ def _check_grown(side: Side, have: Counter[str], had: Counter[str]) -> None:
     if lost:
         what = "a cycle" if lost == 1 else f"{lost} cycles"
         raise Undecided(f"{side.name} lacks, or has changed, {what} of the common past")
+
+
+def _check_agreed(ours: Side, theirs: Side, base: Side, start: int, stayed: Set[str]) -> None:
+    """`stayed`: keys of cycles that all three have. What is between two of them stands in for what is gone."""
+    parts = zip_longest(*(_parts(side, start, stayed) for side in (base, ours, theirs)), fillvalue=())
+    for gone, own, other in parts:
+        # What was closed since comes behind.
+        if own[: len(gone)] != other[: len(gone)]:
+            raise Undecided("both sides took away, or changed, a cycle of the common past, and differ in its place")
+
+
+def _parts(side: Side, start: int, stayed: Set[str]) -> list[list[str]]:
+    """The keys of the cycles from `start` on, parted where a cycle stayed."""
+    parts: list[list[str]] = [[]]
+    for index in range(start, len(side)):
+        if side.key(index) in stayed:
+            parts.append([])
+        else:
+            parts[-1].append(side.key(index))
+    return parts

@@ -153,6 +153,33 @@ def test_a_past_that_both_changed_alike() -> None:
         merge(base, WRITE([*edited, numbered(3), numbered(4)]), WRITE([*edited, numbered(5)]))
 
 
+X, Y = numbered(1, branch="x"), numbered(1, branch="y")
+LAST_X, LAST_Y = numbered(3, branch="x"), numbered(3, branch="y")
+ONE, TWO, THREE, FOUR, FIVE = (numbered(number) for number in range(1, 6))
+
+
+@pytest.mark.parametrize("descends", [True, False])
+@pytest.mark.parametrize(
+    ("ours", "theirs", "result"),
+    [([Y, TWO, THREE], [X, TWO, THREE, FOUR], None), ([TWO, LAST_Y], [TWO, LAST_X], None),
+     ([X, LAST_X, FOUR], [X, LAST_Y], None), ([TWO, THREE], [X, TWO, THREE], None),
+     ([ONE, TWO, FOUR], [ONE, TWO], None),
+     ([X, TWO, LAST_X, FOUR], [X, TWO, LAST_X, FIVE], [X, TWO, LAST_X, FOUR, FIVE]),
+     ([THREE, FOUR], [THREE, FIVE], [THREE, FOUR, FIVE])],
+)  # fmt: skip
+def test_a_past_that_both_changed(
+    ours: list[Cycle], theirs: list[Cycle], result: list[Cycle] | None, descends: bool
+) -> None:
+    """A cycle that neither side has any more is decided only where both have the same in its place."""
+    base = WRITE([ONE, TWO, THREE])
+    for one, other in ((ours, theirs), (theirs, ours)):
+        if result is None:
+            with pytest.raises(Undecided, match="both sides took away, or changed, a cycle"):
+                merge(base, WRITE(one), WRITE(other), descends=descends)
+        else:
+            assert merge(base, WRITE(one), WRITE(other), descends=descends) == WRITE(result)
+
+
 @pytest.mark.parametrize(
     ("base", "ours", "theirs", "result"),
     [({}, {}, {"v": 1}, {"v": 1}), ({}, {"v": 1}, {}, {"v": 1}), ({"v": 1}, {"v": 2}, {"v": 2}, {"v": 2}),
