@@ -49,9 +49,10 @@ def _read(path: str) -> bytes:
 
 
 def _marked(base: str, ours: str, theirs: str, marker_size: int) -> bytes | None:
-    """The conflict as git itself would leave it, None when it leaves none (binary files, no git)."""
-    for past in (base, os.devnull):
-        # Lines that merge although cycles do not are no result: against an empty base all that differs is a conflict.
+    """The two sides with markers around all that differs, None when git makes none (binary files, no git)."""
+    for past in (os.devnull, base):
+        # Against the common past git would take lines of one side without a marker, and neither side could be had
+        # again. Against an empty one it takes nothing, unless a side is empty; the common past has a conflict then.
         code, text = _merge_file(past, ours, theirs, marker_size)
         if 0 < code < 128:
             return text

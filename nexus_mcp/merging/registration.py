@@ -41,13 +41,13 @@ def command(words: Sequence[str]) -> str:
     """The driver's command line, as git gives it to sh; `words` start this program.
 
     Where the program is gone or crashes, git would take our side of the file for the result and only call it a
-    conflict; so git's own conflict is put in then.
+    conflict; so git's own conflict is put in then, against no common past as in driver.py.
     """
     from shlex import quote
 
     # git replaces %O and its like, and %% by %.
     own = " ".join(quote(word) for word in words).replace("%", "%%")
-    by_git = "git merge-file --marker-size=%L -L ours -L base -L theirs %A %O %B"
+    by_git = "git merge-file --marker-size=%L -L ours -L base -L theirs %A /dev/null %B"
     return (
         f"{own} history merge --marker-size=%L %O %A %B || "
         f"{{ grep -q '^<' %A || {by_git}; exit 1; }}"

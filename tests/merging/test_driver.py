@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-import subprocess
+import random
 from pathlib import Path
 
 import pytest
 
+from nexus_mcp.cli import main
 from nexus_mcp.errors import StorageError, UsageError
+from nexus_mcp.merging.diagnosis import Conflict, diagnose
 from nexus_mcp.merging.driver import drive
-from tests.merging.support import OURS, numbered
+from nexus_mcp.merging.markers import split
+from tests.merging.support import OURS, Cycle, counted, cycles_of, numbered, titles
 from tests.store.dying import failing_at
 
 PAST = [numbered(1), numbered(2)]
@@ -47,17 +50,57 @@ def test_ours_has_it_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [4, 7, 11])
-def test_a_conflict_is_as_git_leaves_it(tmp_path: Path, size: int) -> None:
-    """Where lines conflict, too, the markers are where git merge-file puts them, and never shorter than usual."""
+def test_a_conflict_has_both_sides(tmp_path: Path, size: int) -> None:
+    """Where lines of one side would merge, too, both sides can be had again; no marker is shorter than usual."""
     paths = files(tmp_path, BASE, LEFT, EDITED)
     assert "their side lacks" in drive(*paths, size)
-    labels = ["-L", "ours", "-L", "base", "-L", "theirs"]
     marked = Path(paths[1]).read_bytes()
-    base, ours, theirs = files(tmp_path, BASE, LEFT, EDITED)
-    words = ["git", "merge-file", "-p", f"--marker-size={max(size, 7)}", *labels, ours, base, theirs]
-    done = subprocess.run(words, capture_output=True, check=False)
-    assert done.returncode > 0
-    assert done.stdout == marked
+    assert b"\n" + b"<" * max(size, 7) + b" ours\n" in marked
+    assert split(marked) == (LEFT, EDITED)
+
+
+def changed(chance: random.Random, past: list[Cycle], new: int) -> list[Cycle]:
+    """A side that has taken away, or changed, at most one cycle of the past, and closed one or two."""
+    side = [*past]
+    at = chance.randrange(-len(side), len(side))
+    if at >= 0:
+        side[at : at + 1] = chance.choice(([], [{**side[at], "branch": chance.choice(["x", "y"])}]))
+    return [*side, *(numbered(new + number) for number in range(chance.randrange(1, 3)))]
+
+
+def test_what_a_repair_makes_of_a_conflict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the sides did to old cycles: from the conflict a repair has the cycles of both, and no others."""
+    monkeypatch.setenv(f"GITHEAD_{'0' * 40}", "topic")
+    chance, conflicts = random.Random(1), 0
+    for _ in range(30):
+        past = [numbered(number) for number in range(1, chance.randrange(2, 5))]
+        ours, theirs = changed(chance, past, 10), changed(chance, past, 20)
+        paths = files(tmp_path, OURS(past), OURS(ours), OURS(theirs))
+        if drive(*paths):
+            found = diagnose(Path(paths[1]).read_bytes())
+            assert isinstance(found, Conflict)
+            assert counted(cycles_of(found.data)) == counted(ours) | counted(theirs)
+            conflicts += 1
+    assert conflicts > 10
+
+
+def test_an_empty_side(tmp_path: Path) -> None:
+    """A side that is an empty file is a conflict with markers all the same."""
+    for ours, theirs in ((b"", RIGHT), (LEFT, b"")):
+        paths = files(tmp_path, BASE, ours, theirs)
+        assert "is empty" in drive(*paths)
+        assert split(Path(paths[1]).read_bytes()) == (ours, theirs)
+
+
+@pytest.mark.parametrize("size", ["1000", "5000", "9" * 5000])
+def test_markers_have_an_end(tmp_path: Path, size: str) -> None:
+    """However long the markers are that git asks for, the histories are merged, or marked with shorter ones."""
+    base, ours, theirs = files(tmp_path, BASE, LEFT, RIGHT)
+    assert main(["history", "merge", f"--marker-size={size}", base, ours, theirs]) == 0
+    assert titles(Path(ours).read_bytes()) == [1, 2, 3, 4]
+    files(tmp_path, BASE, LEFT, EDITED)
+    assert main(["history", "merge", f"--marker-size={size}", base, ours, theirs]) == 1
+    assert split(Path(ours).read_bytes()) == (LEFT, EDITED)
 
 
 def test_a_merge_of_lines_is_no_result(tmp_path: Path) -> None:

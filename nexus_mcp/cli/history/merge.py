@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
 FILES = Argument("%O %A %B", "three files: what both sides come from, our side, their side", count=3)
+_DIGITS = 3
 MARKER_SIZE = Option("--marker-size", "N", "length of conflict markers (default, and least: 7)")
 
 
@@ -32,9 +33,11 @@ def run(values: Values) -> int:
 
 
 def _size(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 0 < int(text) < 1000):
-        raise UsageError(f"{MARKER_SIZE.name} is a number from 1 to 999, not {text!r}.")
-    return int(text)
+    digits = text.lstrip("0")
+    if not (digits.isascii() and digits.isdigit()):
+        raise UsageError(f"{MARKER_SIZE.name} is a number from 1 up, not {text!r}.")
+    # git hands on whatever an attribute says; markers may be any length, so the longest ones are cut, not refused.
+    return int(digits) if len(digits) <= _DIGITS else 10**_DIGITS - 1
 
 
 COMMAND = Command(
