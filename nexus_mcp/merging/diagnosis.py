@@ -8,6 +8,8 @@ from nexus_mcp.merging.undecided import Undecided
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from nexus_mcp.merging.salvage import Rest
 
 
@@ -22,15 +24,19 @@ class Healthy:
 
 
 class Conflict:
-    """It has git conflict markers, between sides of `ours` and `theirs` cycles; `data` has the cycles of both."""
+    """It has git conflict markers, between sides of `ours` and `theirs` cycles; `data` has the cycles of both.
 
-    __slots__ = ("cycles", "data", "ours", "theirs")
+    `others` of its cycles are in the file, but in neither side as git keeps them; None when git does not.
+    """
 
-    def __init__(self, data: bytes, cycles: int, ours: int, theirs: int) -> None:
+    __slots__ = ("cycles", "data", "others", "ours", "theirs")
+
+    def __init__(self, data: bytes, cycles: int, ours: int, theirs: int, others: int | None) -> None:
         self.data = data
         self.cycles = cycles
         self.ours = ours
         self.theirs = theirs
+        self.others = others
 
 
 class Damaged:
@@ -61,8 +67,11 @@ class Hopeless:
 Diagnosis = Healthy | Conflict | Damaged | Hopeless
 
 
-def diagnose(data: bytes | None) -> Diagnosis:
-    """What there is to say of these bytes of a history.json, None for no file."""
+def diagnose(data: bytes | None, unmerged: Callable[[], tuple[bytes, bytes] | None] = lambda: None) -> Diagnosis:
+    """What there is to say of these bytes of a history.json, None for no file.
+
+    `unmerged` gives (our side, their side) as git keeps them beside a file with conflict markers, if it does.
+    """
     from nexus_mcp.store.history_file import HistoryFile
 
     if data is None:
@@ -72,19 +81,32 @@ def diagnose(data: bytes | None) -> Diagnosis:
     except StateError as error:
         fault = error.fault
     try:
-        return _conflict(data) if markers.found(data) else _damaged(data, fault)
+        return _conflict(data, unmerged) if markers.found(data) else _damaged(data, fault)
     except Undecided as undecided:
         return Hopeless(fault, undecided.reason)
 
 
-def _conflict(data: bytes) -> Conflict:
-    from nexus_mcp.merging.side import Side
-    from nexus_mcp.merging.threeway import union
+def _conflict(data: bytes, unmerged: Callable[[], tuple[bytes, bytes] | None]) -> Conflict:
+    from nexus_mcp.merging.threeway import union, with_cycles
 
-    ours, theirs = markers.split(data)
-    merged = union(ours, theirs)
-    cycles, own, other = (len(Side.read(each, "")) for each in (merged, ours, theirs))
-    return Conflict(merged, cycles, own, other)
+    sides = markers.split(data)
+    merged = union(*sides)
+    kept = unmerged()
+    if kept is None:
+        return Conflict(merged, _count(merged), _count(sides[0]), _count(sides[1]), None)
+    # Outside the markers git has merged lines, so what was there on one side only may be missing between them. And
+    # what somebody has resolved by hand is in the file alone. So the result has the cycles of both.
+    ours, theirs = kept
+    merged = with_cycles(merged, ours, "our side in git")
+    merged = with_cycles(merged, theirs, "their side in git")
+    either = with_cycles(ours, theirs, "their side in git")
+    return Conflict(merged, _count(merged), _count(ours), _count(theirs), _count(merged) - _count(either))
+
+
+def _count(data: bytes) -> int:
+    from nexus_mcp.store.history_file import HistoryFile
+
+    return len(HistoryFile(data).cycles)
 
 
 def _damaged(data: bytes, fault: str) -> Damaged:

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from nexus_mcp.errors import NotConfirmed, StateError, StorageError
 from nexus_mcp.merging import backup
 from nexus_mcp.merging.diagnosis import Conflict, Damaged, Diagnosis, diagnose
+from nexus_mcp.merging.stages import unmerged
 from nexus_mcp.store import atomic, journal, lock
 from nexus_mcp.store.access import Access
 
@@ -41,7 +42,11 @@ def _examined(root: str) -> tuple[bytes | None, Repair]:
     """The bytes that are there, and what there is to say of them."""
     with Access(root, lock.WAIT_SECONDS).folders() as (nexus, state):
         data = _read(nexus)
-        return data, Repair(diagnose(data), "", interrupted=_waits(state))
+        return data, Repair(_diagnosed(root, data), "", interrupted=_waits(state))
+
+
+def _diagnosed(root: str, data: bytes | None) -> Diagnosis:
+    return diagnose(data, lambda: unmerged(root))
 
 
 def repair(
@@ -57,7 +62,7 @@ def repair(
         return seen
     with Access(root, lock.WAIT_SECONDS).locked() as (nexus, state, held):
         data = _read(nexus)
-        found = seen.diagnosis if data == before else diagnose(data)
+        found = seen.diagnosis if data == before else _diagnosed(root, data)
         mended = _mended(found, damage=damage)
         if data is None or mended is None:  # somebody else was quicker
             return Repair(found, "", interrupted=_waits(state))

@@ -78,6 +78,12 @@ class Repository:
 
 
 def _git(folder: str, *words: str) -> tuple[int, str, str]:
+    """As `ask`, with stdout as text."""
+    code, answer, complaint = ask(folder, *words)
+    return code, os.fsdecode(answer), complaint
+
+
+def ask(folder: str, *words: str) -> tuple[int, bytes, str]:
     """(exit code, stdout, the first line of stderr). Raises UsageError when there is no git, or it does not end."""
     import subprocess
 
@@ -99,4 +105,4 @@ def _git(folder: str, *words: str) -> tuple[int, str, str]:
     except OSError as error:
         raise UsageError(f"git cannot be run: {error.strerror}.", next_step="Install git, then call again.") from error
     complaint = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
-    return done.returncode, os.fsdecode(done.stdout), complaint
+    return done.returncode, done.stdout, complaint

@@ -18,6 +18,12 @@ def merge(base: bytes | None, ours: bytes, theirs: bytes, *, descends: bool = Tr
     return assembled(join(one, other, past, descends=descends), one, other, shell)
 
 
+def with_cycles(data: bytes, other: bytes, name: str) -> bytes:
+    """`data` and the cycles that only `other` has, which is called `name`; what else is in `data` stays. Undecided."""
+    one, more = Side.read(data, "the file"), Side.read(other, name)
+    return assembled(join(one, more, None, descends=False), one, more, one)
+
+
 def union(ours: bytes, theirs: bytes) -> bytes:
     """The cycles of both, each once, where nothing is known of what they come from. Raises Undecided."""
     return merge(None, ours, theirs)

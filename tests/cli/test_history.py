@@ -37,6 +37,8 @@ def test_a_conflict(project: Project) -> None:
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.splitlines() == [
         f"{FILE} has git conflict markers: 2 cycles on our side, 2 cycles on theirs, 3 cycles in all.",
+        "Only what is in the file can be kept, because git has no conflict of it (any more): "
+        "compare it with the branches, if old cycles were changed there.",
         "Repaired. The file as it was is kept as .nexus/history.backup.json, which git does not ignore: "
         "remove it when you need it no more.",
         f"If a merge is under way, git add {FILE} and go on with it.",
@@ -202,8 +204,8 @@ def test_merge_undecided(three: list[str], capsys: Capture) -> None:
         (["O", "A"], "nexus-mcp history merge needs 3 arguments %O %A %B."),
         (["O", "A", "B", "C"], "nexus-mcp history merge takes %O %A %B: 'B' is there, 'C' is too much."),
         (["O", "A", "X"], "X cannot be read: No such file or directory."),
-        (["O", "A", "B", "--marker-size", "0"], "--marker-size is a number from 1 to 999, not '0'."),
-        (["O", "A", "B", "--marker-size", "x"], "--marker-size is a number from 1 to 999, not 'x'."),
+        (["O", "A", "B", "--marker-size", "0"], "--marker-size is a number from 1 up, not '0'."),
+        (["O", "A", "B", "--marker-size", "x"], "--marker-size is a number from 1 up, not 'x'."),
     ],
 )
 @pytest.mark.usefixtures("three")

@@ -119,7 +119,13 @@ def test_an_interrupted_close_waits(call: Client, app: App, project: Project) ->
     assert not waiting.exists()
 
 
-@pytest.mark.usefixtures("quick_collections")
+@pytest.fixture
+def nothing_in_git(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To ask git takes system calls of subprocess, which are not the ones that are to fail."""
+    monkeypatch.setattr(module, "unmerged", lambda _: None)
+
+
+@pytest.mark.usefixtures("quick_collections", "nothing_in_git")
 def test_whenever_it_dies(project: Project) -> None:
     """Killed before any of its steps, the history is as it was or mended with the backup beside; again mends it."""
     root = str(project.root)
@@ -142,6 +148,7 @@ def test_whenever_it_dies(project: Project) -> None:
     assert steps > 15
 
 
+@pytest.mark.usefixtures("nothing_in_git")
 def test_whatever_fails(project: Project) -> None:
     """A full disk at any step ends in one of our errors, with the history as it was or mended and the backup beside."""
     root = str(project.root)
@@ -200,9 +207,9 @@ def test_a_file_is_diagnosed_once(project: Project, monkeypatch: pytest.MonkeyPa
     project.put("history.json", MARKED)
     calls = []
 
-    def counted(data: bytes | None) -> Diagnosis:
+    def counted(data: bytes | None, unmerged: Callable[[], tuple[bytes, bytes] | None]) -> Diagnosis:
         calls.append(data)
-        return diagnose(data)
+        return diagnose(data, unmerged)
 
     monkeypatch.setattr(module, "diagnose", counted)
     assert repair(str(project.root)).backup == BACKUP

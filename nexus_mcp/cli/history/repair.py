@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 DRY_RUN = Option("--dry-run", "", "tell what would be done, and touch nothing")
 YES = Option("--yes", "", "give up what cannot be read of a damaged file")
 _FILE = ".nexus/history.json"
+_UNSURE = (
+    "Only what is in the file can be kept, because git has no conflict of it (any more): compare it with the branches, "
+    "if old cycles were changed there."
+)
+_MIXED = "What is in neither was changed by hand, or is made of lines of both by git: look at it."
 _MOST = 10  # unreadable parts that are shown
 
 
@@ -45,7 +50,12 @@ def _found(diagnosis: Diagnosis) -> list[str]:
         return [f"{_FILE} is whole, with {_cycles(diagnosis.cycles)}: nothing to repair."]
     if isinstance(diagnosis, Conflict):
         sides = f"{_cycles(diagnosis.ours)} on our side, {_cycles(diagnosis.theirs)} on theirs"
-        return [f"{_FILE} has git conflict markers: {sides}, {_cycles(diagnosis.cycles)} in all."]
+        if diagnosis.others:
+            sides += f", {_cycles(diagnosis.others)} in neither"
+        return [
+            f"{_FILE} has git conflict markers: {sides}, {_cycles(diagnosis.cycles)} in all.",
+            *([_UNSURE] if diagnosis.others is None else [_MIXED] if diagnosis.others else ()),
+        ]
     if isinstance(diagnosis, Damaged):
         return [f"{diagnosis.fault}.", f"{_cycles(diagnosis.cycles)} can be read.", *_unreadable(diagnosis.rests)]
     return [f"{diagnosis.fault}.", f"It cannot be repaired: {diagnosis.reason}."]
