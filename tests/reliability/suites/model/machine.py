@@ -17,7 +17,7 @@ from tests.reliability.suites.model.world import World
 from tests.support import cycle, pretty, stamp
 
 _ERRORS = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EROFS, errno.EMFILE)
-_LONGEST = 45  # system calls of a call
+_CLOSE, _UNDO = 45, 70  # system calls of the longest calls
 
 WHERE = st.integers(0, 1)
 ARRIVES = st.sampled_from([True, True, True, False, None])
@@ -46,7 +46,7 @@ PLAIN = st.sampled_from(
 LOOKS: st.SearchStrategy[tuple[str, dict[str, Any]]] = st.sampled_from(
     [("task_list", {}), ("plan_status", {}), ("history_search", {}), ("task_close", {})]
 )
-NUMBER = st.integers(1, _LONGEST)
+NUMBER = st.integers(1, _CLOSE) | st.integers(1, _UNDO)
 EDITS = st.one_of(
     st.tuples(st.just(PLAN), foreign_plans().map(pretty)),
     st.tuples(st.just(TASKS), foreign_tasks().map(pretty)),

@@ -10,7 +10,7 @@ from tests.reliability.suites.model.possible import TASKS
 from tests.reliability.suites.model.world import World
 from tests.support import pretty
 
-_LONGEST = 45  # system calls of a close
+_CLOSES, _UNDOES = range(15, 46), range(30, 71)  # system calls of a close, and of an undo of two, from the journal on
 
 
 class Step(NamedTuple):
@@ -28,8 +28,8 @@ class Step(NamedTuple):
 _PLAN = Step("plan_start", {"topic": "T", "issues": ["A", "B"], "research_summary": ""})
 _TASK = Step("task_add", {"title": "t", "context": "c", "goal": "g"})
 _CLOSE = Step("task_close", {})
-_UNDO = Step("undo", {"count": 1})
-_DEATHS = range(1, _LONGEST + 1)
+_ARTIFACT = Step("artifact_write", {"filename": "a.md", "content": "x"})
+_UNDO, _UNDO_TWO = Step("undo", {"count": 1}), Step("undo", {"count": 2})
 _EDIT = Step(TASKS, {"goal": "theirs", "decisions": [], "tasks": []})
 
 TALES: dict[str, list[Step]] = {
@@ -42,14 +42,25 @@ TALES: dict[str, list[Step]] = {
     "a lost answer is given once": [_PLAN, _CLOSE._replace(arrives=False), _CLOSE, _CLOSE],
     "an answer that arrived is not given again": [_PLAN, _CLOSE, _CLOSE],
     "undo ends at a close": [_PLAN, _CLOSE, _PLAN, _UNDO, _UNDO],
+    "a lost answer outlives what is no change of plan or tasks": [
+        _PLAN,
+        _CLOSE._replace(arrives=False),
+        _ARTIFACT,
+        _UNDO,
+        _CLOSE,
+        _CLOSE,
+    ],
+    "an undo of two dies wherever it can": [
+        step for at in _UNDOES for step in (_PLAN, _TASK, _UNDO_TWO._replace(dies=at), _UNDO_TWO, _CLOSE)
+    ],
     "undo leaves what somebody else wrote": [_TASK, _EDIT, _UNDO, _PLAN, _UNDO, _UNDO],
     "somebody writes where a close died": [
         step
-        for at in _DEATHS
+        for at in _CLOSES
         for step in (_PLAN, _TASK, _CLOSE._replace(dies=at), _EDIT, Step("task_list", {}), _CLOSE)
     ],
     "a close dies wherever it can": [
-        step for at in _DEATHS for step in (_PLAN, _TASK, _CLOSE._replace(dies=at), Step("task_list", {}), _CLOSE)
+        step for at in _CLOSES for step in (_PLAN, _TASK, _CLOSE._replace(dies=at), Step("task_list", {}), _CLOSE)
     ],
 }
 
