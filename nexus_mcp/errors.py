@@ -8,6 +8,7 @@ NexusError
 ├── StateError            a file under .nexus/ cannot be used as it is
 │   ├── NewerVersion      it may be read, but not written, by this version
 │   └── JournalError      a pending change that cannot be completed now
+│       └── NewerJournal  it was begun by a newer version
 ├── PathRefused           a link, a special file or an unsafe name where a plain one belongs
 ├── StorageError          the disk, the permissions or the lock did not allow it; nothing changed
 │   ├── LockTimeout       another process kept the workspace lock
@@ -22,6 +23,8 @@ from __future__ import annotations
 
 UNCHANGED = "nothing was changed."
 ITSELF_UNCHANGED = "this call changed nothing itself."
+BEGUN = "It was raised once writing had begun."
+"""The note (PEP 678) on an exception that is none of ours and leaves open what became of the files."""
 
 
 class NexusError(Exception):
@@ -92,6 +95,10 @@ class JournalError(StateError):
     effect = ITSELF_UNCHANGED
 
 
+class NewerJournal(JournalError):
+    """A pending change whose journal is of a version that we do not know."""
+
+
 class PathRefused(NexusError):
     """A path that is not what it must be: a link, a special file, a name that could leave its folder."""
 
@@ -119,11 +126,12 @@ class LockTimeout(StorageError):
 
     def __init__(self, path: str, seconds: float, pid: int | None) -> None:
         holder = f"process {pid}" if pid else "another process"
+        look = f"look at what {holder} is doing" if pid else f"find out which process has {path} open"
         super().__init__(
             path,
             "get the lock",
             f"{holder} has held it for {seconds:g} seconds",
-            next_step=f"Call again; if it stays so, look at what {holder} is doing.",
+            next_step=f"Call again; if it stays so, {look}.",
         )
         self.pid = pid
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from nexus_mcp.store.journal import DAMAGED_ADVICE
+
 ERROR = "error"
 WARNING = "warning"
 NOTE = "note"
@@ -134,16 +136,21 @@ CODES = {
         "A change was recorded and then interrupted. It is safe.",
         "Make any call, context for example: that completes it first.",
     ),
-    "journal-foreign": Code(
+    "journal-newer": Code(
         ERROR,
-        "A change was begun by a nexus-mcp that this one does not understand, or its record is damaged.",
-        "Complete it with the nexus-mcp that began it, perhaps a newer one.",
+        "A change was begun by a newer nexus-mcp that this one does not understand.",
+        "Complete it with the newer nexus-mcp that began it.",
+    ),
+    "journal-damaged": Code(
+        ERROR,
+        "What a change was to be completed from cannot be used. Every call is refused, and some of it may be lost.",
+        DAMAGED_ADVICE,
     ),
     "leftover": Code(WARNING, "A temporary file of a process that was interrupted.", _SWEPT),
     "unanswered-close": Code(
         WARNING,
         "A close that was carried out, but whose answer its client never got.",
-        "Nothing: the next task_close that finds nothing open answers with it, any other change drops it.",
+        "Nothing: the next task_close that finds nothing open answers with it; a change of plan or tasks drops it.",
     ),
     "foreign-marker": Code(
         NOTE, "A file named like the record of an unanswered close that is none. It is left alone.", _LOOK_AND_MOVE

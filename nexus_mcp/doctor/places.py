@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from nexus_mcp.doctor.survey import FILE, FOLDER
 from nexus_mcp.errors import UsageError
 from nexus_mcp.merging.backup import is_backup
@@ -62,6 +64,7 @@ _IN_STATE = {
 }
 _IN_HARNESS = {harness_files.TRACKER: TRACKER, harness_files.ACCESS: ACCESS}
 _CONFLICT = "conflict-"
+_KEPT_ARTIFACT = re.compile(r"conflict-[0-9a-f]{16}-")  # anything else of such a name is somebody's artifact
 
 
 def role(path: str, kind: str) -> str:
@@ -89,7 +92,7 @@ def _in_state(parts: list[str], kind: str) -> str:
             return next((found for prefix, found in prefixes.items() if name.startswith(prefix)), UNKNOWN)
         return HARNESS if kind == FOLDER and _is_harness(name) else UNKNOWN
     if name == artifacts.FOLDER:
-        return ARTIFACT
+        return KEPT if kind == FILE and _KEPT_ARTIFACT.match(parts[-1]) else ARTIFACT
     if len(parts) > 2 or not _is_harness(name):
         return OTHER
     return _IN_HARNESS.get(parts[1]) or _of_harness(parts[1], kind)

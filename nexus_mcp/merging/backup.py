@@ -7,7 +7,7 @@ import re
 from nexus_mcp.errors import StorageError
 from nexus_mcp.store import atomic
 from nexus_mcp.store.folder import reason
-from nexus_mcp.store.journal import HISTORY_LIMIT
+from nexus_mcp.store.journal import HISTORY, HISTORY_LIMIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ def is_backup(name: str) -> bool:
 def keep(nexus: Folder, data: bytes, check: Callable[[], None]) -> str:
     """Keep `data` in a file of its own in `.nexus`, durably; its name. A copy that is there already is not made again.
 
-    No other file is ever replaced. `check` as for atomic.replace. Raises StorageError, PathRefused.
+    It is no more open to others than the history. No other file is ever replaced. `check` as for atomic.replace.
+    Raises StorageError, PathRefused.
     """
     for name in _names():
         there = nexus.read(name, HISTORY_LIMIT)
@@ -35,7 +36,7 @@ def keep(nexus: Folder, data: bytes, check: Callable[[], None]) -> str:
         if there is None:
             break
     try:
-        atomic.replace(nexus, name, [data], check)
+        atomic.replace(nexus, name, [data], check, mode=nexus.permissions(HISTORY))
     except atomic.Unsynced as error:
         shown = nexus.show(name)
         step = f"The history is as it was, and {shown}, the copy of it, is there; check the disk, then call again."

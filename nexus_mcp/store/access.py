@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager, suppress
 
+from nexus_mcp import log
 from nexus_mcp.errors import JournalError, NexusError, NotAppliedYet, NotConfirmed, StorageError
 from nexus_mcp.store import atomic, journal, lock, unanswered
 from nexus_mcp.store.folder import Folder, reason
@@ -161,6 +162,11 @@ def roll_forward(nexus: Folder, state: Folder) -> Entry | None:
             f"holds an earlier change that could not be completed ({error.reason})",
             next_step=cause.next_step if isinstance(cause, NexusError) else _DISK_ADVICE,
         ) from error
+    try:
+        for folder in (nexus, state):
+            atomic.sweep(folder)  # of what was prepared by whoever died
+    except StorageError as error:
+        log.warning(error.fault)
     return entry["log"] if entry["cycle"] is None else None
 
 
@@ -203,5 +209,7 @@ def finish(
         raise NotAppliedYet(journal.SHOWN, reason(error.cause)) from error
     except OSError as error:
         raise NotAppliedYet(journal.SHOWN, reason(error)) from error
+    except (ImportError, MemoryError) as error:  # a module that is loaded only now, or too little of something
+        raise NotAppliedYet(journal.SHOWN, str(error) or type(error).__name__) from error
     except NexusError as error:
         raise NotAppliedYet(journal.SHOWN, error.fault) from error

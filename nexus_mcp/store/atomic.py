@@ -30,15 +30,24 @@ class Unsynced(Exception):
         self.cause = cause
 
 
-def replace(folder: Folder, name: str, parts: Iterable[bytes], check: Callable[[], None] | None = None) -> None:
+def replace(
+    folder: Folder,
+    name: str,
+    parts: Iterable[bytes],
+    check: Callable[[], None] | None = None,
+    *,
+    mode: int | None = None,
+) -> None:
     """Put `parts`, one after the other, in the place of the file `name`: durable when this returns.
 
     A temporary file beside the target, fsync, rename, fsync of the folder. Raises OSError with the old file untouched,
     Unsynced after the rename, PathRefused when a link or a folder stands in the target's place. A failed fsync is
     never tried again on the same descriptor: the second one may report success for pages that were dropped. A
-    file that was there keeps its permissions. `check` is called last before the rename; what it raises ends it.
+    file that was there keeps its permissions, unless `mode` says which it is to have. `check` is called last before
+    the rename; what it raises ends it.
     """
-    temporary = prepare(folder, parts, folder.permissions(name))
+    there = folder.permissions(name)  # and no link or folder
+    temporary = prepare(folder, parts, there if mode is None else mode)
     if check is not None:
         try:
             check()

@@ -99,7 +99,15 @@ def _entry_for(asked: Transaction) -> entries.Entry | None:
 def together(nexus: Folder, state: Folder, asked: Transaction, held: Held, answer: dict[str, Any] | None) -> str | None:
     """Carry out a change by way of the journal; as `carry_out`."""
     entry = _entry_for(asked)
-    record = journal.record(asked.cycle, asked.writes, answer, entry)
+    try:
+        record = journal.record(asked.cycle, asked.writes, answer, entry)
+        recorded = journal.encoded(record)
+    except (OSError, ImportError, MemoryError) as error:  # a module is loaded for it, and that may take a descriptor
+        raise StorageError(journal.SHOWN, "make", f"{type(error).__name__}: {error}") from error
+    if len(recorded) > journal.HISTORY_LIMIT:  # whoever had to complete it could not read it
+        raise StateError(
+            journal.SHOWN, f"would grow beyond {journal.HISTORY_LIMIT >> 20} MiB", next_step=_smaller(asked)
+        )
     if asked.cycle is not None:
         leftovers.sweep_artifacts(state)
     # All new bytes are on disk before the commit point, so that a full disk is met while nothing has happened.
@@ -119,7 +127,7 @@ def together(nexus: Folder, state: Folder, asked: Transaction, held: Held, answe
                 if after is not None and folder is not None:
                     temporary[name] = (folder, atomic.prepare(folder, [after], folder.permissions(last)))
             doing = journal.SHOWN
-            atomic.replace(state, journal.NAME, [journal.encoded(record)], held.check)
+            atomic.replace(state, journal.NAME, [recorded], held.check, mode=journal.OWN)
         except (OSError, NexusError) as error:
             for folder, made in temporary.values():
                 with suppress(OSError):  # swept by the next change
@@ -133,3 +141,9 @@ def together(nexus: Folder, state: Folder, asked: Transaction, held: Held, answe
     history = None if asked.cycle is None else asked.history
     finish(nexus, state, record, lambda: entry or journal.log_entry(record), history=history, prepared=prepared)
     return None if answer is None else unanswered.name_of(record["id"])
+
+
+def _smaller(asked: Transaction) -> str:
+    if asked.undoes is not None:
+        return "Take back fewer changes at a time."
+    return "Look at what makes plan.json or tasks.json so large, make it smaller yourself, then call again."

@@ -14,7 +14,7 @@ import os
 from contextlib import ExitStack
 
 from nexus_mcp import log
-from nexus_mcp.errors import JournalError, StateError
+from nexus_mcp.errors import JournalError, NewerJournal, StateError
 from nexus_mcp.state import oplog, shapes
 from nexus_mcp.store import atomic, places
 from nexus_mcp.store.codec import JOURNAL_DEPTH, decode, encode
@@ -36,7 +36,12 @@ HISTORY = "history.json"
 SHOWN_HISTORY = ".nexus/history.json"
 SESSION_LIMIT = 64 << 20
 HISTORY_LIMIT = 512 << 20
-_LONGEST_ID = 64  # bytes; it becomes part of file names
+OWN = 0o600  # of a journal and of a marker, which is the same file: they copy what others may not be allowed to read
+_LONGEST_ID = 32  # it becomes part of file names, beside an artifact's of up to 200 bytes
+DAMAGED_ADVICE = (
+    "Some of the change may have been made, and the rest of it (the cycle of a close, the files of an undo) be lost. "
+    "See whether history.json, plan.json and tasks.json are as they should be; then move this file away yourself."
+)
 
 
 def record(
@@ -71,27 +76,30 @@ def record(
 
 def pending(state: Folder) -> dict[str, Any] | None:
     """The journal that waits in `state`, None when there is none. Raises JournalError when we cannot complete it."""
-    data = state.read(NAME, HISTORY_LIMIT)
-    if data is None:
-        return None
     try:
+        data = state.read(NAME, HISTORY_LIMIT)
+        if data is None:
+            return None
         journal = decode(data, SHOWN, JOURNAL_DEPTH)
     except StateError as error:
-        raise _foreign(error.problem, error.where) from error
+        raise _damaged(error.problem, error.where) from error
     if is_ours(journal):
         return journal  # type: ignore[no-any-return]
     version = journal.get("version") if isinstance(journal, dict) else None
-    known = version in (VERSION, VERSION_WITHOUT_CYCLE, None)
-    raise _foreign("is not a journal" if known else "is of a version that this nexus-mcp does not know")
+    if isinstance(version, int) and not isinstance(version, bool) and version > VERSION_WITHOUT_CYCLE:
+        problem = "holds a change that was begun and is of a version that this nexus-mcp does not know"
+        raise NewerJournal(SHOWN, problem, next_step="Complete it with the newer nexus-mcp that began it.")
+    raise _damaged("is not a journal, or not what it was written as")
 
 
-def _foreign(problem: str, where: str = "") -> JournalError:
-    return JournalError(
-        SHOWN,
-        f"holds a change that was begun and {problem}",
-        where=where,
-        next_step="Complete it with the nexus-mcp that began it (perhaps a newer one), then call again.",
-    )
+def _damaged(problem: str, where: str = "") -> JournalError:
+    problem = f"is to hold a change that was begun, and {problem}"
+    return JournalError(SHOWN, problem, where=where, next_step=DAMAGED_ADVICE)
+
+
+def is_id(value: Any) -> bool:
+    """Whether `value` may be the id of a journal. It becomes part of file names."""
+    return isinstance(value, str) and value.isascii() and value.isalnum() and len(value) <= _LONGEST_ID
 
 
 def is_ours(journal: Any) -> bool:
@@ -100,9 +108,7 @@ def is_ours(journal: Any) -> bool:
         return False
     files = journal.get("files")
     return (
-        isinstance(journal.get("id"), str)
-        and journal["id"].isalnum()
-        and len(journal["id"].encode("utf-8", "replace")) <= _LONGEST_ID
+        is_id(journal.get("id"))
         and "answer" in journal
         and isinstance(journal["answer"], (dict, type(None)))
         and isinstance(files, list)
@@ -194,7 +200,7 @@ def _apply_file(folder: Folder, name: str, entry: dict[str, Any], journal_id: st
         return
     if found is not None and seen != entry["before"]:
         # Somebody without our lock changed it in between. Both are kept: theirs under another name.
-        _set_aside(folder, f"conflict-{journal_id}-{name}", found)
+        _set_aside(folder, name, journal_id)
     if entry["content"] is None:
         folder.unlink(name)
     elif temporary is not None:
@@ -207,17 +213,22 @@ def _bytes(content: str) -> bytes:
     return content.encode("utf-8", "backslashreplace")
 
 
-def _set_aside(folder: Folder, name: str, data: bytes) -> None:
-    stem, suffix = os.path.splitext(name)
-    kept = folder.read(name, SESSION_LIMIT)
+def _set_aside(folder: Folder, name: str, journal_id: str) -> None:
+    """Keep a copy of the file, no more open to others than it is."""
+    data = folder.read(name, SESSION_LIMIT)
+    if data is None:
+        return
+    as_ = f"conflict-{journal_id}-{name}"
+    stem, suffix = os.path.splitext(as_)
+    kept = folder.read(as_, SESSION_LIMIT)
     number = 1
     while kept is not None and kept != data:
         number += 1
-        name = f"{stem}.{number}{suffix}"
-        kept = folder.read(name, SESSION_LIMIT)
+        as_ = f"{stem}.{number}{suffix}"
+        kept = folder.read(as_, SESSION_LIMIT)
     if kept is None:
-        atomic.replace(folder, name, [data])
-    log.warning(f"{folder.show(name)} keeps what another program wrote during a change that was interrupted")
+        atomic.replace(folder, as_, [data], mode=folder.permissions(name))
+    log.warning(f"{folder.show(as_)} keeps what another program wrote during a change that was interrupted")
 
 
 def encoded(journal: dict[str, Any]) -> bytes:

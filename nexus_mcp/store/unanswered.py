@@ -8,12 +8,13 @@ second cycle. While its process lives the marker is locked, so that nobody else 
 from __future__ import annotations
 
 import os
+import stat
 
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError, StorageError
+from nexus_mcp.store import journal
 from nexus_mcp.store.codec import JOURNAL_DEPTH, decode
 from nexus_mcp.store.folder import let_go, reason
-from nexus_mcp.store.journal import HISTORY_LIMIT, is_ours
 
 try:
     import fcntl
@@ -32,6 +33,14 @@ if TYPE_CHECKING:
     OpenState = Callable[[], AbstractContextManager[Folder | None]]
 
 PREFIX = "closed-"
+MOST_FILES = 1000
+"""So many files of such a name are looked at under the lock: a clone may bring any number."""
+MOST_LEFT = 16
+"""So many markers are taken at a time. Every change of a plan or task list removes what is left: there are few."""
+READ_ANYHOW = 1 << 20
+"""Bytes, of all files together, that are parsed whatever is in them. Beyond that a file has to begin as ours do, and is
+read up to journal.HISTORY_LIMIT in all: no journal is larger (commit.py), so no close of ours goes unheard for that."""
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 
 
 def name_of(journal_id: str) -> str:
@@ -107,9 +116,9 @@ class Markers:
     def forget(self) -> None:
         """Something was written after a close that went unanswered: its client went on, nobody will ask again."""
         try:
-            for _, marker in left_behind(self._state, self._open_state):
+            for _, marker in left_behind(self._state, self._open_state, whole=False):
                 marker.delivered()
-        except (OSError, NexusError) as error:
+        except Exception as error:  # noqa: BLE001
             # The change itself is on disk and must be answered as such; at worst an old answer is given once more.
             log.warning(f"could not look for unanswered closes: {error}")
 
@@ -124,36 +133,93 @@ def held(state: Folder, name: str, open_state: OpenState) -> Unanswered:
     return Unanswered(name, fd, open_state)
 
 
-def left_behind(state: Folder, open_state: OpenState) -> list[tuple[dict[str, Any], Unanswered]]:
-    """(journal, marker) of each close whose process is gone; they are held now. Raises OSError and NexusError.
+def left_behind(state: Folder, open_state: OpenState, *, whole: bool = True) -> list[tuple[Any, Unanswered]]:
+    """(journal, marker) of each close whose process is gone; they are held now. Raises StorageError, PathRefused.
 
-    Files of such a name that we did not write are passed over: neither answered with nor removed.
+    Files of such a name that we did not write are passed over: neither answered with nor removed. Without `whole` the
+    journal may be None: a large file is not read when it begins as ours do.
     """
-    found = []
-    for name in sorted(state.names()):
-        if not name.startswith(PREFIX):
-            continue
-        journal = _read(state, name)
-        if journal is None or name != name_of(journal["id"]):
-            continue
+    found: list[tuple[Any, Unanswered]] = []
+    anyhow, room = READ_ANYHOW, journal.HISTORY_LIMIT
+    for name in sorted(filter(_id_in, state.names()))[:MOST_FILES]:
+        if len(found) == MOST_LEFT:
+            break
         fd = _locked(state, name)
-        if fd is not None:
-            found.append((journal, Unanswered(name, fd, open_state)))
+        if fd is None:
+            continue
+        marker = Unanswered(name, fd, open_state)
+        try:
+            size = os.fstat(fd).st_size
+            if size <= anyhow:
+                anyhow -= size
+            elif size > room or not _begins_as_ours(name, fd):
+                marker.undelivered()
+                continue
+            elif whole:
+                room -= size
+            else:
+                found.append((None, marker))
+                continue
+            entry = journal_in(name, _read(fd, size), state.show(name))
+        except OSError as error:
+            raise StorageError(state.show(name), "read", reason(error)) from error
+        if entry is None:
+            marker.undelivered()
+        else:
+            found.append((entry, marker))
     return found
 
 
-def _locked(state: Folder, name: str) -> int | None:
-    """A descriptor that locks the marker; None when a living process has it, or it is gone. Raises StorageError.
+def journal_in(name: str, data: bytes, shown: str) -> dict[str, Any] | None:
+    """The journal of a close in the bytes of the file `name`, None when that is no marker. `shown` is its path."""
+    try:
+        entry = decode(data, shown, JOURNAL_DEPTH)
+    except NexusError:
+        return None
+    if not journal.is_ours(entry) or entry["answer"] is None or entry["cycle"] is None:
+        return None
+    if name != name_of(entry["id"]) or entry["answer"].get("cycle") != entry["cycle"]["completed_at"]:
+        return None
+    return entry  # type: ignore[no-any-return]
 
-    Only what says that it is held counts as that: taken for held, a left marker would let a close happen twice.
+
+def _id_in(name: str) -> str:
+    """The journal's id that a marker of this name has, "" when no marker has such a name."""
+    id_ = name[len(PREFIX) : -len(".json")]
+    return id_ if name == name_of(id_) and journal.is_id(id_) else ""
+
+
+def _begins_as_ours(name: str, fd: int) -> bool:
+    begin = f'{{\n  "version": {journal.VERSION},\n  "id": "{_id_in(name)}",\n  "cycle": {{\n'.encode()
+    return _read(fd, len(begin)) == begin
+
+
+def _read(fd: int, most: int) -> bytes:
+    """The first `most` bytes of the file."""
+    os.lseek(fd, 0, os.SEEK_SET)
+    parts = []
+    while most > 0 and (part := os.read(fd, min(most, 1 << 20))):
+        parts.append(part)
+        most -= len(part)
+    return b"".join(parts)
+
+
+def _locked(state: Folder, name: str) -> int | None:
+    """A descriptor that locks the marker; None when a living process has it, or it is gone, or no plain file.
+
+    Raises StorageError, and PathRefused for a link. Only what says that it is held counts as that: taken for held, a
+    left marker would let a close happen twice.
     """
     try:
-        fd = state.open(name, os.O_RDONLY)
+        fd = state.open(name, _FLAGS)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise StorageError(state.show(name), "open", reason(error)) from error
     try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            let_go(fd)
+            return None
         if fcntl is not None:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         else:
@@ -178,20 +244,5 @@ def _lock_on_windows(fd: int) -> None:
     import msvcrt
 
     # Locks are mandatory there, so the byte is one beyond the end, which no reader asks for.
-    os.lseek(fd, HISTORY_LIMIT, os.SEEK_SET)
+    os.lseek(fd, journal.HISTORY_LIMIT, os.SEEK_SET)
     msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-
-
-def _read(state: Folder, name: str) -> dict[str, Any] | None:
-    data = state.read(name, HISTORY_LIMIT)
-    if data is None:
-        return None
-    try:
-        journal = decode(data, state.show(name), JOURNAL_DEPTH)
-    except NexusError:
-        return None
-    if not is_ours(journal) or journal["answer"] is None or journal["cycle"] is None:
-        return None
-    if journal["answer"].get("cycle") != journal["cycle"]["completed_at"]:
-        return None
-    return journal  # type: ignore[no-any-return]

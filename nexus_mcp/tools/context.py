@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from nexus_mcp.errors import JournalError, StateError
+from nexus_mcp.errors import StateError
 from nexus_mcp.state import tasks
+from nexus_mcp.store.transaction import TASKS
 from nexus_mcp.tools.definition import Tool, ToolContext, answer
 from nexus_mcp.tools.stored import COUNT, NAMES
 
@@ -17,9 +18,9 @@ def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
     branch = ctx.workspace.branch()
     try:
         current = ctx.store.tasks()
-    except JournalError:
-        raise
     except StateError as error:
+        if error.file != f".nexus/state/{TASKS}":
+            raise
         from nexus_mcp import log
 
         log.warning(f"context answers without it: {error}")

@@ -90,6 +90,7 @@ SAME_PLAN = [TWO[0], {**TWO[0], "completed_at": stamp(1)}]
 UNNAMED = [TWO[0], {**TWO[1], "branch": ""}]
 LOG_LINES = '{"version": 2}\n{"version": 1}\n'
 NO_ISSUE = both(puts(PLAN, plan()), puts(TASKS, tasks(task(1, plan_issue=2))))
+KEPT = "conflict-0123456789abcdef-b.md"
 ENTRY = {"harness_id": "codex", "started_at": stamp(0)}
 
 CASES = (
@@ -162,10 +163,15 @@ CASES = (
     Case("no-plan", TASKS, puts(TASKS, tasks(task(1, plan_issue=1)))),
     Case("kept-aside", "state/conflict-12-plan.json", puts("state/conflict-12-plan.json", MARKED)),
     Case("kept-aside", "state/codex/conflict-agent-tracker.json", puts("state/codex/conflict-agent-tracker.json", "?")),
+    Case("kept-aside", f"state/artifacts/a/{KEPT}", puts(f"state/artifacts/a/{KEPT}", "theirs")),
     Case("old-tracker", "state/agent-tracker.json", puts("state/agent-tracker.json", "[")),
     Case("foreign-marker", "state/closed-x.json", puts("state/closed-x.json", "{}")),
-    Case("journal-foreign", "state/txn.json", puts("state/txn.json", {"version": 2})),
-    Case("journal-foreign", "state/txn.json", puts("state/txn.json", "{")),
+    Case("journal-newer", "state/txn.json", puts("state/txn.json", {"version": 3})),
+    Case("journal-damaged", "state/txn.json", puts("state/txn.json", {"version": 2})),
+    Case("journal-damaged", "state/txn.json", puts("state/txn.json", "{")),
+    Case("journal-damaged", "state/txn.json", puts("state/txn.json", b"")),
+    Case("journal-damaged", "state/txn.json", puts("state/txn.json", bytes(9))),
+    Case("journal-damaged", "state/txn.json", sparse("state/txn.json", (512 << 20) + 1)),
     Case("leftover", ".nexus-tmp-0", puts(".nexus-tmp-0", "")),
     Case("leftover", "state/.nexus-tmp-0", puts("state/.nexus-tmp-0", "{")),
     Case("leftover", "state/codex/.nexus-tmp-0", puts("state/codex/.nexus-tmp-0", "")),

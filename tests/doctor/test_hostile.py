@@ -46,7 +46,7 @@ def test_nesting_without_end(made: Project) -> None:
         made.put(path, deep + "]" * len(deep))
     made.put("state/tool-log.jsonl", deep)
     made.put("state/closed-1.json", deep)
-    expected = ["bad-line", "foreign-marker", "journal-foreign", *["unparsable"] * 4]
+    expected = ["bad-line", "foreign-marker", "journal-damaged", *["unparsable"] * 4]
     assert codes(made.root) == expected
 
 

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from nexus_mcp.doctor.finding import CAP
 from nexus_mcp.server.app import App
 from nexus_mcp.state import oplog
@@ -50,7 +52,7 @@ def test_a_recorded_change(bare: Project) -> None:
     assert found["leftover"].file.startswith(".nexus/.nexus-tmp-")
     assert bare.get("state/txn.json") == before
     answered(bare.root, "context")
-    assert codes(bare.root) == ["leftover", "unanswered-close"]
+    assert codes(bare.root) == ["unanswered-close"]
     answered(bare.root, "task_add", title="t", context="c")
     assert codes(bare.root) == []
 
@@ -62,6 +64,41 @@ def test_a_recorded_change_of_a_history_that_is_broken(bare: Project) -> None:
     bare.put("history.json", "{")
     found = {finding.code: finding for finding in look(bare.root).findings}
     assert found["journal-pending"].next_step == "Mend .nexus/history.json first; then any call completes the change."
+
+
+def test_a_recorded_change_of_a_newer_history(bare: Project) -> None:
+    """A close whose history has become one that is only read cannot be completed here."""
+    whole_cycle(bare.root)
+    interrupted_close(bare.root)
+    bare.put("history.json", {"schema_version": "9.0", "cycles": []})
+    found = {finding.code: finding for finding in look(bare.root).findings}
+    assert found["journal-pending"].next_step.startswith("Update nexus-mcp first")
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "wanted"),
+    [("artifacts/a/b.md/c", "", "b.md, where a file"), ("artifacts", "", "artifacts, where a folder")],
+)
+def test_a_recorded_change_with_something_in_its_way(bare: Project, path: str, content: str, wanted: str) -> None:
+    """Where something else stands in the place of a file that is to be written, that comes first."""
+    answered(bare.root, "task_add", title="t", context="c")
+    noted = oplog.entry("a" * 16, "1970-01-01T00:00:00.000Z", oplog.By(oplog.UNDO, "default", ""), [])
+    record = journal.record(None, {"artifacts/a/b.md": (None, b"text")}, None, noted)
+    bare.put("state/txn.json", json.dumps(record))
+    bare.put(f"state/{path}", content)
+    found = {finding.code: finding for finding in look(bare.root).findings}
+    assert wanted in found["journal-pending"].next_step
+
+
+def test_a_marker_that_the_store_passes_over(bare: Project) -> None:
+    """What says the answer of another cycle is no unanswered close: no call would answer with it."""
+    whole_cycle(bare.root, close=False)
+    App(Workspace(str(bare.root))).call("task_close", {}).undelivered()
+    (marker,) = bare.state.glob("closed-*")
+    value = json.loads(marker.read_bytes())
+    value["answer"]["cycle"] = "1970-01-01T00:00:00.000Z"
+    marker.write_text(json.dumps(value))
+    assert codes(bare.root) == ["foreign-marker"]
 
 
 def test_a_recorded_change_without_a_cycle(bare: Project) -> None:

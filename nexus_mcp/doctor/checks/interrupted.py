@@ -5,14 +5,14 @@ Each of them is there for a moment in every change, so it counts only if it is t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nexus_mcp.doctor import places
 from nexus_mcp.doctor.finding import CAP, Finding, More
 from nexus_mcp.doctor.lock_watch import held_by_a_process
-from nexus_mcp.errors import JournalError, NexusError, StateError
+from nexus_mcp.doctor.survey import FILE, FOLDER
+from nexus_mcp.errors import JournalError, NewerJournal, NexusError, StateError
 from nexus_mcp.store import journal, unanswered
-from nexus_mcp.store.codec import JOURNAL_DEPTH, decode
 from nexus_mcp.store.journal import SHOWN_HISTORY
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ def _journal(site: Site, entry: Entry) -> Iterator[Finding]:
         with site.folder_of(entry) as state:
             pending = None if state is None else journal.pending(state)
     except JournalError as error:
-        yield Finding("journal-foreign", entry.path, error.problem)
+        code = "journal-newer" if isinstance(error, NewerJournal) else "journal-damaged"
+        yield Finding(code, entry.path, error.problem)
         return
     except NexusError as error:
         yield Finding("unreadable", entry.path, f"cannot be read: {error.fault}")
@@ -57,10 +58,33 @@ def _journal(site: Site, entry: Entry) -> Iterator[Finding]:
         cycle = pending["cycle"]
         of = "" if cycle is None else f" of {cycle['completed_at']}"
         problem = f"holds a change{of} that is not complete"
-        # It appends to the history, so that has to be read first.
-        stuck = cycle is not None and site.history.file is None and any(site.files(places.HISTORY))
-        advice = f"Mend {SHOWN_HISTORY} first; then any call completes the change." if stuck else ""
-        yield Finding("journal-pending", entry.path, problem, advice=advice, identity=pending["id"])
+        yield Finding("journal-pending", entry.path, problem, advice=_first(site, pending), identity=pending["id"])
+
+
+def _first(site: Site, pending: dict[str, Any]) -> str:
+    """What has to be done before any call can complete the change, "" when nothing."""
+    cycle, past = pending["cycle"], site.history
+    if cycle is not None and past.file is None and any(site.entries(places.HISTORY)):
+        return f"Mend {SHOWN_HISTORY} first; then any call completes the change."
+    if cycle is not None and past.findings and past.file is not None and not past.file.has(cycle):
+        return f"Update nexus-mcp first: {SHOWN_HISTORY} is of a newer version. Then any call completes the change."
+    for file in pending["files"]:
+        found = _in_the_way(site, file["name"])
+        if found:
+            return f"Look at {found} that can be read belongs. With that in order, any call completes the change."
+    return ""
+
+
+def _in_the_way(site: Site, name: str) -> str:
+    """What keeps the file at the path `name` from being read, and what belongs there; "" when nothing does."""
+    path, wanted = f"{places.STATE}/{name}", FILE
+    while path != places.STATE:
+        there = site.survey.entries.get(path)
+        too_large = wanted == FILE and there is not None and there.size > journal.SESSION_LIMIT
+        if there is not None and (there.kind != wanted or not there.readable or too_large):
+            return f"{path}, where {wanted}"
+        path, wanted = path.rpartition("/")[0], FOLDER
+    return ""
 
 
 def _is_there(site: Site, entry: Entry) -> bool:
@@ -100,15 +124,15 @@ def _advice(path: str) -> str:
 def _marker(site: Site, entry: Entry) -> Iterator[Finding]:
     try:
         data = site.read(entry, journal.HISTORY_LIMIT)
-        value = None if data is None else decode(data, entry.path, JOURNAL_DEPTH)
     except StateError:
-        value = {}
+        data = b""
     except NexusError:
         return
-    if value is None:
+    if data is None:
         return
-    if journal.is_ours(value) and value["answer"] is not None and unanswered.name_of(value["id"]) == entry.name:
-        at = value["cycle"]["completed_at"]
-        yield Finding("unanswered-close", entry.path, f"keeps the answer of the close of {at}")
-    else:
+    kept = unanswered.journal_in(entry.name, data, entry.path)
+    if kept is None:
         yield Finding("foreign-marker", entry.path, "looks like the record of a close, and is none")
+    else:
+        at = kept["cycle"]["completed_at"]
+        yield Finding("unanswered-close", entry.path, f"keeps the answer of the close of {at}")

@@ -1,0 +1,86 @@
+"""Files named like markers that somebody else put there, in any number and of any size: passed over, at little cost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from nexus_mcp.server.app import App
+from nexus_mcp.store import unanswered
+from nexus_mcp.store.codec import decode
+from nexus_mcp.workspace import Workspace
+from tests.store.logged import TASK, answered
+from tests.store.test_markers import closed_without_answer
+
+
+@pytest.fixture
+def parsed() -> Any:
+    """The files that are parsed as markers."""
+    seen: list[str] = []
+
+    def counted(data: bytes, file: str, depth: int) -> Any:
+        seen.append(file)
+        return decode(data, file, depth)
+
+    with patch.object(unanswered, "decode", counted):
+        yield seen
+
+
+def test_a_folder_of_that_name(tmp_path: Path) -> None:
+    """A folder that is called like a marker is in no call's way."""
+    answered(tmp_path, "task_add", TASK)
+    (tmp_path / ".nexus/state/closed-abc.json").mkdir()
+    for total in (1, 2):
+        assert answered(tmp_path, "task_close")["total_cycles"] == total
+    answered(tmp_path, "task_add", TASK)
+    assert (tmp_path / ".nexus/state/closed-abc.json").is_dir()
+
+
+def test_large_ones_are_not_parsed(tmp_path: Path, parsed: list[str]) -> None:
+    """Beyond so many bytes in all nothing is parsed that does not begin as ours do; ours is found among them."""
+    marker = closed_without_answer(tmp_path)
+    state = marker.parent
+    for number in range(20):
+        (state / f"closed-00{number:02}.json").write_text(json.dumps({"a": "x" * 100}))
+    for name in ("closed-" + "a" * 33 + ".json", "closed-é.json", "closed-a-b.json", "closed-.json", "closed-a.jsonl"):
+        (state / name).write_text("{}")
+    expected = json.loads(marker.read_text())["answer"]
+    with patch.object(unanswered, "READ_ANYHOW", 300):
+        assert answered(tmp_path, "task_close") == expected
+    assert len(parsed) == 3
+    assert not marker.exists()
+    assert len(list(state.glob("closed-*"))) == 25
+
+
+def test_so_many_are_looked_at(tmp_path: Path, parsed: list[str]) -> None:
+    """After so many files of such a name no more are opened."""
+    answered(tmp_path, "task_add", TASK)
+    for number in range(9):
+        (tmp_path / f".nexus/state/closed-{number}.json").write_text("{}")
+    with patch.object(unanswered, "MOST_FILES", 5):
+        answered(tmp_path, "task_add", TASK)
+    assert len(parsed) == 5
+
+
+def test_a_large_one_of_ours_is_dropped_unread(tmp_path: Path, parsed: list[str]) -> None:
+    """A change drops the answer of a large close without reading more of it than how it begins."""
+    marker = closed_without_answer(tmp_path)
+    with patch.object(unanswered, "READ_ANYHOW", 0):
+        answered(tmp_path, "task_add", TASK)
+    assert not marker.exists()
+    assert parsed == []
+
+
+def test_one_of_another_id_is_not_dropped(tmp_path: Path) -> None:
+    """A large file that begins as a marker of another name stays."""
+    marker = closed_without_answer(tmp_path)
+    other = marker.with_name("closed-0123456789abcdef.json")
+    marker.rename(other)
+    with patch.object(unanswered, "READ_ANYHOW", 0):
+        answered(tmp_path, "task_add", TASK)
+        assert App(Workspace(str(tmp_path))).call("task_close", {}).result["isError"] is False
+    assert other.exists()
