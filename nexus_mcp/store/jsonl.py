@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
+from nexus_mcp import log
 from nexus_mcp.errors import PathRefused, StateError
 from nexus_mcp.store import atomic
 from nexus_mcp.store.codec import decode
@@ -12,6 +13,7 @@ from nexus_mcp.store.folder import let_go
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from nexus_mcp.store.folder import Folder
@@ -20,11 +22,12 @@ _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
 _OWN = 0o600
 
 
-def append(folder: Folder, name: str, line: bytes, limit: int) -> None:
+def append(folder: Folder, name: str, line: bytes, limit: int, is_ours: Callable[[bytes], bool] | None = None) -> None:
     """Add `line`, and a newline, to the file `name`. Only under the lock. A last line that was cut short is ended.
 
-    A file that would grow beyond `limit` bytes loses its older half first. Not synced: a power cut may take the last
-    lines. Raises OSError, PathRefused, Unsynced; then the line is not there, or not whole.
+    A file that would grow beyond `limit` bytes loses its older half first; where nothing `is_ours` in that, the file is
+    set aside whole. Not synced: a power cut may take the last lines. Raises OSError, Unsynced and NexusError; then the
+    line is not there, or not whole.
     """
     fd = folder.open(name, _FLAGS, _OWN)
     try:
@@ -39,8 +42,14 @@ def append(folder: Folder, name: str, line: bytes, limit: int) -> None:
             atomic.write_all(fd, data)
             return
         kept = _newer_half(fd, info.st_size, limit // 2)
+        ours = is_ours is None or any(map(is_ours, _read(fd, 0, limit // 2).split(b"\n")))
     finally:
         let_go(fd)
+    if not ours:
+        aside = atomic.set_aside(folder, name, f"conflict-{name}")
+        log.warning(f"{folder.show(name)} was set aside as {aside}: it was full of what is none of ours")
+        append(folder, name, line, limit)
+        return
     # Synced, unlike a line: a rename without it may leave an empty file after a power cut. It is rare enough.
     atomic.replace(folder, name, [kept, data])
 

@@ -30,7 +30,9 @@ READ_LIMIT = 2 * LIMIT
 SHORTEST = 100
 """No entry has fewer bytes. What is shorter is not looked into: a file of nothing but bad lines, which may come
 with a clone, would keep the lock for long."""
-_SHORTENED = "The next change that is noted shortens it. Or move it away yourself: that begins a new one."
+_SHORTENED = (
+    "The next change that is noted shortens it or sets it aside. Or move it away yourself: that begins a new one."
+)
 _told: set[str] = set()
 
 
@@ -51,7 +53,7 @@ def note(state: Folder, make: Callable[[], Entry | None]) -> None:
         line = _line(entry)
         if len(line) > LINE_LIMIT:
             line = _line(oplog.without_text(entry))
-        jsonl.append(state, NAME, line, LIMIT)
+        jsonl.append(state, NAME, line, LIMIT, lambda older: _entry_in(older) is not None)
     except Exception as error:  # noqa: BLE001 - whatever it is, the change itself is on disk
         _warn_once(state.show(NAME), error)
 
@@ -62,8 +64,7 @@ def unless_there(state: Folder, entry: Entry) -> Entry | None:
     wanted = entry["id"].encode()
     # Most often it is not there, and an id is nowhere by chance: so nothing is parsed, whatever the log holds.
     there = [line for line in data.split(b"\n") if wanted in line] if wanted in data else []
-    parsed = (jsonl.parsed(line, NAME) for line in there if len(line) >= SHORTEST)
-    return None if any(_is_ours(value) and value["id"] == entry["id"] for value in parsed if value) else entry
+    return None if any(found["id"] == entry["id"] for found in map(_entry_in, there) if found) else entry
 
 
 def read(state: Folder | None) -> list[Line]:
@@ -73,6 +74,11 @@ def read(state: Folder | None) -> list[Line]:
     except StateError as error:
         raise StateError(error.file, error.problem, next_step=_SHORTENED) from error
     return [(number, value if _is_ours(value) else None) for number, value in found or ()]
+
+
+def _entry_in(line: bytes) -> Entry | None:
+    value = jsonl.parsed(line, NAME) if len(line) >= SHORTEST else None
+    return value if _is_ours(value) else None
 
 
 def _is_ours(value: object) -> TypeGuard[Entry]:

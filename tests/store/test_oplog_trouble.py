@@ -154,6 +154,21 @@ def test_a_log_of_a_size_that_is_none_of_ours(tmp_path: Path) -> None:
         oplog.read(state)
 
 
+@pytest.mark.requirement("oplog.bounded", "oplog.own-file")
+def test_a_log_that_is_somebody_elses(tmp_path: Path, warnings: list[str]) -> None:
+    """A file without a note of ours in what would go is kept whole beside the log, and a new log begun."""
+    answered(tmp_path, "task_add", TASK)
+    state = tmp_path / ".nexus/state"
+    foreign = (b'{"foreign": "%s"}\n' % (b"x" * 100)) * 90
+    for name in ("conflict-oplog.jsonl", "conflict-oplog.2.jsonl"):
+        (state / "oplog.jsonl").write_bytes(foreign)
+        with patch.object(oplog, "LIMIT", 10_000):
+            answered(tmp_path, "task_add", TASK)
+        assert (state / name).read_bytes() == foreign
+        assert [entry["tool"] for entry in entries(tmp_path)] == ["task_add"]
+    assert len(warnings) == 2
+
+
 @pytest.mark.requirement("oplog.no-hindrance", "undo.all-or-nothing")
 @pytest.mark.parametrize("tool", ["task_close", "plan_start"])
 def test_a_checksum_that_cannot_be_made(tmp_path: Path, tool: str, warnings: list[str]) -> None:
