@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from nexus_mcp import __version__, log
-from nexus_mcp.errors import NexusError, UnknownTool
+from nexus_mcp.errors import BEGUN, UNCHANGED, NexusError, UnknownTool
 from nexus_mcp.state.oplog import By
 from nexus_mcp.store.codec import compact, without_surrogates
 from nexus_mcp.store.store import Store
@@ -102,15 +102,21 @@ class App:
         log.debug(f"{name} called by {client_name or 'a client without a name'}")
         by = By(tool.name, self.workspace.harness_id, client_name)
         context = ToolContext(self.workspace, self._store, by)
+        ran = False
         try:
-            return _answered(tool.run(context, checked(tool, arguments or {})), context)
+            value = tool.run(context, checked(tool, arguments or {}))
+            ran = not tool.read_only
+            return Answer(value, is_error=False, unanswered=context.unanswered)
         except NexusError as error:
             log.info(f"{name}: {error}")
             return Answer({"error": str(error)}, is_error=True)
         except Exception as error:  # noqa: BLE001 - a fault of ours must not leave a caller without an answer
             log.error(f"{name} failed: {_told(error)}")
-            message = f"Internal error in {name} ({type(error).__name__}); the server's log on stderr has more."
-            return Answer({"error": message}, is_error=True)
+            reason = isinstance(error, OSError) and error.strerror
+            told = f"Internal error in {name} ({type(error).__name__}{f': {reason}' if reason else ''}); "
+            is_open = ran or BEGUN in getattr(error, "__notes__", ())
+            told += "look at what is there before you repeat it." if is_open else UNCHANGED
+            return Answer({"error": f"{told} The server's log on stderr has more."}, is_error=True)
 
 
 def _told(error: Exception) -> str:
@@ -119,7 +125,3 @@ def _told(error: Exception) -> str:
     except Exception:  # noqa: BLE001 - with no descriptor left nothing can be imported, and that is what is to be told
         return f"{type(error).__name__}: {error}"
     return "".join(traceback.format_exception(error))
-
-
-def _answered(value: dict[str, Any], context: ToolContext) -> Answer:
-    return Answer(value, is_error=False, unanswered=context.unanswered)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager, suppress
 
-from nexus_mcp.errors import NotAppliedYet, NotConfirmed, StorageError
+from nexus_mcp.errors import BEGUN, NexusError, NotAppliedYet, NotConfirmed, StorageError
 from nexus_mcp.state import times
 from nexus_mcp.store import atomic, journal, lock, unanswered
 from nexus_mcp.store.access import Access, begin
@@ -113,6 +113,8 @@ class Store:
         self, make: Make, by: By, is_answer: Callable[[dict[str, Any]], bool] | None = None
     ) -> tuple[dict[str, Any], unanswered.Unanswered | None]:
         self._rehearse(make, by)
+        from nexus_mcp.store.commit import carry_out  # not at the start, and before anything is written
+
         with self._access.writing() as (nexus, state, held, completed):
             markers = unanswered.Markers(state, self._access.state, is_answer)
             asked = Transaction(nexus, state, by, self._now, markers.answer, completed=completed)
@@ -121,8 +123,6 @@ class Store:
                 return answer, markers.given
             begin(nexus, state, held)
             with _ignored(nexus):
-                from nexus_mcp.store.commit import carry_out  # at the first change, not at the start
-
                 name = carry_out(nexus, state, asked, held, None if is_answer is None else answer)
                 kept = None if name is None else unanswered.held(state, name, self._access.state)
             if asked.cycle is not None or any(name in SESSION for name in asked.writes):
@@ -162,7 +162,9 @@ def _ignored(nexus: Folder) -> Iterator[None]:
         yield
     except (NotAppliedYet, NotConfirmed):
         raise
-    except BaseException:
+    except BaseException as error:
         if written:
             _unignore(nexus)
+        if not isinstance(error, NexusError):
+            error.add_note(BEGUN)
         raise

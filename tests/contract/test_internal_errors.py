@@ -1,0 +1,70 @@
+"""Errors that are none of ours: the answer says what became of the files."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from nexus_mcp import schemas
+from nexus_mcp.store import commit, journal, store
+from tests.support import SMALLEST, Client, Project, unpack
+
+FULL = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+
+@pytest.mark.requirement("storage.disk")
+@pytest.mark.parametrize("tool", ["task_add", "plan_status"])
+def test_what_cannot_be_loaded_before_writing(call: Client, project: Project, tool: str) -> None:
+    """A schema that cannot be read, or a state: nothing was changed, and the answer says so, and why."""
+    call("plan_start", **SMALLEST["plan_start"])
+    with patch.object(schemas, "load", side_effect=FULL), patch.object(store, "read_session", side_effect=FULL):
+        message = call.error(tool, **SMALLEST[tool])
+    assert message.startswith(f"Internal error in {tool} (OSError: Too many open files); nothing was changed.")
+
+
+@pytest.mark.requirement("storage.disk")
+@pytest.mark.parametrize("error", [FULL, ImportError("no hashlib")])
+def test_a_journal_that_cannot_be_made(call: Client, project: Project, error: Exception) -> None:
+    """What a journal takes is loaded before anything is written."""
+    call("task_add", **SMALLEST["task_add"])
+    with patch.object(journal, "digest", side_effect=error):
+        assert "nothing was changed" in call.error("task_close")
+    assert call("task_close")["archived"]["tasks"] == 1
+
+
+@pytest.mark.requirement("storage.pending")
+def test_what_cannot_be_loaded_after_the_commit_point(call: Client, project: Project) -> None:
+    """A module that is missing once the change is recorded: it is told as recorded, and completes."""
+    call("task_add", **SMALLEST["task_add"])
+    with patch.object(journal, "apply", side_effect=ImportError("no hashlib")):
+        content = unpack(call.app.call("task_close", {}))
+    assert "is recorded in .nexus/state/txn.json" in content["error"]
+    assert call.app.call("plan_status", {}).result["isError"] is False
+    assert len(project.json("history.json")["cycles"]) == 1
+
+
+@pytest.mark.requirement("storage.disk")
+@pytest.mark.parametrize("when", ["writing", "answering"])
+def test_what_may_have_been_written(call: Client, project: Project, when: str) -> None:
+    """Once writing has begun nobody says that nothing was changed."""
+    real: Any = commit.put_one
+
+    def failing(*arguments: Any, **more: Any) -> None:
+        real(*arguments, **more)
+        if when == "writing":
+            raise ZeroDivisionError
+
+    dumps = patch("nexus_mcp.server.app.compact", side_effect=[MemoryError, '{"error": ""}'])
+    with patch.object(commit, "put_one", failing):
+        if when == "answering":
+            dumps.start()
+        result = call.app.call("task_add", SMALLEST["task_add"]).result
+        dumps.stop() if when == "answering" else None
+    told = result["structuredContent"]["error"]
+    assert "look at what is there before you repeat it" in told
+    assert "nothing was changed" not in told
+    assert len(project.json("state/tasks.json")["tasks"]) == 1
