@@ -97,7 +97,7 @@ class Questions:
 def _facts(git: str, root: str, until: float) -> Facts:
     code, inside = _run(git, until, root, "rev-parse", "--is-inside-work-tree")
     if code or inside.strip() != b"true":
-        said = inside.decode("utf-8", "replace").strip().partition("\n")[0] if code else "it is no working tree"
+        said = _reason(inside.decode("utf-8", "replace")) if code else "it is no working tree"
         raise Silent(printable(said[:_REASON_LENGTH]) or "git failed")
     code, listed = _run(git, until, root, "ls-files", "-z", "--cached", "--", _STATE, SHOWN_HISTORY)
     if code > 0:
@@ -117,6 +117,12 @@ def _facts(git: str, root: str, until: float) -> Facts:
         merge=b"".join(merge.split(b"\0")[2:3]).decode("utf-8", "replace"),
         driver=driver.decode("utf-8", "replace").strip(),
     )
+
+
+def _reason(output: str) -> str:
+    """Why git failed: warnings may come before that."""
+    lines = output.strip().splitlines()
+    return next((line for line in lines if line.startswith("fatal: ")), lines[0] if lines else "")
 
 
 def _run(git: str, until: float, root: str, *arguments: str) -> tuple[int, bytes]:

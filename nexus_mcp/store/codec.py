@@ -69,16 +69,16 @@ def decode(data: bytes, file: str, depth: int = SESSION_DEPTH) -> Any:
     return guarded(text, file, lambda: STRICT.decode(text), depth)
 
 
-def text_of(data: bytes, file: str) -> str:
-    """`data` as text. Raises StateError when it is empty or not UTF-8."""
+def text_of(data: bytes, file: str, advice: str = "") -> str:
+    """`data` as text. Raises StateError when it is empty or not UTF-8; `advice` as for `guarded`."""
     if not data.strip():
-        raise StateError(file, "is empty")
+        raise StateError(file, "is empty", next_step=advice)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         column = error.start - data.rfind(b"\n", 0, error.start)
         where = f"line {data.count(10, 0, error.start) + 1}, byte {column}"
-        raise StateError(file, "is not UTF-8", where=where) from error
+        raise StateError(file, "is not UTF-8", where=where, next_step=advice) from error
 
 
 def guarded(text: str, file: str, parse: Callable[[], Any], depth: int, advice: str = "") -> Any:

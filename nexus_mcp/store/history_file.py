@@ -46,7 +46,7 @@ class HistoryFile:
     __slots__ = ("_decoder", "_floats", "closing", "cycles", "members", "opening", "spans", "text", "with_floats")
 
     def __init__(self, data: bytes | None, file: str = SHOWN) -> None:
-        self.text = _EMPTY if data is None else text_of(data, file)
+        self.text = _EMPTY if data is None else text_of(data, file, _ADVICE)
         self.cycles: list[dict[str, Any]] = []
         self.members: dict[str, Any] = {}
         self.spans: list[tuple[int, int]] = []

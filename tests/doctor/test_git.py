@@ -148,6 +148,7 @@ def test_git_that_is_not_there(used: Project, monkeypatch: pytest.MonkeyPatch) -
     [
         ("/bin/sleep 1000; exit 0", "git did not answer in 0.01 seconds"),
         ("echo 'fatal: \x1b[31mdubious ownership'; echo more; exit 128", "fatal: \\x1b[31mdubious ownership"),
+        ("echo 'warning: odd'; echo 'fatal: bad config'; exit 128", "fatal: bad config"),
         ("echo false", "it is no working tree"),
         ('case "$*" in *rev-parse*) echo true;; *) exit 128;; esac', "git cannot read its index"),
         ('case "$*" in *rev-parse*) echo true;; *ignore*) exit 128;; esac', "git cannot tell what is ignored"),
