@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 @contextmanager
 def uninterrupted(stop: Callable[[], None] = lambda: None) -> Iterator[None]:
     """While the block lasts Ctrl-C calls `stop` and interrupts nothing: what is slow in the block has to heed that."""
-    if threading.current_thread() is not threading.main_thread():
+    is_main = threading.current_thread() is threading.main_thread()
+    # Ignored it stays: that is what nohup and a shell's background ask for.
+    if not is_main or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         yield
         return
     before = signal.signal(signal.SIGINT, lambda *_: stop())

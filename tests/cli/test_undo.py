@@ -11,6 +11,7 @@ import pytest
 
 from nexus_mcp.cli import main
 from nexus_mcp.cli import undo as command
+from nexus_mcp.cli.uninterrupted import uninterrupted
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.store import Store
 from nexus_mcp.workspace import Workspace
@@ -147,3 +148,14 @@ def test_an_interrupt_while_it_waits(capsys: pytest.CaptureFixture[str], there: 
     with Store(Workspace(str(there.root))).locked_state(), patch.object(os, "dup", dup):
         assert run(capsys, *option) == (130, "", "nexus-mcp: Interrupted; nothing was changed.\n")
     assert files(there.root) == before
+
+
+def test_an_interrupt_that_is_ignored() -> None:
+    """Where SIGINT is ignored, as by nohup, it ends no wait."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with uninterrupted(lambda: pytest.fail("was interrupted")):
+            signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
