@@ -39,8 +39,8 @@ HISTORY_LIMIT = 512 << 20
 OWN = 0o600  # of a journal and of a marker, which is the same file: they copy what others may not be allowed to read
 _LONGEST_ID = 32  # it becomes part of file names, beside an artifact's of up to 200 bytes
 DAMAGED_ADVICE = (
-    "Some of the change may have been made, and the rest of it (the cycle of a close, the files of an undo) be lost. "
-    "See whether history.json, plan.json and tasks.json are as they should be; then move this file away yourself."
+    "Some of the change may have been made, and what is missing of it (a cycle, the files of an undo) may be lost. See "
+    "whether history.json, plan.json and tasks.json are as they should be; then move this file away yourself."
 )
 
 

@@ -13,6 +13,7 @@ from unittest.mock import patch
 from nexus_mcp.errors import NotAppliedYet
 from nexus_mcp.state.oplog import UNDO, By
 from nexus_mcp.store import journal as journals
+from nexus_mcp.store.atomic import PREFIX
 from nexus_mcp.store.store import Store
 from nexus_mcp.store.undo import undo
 from tests.reliability.suites.files import answers, judging, projects
@@ -79,7 +80,8 @@ def _completed(done: Done, value: Json) -> Iterator[str]:
     marker = f"state/closed-{value['id']}.json"
     named = {f"state/{file['name']}": file["content"] for file in value["files"]}
     aside = {path for path in done.changed if path.rpartition("/")[2].startswith("conflict-")}
-    if others := done.changed - {JOURNAL, HISTORY, ADVICE, marker, *named, *aside}:
+    swept = {path for path in done.changed - done.after.keys() if path.rpartition("/")[2].startswith(PREFIX)}
+    if others := done.changed - {JOURNAL, HISTORY, ADVICE, marker, *named, *aside, *swept}:
         yield f"changed {sorted(others)}"
     for path, content in named.items():
         wanted = None if content is None else content.encode("utf-8", "backslashreplace")
