@@ -1,4 +1,4 @@
-"""How a change reaches the disk, and the operation log: one file by itself, several by way of the journal."""
+"""How a change reaches the disk, and the operation log: one file by itself, the rest by way of the journal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def carry_out(
     Only a change with a cycle keeps an answer. Raises StorageError and others when nothing was changed, NotAppliedYet
     and NotConfirmed when it was.
     """
-    if asked.cycle is None and len(asked.writes) <= 1:
+    # An undo that died before its note would be in the way of every other one: the journal has its note.
+    if asked.cycle is None and asked.undoes is None and len(asked.writes) <= 1:
         for name, (_, after) in asked.writes.items():
             with ExitStack() as stack:
                 folder, last = places.found(stack, state, name)

@@ -140,7 +140,7 @@ class Possible(Model):
             return outcome, then, None
         if tool == UNDO:
             files = tuple(outcome.result["files"])
-            return outcome, then, Wrote(files, tuple(self.log), journaled=len(files) > 1)
+            return outcome, then, Wrote(files, tuple(self.log), journaled=True)
         if len(then.cycles or []) > len(self.cycles or []):
             return outcome, then, then._archived(tool, self, outcome.result)
         if tool == "task_close":
