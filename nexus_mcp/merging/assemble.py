@@ -16,10 +16,10 @@ _LEAD, _TRAIL = "\n    ", "\n  "
 
 
 def assembled(items: Sequence[Item], ours: Side, theirs: Side, shell: Side) -> bytes:
-    """The bytes of a history with these cycles and whatever else is in `shell`, which is one of the two sides.
+    """The bytes of a history with these cycles, of whatever sides, and whatever else is in `shell`.
 
-    What begins as ours does is copied from it as a whole. Raises Undecided when the result is not what was wanted or
-    too large to be read back.
+    The layout is that of one of the sides. What begins as ours does is copied from it as a whole. Raises Undecided when
+    the result is not what was wanted or too large to be read back.
     """
     as_is = 0
     while as_is < len(items) and items[as_is] == (ours, as_is):

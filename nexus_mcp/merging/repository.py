@@ -17,6 +17,8 @@ _LOCAL = frozenset(
 )  # fmt: skip
 # In a partial clone git fetches an object that is missing, through a program or a helper that the repository names.
 NO_FETCH = {"GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1"}
+# A configured monitor, hook or pager is a program of somebody's choice.
+SAFE = ("--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=")
 
 SECONDS = 10.0
 
@@ -84,13 +86,16 @@ def _git(folder: str, *words: str) -> tuple[int, str, str]:
 
 
 def ask(folder: str, *words: str) -> tuple[int, bytes, str]:
-    """(exit code, stdout, the first line of stderr). Raises UsageError when there is no git, or it does not end."""
+    """(exit code, stdout, why it failed). Runs nothing that the repository names.
+
+    Raises UsageError when there is no git, or it does not end.
+    """
     import subprocess
 
     environment = {name: value for name, value in os.environ.items() if name not in _LOCAL}
     try:
         done = subprocess.run(  # noqa: S603
-            ["git", "-C", folder, *words],  # noqa: S607 - the one that the user has
+            ["git", *SAFE, "-C", folder, *words],  # noqa: S607 - the one that the user has
             env={**environment, **NO_FETCH},
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -104,5 +109,10 @@ def ask(folder: str, *words: str) -> tuple[int, bytes, str]:
         ) from error
     except OSError as error:
         raise UsageError(f"git cannot be run: {error.strerror}.", next_step="Install git, then call again.") from error
-    complaint = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
-    return done.returncode, done.stdout, complaint
+    return done.returncode, done.stdout, reason(done.stderr.decode("utf-8", "replace"))
+
+
+def reason(output: str) -> str:
+    """Why git failed, of all that it said: warnings may come before that."""
+    lines = output.strip().splitlines()
+    return next((line for line in lines if line.startswith("fatal: ")), lines[0] if lines else "")

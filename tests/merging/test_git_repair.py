@@ -99,21 +99,74 @@ def test_a_side_that_is_gone(repo: Repo) -> None:
     (repo.path / ".git/objects" / name[:2] / name[2:]).unlink()
     found = examine(str(repo.project)).diagnosis
     assert isinstance(found, Hopeless)
-    assert found.reason.startswith("a side of it cannot be had from git (")
+    assert found.reason.startswith("git does not tell what a side of it holds (")
 
 
-@pytest.mark.parametrize("lacking", ["git", "conflict", "an answer"])
-def test_where_git_has_no_sides(repo: Repo, lacking: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without git, or after the file was added with its markers, what is in the file is kept, and that is told."""
+def test_where_git_has_no_sides(repo: Repo) -> None:
+    """After the file was added with its markers, what is in the file is kept, and that is told."""
     conflict(repo, OURS(SIDES["edited"]))
-    if lacking == "git":
-        monkeypatch.setenv("PATH", str(repo.path))
-    elif lacking == "an answer":
-        monkeypatch.setattr(repository, "SECONDS", 0)
-    else:
-        repo.git("add", "-A")
+    repo.git("add", "-A")
     assert mended(repo).others is None
     assert titles(repo.history.read_bytes()) == [1, 2, 5, 6, 7]
+
+
+@pytest.mark.parametrize(
+    ("lacking", "told"),
+    [
+        ("a program", "git cannot be run: "),
+        ("time", "git did not answer in 0 seconds"),
+        ("an owner", "fatal: detected dubious ownership in repository at "),
+        ("a configuration", "fatal: bad config line "),
+    ],
+)
+def test_where_git_does_not_answer(repo: Repo, lacking: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is a repository, and git says nothing of it, the file alone is not taken for all that there is."""
+    conflict(repo, OURS(SIDES["edited"]))
+    if lacking == "a program":
+        monkeypatch.setenv("PATH", str(repo.path))
+    elif lacking == "time":
+        monkeypatch.setattr(repository, "SECONDS", 0)
+    elif lacking == "an owner":
+        monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    else:
+        with (repo.path / ".git/config").open("a") as config:
+            config.write("[broken\n")
+    before = repo.history.read_bytes()
+    for data in (before, THEIRS):
+        repo.history.write_bytes(data)
+        found = repair(str(repo.project)).diagnosis
+        assert isinstance(found, Hopeless)
+        assert found.reason.startswith(f"git does not tell whether there is a conflict of it ({told}")
+        assert found.next_step.startswith("Have git answer there")
+        assert repo.history.read_bytes() == data
+
+
+def test_a_folder_that_is_a_repository_of_its_own(tmp_path: Path) -> None:
+    """When `.nexus` is a repository inside another, it is the one that has the sides."""
+    outer, inner = Repo(tmp_path / "outer"), Repo(tmp_path / "outer/.nexus")
+    inner.path.mkdir(parents=True)
+    inner.history = outer.path / HISTORY
+    outer.git("init", "-q")
+    inner.git("init", "-q", "-b", "main")
+    inner.git("config", DRIVER_KEY, "false")  # to be taken out
+    rewritten(inner, OURS(PAST))
+    conflict(inner, OURS(SIDES["edited"]))
+    assert repair(str(outer.path)).backup
+    after = counted(cycles_of(inner.history.read_bytes()))
+    assert after == counted(SIDES["edited"]) | counted(cycles_of(THEIRS))
+
+
+@pytest.mark.parametrize("style", ["merge", "zdiff3"])
+def test_a_cycle_that_git_took_from_both(repo: Repo, style: str) -> None:
+    """A cycle that each side has once, at another place, is there once, though git's merge of lines has it twice."""
+    past = [numbered(1), numbered(5)]
+    rewritten(repo, OURS(past))
+    repo.git("config", "merge.conflictStyle", style)
+    theirs = OURS([numbered(1), numbered(3), numbered(5), numbered(7)])
+    conflict(repo, OURS([*past, numbered(3), numbered(6)]), theirs)
+    assert [titles(side).count(3) for side in split(repo.history.read_bytes())] == [2, 1]
+    assert mended(repo).others == 0
+    assert titles(repo.history.read_bytes()) == [1, 3, 5, 6, 7]
 
 
 def test_a_driver_that_is_gone(repo: Repo) -> None:

@@ -23,6 +23,10 @@ _UNSURE = (
     "if old cycles were changed there."
 )
 _MIXED = "What is in neither was changed by hand, or is made of lines of both by git: look at it."
+_BROUGHT_BACK = {
+    "REVERT_HEAD": "A revert is under way: what it was to take out is among them.",
+    "CHERRY_PICK_HEAD": "Their side is the whole file of the commit that is picked, with what came before it there.",
+}
 _MOST = 10  # unreadable parts that are shown
 
 
@@ -35,7 +39,8 @@ def run(values: Values) -> int:
     dry = DRY_RUN.name in values
     done = examine(root) if dry else repair(root, damage=YES.name in values, carried=uninterrupted)
     good = bool(done.backup) or isinstance(done.diagnosis, Healthy)
-    for line in (*_found(done.diagnosis), *(_mended(done) if done.backup else () if good else _left(done, dry=dry))):
+    told = _mended(done) if done.backup else [] if good else _left(done, dry=dry)
+    for line in (*_found(done.diagnosis), *_kept(root, done.diagnosis), *told):
         print(printable(line))
     return exits.OK if good else exits.FAILED
 
@@ -52,13 +57,31 @@ def _found(diagnosis: Diagnosis) -> list[str]:
         sides = f"{_cycles(diagnosis.ours)} on our side, {_cycles(diagnosis.theirs)} on theirs"
         if diagnosis.others:
             sides += f", {_cycles(diagnosis.others)} in neither"
+        what = f"{_FILE} has git conflict markers"
+        if diagnosis.readable is not None:
+            what = f"{_FILE} can be read, with {_cycles(diagnosis.readable)}, but git has a conflict of it"
         return [
-            f"{_FILE} has git conflict markers: {sides}, {_cycles(diagnosis.cycles)} in all.",
+            f"{what}: {sides}, {_cycles(diagnosis.cycles)} in all.",
             *([_UNSURE] if diagnosis.others is None else [_MIXED] if diagnosis.others else ()),
         ]
     if isinstance(diagnosis, Damaged):
         return [f"{diagnosis.fault}.", f"{_cycles(diagnosis.cycles)} can be read.", *_unreadable(diagnosis.rests)]
     return [f"{diagnosis.fault}.", f"It cannot be repaired: {diagnosis.reason}."]
+
+
+def _kept(root: str, diagnosis: Diagnosis) -> list[str]:
+    """What the cycles of both sides have that may not be wanted."""
+    from nexus_mcp.errors import UsageError
+    from nexus_mcp.merging.diagnosis import Conflict
+    from nexus_mcp.merging.stages import under_way
+
+    if not isinstance(diagnosis, Conflict) or diagnosis.others is None:
+        return []
+    try:
+        told = _BROUGHT_BACK.get(under_way(root), "")
+    except UsageError:  # it has answered before, and this is but a hint
+        return []
+    return [told] if told else []
 
 
 def _unreadable(rests: list[Rest]) -> list[str]:
@@ -85,7 +108,7 @@ def _mended(done: Repair) -> list[str]:
 
 def _left(done: Repair, *, dry: bool) -> list[str]:
     """Why nothing was done, and what may be."""
-    from nexus_mcp.merging.diagnosis import Conflict, Damaged
+    from nexus_mcp.merging.diagnosis import Conflict, Damaged, Hopeless
 
     nothing = "Nothing was changed"
     if isinstance(done.diagnosis, Conflict) and dry:
@@ -95,6 +118,8 @@ def _left(done: Repair, *, dry: bool) -> list[str]:
             f"{nothing}. A whole copy may be in git: git log -- {_FILE} tells.",
             "nexus-mcp history repair --yes keeps what can be read, and the file as it is beside it.",
         ]
+    if isinstance(done.diagnosis, Hopeless) and done.diagnosis.next_step:
+        return [f"{nothing}. {done.diagnosis.next_step}"]
     return [f"{nothing}. Mend {_FILE} by hand, or restore it from a copy: git log -- {_FILE} tells of those in git."]
 
 
@@ -104,11 +129,11 @@ def _cycles(number: int) -> str:
 
 COMMAND = Command(
     "repair",
-    "mend a history.json that cannot be read",
-    "Conflict markers of git: keeps the cycles of both sides, each once, ordered by\n"
-    "the time they were completed. A damaged file: shows what can be read and what\n"
-    "cannot, and keeps the readable cycles with --yes. The file as it was is kept\n"
-    "beside. Exit code 0: whole, or mended; 1: still not whole.",
+    "mend a history.json that cannot be read, or merged",
+    "A conflict of git, with markers or without: keeps the cycles of both sides,\n"
+    "each once, ordered by the time they were completed. A damaged file: shows what\n"
+    "can be read and what cannot, and keeps the readable cycles with --yes. The file\n"
+    "as it was is kept beside. Exit code 0: whole, or mended; 1: still not whole.",
     (PROJECT, DRY_RUN, YES),
     run,
 )
