@@ -41,7 +41,8 @@ def command(words: Sequence[str]) -> str:
     """The driver's command line, as git gives it to sh; `words` start this program.
 
     Where the program is gone or crashes, git would take our side of the file for the result and only call it a
-    conflict; so git's own conflict is put in then, against no common past as in driver.py.
+    conflict; so git's own conflict is put in then, against no common past as in driver.py. Where one side is an empty
+    file there are no markers, but the other side, whole; git calls it a conflict, and a repair sees that from git.
     """
     from shlex import quote
 
