@@ -194,6 +194,11 @@ CODES = {
         "Session files are in git's index, and go to everybody who clones.",
         "Take it out of the index without deleting it (git rm --cached), and commit that.",
     ),
+    "history-unmerged": Code(
+        WARNING,
+        "Git has a conflict of the history, which can be read. Cycles of a side may be missing in it.",
+        "Run nexus-mcp history repair --dry-run: it tells what is missing. Then git add the file.",
+    ),
     "merge-driver-unregistered": Code(
         WARNING,
         "Git is told to merge the history by a driver that is not registered in this clone.",

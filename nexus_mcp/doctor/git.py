@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from nexus_mcp.log import printable
 from nexus_mcp.merging.attributes import DRIVER
-from nexus_mcp.merging.repository import NO_FETCH
+from nexus_mcp.merging.repository import NO_FETCH, SAFE, reason
 from nexus_mcp.store.journal import SHOWN_HISTORY
 from nexus_mcp.workspace import find_root
 
@@ -28,23 +28,15 @@ _PROBES = tuple(
     f"{_STATE}/{name}"
     for name in ("plan.json", "tasks.json", "lock", "oplog.jsonl", "artifacts/note.md", "nexus-mcp/agent-tracker.json")
 )
-# A configured monitor, hook or pager is a program of somebody's choice.
-_SAFE = (
-    "--no-pager",
-    "--no-optional-locks",
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    "core.hooksPath=",
-)
 
 
 @dataclass(frozen=True)
 class Facts:
     """`asked`: git answered. `reason`: why it did not, although there is a repository; "" where there is none.
 
-    `not_ignored`: session files, there or not, that git would take. `tracked`: those it has. `merge`: the attribute of
-    the history, `driver` the command registered for ours, "" when none is.
+    `not_ignored`: session files, there or not, that git would take. `tracked`: those it has. `history_unmerged`: a
+    merge of the history waits for somebody. `merge`: its attribute, `driver` the command registered for ours, "" when
+    none is.
     """
 
     asked: bool = False
@@ -52,6 +44,7 @@ class Facts:
     not_ignored: tuple[str, ...] = ()
     tracked: tuple[str, ...] = ()
     history_tracked: bool = False
+    history_unmerged: bool = False
     merge: str = ""
     driver: str = ""
 
@@ -97,12 +90,14 @@ class Questions:
 def _facts(git: str, root: str, until: float) -> Facts:
     code, inside = _run(git, until, root, "rev-parse", "--is-inside-work-tree")
     if code or inside.strip() != b"true":
-        said = _reason(inside.decode("utf-8", "replace")) if code else "it is no working tree"
+        said = reason(inside.decode("utf-8", "replace")) if code else "it is no working tree"
         raise Silent(printable(said[:_REASON_LENGTH]) or "git failed")
-    code, listed = _run(git, until, root, "ls-files", "-z", "--cached", "--", _STATE, SHOWN_HISTORY)
+    code, listed = _run(git, until, root, "ls-files", "-z", "--stage", "--", _STATE, SHOWN_HISTORY)
     if code > 0:
         raise Silent("git cannot read its index")
-    tracked = [os.fsdecode(name) for name in listed.split(b"\0") if name]
+    # Each entry is "mode object stage<TAB>path"; of an unmerged file there are several, none with stage 0.
+    entries = [os.fsdecode(entry).partition("\t") for entry in listed.split(b"\0")[:-1]]
+    tracked = list(dict.fromkeys(path for _, _, path in entries))
     code, listed = _run(git, until, root, "check-ignore", "--no-index", "--", *_PROBES)
     ignored = listed.decode("ascii", "replace").splitlines()
     if code > 1:  # a link on the way, for one, which git refuses as we do
@@ -114,15 +109,10 @@ def _facts(git: str, root: str, until: float) -> Facts:
         not_ignored=tuple(path for path in _PROBES if path not in ignored),
         tracked=tuple(path for path in tracked if path != SHOWN_HISTORY),
         history_tracked=SHOWN_HISTORY in tracked,
+        history_unmerged=any(path == SHOWN_HISTORY and stage[-1:] != "0" for stage, _, path in entries),
         merge=b"".join(merge.split(b"\0")[2:3]).decode("utf-8", "replace"),
         driver=driver.decode("utf-8", "replace").strip(),
     )
-
-
-def _reason(output: str) -> str:
-    """Why git failed: warnings may come before that."""
-    lines = output.strip().splitlines()
-    return next((line for line in lines if line.startswith("fatal: ")), lines[0] if lines else "")
 
 
 def _run(git: str, until: float, root: str, *arguments: str) -> tuple[int, bytes]:
@@ -133,7 +123,7 @@ def _run(git: str, until: float, root: str, *arguments: str) -> tuple[int, bytes
     surroundings = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         process = subprocess.Popen(  # noqa: S603 - the git that the user's own shell would run
-            [git, *_SAFE, *arguments],
+            [git, *SAFE, *arguments],
             cwd=root,
             env={**surroundings, **NO_FETCH, "LC_ALL": "C"},
             start_new_session=True,

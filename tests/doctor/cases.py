@@ -196,5 +196,6 @@ ELSEWHERE = {
     "merge-driver-broken": "test_git",
     "merge-by-lines": "test_git",
     "no-merge-driver": "test_git",
+    "history-unmerged": "test_git",
     "git-not-asked": "test_git",
 }

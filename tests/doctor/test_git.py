@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 import pytest
@@ -172,7 +173,7 @@ def test_an_index_without_end(used: Project, monkeypatch: pytest.MonkeyPatch) ->
     """Of a list that does not end only a part is read."""
     fake = used.root.parent / "bin" / "git"
     fake.parent.mkdir()
-    files = "exec /usr/bin/yes .nexus/state/x | /usr/bin/tr '\\n' '\\0'"
+    files = "exec /usr/bin/yes '0 0 0\t.nexus/state/x' | /usr/bin/tr '\\n' '\\0'"
     fake.write_text(f'#!/bin/sh\ncase "$*" in *rev-parse*) echo true;; *ls-files*) {files};; *) exit 0;; esac\n')
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", str(fake.parent))
@@ -184,3 +185,25 @@ def test_a_link_on_the_way(used: Project) -> None:
     used.state.rename(used.root.parent / "state")
     used.state.symlink_to(used.root.parent / "state")
     assert codes(used.root) == ["git-not-asked", "link"]
+
+
+def test_a_conflict_that_looks_whole(used: Project) -> None:
+    """A history that git could not merge is told, also where it can be read; with markers that is told alone."""
+    history = used.nexus / "history.json"
+    main = history.read_text()
+    (used.root / ".gitattributes").write_text("*.json -merge\n")
+    commit(used, ".gitattributes", ".nexus/.gitignore", ".nexus/history.json")
+    git(used.root, "checkout", "-q", "-b", "other")
+    history.write_text(main.replace("Topic", "Other"))
+    commit(used, ".nexus/history.json")
+    git(used.root, "checkout", "-q", "-")
+    history.write_text(main.replace("Topic", "Third"))
+    commit(used, ".nexus/history.json")
+    with pytest.raises(subprocess.CalledProcessError):
+        git(used.root, "merge", "other")
+    assert (only(used.root).code, only(used.root).severity) == ("history-unmerged", "warning")
+    history.write_text(f"<<<<<<< a\n{main}=======\n{main}>>>>>>> b\n")
+    assert only(used.root).code == "conflict-markers"
+    history.write_text(main)
+    git(used.root, "add", "-A")
+    assert look(used.root).findings == ()

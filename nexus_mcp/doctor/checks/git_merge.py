@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 def check(site: Site) -> Iterator[Finding]:
     facts = site.git
+    if facts.history_unmerged and site.history.file is not None:  # else that is told, and with the same advice
+        yield Finding("history-unmerged", SHOWN_HISTORY, "is unmerged in git, which may have cycles that it lacks")
     if facts.merge == DRIVER:
         if not facts.driver:
             problem = f"is to be merged by the driver {DRIVER}, which is not registered in this clone"
