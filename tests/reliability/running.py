@@ -28,6 +28,7 @@ _CODE = (
     "tests/forks.py",
     "tests/store/dying.py",
 )
+STUMBLED = "the suite itself failed"
 _KEEP_EVERY = 5.0  # seconds between checkpoints
 _MOST_FAILURES = 50  # a suite that fails this often has said what it had to say
 
@@ -133,7 +134,7 @@ def _piece(suite: Suite, plan: Sequence[Json], seed: int, mutant: str, number: i
             with planted(mutant):
                 return suite.work(piece).as_json()
         except Exception:  # noqa: BLE001 - what a suite did not foresee is a failure like any other
-            return Tally(failures=[traceback.format_exc()[-2000:]]).as_json()
+            return Tally(failures=[f"{STUMBLED}: {traceback.format_exc()[-2000:]}"]).as_json()
 
 
 def code() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.reliability.mutants import MUTANTS, planted
-from tests.reliability.running import run
+from tests.reliability.running import STUMBLED, run
 from tests.reliability.suites import SUITES
 
 SEED = 1
@@ -25,7 +25,7 @@ def test_notices(name: str, mutant: str) -> None:
     """A fault planted into the server does not go unnoticed, and is not just what the suite itself stumbles over."""
     failures = run(SUITES[name], SEED, quick=True, mutant=mutant, processes=1, until_failure=True).tally.failures
     assert failures
-    assert not any("Traceback" in failure for failure in failures)
+    assert not any(STUMBLED in failure for failure in failures)
 
 
 @pytest.mark.parametrize("name", MUTANTS)

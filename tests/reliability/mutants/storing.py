@@ -31,7 +31,7 @@ def _no_lock() -> tuple[Any, str, Any]:
 
 
 def _in_place() -> tuple[Any, str, Any]:
-    def replace(folder: Folder, name: str, parts: Any, check: Any = None) -> None:
+    def replace(folder: Folder, name: str, parts: Any, check: Any = None, **_: Any) -> None:
         folder.permissions(name)
         fd = folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         try:

@@ -98,7 +98,10 @@ def _completed(done: Done, value: Json) -> Iterator[str]:
 
 def _has_changes(value: Json) -> bool:
     try:
-        return all({"name", "content"} <= file.keys() for file in value["files"]) and {"id", "cycle"} <= value.keys()
+        return (
+            all({"name", "before", "content"} <= file.keys() for file in value["files"])
+            and {"id", "cycle"} <= value.keys()
+        )
     except (KeyError, TypeError, AttributeError):
         return False
 
