@@ -11,7 +11,7 @@ from typing import Any
 from tests.reliability.suites.calling import Caller, Failed, called, content
 from tests.reliability.suites.powercut.disk import Tree
 from tests.reliability.suites.powercut.files import conflicts, leftovers, put_tree, state_of
-from tests.reliability.suites.powercut.scenarios import Played
+from tests.reliability.suites.powercut.scenarios import FOREIGN, Played
 from tests.support import Clock
 
 _LATER = 60_000  # ms
@@ -44,7 +44,7 @@ def found_in(tree: Tree, folder: Path, played: Played, *, retried: bool) -> Foun
             for tool in ("plan_status", "task_list", "history_search", "context"):
                 called(root, tool)
             found.state = state_of(root)
-            found.aside = conflicts(root)
+            found.aside = [text for text in conflicts(root) if text != FOREIGN]
             _check_files(root, played)
             _check_works(root, found.state)
         if retried:

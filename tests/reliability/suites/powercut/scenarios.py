@@ -34,13 +34,14 @@ class Step:
 class Scenario:
     """Calls on a project where `before` was done, all of it synced.
 
-    `old`: over a history of one old cycle. `full`: the operation log has to give something up for another line.
+    `old`: over a history of one old cycle. `full`: the operation log has to give something up for another line, and is
+    full of "notes", or of what is "foreign" and set aside whole.
     """
 
     steps: tuple[Step, ...]
     before: tuple[Step, ...] = ()
     old: bool = True
-    full: bool = False
+    full: str = ""
 
     def dying(self, deaths: Sequence[int | str]) -> Scenario:
         """The same with deaths in the first steps."""
@@ -48,6 +49,7 @@ class Scenario:
         return replace(self, steps=(*steps, *self.steps[len(steps) :]))
 
 
+FOREIGN = "x" * (oplog.LIMIT - 2) + "\n"
 PLAN = Step("plan_start", {"topic": "Topic", "issues": ["One", "Two"], "research_summary": "known"})
 NEXT = Step("plan_start", {"topic": "Next", "issues": ["Three"], "research_summary": ""})
 DECIDE = Step("plan_decide", {"issue_id": 1, "decision": "yes"})
@@ -76,7 +78,8 @@ SCENARIOS = {
     "closes": Scenario((replace(CLOSE, arrives=False), CLOSE, CLOSE, TASK, CLOSE), BEGUN),
     "undo": Scenario((MORE, UNDO, NOTE, UNDO), BEGUN),
     "undo of two": Scenario((DECIDE, MORE, UNDO_TWO), BEGUN),
-    "full log": Scenario((MORE, CLOSE), BEGUN, full=True),
+    "full log": Scenario((MORE, CLOSE), BEGUN, full="notes"),
+    "foreign log": Scenario((MORE, CLOSE), BEGUN, full="foreign"),
     "session": Scenario((PLAN, TASK, NOTE, CLOSE, NEXT), old=False),
     # A process dies, and what it left unsynced is what the next one builds upon.
     "close after a death": Scenario((CLOSE, LOOK), BEGUN),
@@ -138,7 +141,9 @@ def play(scenario: Scenario, folder: Path, rng: random.Random) -> Played:
         (root / ".nexus").mkdir(exist_ok=True)
         (root / ".nexus" / "history.json").write_text(HISTORY)
     if scenario.full:
-        (root / ".nexus" / "state" / oplog.NAME).write_text("x" * (oplog.LIMIT - 2) + "\n")
+        path = root / ".nexus" / "state" / oplog.NAME
+        last = path.read_text().splitlines(keepends=True)[-1]
+        path.write_text(last * (oplog.LIMIT // len(last)) if scenario.full == "notes" else FOREIGN)
     recording = Recording(root)
     states, answers = [_state(root, folder)], []
     for number, step in enumerate(scenario.steps):
