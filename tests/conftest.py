@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -122,6 +123,14 @@ def guard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[_Guard]:
     finally:
         _GUARD.active = False
     assert _GUARD.touched == []
+
+
+@pytest.fixture
+def fast_path() -> Iterator[Path]:
+    """A folder of the test's own, in memory where there is such a place: fsync is free, and nothing has to survive."""
+    folder = tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+    yield Path(folder).resolve()
+    shutil.rmtree(folder)
 
 
 @pytest.fixture

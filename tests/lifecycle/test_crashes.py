@@ -58,12 +58,12 @@ def outcomes(root: Path, event: str) -> tuple[list[tuple[Any, bool]], int]:
 
 @pytest.mark.requirement("agents.crash")
 @pytest.mark.parametrize("event", CALLS)
-def test_killed_at_every_call(tmp_path: Path, event: str) -> None:
+def test_killed_at_every_call(fast_path: Path, event: str) -> None:
     """Whenever the process dies, the files are the old ones or the new ones, and the event can be told again."""
-    allowed, calls = outcomes(tmp_path / "undisturbed", event)
+    allowed, calls = outcomes(fast_path / "undisturbed", event)
     seen = []
     for number in range(1, calls + 1):
-        root = tmp_path / str(number)
+        root = fast_path / str(number)
         tell = prepared(root)
         assert killed(number, lambda tell=tell: tell(event, **CALLS[event])) is None  # type: ignore[misc]
         found = left(root)
@@ -80,11 +80,11 @@ def test_killed_at_every_call(tmp_path: Path, event: str) -> None:
 @pytest.mark.requirement("agents.crash")
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EACCES])
 @pytest.mark.parametrize("event", CALLS)
-def test_a_disk_error_at_every_call(tmp_path: Path, event: str, code: int) -> None:
+def test_a_disk_error_at_every_call(fast_path: Path, event: str, code: int) -> None:
     """An error of the disk fails the event with the old files, or tells that the new ones are not confirmed."""
-    allowed, calls = outcomes(tmp_path / "undisturbed", event)
+    allowed, calls = outcomes(fast_path / "undisturbed", event)
     for number in range(1, calls + 1):
-        root = tmp_path / str(number)
+        root = fast_path / str(number)
         tell = prepared(root)
         try:
             with failing_at(number, code):
@@ -98,14 +98,14 @@ def test_a_disk_error_at_every_call(tmp_path: Path, event: str, code: int) -> No
 
 
 @pytest.mark.requirement("agents.crash")
-def test_a_first_event_that_fails_leaves_nothing(tmp_path: Path) -> None:
+def test_a_first_event_that_fails_leaves_nothing(fast_path: Path) -> None:
     """Where nothing was ever written, a spawn that the disk refuses leaves not so much as a folder."""
-    root = tmp_path / "counted"
+    root = fast_path / "counted"
     root.mkdir()
     with dying_at(sys.maxsize) as seen:
         Teller(root)("agent_spawn", **SPAWN)
     last = max(number for number, name in enumerate(seen.names, 1) if name == "write")
-    root = tmp_path / "failing"
+    root = fast_path / "failing"
     root.mkdir()
     with failing_at(last, errno.ENOSPC), pytest.raises(NexusError, match="No space left"):
         Teller(root)("agent_spawn", **SPAWN)
@@ -113,12 +113,12 @@ def test_a_first_event_that_fails_leaves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("agents.parallel")
-def test_four_processes_lose_no_agent(tmp_path: Path) -> None:
+def test_four_processes_lose_no_agent(fast_path: Path) -> None:
     """Four processes that spawn 25 agents each end with 100 agents in the tracker."""
     running = [
-        subprocess.Popen([sys.executable, "-c", SPAWNING, str(tmp_path), str(index), "25"]) for index in range(4)
+        subprocess.Popen([sys.executable, "-c", SPAWNING, str(fast_path), str(index), "25"]) for index in range(4)
     ]
     assert [process.wait(timeout=120) for process in running] == [0] * 4
-    entries = json.loads((tmp_path / TRACKER).read_text())
+    entries = json.loads((fast_path / TRACKER).read_text())
     expected = sorted(f"{who}-{number}" for who in range(4) for number in range(25))
     assert sorted(entry["agent_id"] for entry in entries) == expected

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -93,15 +92,6 @@ def test_backups_never_replace_another(project: Project) -> None:
     assert not any(map(is_backup, ("history.json", "history.backup.01.json", "history.backup.x.json", "a.backup.json")))
 
 
-@pytest.fixture
-def quick_collections() -> Iterator[None]:
-    """What is there before need not be gone through again for each dead process (tests/store/dying.py)."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
-@pytest.mark.usefixtures("quick_collections")
 def test_an_interrupted_close_waits(call: Client, app: App, project: Project) -> None:
     """A change that waits in the journal does not stand in the way, and the next call completes it."""
     call("task_add", title="Work 9", context="Because")
@@ -125,7 +115,7 @@ def nothing_in_git(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "unmerged", lambda _: None)
 
 
-@pytest.mark.usefixtures("quick_collections", "nothing_in_git")
+@pytest.mark.usefixtures("nothing_in_git")
 def test_whenever_it_dies(project: Project) -> None:
     """Killed before any of its steps, the history is as it was or mended with the backup beside; again mends it."""
     root = str(project.root)

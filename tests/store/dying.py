@@ -49,13 +49,16 @@ def dying_at(number: int) -> Iterator[Calls]:
 
 def killed(number: int, run: Callable[[], T]) -> T | None:
     """What `run` returns, None when it died before its `number`-th call."""
+    gc.freeze()  # what is there already is no garbage of this call: looking through it takes longer than the call
     try:
         with dying_at(number):
             return run()
     except Died:
         pass
-    # The kernel closes what a dead process had open; here it still hangs in the frames of its last exception.
-    gc.collect()
+    finally:
+        # The kernel closes what a dead process had open; here it still hangs in the frames of its last exception.
+        gc.collect()
+        gc.unfreeze()
     return None
 
 

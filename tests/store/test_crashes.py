@@ -81,9 +81,9 @@ def unbranched(found: Files) -> Files:
     return {**found, "history": [{**cycle, "branch": None} for cycle in found["history"]]}
 
 
-def outcomes(tmp_path: Path, change: Call) -> tuple[Files, Files]:
+def outcomes(fast_path: Path, change: Call) -> tuple[Files, Files]:
     """The files before the change and after an undisturbed one."""
-    root = tmp_path / "undisturbed"
+    root = fast_path / "undisturbed"
     root.mkdir()
     app = prepared(root)
     before = files(root)
@@ -98,10 +98,10 @@ def recovered(root: Path) -> Files:
     return untimed(files(root))  # type: ignore[no-any-return]
 
 
-def disturbed(tmp_path: Path, change: Call, run: Callable[[App, Path, int], bool]) -> int:
+def disturbed(fast_path: Path, change: Call, run: Callable[[App, Path, int], bool]) -> int:
     """Run `run(app, root, n)` in a fresh project for n = 1, 2, … until it says that the change went through."""
     for number in range(1, 500):
-        root = tmp_path / str(number)
+        root = fast_path / str(number)
         root.mkdir()
         if run(prepared(root), root, number):
             return number
@@ -109,10 +109,10 @@ def disturbed(tmp_path: Path, change: Call, run: Callable[[App, Path, int], bool
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_death_at_any_call_leaves_the_old_state_or_the_new(tmp_path: Path, name: str) -> None:
+def test_a_death_at_any_call_leaves_the_old_state_or_the_new(fast_path: Path, name: str) -> None:
     """Whatever the moment of a crash, the next process finds all of the change or none of it."""
     change = CHANGES[name]
-    before, after = outcomes(tmp_path, change)
+    before, after = outcomes(fast_path, change)
 
     def die(app: App, root: Path, number: int) -> bool:
         answer = killed(number, lambda: app.call(*change))
@@ -126,10 +126,10 @@ def test_a_death_at_any_call_leaves_the_old_state_or_the_new(tmp_path: Path, nam
         assert left == [], "the next change sweeps what the dead process left"
         return answer is not None
 
-    assert disturbed(tmp_path, change, die) > 8
+    assert disturbed(fast_path, change, die) > 8
 
 
-def test_a_retried_close_is_answered_once_and_archived_once(tmp_path: Path) -> None:
+def test_a_retried_close_is_answered_once_and_archived_once(fast_path: Path) -> None:
     """A client that repeats task_close after a crash gets the answer of the one cycle there is."""
 
     def die_and_retry(app: App, root: Path, number: int) -> bool:
@@ -148,15 +148,15 @@ def test_a_retried_close_is_answered_once_and_archived_once(tmp_path: Path) -> N
         assert len(files(root)["history"]) == 3
         return answer is not None
 
-    disturbed(tmp_path, CHANGES["task_close"], die_and_retry)
+    disturbed(fast_path, CHANGES["task_close"], die_and_retry)
 
 
-def test_a_death_during_recovery_is_recovered_from(tmp_path: Path) -> None:
+def test_a_death_during_recovery_is_recovered_from(fast_path: Path) -> None:
     """Recovery may itself be cut short at any call and is completed by the next one."""
-    before, after = outcomes(tmp_path, CHANGES["task_close"])
+    before, after = outcomes(fast_path, CHANGES["task_close"])
     pairs = 0
     for first in range(1, 500):
-        root = tmp_path / f"first-{first}"
+        root = fast_path / f"first-{first}"
         root.mkdir()
         app = prepared(root)
         if killed(first, partial(app.call, "task_close", {})) is not None:
@@ -173,10 +173,10 @@ def test_a_death_during_recovery_is_recovered_from(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("code", ERRORS, ids=lambda code: errno.errorcode[code])
 @pytest.mark.parametrize("name", CHANGES)
-def test_an_error_at_any_call_is_a_clean_refusal_or_committed(tmp_path: Path, name: str, code: int) -> None:
+def test_an_error_at_any_call_is_a_clean_refusal_or_committed(fast_path: Path, name: str, code: int) -> None:
     """Whatever the system refuses, the answer tells the truth about the files, and the next call works."""
     change = CHANGES[name]
-    before, after = outcomes(tmp_path, change)
+    before, after = outcomes(fast_path, change)
 
     if code == errno.EACCES:
         # A `.git` that may not be read counts as none, so the branch is not told apart here.
@@ -197,13 +197,13 @@ def test_an_error_at_any_call_is_a_clean_refusal_or_committed(tmp_path: Path, na
         call(App(Workspace(str(root))), "task_add", {"title": "Later", "context": "works"})
         return len(seen.names) < number
 
-    assert disturbed(tmp_path, change, fail) > 8
+    assert disturbed(fast_path, change, fail) > 8
 
 
-def test_a_first_write_that_fails_leaves_no_file(tmp_path: Path) -> None:
+def test_a_first_write_that_fails_leaves_no_file(fast_path: Path) -> None:
     """In a project without .nexus/, a first call that the disk refuses leaves nothing at all."""
     for number in range(1, 200):
-        root = tmp_path / str(number)
+        root = fast_path / str(number)
         root.mkdir()
         with failing_at(number, errno.ENOSPC) as seen:
             answer = App(Workspace(str(root))).call("plan_start", PLAN)
@@ -216,13 +216,13 @@ def test_a_first_write_that_fails_leaves_no_file(tmp_path: Path) -> None:
     assert number > 8
 
 
-def test_recovery_confirms_the_history_before_the_other_copies_go(tmp_path: Path) -> None:
+def test_recovery_confirms_the_history_before_the_other_copies_go(fast_path: Path) -> None:
     """A rename of the history that was never synced is synced by the recovery, before tasks.json and journal go."""
-    app = prepared(tmp_path)
+    app = prepared(fast_path)
     with failing_at(10_000, errno.EIO) as undisturbed:
         app.call("task_close", {}).delivered()
     rename = [index for index, name in enumerate(undisturbed.names) if name == "replace"][1]
-    root = tmp_path / "again"
+    root = fast_path / "again"
     root.mkdir()
     app = prepared(root)
     assert killed(rename + 2, lambda: app.call("task_close", {})) is None  # the sync that follows the rename
@@ -232,9 +232,9 @@ def test_recovery_confirms_the_history_before_the_other_copies_go(tmp_path: Path
     assert recovery.names.index("fsync") < recovery.names.index("unlink")
 
 
-def test_a_full_disk_is_met_before_the_commit_point(tmp_path: Path) -> None:
+def test_a_full_disk_is_met_before_the_commit_point(fast_path: Path) -> None:
     """Every new byte of a close is on disk before the journal is, so no lack of space can leave it half done."""
-    app = prepared(tmp_path)
+    app = prepared(fast_path)
     with failing_at(10_000, errno.EIO) as seen:
         app.call("task_close", {}).delivered()
     commit = seen.names.index("replace")

@@ -26,7 +26,6 @@ CHANGES: dict[str, dict[str, Any]] = {
     "artifact_write": {"filename": "a/b.md", "content": "new"},
 }
 Files = dict[str, bytes]
-pytestmark = pytest.mark.usefixtures("quick_gc")
 
 
 class Template:

@@ -6,7 +6,6 @@ disturbed.py the states that a crash or an error may leave.
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -36,8 +35,6 @@ def work(piece: Piece) -> Tally:
     figures: Counter[str] = Counter()
     told: list[str] = []
     fresh = type("Machine", (Machine,), {"folder": piece.folder, "figures": figures, "told": told})
-    # Each crash collects garbage, to close what the dead process had open; what is there already is none.
-    gc.freeze()
     tally = Tally()
     try:
         run_state_machine_as_test(
