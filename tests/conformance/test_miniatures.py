@@ -8,6 +8,7 @@ import pytest
 
 from nexus_mcp.conformance.loading import load
 from nexus_mcp.conformance.result import PASSED
+from tests.miniatures.base import PROCESS
 from tests.miniatures.matrix import CAUGHT_BY
 from tests.miniatures.running import caught, concerned, judged
 from tests.miniatures.table import MINIATURES
@@ -27,7 +28,13 @@ def test_every_miniature_is_noted() -> None:
 @pytest.mark.parametrize("name", MINIATURES)
 def test_it_is_caught(name: str) -> None:
     """Every fixture that is noted for a miniature fails because of it."""
-    assert sorted(caught(MINIATURES[name], [FIXTURES[test_id] for test_id in NOTED[name]])) == sorted(NOTED[name])
+    missed = set(NOTED[name])
+    # Where the fixture kills, or lets several write at once, a busy machine may bring them past each other once.
+    for _ in range(3 if MINIATURES[name].needs == PROCESS else 1):
+        missed -= set(caught(MINIATURES[name], [FIXTURES[test_id] for test_id in sorted(missed)]))
+        if not missed:
+            break
+    assert missed == set()
 
 
 def test_the_correct_server_passes() -> None:
