@@ -76,7 +76,7 @@ def _plan_update(given: Json, values: Values, now: str) -> Wanted:
         return Wanted(error="No active plan session")
     issues, action = plan["issues"], given["action"]
     if action == "add":
-        number = 1 + max((issue["id"] for issue in issues), default=0)
+        number = 1 + max((int(issue["id"]) for issue in issues), default=0)
         new = {"id": number, "title": given["title"], "status": "pending"}
         return Wanted({"added": True, "issue": new}, {PLAN: {**plan, "issues": [*issues, new]}})
     at = _index(issues, given["issue_id"])
@@ -111,7 +111,7 @@ def _plan_decide(given: Json, values: Values, now: str) -> Wanted:
 
 def _task_add(given: Json, values: Values, now: str) -> Wanted:
     tasks = values["tasks"] or {"goal": "", "decisions": [], "tasks": []}
-    number = 1 + max((task["id"] for task in tasks["tasks"]), default=0)
+    number = 1 + max((int(task["id"]) for task in tasks["tasks"]), default=0)
     own = {name: value for name, value in given.items() if name not in ("goal", "decisions")}
     new = {"id": number, "status": "pending", "deps": [], **own, "created_at": now}
     changed = {
