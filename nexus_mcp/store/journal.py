@@ -200,7 +200,7 @@ def _apply_file(folder: Folder, name: str, entry: dict[str, Any], journal_id: st
         return
     if found is not None and seen != entry["before"]:
         # Somebody without our lock changed it in between. Both are kept: theirs under another name.
-        _set_aside(folder, name, journal_id)
+        _set_aside(folder, f"conflict-{journal_id}-{name}", found, folder.permissions(name))
     if entry["content"] is None:
         folder.unlink(name)
     elif temporary is not None:
@@ -213,22 +213,18 @@ def _bytes(content: str) -> bytes:
     return content.encode("utf-8", "backslashreplace")
 
 
-def _set_aside(folder: Folder, name: str, journal_id: str) -> None:
-    """Keep a copy of the file, no more open to others than it is."""
-    data = folder.read(name, SESSION_LIMIT)
-    if data is None:
-        return
-    as_ = f"conflict-{journal_id}-{name}"
-    stem, suffix = os.path.splitext(as_)
-    kept = folder.read(as_, SESSION_LIMIT)
+def _set_aside(folder: Folder, name: str, data: bytes, mode: int | None) -> None:
+    """Keep a copy of a file, under `name` or with a number, and with the permissions `mode` of the file itself."""
+    stem, suffix = os.path.splitext(name)
+    kept = folder.read(name, SESSION_LIMIT)
     number = 1
     while kept is not None and kept != data:
         number += 1
-        as_ = f"{stem}.{number}{suffix}"
-        kept = folder.read(as_, SESSION_LIMIT)
+        name = f"{stem}.{number}{suffix}"
+        kept = folder.read(name, SESSION_LIMIT)
     if kept is None:
-        atomic.replace(folder, as_, [data], mode=folder.permissions(name))
-    log.warning(f"{folder.show(as_)} keeps what another program wrote during a change that was interrupted")
+        atomic.replace(folder, name, [data], mode=mode)
+    log.warning(f"{folder.show(name)} keeps what another program wrote during a change that was interrupted")
 
 
 def encoded(journal: dict[str, Any]) -> bytes:

@@ -27,7 +27,7 @@ def _undo_anyway() -> tuple[Any, str, Any]:
 
 
 def _overwrites_foreign() -> tuple[Any, str, Any]:
-    return journal, "_set_aside", lambda folder, name, data: None
+    return journal, "_set_aside", lambda *_: None
 
 
 MUTANTS = (
