@@ -35,9 +35,25 @@ _ASSERTIONS = frozenset(
 )
 UNKNOWN_FIELD = "is not a known field"
 _ALL = 1 << 62
-_loaded: dict[str, dict[str, Any]] = {}
-_readable: dict[str, dict[str, Any]] = {}
+_loaded: dict[str, Schema] = {}
+_readable: dict[str, Schema] = {}
 _searches: dict[str, Callable[[str], object]] = {}
+
+
+class Schema(dict):  # type: ignore[type-arg]
+    """A schema that stays: its fast check is made once, when it is first wanted."""
+
+    __slots__ = ("_keeps",)
+
+    def keeps(self, value: object) -> bool:
+        """Whether `value` has no faults."""
+        try:
+            check: Callable[[object], bool] = self._keeps
+        except AttributeError:
+            from nexus_mcp.schemas.compiled import compiled
+
+            check = self._keeps = compiled(self)
+        return check(value)
 
 
 class Fault:
@@ -53,7 +69,7 @@ class Fault:
         return f"Fault({self.pointer!r}, {self.message!r})"
 
 
-def load(name: str) -> dict[str, Any]:
+def load(name: str) -> Schema:
     """The schema `schemas/<name>.schema.json`, with its `$ref`s put in place. Read once.
 
     Raises ValueError when it uses a keyword that `faults` does not evaluate.
@@ -70,7 +86,7 @@ def _read(name: str) -> dict[str, Any]:
     return schema
 
 
-def readable(name: str) -> dict[str, Any]:
+def readable(name: str) -> Schema:
     """The same schema as far as a file of another harness must keep it: required fields, their types, enums."""
     if name not in _readable:
         _readable[name] = _lax(load(name))
@@ -89,8 +105,8 @@ def _resolved(schema: Any, document: dict[str, Any], name: str) -> Any:
             name = f"{name.rpartition('/')[0]}/{file.removesuffix('.schema.json')}"
             document = _read(name)
         target = document["$defs"][fragment] if fragment else document
-        return {**_resolved(target, document, name), **{k: v for k, v in schema.items() if k != "$ref"}}
-    out = {k: v for k, v in schema.items() if k != "$defs"}
+        return Schema({**_resolved(target, document, name), **{k: v for k, v in schema.items() if k != "$ref"}})
+    out = Schema({k: v for k, v in schema.items() if k != "$defs"})
     if "properties" in schema:
         out["properties"] = {k: _resolved(v, document, name) for k, v in schema["properties"].items()}
     if "anyOf" in schema:
@@ -101,9 +117,9 @@ def _resolved(schema: Any, document: dict[str, Any], name: str) -> Any:
     return out
 
 
-def _lax(schema: Any) -> dict[str, Any]:
+def _lax(schema: Any) -> Schema:
     required = schema.get("required", ())
-    out = {k: schema[k] for k in ("type", "enum", "minimum", "required") if k in schema}
+    out = Schema({k: schema[k] for k in ("type", "enum", "minimum", "required") if k in schema})
     if "properties" in schema:
         out["properties"] = {k: _lax(v) for k, v in schema["properties"].items() if k in required}
     if isinstance(schema.get("items"), dict):
@@ -116,17 +132,17 @@ def is_integer(value: object) -> bool:
     return (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, float) and value.is_integer())
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-_TYPES = {
+TYPES = {
     "object": lambda v: isinstance(v, dict),
     "array": lambda v: isinstance(v, list),
     "string": lambda v: isinstance(v, str),
     "boolean": lambda v: isinstance(v, bool),
     "null": lambda v: v is None,
-    "number": _is_number,
+    "number": is_number,
     "integer": is_integer,
 }
 
@@ -136,15 +152,19 @@ def faults(schema: dict[str, Any], value: object, pointer: str = "", most: int =
 
     Of a value that is broken in a million places the first `most` (1 or more) and few beyond are told.
     """
+    return [] if isinstance(schema, Schema) and schema.keeps(value) else _faults(schema, value, pointer, most)
+
+
+def _faults(schema: dict[str, Any], value: object, pointer: str = "", most: int = _ALL) -> list[Fault]:
     found: list[Fault] = []
     wanted = schema.get("type")
     if wanted is not None:
         names = [wanted] if isinstance(wanted, str) else wanted
-        if not any(_TYPES[name](value) for name in names):
+        if not any(TYPES[name](value) for name in names):
             return [Fault(pointer, f"must be of type {' or '.join(names)}")]
-    if "enum" in schema and not any(_same(value, allowed) for allowed in schema["enum"]):
+    if "enum" in schema and not any(same(value, allowed) for allowed in schema["enum"]):
         found.append(Fault(pointer, f"must be one of {', '.join(map(str, schema['enum']))}"))
-    if "anyOf" in schema and all(faults(branch, value, most=1) for branch in schema["anyOf"]):
+    if "anyOf" in schema and all(_faults(branch, value, most=1) for branch in schema["anyOf"]):
         found.append(Fault(pointer, "must match one of the allowed shapes"))
     if isinstance(value, str):
         _check_string(schema, value, pointer, found)
@@ -156,8 +176,8 @@ def faults(schema: dict[str, Any], value: object, pointer: str = "", most: int =
             for index, item in enumerate(value):
                 if len(found) >= most:
                     break
-                found += faults(items, item, f"{pointer}/{index}", most - len(found))
-    elif "minimum" in schema and _is_number(value) and value < schema["minimum"]:
+                found += _faults(items, item, f"{pointer}/{index}", most - len(found))
+    elif "minimum" in schema and is_number(value) and value < schema["minimum"]:
         found.append(Fault(pointer, f"must be at least {schema['minimum']}"))
     return found
 
@@ -165,11 +185,11 @@ def faults(schema: dict[str, Any], value: object, pointer: str = "", most: int =
 def _check_string(schema: dict[str, Any], value: str, pointer: str, found: list[Fault]) -> None:
     if len(value) < schema.get("minLength", 0):
         found.append(Fault(pointer, "must not be empty"))
-    if "pattern" in schema and not _search(schema["pattern"])(value):
+    if "pattern" in schema and not search(schema["pattern"])(value):
         found.append(Fault(pointer, f"must match {schema['pattern']}"))
 
 
-def _search(pattern: str) -> Callable[[str], object]:
+def search(pattern: str) -> Callable[[str], object]:
     """What tells whether a text has `pattern`. Made once for each: every timestamp of every task is looked at."""
     if pattern not in _searches:
         import re
@@ -192,11 +212,11 @@ def _check_object(
             return
         place = f"{pointer}/{escape(name)}"
         if name in properties:
-            found += faults(properties[name], member, place, most - len(found))
+            found += _faults(properties[name], member, place, most - len(found))
         elif others is False:
             found.append(Fault(place, UNKNOWN_FIELD))
         elif isinstance(others, dict):
-            found += faults(others, member, place, most - len(found))
+            found += _faults(others, member, place, most - len(found))
 
 
 def escape(name: str) -> str:
@@ -204,5 +224,5 @@ def escape(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
-def _same(a: object, b: object) -> bool:
+def same(a: object, b: object) -> bool:
     return a == b and isinstance(a, bool) == isinstance(b, bool)
