@@ -45,10 +45,12 @@ class Schema(dict):  # type: ignore[type-arg]
 
     __slots__ = ("_keeps",)
 
+    _keeps: Callable[[object], bool]
+
     def keeps(self, value: object) -> bool:
         """Whether `value` has no faults."""
         try:
-            check: Callable[[object], bool] = self._keeps
+            check = self._keeps
         except AttributeError:
             from nexus_mcp.schemas.compiled import compiled
 

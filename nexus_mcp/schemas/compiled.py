@@ -95,8 +95,8 @@ def _object(schema: dict[str, Any]) -> Keeps | None:
                     return False
             return True
         for name, member in value.items():
-            check = members.get(name, other)
-            if check is None or not check(member):
+            wanted = members.get(name, other)
+            if wanted is None or not wanted(member):
                 return False
         return True
 
