@@ -16,8 +16,8 @@ def backwards(before: bytes, after: bytes) -> dict[str, Any] | None:
     """
     if not is_text(before):
         return None  # what lies between the common ends might be text all the same
-    prefix = _common_prefix(before, after)
-    suffix = _common_suffix(before, after, min(len(before), len(after)) - prefix)
+    prefix = common_prefix(before, after)
+    suffix = common_suffix(before, after, min(len(before), len(after)) - prefix)
     while prefix and before[prefix : prefix + 1] and before[prefix] in _CONTINUES:
         prefix -= 1
     while suffix and before[len(before) - suffix] in _CONTINUES:
@@ -41,9 +41,14 @@ def restored(after: bytes, delta: dict[str, Any]) -> bytes:
     return after[:prefix] + text + after[max(0, len(after) - suffix) :]
 
 
-# By halves, on slices: those are compared at the speed of memory, single bytes are not.
-def _common_prefix(one: bytes, other: bytes) -> int:
-    low, high = 0, min(len(one), len(other))
+# By doubling and then by halves, on slices: those are compared at the speed of memory, single bytes are not.
+def common_prefix(one: bytes, other: bytes) -> int:
+    """How many bytes both have at their beginning."""
+    low, high, step = 0, min(len(one), len(other)), 4096
+    while low < high and one[low : low + step] == other[low : low + step]:
+        low = min(low + step, high)
+        step *= 2
+    high = min(low + step, high)
     while low < high:
         middle = (low + high + 1) // 2
         if one[low:middle] == other[low:middle]:
@@ -53,8 +58,16 @@ def _common_prefix(one: bytes, other: bytes) -> int:
     return low
 
 
-def _common_suffix(one: bytes, other: bytes, most: int) -> int:
-    low, high = 0, most
+def common_suffix(one: bytes, other: bytes, most: int) -> int:
+    """How many bytes, `most` of them, both have at their end."""
+    low, high, step = 0, most, 4096
+    while low < high:
+        middle = min(low + step, high)
+        if one[len(one) - middle : len(one) - low] != other[len(other) - middle : len(other) - low]:
+            high = middle
+            break
+        low = middle
+        step *= 2
     while low < high:
         middle = (low + high + 1) // 2
         if one[len(one) - middle : len(one) - low] == other[len(other) - middle : len(other) - low]:

@@ -17,6 +17,7 @@ ISSUE = "issue"
 TASK = "task"
 _PARTS = {PLAN: (PLAN, None), ISSUE: (PLAN, "issues"), TASK: (TASKS, "tasks"), CYCLE: (CYCLE, None)}
 _IDS = ("id", "plan_issue")
+_ROWS = {PLAN: "issues", TASKS: "tasks"}
 
 
 def checked(value: Any, schema: str, file: str) -> dict[str, Any]:
@@ -30,15 +31,34 @@ def checked(value: Any, schema: str, file: str) -> dict[str, Any]:
         more = f"; and {len(found) - 5} more" if len(found) > 5 else ""
         raise StateError(file, f"is not a valid {schema.removeprefix('state/')} file: {listed}{more}")
     good: dict[str, Any] = value
-    # Only where an id belongs: a member of such a name elsewhere is not ours to change.
     if schema == PLAN:
-        for item in (good, *good["issues"]):
-            item["id"] = _plain(item["id"])
-    elif schema == TASKS:
-        for item in good["tasks"]:
-            item.update({name: _plain(item[name]) for name in _IDS if name in item})
-            item["deps"] = [_plain(dep) for dep in item["deps"]]
+        _spell_ids([good], schema)
+    if schema in _ROWS:
+        _spell_ids(good[_ROWS[schema]], schema)
     return good
+
+
+def checked_rows(rows: list[dict[str, Any]], schema: str) -> list[dict[str, Any]]:
+    """The tasks, or issues, of a file as `checked` gives them. Raises ValueError when they are not what they should be.
+
+    For rows that are not read with their whole file, which alone could tell where a fault is.
+    """
+    lax = schemas.readable(schema)["properties"][_ROWS[schema]]["items"]
+    if not all(map(lax.keeps, rows)):
+        raise ValueError(schema)
+    _spell_ids(rows, schema)
+    return rows
+
+
+def _spell_ids(items: list[dict[str, Any]], schema: str) -> None:
+    # Only where an id belongs: a member of such a name elsewhere is not ours to change.
+    names = _IDS if schema == TASKS else _IDS[:1]
+    for item in items:
+        for name in names:
+            if isinstance(item.get(name), float):
+                item[name] = _plain(item[name])
+        if schema == TASKS and float in map(type, item["deps"]):
+            item["deps"] = [_plain(dep) for dep in item["deps"]]
 
 
 def _plain(number: Any) -> Any:

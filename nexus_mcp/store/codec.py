@@ -61,6 +61,8 @@ def strict_decoder(
 
 
 STRICT = strict_decoder()
+_COMPACT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+_quoted = json.encoder.encode_basestring
 
 
 def decode(data: bytes, file: str, depth: int = SESSION_DEPTH) -> Any:
@@ -139,17 +141,40 @@ def encode(value: object) -> bytes:
 
     Lone surrogates, which only a foreign file can bring in, stay the escapes that they were.
     """
-    return pretty(value).encode("utf-8", "backslashreplace") + b"\n"
+    return in_utf8(pretty(value)) + b"\n"
 
 
-def pretty(value: object) -> str:
-    """`value` as indented JSON text, without the last newline."""
-    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+def in_utf8(text: str) -> bytes:
+    """JSON text in UTF-8, its lone surrogates as the escapes that stand for them."""
+    return text.encode("utf-8", "backslashreplace")
+
+
+def pretty(value: object, margin: str = "\n") -> str:
+    """`value` as indented JSON text, without the last newline. `margin` is what begins each of its later lines.
+
+    As json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) writes it, whose C encoder knows no indent.
+    """
+    if isinstance(value, str):
+        return _quoted(value)
+    if type(value) is int:
+        return int.__repr__(value)
+    if isinstance(value, dict):
+        inner = f"{margin}  "
+        lines = [
+            f"{_quoted(name)}: {_quoted(member) if isinstance(member, str) else pretty(member, inner)}"
+            for name, member in value.items()
+        ]
+        return f"{{{inner}{f',{inner}'.join(lines)}{margin}}}" if lines else "{}"
+    if isinstance(value, list):
+        inner = f"{margin}  "
+        lines = [pretty(item, inner) for item in value]
+        return f"[{inner}{f',{inner}'.join(lines)}{margin}]" if lines else "[]"
+    return _COMPACT.encode(value)
 
 
 def compact(value: object) -> str:
     """`value` as JSON text without insignificant white space, non-ASCII unescaped."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _COMPACT.encode(value)
 
 
 def without_surrogates(text: str) -> str:

@@ -11,7 +11,8 @@ from nexus_mcp.store import atomic, journal, lock, unanswered
 from nexus_mcp.store.access import Access, begin
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.places import SESSION
-from nexus_mcp.store.transaction import PLAN, TASKS, Transaction, read_history, read_session
+from nexus_mcp.store.session.kept import Kept
+from nexus_mcp.store.transaction import PLAN, TASKS, Transaction, read_history, read_session, value_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,23 +32,24 @@ _IGNORED = b"state/\n"
 class Store:
     """The files of one workspace. `now` gives seconds since 1970; `wait` is how long a writer waits for the lock."""
 
-    __slots__ = ("_access", "_now")
+    __slots__ = ("_access", "_kept", "_now")
 
     def __init__(
         self, workspace: Workspace, now: Callable[[], float] | None = None, wait: float = lock.WAIT_SECONDS
     ) -> None:
         self._access = Access(workspace.root, wait)
+        self._kept = Kept()
         self._now = now or time.time
 
     def plan(self) -> dict[str, Any] | None:
         """plan.json as it is now, None when there is no plan. Raises StateError, PathRefused, StorageError."""
         with self._access.reading() as (_, state):
-            return read_session(state, PLAN)[1]
+            return value_of(read_session(state, PLAN, self._kept))
 
     def tasks(self) -> dict[str, Any] | None:
         """tasks.json as it is now, None when absent. Raises StateError, PathRefused, StorageError."""
         with self._access.reading() as (_, state):
-            return read_session(state, TASKS)[1]
+            return value_of(read_session(state, TASKS, self._kept))
 
     def history(self) -> HistoryFile:
         """history.json as it is now. Raises StateError, PathRefused, StorageError."""
@@ -80,7 +82,7 @@ class Store:
         The lock is held meanwhile, or a file could be read after a change and the log before its note.
         """
         with self._access.looking() as (nexus, state, completed):
-            return make(Transaction(nexus, state, by, self._now, lambda _: None, completed=completed))
+            return make(Transaction(nexus, state, by, self._now, lambda _: None, kept=self._kept, completed=completed))
 
     def close(
         self, make: Make, by: By, is_answer: Callable[[dict[str, Any]], bool]
@@ -117,7 +119,7 @@ class Store:
 
         with self._access.writing() as (nexus, state, held, completed):
             markers = unanswered.Markers(state, self._access.state, is_answer)
-            asked = Transaction(nexus, state, by, self._now, markers.answer, completed=completed)
+            asked = Transaction(nexus, state, by, self._now, markers.answer, kept=self._kept, completed=completed)
             answer = make(asked)
             if markers.given is not None:
                 return answer, markers.given
@@ -133,7 +135,7 @@ class Store:
         """Where nothing was ever written, a call that is going to fail must not leave so much as a folder."""
         with self._access.folders() as (nexus, state):
             if state is None or not (state.check_plain(lock.NAME) or state.check_plain(journal.NAME)):
-                make(Transaction(nexus, state, by, self._now, lambda _: None))
+                make(Transaction(nexus, state, by, self._now, lambda _: None, kept=self._kept))
 
 
 def _ignore(nexus: Folder) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from nexus_mcp import schemas
 from nexus_mcp.errors import StateError, StorageError
 from nexus_mcp.state import shapes, times
 from nexus_mcp.store import journal, places
-from nexus_mcp.store.codec import decode, encode
+from nexus_mcp.store.codec import Invalid, decode
 from nexus_mcp.store.history_file import HistoryFile
+from nexus_mcp.store.session.kept import Kept
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from nexus_mcp.state.oplog import By, Entry, Line
     from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.session.document import Document
 
 PLAN, TASKS = places.SESSION
 _SCHEMAS = {PLAN: shapes.PLAN, TASKS: shapes.TASKS}
@@ -32,14 +33,14 @@ class Transaction:
     """
 
     __slots__ = (
-        "_bytes",
+        "_documents",
         "_history",
+        "_kept",
         "_nexus",
         "_now",
         "_recovered",
         "_stamp",
         "_state",
-        "_values",
         "by",
         "completed",
         "cycle",
@@ -56,14 +57,15 @@ class Transaction:
         now: Callable[[], float],
         recovered: Callable[[HistoryFile], dict[str, Any] | None],
         *,
+        kept: Kept | None = None,
         completed: Entry | None = None,
     ) -> None:
         self._nexus = nexus
         self._state = state
+        self._kept = kept or Kept()
         self._now = now
         self._stamp = ""
-        self._bytes: dict[str, bytes | None] = {}
-        self._values: dict[str, dict[str, Any] | None] = {}
+        self._documents: dict[str, Document | None] = {}
         self._history: HistoryFile | None = None
         self._recovered = recovered
         self.completed = completed
@@ -111,10 +113,9 @@ class Transaction:
         if before is not None:
             shapes.check_writable(before, shown)
         shapes.check_new(fields, {**shapes.part(part), "required": []}, part)
-        shapes.check_new(value, schemas.readable(_SCHEMAS[name]), name)
         try:
-            after = encode(shapes.ordered(value, schemas.load(_SCHEMAS[name])))
-        except ValueError as error:
+            after = self._kept.made(name, value).data
+        except Invalid as error:
             raise StateError(shown, "would hold a number with more digits than can be read back") from error
         if len(after) > journal.SESSION_LIMIT:
             raise StateError(
@@ -122,7 +123,7 @@ class Transaction:
                 f"would grow beyond {journal.SESSION_LIMIT >> 20} MiB",
                 next_step="Close this cycle with task_close and go on in a new one.",
             )
-        self.writes[name] = (self._bytes[name], after)
+        self.writes[name] = (self._bytes(name), after)
 
     def log(self) -> list[Line]:
         """The operation log. Raises StateError, PathRefused, StorageError when it cannot be read."""
@@ -167,7 +168,7 @@ class Transaction:
         if value is None:
             return False
         shapes.check_writable(value, f".nexus/state/{name}")
-        self.writes[name] = (self._bytes[name], None)
+        self.writes[name] = (self._bytes(name), None)
         return True
 
     def append(self, cycle: dict[str, Any]) -> None:
@@ -182,21 +183,26 @@ class Transaction:
         }
 
     def _value(self, name: str) -> dict[str, Any] | None:
-        if name not in self._values:
-            self._bytes[name], self._values[name] = read_session(self._state, name)
-        return self._values[name]
+        return value_of(self._document(name))
+
+    def _bytes(self, name: str) -> bytes | None:
+        document = self._document(name)
+        return None if document is None else document.data
+
+    def _document(self, name: str) -> Document | None:
+        if name not in self._documents:
+            self._documents[name] = read_session(self._state, name, self._kept)
+        return self._documents[name]
 
 
-def read_session(state: Folder | None, name: str) -> tuple[bytes | None, dict[str, Any] | None]:
-    """(bytes, value) of plan.json or tasks.json, (None, None) when absent.
+def read_session(state: Folder | None, name: str, kept: Kept) -> Document | None:
+    """plan.json or tasks.json as it is now, None when absent. Raises StateError, PathRefused, StorageError."""
+    return kept.read(state, name)
 
-    Raises StateError, PathRefused, StorageError.
-    """
-    data = None if state is None else state.read(name, journal.SESSION_LIMIT)
-    if data is None:
-        return None, None
-    shown = f".nexus/state/{name}"
-    return data, shapes.checked(decode(data, shown), _SCHEMAS[name], shown)
+
+def value_of(document: Document | None) -> dict[str, Any] | None:
+    """What the document means; None for none."""
+    return None if document is None else document.value
 
 
 def read_history(nexus: Folder | None) -> HistoryFile:

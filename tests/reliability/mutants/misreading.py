@@ -16,11 +16,11 @@ from tests.reliability.mutants.definition import Mutant
 def _broken_is_empty() -> tuple[Any, str, Any]:
     real = transaction.read_session
 
-    def read_session(state: Folder | None, name: str) -> tuple[bytes | None, dict[str, Any] | None]:
+    def read_session(state: Folder | None, name: str, kept: Any) -> Any:
         try:
-            return real(state, name)
+            return real(state, name, kept)
         except StateError:
-            return None, None
+            return None
 
     return transaction, "read_session", read_session
 

@@ -1,0 +1,54 @@
+"""A state file that was read or is to be written, and the two kinds there are."""
+
+from __future__ import annotations
+
+from nexus_mcp.state import shapes
+from nexus_mcp.store import places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+PLAN, TASKS = places.SESSION
+
+
+class Kind:
+    """What a file of such a name holds: its `schema`, and the member `rows` of it that is an array of objects."""
+
+    __slots__ = ("name", "rows", "schema", "shown")
+
+    def __init__(self, name: str, schema: str, rows: str) -> None:
+        self.name = name
+        self.schema = schema
+        self.rows = rows
+        self.shown = f".nexus/state/{name}"
+
+
+KINDS = {PLAN: Kind(PLAN, shapes.PLAN, "issues"), TASKS: Kind(TASKS, shapes.TASKS, "tasks")}
+
+
+class Document:
+    """The bytes of a state file, and the checked value that they mean. Neither is ever changed.
+
+    Row i ends at `ends[i]` in `data`, and the array of rows begins at `opening`, after its bracket; -1 where nobody
+    knows. `is_ours`: the bytes are known to be laid out as we write them.
+    """
+
+    __slots__ = ("data", "ends", "is_ours", "kind", "opening", "value")
+
+    def __init__(
+        self,
+        kind: Kind,
+        data: bytes,
+        value: dict[str, Any],
+        opening: int = -1,
+        ends: list[int] | None = None,
+        *,
+        is_ours: bool = False,
+    ) -> None:
+        self.kind = kind
+        self.data = data
+        self.value = value
+        self.opening = opening
+        self.ends = ends or []
+        self.is_ours = is_ours

@@ -1,0 +1,59 @@
+"""What this process knows of the session files: never taken for what they are, only compared with that.
+
+Each look reads the whole file. Its bytes alone say whether what is known is still so: times, sizes and numbers of files
+may be the same for two contents. So nothing here can be stale, whoever wrote meanwhile, by whatever means.
+"""
+
+from __future__ import annotations
+
+from nexus_mcp.store import journal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.session.document import Document
+
+MOST = 16 << 20
+"""Bytes of a file beyond which it is read anew each time: its values take ten times as much."""
+
+
+class Kept:
+    """The documents of one workspace, by name. Each is put in its place whole, so threads need no lock."""
+
+    __slots__ = ("_documents",)
+
+    def __init__(self) -> None:
+        self._documents: dict[str, Document] = {}
+
+    def read(self, state: Folder | None, name: str) -> Document | None:
+        """plan.json or tasks.json as it is now, None when absent. Raises StateError, PathRefused, StorageError."""
+        data = None if state is None else state.read(name, journal.SESSION_LIMIT)
+        if data is None:
+            self._documents.pop(name, None)
+            return None
+        from nexus_mcp.store.session import reading  # not at the start
+
+        known = self._documents.get(name)
+        found = reading.read(name, data, known)
+        if found is not known:
+            self._keep(found)
+        return found
+
+    def made(self, name: str, value: dict[str, Any]) -> Document:
+        """The document that `value` is going to be. Raises ValueError and Invalid as writing.composed does.
+
+        It is known before it is written, and even if it never is.
+        """
+        from nexus_mcp.store.session import writing
+
+        made = writing.composed(name, self._documents.get(name), value)
+        self._keep(made)
+        return made
+
+    def _keep(self, document: Document) -> None:
+        if len(document.data) <= MOST:
+            self._documents[document.kind.name] = document
+        else:
+            self._documents.pop(document.kind.name, None)

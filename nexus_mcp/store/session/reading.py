@@ -1,0 +1,123 @@
+"""The bytes of a state file as a document: read whole, or only where they differ from those of a known one.
+
+Why a part is enough. A reader of JSON that has come to the end of a row is in a state that depends on what it has read
+and on nothing else, so after the same bytes it is in the same state. And where it comes in the same state (within the
+array of rows, a row due) to the same bytes until the end of the file, it goes on the same way: the rows there, and all
+after the array, are what they were. Only what lies between is read, and has to lead from the one state to the other.
+Whatever does not is read whole, and so is everything that is wrong: only that tells what, and where.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+
+from nexus_mcp.state import delta, shapes
+from nexus_mcp.state.rows import Rows
+from nexus_mcp.store import codec
+from nexus_mcp.store.session import layout, walking
+from nexus_mcp.store.session.document import KINDS, Document
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nexus_mcp.store.session.document import Kind
+
+_ROW_DEPTH = codec.SESSION_DEPTH - 2  # below the object and the array that it lies in
+
+
+def read(name: str, data: bytes, known: Document | None = None) -> Document:
+    """The document that the file `name` is, with the bytes `data`, whatever is `known`. Raises StateError."""
+    if known is not None:
+        if known.data == data:
+            return known
+        changed = patched(known, data)
+        if changed is not None:
+            return changed
+    return whole(KINDS[name], data)
+
+
+def whole(kind: Kind, data: bytes) -> Document:
+    """As `read`, from the beginning to the end."""
+    opening, ends = -1, list[int]()
+    try:
+        text = data.decode()
+        value, opening, ends = walking.whole(text, kind.rows)
+        if codec.too_deep(value, codec.SESSION_DEPTH):
+            raise ValueError(kind.name)
+        opening, *ends = in_bytes(text, 0, [opening, *ends])
+    except (ValueError, RecursionError):
+        value = codec.decode(data, kind.shown)
+    checked = shapes.checked(value, kind.schema, kind.shown)
+    return Document(kind, data, {**checked, kind.rows: Rows(checked[kind.rows])}, opening, ends)
+
+
+def patched(known: Document, data: bytes) -> Document | None:
+    """As `read`, from where `data` begins to differ from what is known; None when it has to be read whole."""
+    ends, old = known.ends, known.data
+    if known.opening < 0:
+        return None
+    prefix = delta.common_prefix(old, data)
+    suffix = delta.common_suffix(old, data, min(len(old), len(data)) - prefix)
+    if prefix < known.opening:
+        return None
+    start = bisect_right(ends, prefix)  # so many rows end within what is common
+    rest = min(bisect_left(ends, len(old) - suffix) + 1, len(ends))  # the rows from here on begin in it
+    begin = ends[start - 1] if start else known.opening
+    # What is between two rows, or the last one and the bracket, is white space and a comma at most.
+    stop = old.index(b"{" if rest < len(ends) else b"]", ends[rest - 1] if rest else known.opening)
+    if stop < len(old) - suffix:
+        return None
+    try:
+        middle = data[begin : len(data) - (len(old) - stop)]
+        text = middle.decode()
+        rows, found = _between(text, first=not start, last=rest == len(ends))
+        new = shapes.checked_rows(rows, known.kind.schema)
+    except (ValueError, RecursionError):
+        return None
+    moved = len(data) - len(old)
+    spliced = Rows.spliced(known.value[known.kind.rows], start, new, rest)
+    is_ours = known.is_ours and middle == _as_ours(known.kind, new, first=not start, last=rest == len(ends))
+    places = [*ends[:start], *in_bytes(text, begin, found), *[end + moved for end in ends[rest:]]]
+    value = {**known.value, known.kind.rows: spliced}
+    return Document(known.kind, data, value, known.opening, places, is_ours=is_ours)
+
+
+def _between(text: str, *, first: bool, last: bool) -> tuple[list[dict[str, Any]], list[int]]:
+    """The rows in what lies between two rows, or, if `first` or `last`, the brackets of the array; where they end.
+
+    Raises ValueError and RecursionError when it does not lead from the one to the other.
+    """
+    at = walking.skipped(text, 0)
+    if at == len(text):
+        if not (first or last):
+            raise ValueError(at)
+        return [], []
+    if not first:
+        at = walking.skipped(text, walking.expected(text, at, ","))
+        if at == len(text) and not last:
+            return [], []
+    if not last:
+        text = text.rstrip(" \t\r\n")
+        text = text[: walking.expected(text, len(text) - 1, ",") - 1]
+    rows, ends, at = walking.items(text, at)
+    if at != len(text):
+        raise ValueError(at)
+    return rows, ends
+
+
+def _as_ours(kind: Kind, rows: list[dict[str, Any]], *, first: bool, last: bool) -> bytes:
+    order = layout.order(kind)
+    return layout.between([layout.row_bytes(shapes.ordered(row, order)) for row in rows], first=first, last=last)
+
+
+def in_bytes(text: str, begin: int, ends: list[int]) -> list[int]:
+    """Places in `text`, in order, as places in bytes, where the text begins at `begin`."""
+    if text.isascii():
+        return [begin + end for end in ends] if begin else ends
+    found, last = [], 0
+    for end in ends:
+        begin += len(text[last:end].encode())
+        last = end
+        found.append(begin)
+    return found

@@ -1,0 +1,80 @@
+"""The bytes that a changed value becomes: those of rows that stayed are taken from the file as it was."""
+
+from __future__ import annotations
+
+from itertools import islice
+from operator import is_
+
+from nexus_mcp import schemas
+from nexus_mcp.state import shapes
+from nexus_mcp.state.rows import Rows
+from nexus_mcp.store.codec import Invalid
+from nexus_mcp.store.session import layout
+from nexus_mcp.store.session.document import KINDS, Document
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+
+def composed(name: str, known: Document | None, value: dict[str, Any]) -> Document:
+    """The document that `value` makes of the file `name`: its bytes are codec.encode(shapes.ordered(value)), whatever
+    is `known`.
+
+    Rows are the same when they are the same objects: one that was read is never changed. Raises ValueError when
+    `value` is not what belongs there, and Invalid for a number with too many digits.
+    """
+    kind = KINDS[name]
+    rows, order = value[kind.rows], layout.order(kind)
+    source = known if known is not None and known.is_ours else Document(kind, b"", {kind.rows: Rows([])}, 0)
+    old: Rows = source.value[kind.rows]
+    start, count = _same_ends(old, rows)
+    new = [shapes.ordered(row, order) for row in rows[start : len(rows) - count]]
+    shapes.check_new({**value, kind.rows: new}, schemas.readable(kind.schema), name)
+    try:
+        bare, head, tail = layout.around(kind, value)
+        texts = [layout.row_bytes(row) for row in new]
+    except ValueError as error:
+        raise Invalid("has a number with too many digits", "digits") from error
+
+    rest = len(old) - count
+    left = source.data[source.opening : source.ends[start - 1]] if start else b""
+    begin = (
+        (source.ends[rest - 1] + len(layout.GAP) if rest else source.opening + len(layout.FIRST_GAP)) if count else 0
+    )
+    right = source.data[begin : source.ends[-1]] + layout.END if count else b""
+    middle = layout.between(texts, first=not start, last=not count)
+
+    ends = _moved(source.ends[:start], len(head) - source.opening)
+    at = len(head) + len(left)
+    for text in texts:
+        at += len(layout.GAP if ends else layout.FIRST_GAP) + len(text)
+        ends.append(at)
+    ends += _moved(source.ends[rest:], len(head) + len(left) + len(middle) - begin)
+    bare[kind.rows] = Rows.spliced(old, start, new, rest)
+    return Document(kind, b"".join((head, left, middle, right, tail)), bare, len(head), ends, is_ours=True)
+
+
+def recognised(document: Document) -> Document:
+    """The document, knowing whether it is laid out as we do: that takes as long as writing all of it anew."""
+    if document.is_ours:
+        return document
+    ours = composed(document.kind.name, None, document.value)
+    return ours if ours.data == document.data else document
+
+
+def _moved(places: list[int], by: int) -> list[int]:
+    return [place + by for place in places] if by else places
+
+
+def _same_ends(old: list[Any], new: list[Any]) -> tuple[int, int]:
+    """(how many rows at the beginning are the same objects, how many of the others at the end)."""
+    start = _same(map(is_, old, new), min(len(old), len(new)))
+    most = min(len(old), len(new)) - start
+    return start, _same(map(is_, reversed(old), reversed(new)), most) if most else 0
+
+
+def _same(compared: Iterator[bool], most: int) -> int:
+    found = [*islice(compared, most)]
+    return found.index(False) if False in found else most

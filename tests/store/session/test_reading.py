@@ -1,0 +1,101 @@
+"""A file that was seen before is read in part, and comes to what reading all of it comes to."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nexus_mcp import schemas
+from nexus_mcp.errors import StateError
+from nexus_mcp.state import shapes
+from nexus_mcp.store import codec
+from nexus_mcp.store.session import reading
+from nexus_mcp.store.session.document import KINDS, TASKS, Document
+from nexus_mcp.store.session.writing import composed, recognised
+from tests.store.session.files import FILE, LAYOUT, edited, laid_out, spoilt
+
+KIND = KINDS[TASKS]
+
+
+def plainly(data: bytes) -> Any:
+    """What the bytes mean, or what is wrong with them, by way of nothing but the whole text."""
+    try:
+        return shapes.checked(codec.decode(data, KIND.shown), KIND.schema, KIND.shown)
+    except StateError as error:
+        return str(error)
+
+
+def known_as(data: bytes, known: Document | None) -> tuple[Any, Document | None]:
+    try:
+        found = reading.read(TASKS, data, known)
+    except StateError as error:
+        return str(error), None
+    return found.value, found
+
+
+def check_places(found: Document) -> None:
+    """The document's rows lie where it says, and its layout is ours if it says so."""
+    rows = found.value["tasks"]
+    if found.opening >= 0:
+        assert found.data[found.opening - 1 : found.opening] == b"["
+        assert len(found.ends) == len(rows)
+        starts = [found.opening, *found.ends]
+        for row, start, end in zip(rows, starts, found.ends, strict=False):
+            text = found.data[start:end].lstrip(b" \t\r\n,").decode()
+            assert shapes.checked_rows([codec.STRICT.decode(text)], KIND.schema) == [row]
+    if found.is_ours:
+        assert found.data == codec.encode(shapes.ordered(found.value, schemas.load(KIND.schema)))
+
+
+def exact(value: Any) -> str:
+    """JSON text in which order of members, 1 and 1.0 differ, as they do in an answer."""
+    return json.dumps(value)
+
+
+@settings(max_examples=250, deadline=None)
+@given(FILE, LAYOUT, st.randoms(use_true_random=False), st.booleans())
+def test_as_read_whole(value: Any, layout: dict[str, Any], rnd: random.Random, recognise: bool) -> None:
+    """Whatever others make of a file, time after time: it is what one who never saw it reads, faults included."""
+    known: Document | None = None
+    data = laid_out(value, layout)
+    for _ in range(6):
+        wanted = plainly(data)
+        got, found = known_as(data, known)
+        assert exact(got) == exact(wanted)
+        if found is not None:
+            check_places(found)
+            known = recognised(found) if recognise else found
+            value = wanted
+        if rnd.random() < 0.3:
+            data = spoilt(data, rnd)
+        else:
+            value = edited(value, rnd)
+            data = laid_out(value, layout)
+
+
+@settings(max_examples=150, deadline=None)
+@given(FILE, LAYOUT, st.randoms(use_true_random=False))
+def test_as_written_whole(value: Any, layout: dict[str, Any], rnd: random.Random) -> None:
+    """Bytes put together from those of before are the bytes of the whole value, and known as a reader would."""
+    known: Document | None = None
+    try:
+        known = reading.read(TASKS, laid_out(value, layout))
+    except StateError:
+        return
+    for _ in range(5):
+        changed = edited(known.value, rnd)
+        if any(row["id"] == 0 or True in [dep is True for dep in row["deps"]] for row in changed["tasks"]):
+            with pytest.raises(ValueError, match="would break its schema"):
+                composed(TASKS, known, changed)
+            continue
+        made = composed(TASKS, known, changed)
+        assert made.data == codec.encode(shapes.ordered(changed, schemas.load(KIND.schema)))
+        check_places(made)
+        if not any(isinstance(row["id"], float) or 1.0 in row["deps"] for row in changed["tasks"]):
+            assert exact(made.value) == exact(plainly(made.data))
+        known = made
