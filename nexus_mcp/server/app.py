@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from nexus_mcp import __version__, log
 from nexus_mcp.errors import BEGUN, UNCHANGED, NexusError, UnknownTool
 from nexus_mcp.state.oplog import By
-from nexus_mcp.store.codec import compact, without_surrogates
 from nexus_mcp.store.store import Store
 from nexus_mcp.tools import TOOLS
 from nexus_mcp.tools.arguments import checked
@@ -39,25 +36,35 @@ _INSTRUCTIONS = "\n".join(
 
 
 class Answer:
-    """The result of a call, and what has to happen once it was written out, or never will be.
+    """The result of a call, and what has to happen once it was written out, or never will be."""
 
-    `result` is MCP's CallToolResult: content, structuredContent, isError.
-    """
-
-    __slots__ = ("_unanswered", "result")
+    __slots__ = ("_rendered", "_result", "_unanswered")
 
     def __init__(self, value: dict[str, Any], *, is_error: bool, unanswered: Unanswered | None = None) -> None:
-        text = compact(value)
-        readable = without_surrogates(text)
-        if readable is not text:
-            # Only a foreign file can bring in lone surrogates; a client could not read the line that has them.
-            text, value = readable, json.loads(readable)
-        self.result: dict[str, Any] = {
-            "content": [{"type": "text", "text": text}],
-            "structuredContent": value,
-            "isError": is_error,
-        }
+        from nexus_mcp.server.rendered import content  # not needed to answer initialize and tools/list
+
+        block, structured = content(value)
+        self._rendered: dict[str, Any] = {"content": block, "structuredContent": structured, "isError": is_error}
+        self._result: dict[str, Any] | None = None
         self._unanswered = unanswered
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """MCP's CallToolResult: content, structuredContent, isError. Nothing else has a part in it."""
+        if self._result is None:
+            made = self._rendered
+            values = {name: made[name].value() for name in ("content", "structuredContent")}
+            self._result = {**values, "isError": made["isError"]}
+        return self._result
+
+    @result.setter
+    def result(self, result: dict[str, Any]) -> None:
+        self._result = result
+
+    @property
+    def rendered(self) -> dict[str, Any]:
+        """The same for a transport that writes JSON: members that are Rendered are text of that already."""
+        return self._rendered if self._result is None else self._result
 
     def delivered(self) -> None:
         """The transport has written the answer out."""

@@ -123,7 +123,7 @@ class Calls:
         answer: Answer | None = None
         try:
             answer = self._app.call(call.name, call.arguments, call.client_name)
-            message = {"jsonrpc": "2.0", "id": call.id, "result": call.result(answer.result)}
+            message = {"jsonrpc": "2.0", "id": call.id, "result": call.result(answer.rendered)}
         except UnknownTool as error:
             message = Fault(INVALID_PARAMS, str(error), call.id).response()
         except BaseException as error:  # noqa: BLE001 - a defect in one call must not end the others

@@ -22,7 +22,7 @@ def serve_between(run: Callable[[Source, Sink, Stop], None], stdin_fd: int, stdo
     digits = sys.get_int_max_str_digits()
     sys.set_int_max_str_digits(min(digits or MAX_DIGITS, MAX_DIGITS))
     try:
-        source, sink = claim(stdin_fd, stdout_fd)
+        source, sink, waits = claim(stdin_fd, stdout_fd)
     except OSError as error:
         log.warning(f"standard input or output is closed ({error.strerror}): there is nobody to serve")
         return 0
@@ -31,7 +31,7 @@ def serve_between(run: Callable[[Source, Sink, Stop], None], stdin_fd: int, stdo
     stop = Stop()
     try:
         with stop:
-            run(Source(source, stop), Sink(sink, stop), stop)
+            run(Source(source, stop), Sink(sink, stop, waits=waits), stop)
     finally:
         if errors is not None and before is not None:
             log.divert(before)
@@ -44,8 +44,8 @@ def serve_between(run: Callable[[Source, Sink, Stop], None], stdin_fd: int, stdo
     return 0
 
 
-def claim(stdin_fd: int, stdout_fd: int) -> tuple[int, int]:
-    """Private duplicates of both descriptors, to be closed by the caller.
+def claim(stdin_fd: int, stdout_fd: int) -> tuple[int, int, bool]:
+    """Private duplicates of both descriptors, to be closed by the caller, and whether writing to the second may wait.
 
     The standard ones are then pointed elsewhere, input at the null device and output at stderr: a stray print, or
     a child process, can neither garble the wire nor eat from it. Raises OSError when one of them is closed.
@@ -56,14 +56,15 @@ def claim(stdin_fd: int, stdout_fd: int) -> tuple[int, int]:
     except OSError:
         os.close(source)
         raise
-    if os.isatty(sink) and (reopened := _reopened(sink)) is not None:
+    reopened = _reopened(sink)
+    if reopened is not None:
         os.close(sink)
         sink = reopened
     if stdin_fd == 0:
         _point(0, os.open(os.devnull, os.O_RDONLY))
     if stdout_fd == 1:
         _point(1, _for_strays())
-    return source, sink
+    return source, sink, reopened is None
 
 
 def _for_strays() -> int:

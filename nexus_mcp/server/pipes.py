@@ -49,9 +49,10 @@ class Source:
 class Sink:
     """Standard output: whole lines, one at a time, from any thread. `broken` once the client cannot be reached."""
 
-    def __init__(self, fd: int, stop: Stop) -> None:
+    def __init__(self, fd: int, stop: Stop, *, waits: bool = True) -> None:
         self._fd = fd
         self._stop = stop
+        self._waits = waits  # whether a write may wait for the client to read
         self._lock = threading.Lock()
         self.broken = False
 
@@ -67,12 +68,13 @@ class Sink:
     def _write(self, line: bytes) -> bool:
         rest = memoryview(line)
         while rest:
-            if not self._is_writable():
+            if self._waits and not self._is_writable():
                 return False
             try:
-                rest = rest[os.write(self._fd, rest[:_PIECE]) :]
+                rest = rest[os.write(self._fd, rest[:_PIECE] if self._waits else rest) :]
             except BlockingIOError:
-                continue
+                if not self._waits and not self._is_writable():
+                    return False
             except OSError as error:
                 if error.errno not in _GONE:
                     log.warning(f"an answer could not be written to standard output: {error.strerror}")
@@ -104,4 +106,9 @@ def encode(message: dict[str, Any]) -> bytes:
 
 
 def _dump(message: dict[str, Any]) -> str:
+    result = message.get("result")
+    if isinstance(result, dict) and not isinstance(result.get("structuredContent", {}), dict):
+        from nexus_mcp.server import rendered  # for the answers of tools
+
+        return rendered.message(message)
     return json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

@@ -17,22 +17,40 @@ class Rows(list):  # type: ignore[type-arg]
     Rows that are made from others take over what those know of the JSON of each.
     """
 
-    __slots__ = ("_texts",)
+    __slots__ = ("_quoted", "_texts")
 
     def __init__(self, rows: list[dict[str, Any]]) -> None:
         super().__init__(rows)
         self._texts: list[str] | None = None
+        self._quoted: list[str] | None = None
 
     @classmethod
     def spliced(cls, old: Rows, start: int, new: list[dict[str, Any]], rest: int) -> Rows:
         """The first `start` of the `old` rows, the `new` ones, and the old ones from `rest` on."""
         made = cls([*old[:start], *new, *old[rest:]])
-        if old._texts is not None:
-            made._texts = [*old._texts[:start], *map(_encoded, new), *old._texts[rest:]]
+        if old._texts is not None and old._quoted is not None:
+            texts = [*map(_encoded, new)]
+            made._texts = [*old._texts[:start], *texts, *old._texts[rest:]]
+            made._quoted = [*old._quoted[:start], *map(_within, texts), *old._quoted[rest:]]
         return made
 
     def compact(self) -> str:
         """The array as JSON text without insignificant white space, non-ASCII unescaped."""
-        if self._texts is None:
-            self._texts = [*map(_encoded, self)]
-        return f"[{','.join(self._texts)}]"
+        return f"[{','.join(self._rendered()[0])}]"
+
+    def quoted(self) -> str:
+        """The same text as it lies within a JSON string, without the quotes around it."""
+        return f"[{','.join(self._rendered()[1])}]"
+
+    def _rendered(self) -> tuple[list[str], list[str]]:
+        texts, quoted = self._texts, self._quoted
+        if texts is None or quoted is None:
+            texts = [*map(_encoded, self)]
+            quoted = [*map(_within, texts)]
+            self._texts, self._quoted = texts, quoted
+        return texts, quoted
+
+
+def _within(text: str) -> str:
+    # JSON text has no control characters, so nothing else in it needs an escape.
+    return text.replace("\\", "\\\\").replace('"', '\\"')

@@ -180,7 +180,8 @@ def compact(value: object) -> str:
 def without_surrogates(text: str) -> str:
     """`text` itself, or, when it has lone surrogates, one with U+FFFD in their place, which can be encoded."""
     try:
-        text.encode()
+        if not text.isascii():
+            text.encode()
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text

@@ -16,14 +16,15 @@ def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
     current = ctx.store.tasks()
     if current is None:
         return {"exists": False}
+    statuses = [task["status"] for task in current["tasks"]]
     return {
         "goal": current["goal"],
         "tasks": current["tasks"],
         "summary": {
-            "total": len(current["tasks"]),
-            "completed": tasks.count(current, tasks.COMPLETED),
-            "pending": tasks.count(current, tasks.PENDING),
-            "blocked": tasks.count(current, tasks.IN_PROGRESS),
+            "total": len(statuses),
+            "completed": statuses.count(tasks.COMPLETED),
+            "pending": statuses.count(tasks.PENDING),
+            "blocked": statuses.count(tasks.IN_PROGRESS),
             "ready": tasks.ready(current),
         },
     }

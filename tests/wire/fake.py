@@ -35,6 +35,7 @@ class FakeAnswer:
             "structuredContent": content,
             "isError": "error" in content,
         }
+        self.rendered = self.result
 
     def delivered(self) -> None:
         self._note("delivered")

@@ -104,11 +104,11 @@ def test_nobody_reads_the_terminal(server: str) -> None:
 def test_terminal_of_our_own() -> None:
     """Writing to a terminal does not wait, and whoever shares the terminal notices nothing of that."""
     master, slave = os.openpty()
-    source, sink = claim(slave, slave)
-    assert (os.get_blocking(sink), os.get_blocking(slave)) == (False, True)
+    source, sink, waits = claim(slave, slave)
+    assert (os.get_blocking(sink), os.get_blocking(slave), waits) == (False, True, False)
     with Stop() as stop:
         stop.request()
-        assert Sink(sink, stop).send({"text": "x" * 1_000_000}) is False
+        assert Sink(sink, stop, waits=waits).send({"text": "x" * 1_000_000}) is False
     for fd in (source, sink, master, slave):
         os.close(fd)
 
