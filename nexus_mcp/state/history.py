@@ -9,7 +9,7 @@ from nexus_mcp.state.times import next_after
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
     from typing import Any
 
 
@@ -24,13 +24,14 @@ def cycle(completed_at: str, branch: str, plan: dict[str, Any] | None, tasks: li
     }
 
 
-def completion_time(now: str, cycles: Sequence[dict[str, Any]]) -> str:
-    """`now`, or as much later as it takes to come after the newest cycle and to be unlike all others."""
-    newest = cycles[-1].get("completed_at") if cycles else None
+def completion_time(now: str, newest: object, is_taken: Callable[[str], bool]) -> str:
+    """`now`, or as much later as it takes to come after the newest cycle and to be unlike all others.
+
+    `newest` is the `completed_at` of the newest cycle, None without one; `is_taken` says whether a cycle has this one.
+    """
     after = next_after(newest) if isinstance(newest, str) else None
     moment = max(now, after) if after else now
-    taken = {c.get("completed_at") for c in cycles if isinstance(c.get("completed_at"), str)}
-    while moment in taken:
+    while is_taken(moment):
         following = next_after(moment)
         if following is None:
             return now
@@ -38,10 +39,11 @@ def completion_time(now: str, cycles: Sequence[dict[str, Any]]) -> str:
     return moment
 
 
-def highest_plan_id(cycles: Sequence[dict[str, Any]]) -> int:
-    """The highest id of an archived plan, 0 when none has one."""
-    ids = [c["plan"].get("id") for c in cycles if isinstance(c.get("plan"), dict)]
-    return max((int(i) for i in ids if is_integer(i)), default=0)
+def plan_id(archived: dict[str, Any]) -> int:
+    """The id of the plan in a cycle, 0 when it has none."""
+    plan = archived.get("plan")
+    number = plan.get("id") if isinstance(plan, dict) else None
+    return max(0, int(number)) if number is not None and is_integer(number) else 0
 
 
 def summary(archived: dict[str, Any]) -> dict[str, Any]:

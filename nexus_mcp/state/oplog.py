@@ -129,13 +129,12 @@ def check_completed(line: Entry | None) -> None:
         )
 
 
-def check_cycles(entries: Sequence[Entry], lines: Iterable[Line], cycles: Iterable[dict[str, Any]]) -> None:
-    """Raises UndoRefused when one of `entries` may be older than one of the `cycles` of the history that no line tells
-    of: its note failed, or it came with a merge. By their times, so after a merge this may refuse too much."""
+def check_cycles(entries: Sequence[Entry], lines: Iterable[Line], times: Iterable[str]) -> None:
+    """Raises UndoRefused when one of `entries` may be older than a cycle of the history that no line tells of: its note
+    failed, or it came with a merge. `times` are those of all cycles, so after a merge this may refuse too much."""
     noted = {line["cycle"] for _, line in lines if line is not None and "cycle" in line}
-    times = [cycle.get("completed_at") for cycle in cycles]
     # One millisecond later, in UTC: compared as text, and what was made in the same one is refused as well.
-    ends = [(next_after(time), time) for time in times if isinstance(time, str) and time not in noted]
+    ends = [(next_after(time), time) for time in times if time not in noted]
     latest, named = max(((after, time) for after, time in ends if after is not None), default=("", ""))
     for index, line in enumerate(entries):
         if line["at"] < latest:

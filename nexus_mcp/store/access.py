@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.state.oplog import Entry
-    from nexus_mcp.store.history_file import HistoryFile
+    from nexus_mcp.store.history.growing import Growth
 
 _DISK_ADVICE = "Check the free space and the permissions of .nexus, then call again."
 
@@ -187,18 +187,18 @@ def finish(
     entry: dict[str, Any],
     make_entry: Callable[[], Entry | None],
     *,
-    history: HistoryFile | None = None,
+    growth: Growth | None = None,
     prepared: Mapping[str, str] | None = None,
 ) -> None:
     """Apply a journal that is in place, then take it away, or turn it into the marker of its answer.
 
     What `make_entry` makes goes into the operation log while the journal is still there: no death comes in between.
-    `history` and `prepared` as for journal.apply. Raises NotAppliedYet.
+    `growth` and `prepared` as for journal.apply. Raises NotAppliedYet.
     """
     from nexus_mcp.store import oplog
 
     try:
-        journal.apply(nexus, state, entry, history, prepared or {})
+        journal.apply(nexus, state, entry, growth, prepared or {})
         oplog.note(state, make_entry)
         if entry["answer"] is None:
             atomic.remove(state, journal.NAME)

@@ -116,9 +116,10 @@ def confirm(folder: Folder) -> None:
         raise Unsynced(error) from error
 
 
-def prepare(folder: Folder, parts: Iterable[bytes], mode: int | None = None) -> str:
+def prepare(folder: Folder, parts: Iterable[bytes | Callable[[int], None]], mode: int | None = None) -> str:
     """Write `parts` to a new temporary file, synced, and return its name. Leaves nothing behind when it fails.
 
+    A part is bytes, or a function that writes some to the descriptor which it is given.
     `mode` are its permission bits; None for those of any new file.
     """
     temporary = f"{PREFIX}{os.urandom(8).hex()}"
@@ -128,7 +129,10 @@ def prepare(folder: Folder, parts: Iterable[bytes], mode: int | None = None) -> 
             if mode is not None and hasattr(os, "fchmod"):
                 os.fchmod(fd, mode)
             for part in parts:
-                write_all(fd, part)
+                if callable(part):
+                    part(fd)
+                else:
+                    write_all(fd, part)
             _sync(fd)
         finally:
             os.close(fd)

@@ -113,14 +113,15 @@ def together(nexus: Folder, state: Folder, asked: Transaction, held: Held, answe
         leftovers.sweep_artifacts(state)
     # All new bytes are on disk before the commit point, so that a full disk is met while nothing has happened.
     temporary: dict[str, tuple[Folder, str]] = {}
+    growth = None
     doing = journal.SHOWN_HISTORY
     with ExitStack() as stack:
         try:
             if asked.cycle is not None:
-                grown = asked.history.with_cycle(asked.cycle)
-                if sum(map(len, grown)) > journal.HISTORY_LIMIT:
+                growth = asked.growth()
+                if growth.size > journal.HISTORY_LIMIT:
                     raise StateError(journal.SHOWN_HISTORY, f"would grow beyond {journal.HISTORY_LIMIT >> 20} MiB")
-                made = atomic.prepare(nexus, grown, nexus.permissions(journal.HISTORY))
+                made = atomic.prepare(nexus, growth.parts(), nexus.permissions(journal.HISTORY))
                 temporary[journal.HISTORY] = (nexus, made)
             for name, (_, after) in asked.writes.items():
                 doing = state.show(name)
@@ -139,8 +140,7 @@ def together(nexus: Folder, state: Folder, asked: Transaction, held: Held, answe
         except atomic.Unsynced as error:
             raise NotAppliedYet(journal.SHOWN, reason(error.cause)) from error
     prepared = {name: made for name, (_, made) in temporary.items()}
-    history = None if asked.cycle is None else asked.history
-    finish(nexus, state, record, lambda: entry or journal.log_entry(record), history=history, prepared=prepared)
+    finish(nexus, state, record, lambda: entry or journal.log_entry(record), growth=growth, prepared=prepared)
     return None if answer is None else unanswered.name_of(record["id"])
 
 

@@ -16,9 +16,8 @@ from contextlib import ExitStack
 from nexus_mcp import log
 from nexus_mcp.errors import JournalError, NewerJournal, StateError
 from nexus_mcp.state import oplog, shapes
-from nexus_mcp.store import atomic, places
+from nexus_mcp.store import atomic, history, places
 from nexus_mcp.store.codec import JOURNAL_DEPTH, decode, encode
-from nexus_mcp.store.history_file import HistoryFile
 from nexus_mcp.workspace import DEFAULT_HARNESS_ID
 
 TYPE_CHECKING = False
@@ -27,15 +26,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.history.growing import Growth
 
 NAME = "txn.json"
 SHOWN = f".nexus/state/{NAME}"
 VERSION = 1
 VERSION_WITHOUT_CYCLE = 2
-HISTORY = "history.json"
-SHOWN_HISTORY = ".nexus/history.json"
+HISTORY, SHOWN_HISTORY, HISTORY_LIMIT = history.NAME, history.SHOWN, history.LIMIT
 SESSION_LIMIT = 64 << 20
-HISTORY_LIMIT = 512 << 20
 OWN = 0o600  # of a journal and of a marker, which is the same file: they copy what others may not be allowed to read
 _LONGEST_ID = 32  # it becomes part of file names, beside an artifact's of up to 200 bytes
 DAMAGED_ADVICE = (
@@ -153,17 +151,17 @@ def apply(
     nexus: Folder,
     state: Folder,
     journal: dict[str, Any],
-    history: HistoryFile | None,
+    growth: Growth | None,
     prepared: Mapping[str, str],
 ) -> None:
     """Bring the files to where `journal` says, from wherever a crash (or git) left them.
 
-    `history` is the file as it is now, when the caller has just read it under the lock. `prepared` are temporary files
-    that hold the new bytes already, by the name they are for. The journal itself stays. Raises OSError, Unsynced or a
-    NexusError; then it can be applied again later.
+    `prepared` are temporary files that hold the new bytes already, by the name they are for, and `growth` is what the
+    one of the history was made from, just now and under the lock. The journal itself stays. Raises OSError, Unsynced or
+    a NexusError; then it can be applied again later.
     """
     if journal["cycle"] is not None:
-        _apply_cycle(nexus, journal["cycle"], history, prepared.get(HISTORY))
+        _apply_cycle(nexus, state, journal["cycle"], growth, prepared.get(HISTORY))
     for entry in journal["files"]:
         with ExitStack() as stack:
             # A folder that is gone is made for what belongs into it, not for what is to go.
@@ -179,16 +177,25 @@ def apply(
     atomic.confirm(state)
 
 
-def _apply_cycle(nexus: Folder, cycle: dict[str, Any], history: HistoryFile | None, temporary: str | None) -> None:
-    if history is None:
-        history = HistoryFile(nexus.read(HISTORY, HISTORY_LIMIT))
-    if history.has(cycle):
-        # Perhaps by a rename that was never confirmed: the only other copies go in the next step.
-        atomic.confirm(nexus)
+def _apply_cycle(
+    nexus: Folder, state: Folder, cycle: dict[str, Any], growth: Growth | None, temporary: str | None
+) -> None:
+    if growth is not None and temporary is not None:
+        atomic.install(nexus, temporary, HISTORY)
+        growth.installed()
         return
-    shapes.check_writable(history.members, SHOWN_HISTORY)
-    temporary = temporary or atomic.prepare(nexus, history.with_cycle(cycle), nexus.permissions(HISTORY))
-    atomic.install(nexus, temporary, HISTORY)
+    from nexus_mcp.store.history.archive import Archive
+    from nexus_mcp.store.history.growing import Growth
+    from nexus_mcp.store.history.memory import Memory
+
+    with Archive(nexus, state, Memory()) as past:
+        if past.has(cycle):
+            atomic.confirm(nexus)  # perhaps by a rename that never was: the only other copies go in the next step
+            return
+        shapes.check_writable(past.version, SHOWN_HISTORY)
+        growth = Growth(past, cycle)
+        atomic.install(nexus, atomic.prepare(nexus, growth.parts(), nexus.permissions(HISTORY)), HISTORY)
+        growth.installed()
 
 
 def _apply_file(folder: Folder, name: str, entry: dict[str, Any], journal_id: str, temporary: str | None) -> None:

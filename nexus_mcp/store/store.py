@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 
 from nexus_mcp.errors import BEGUN, NexusError, NotAppliedYet, NotConfirmed, StorageError
 from nexus_mcp.state import times
 from nexus_mcp.store import atomic, journal, lock, unanswered
 from nexus_mcp.store.access import Access, begin
 from nexus_mcp.store.folder import Folder
+from nexus_mcp.store.history.memory import Memory
 from nexus_mcp.store.places import SESSION
 from nexus_mcp.store.session.kept import Kept
 from nexus_mcp.store.transaction import PLAN, TASKS, Transaction, read_history, read_session, value_of
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from nexus_mcp.state.oplog import By
-    from nexus_mcp.store.history_file import HistoryFile
+    from nexus_mcp.state.oplog import By, Entry
+    from nexus_mcp.store.history.archive import Archive
     from nexus_mcp.workspace import Workspace
 
     Make = Callable[[Transaction], dict[str, Any]]
@@ -32,13 +33,14 @@ _IGNORED = b"state/\n"
 class Store:
     """The files of one workspace. `now` gives seconds since 1970; `wait` is how long a writer waits for the lock."""
 
-    __slots__ = ("_access", "_kept", "_now")
+    __slots__ = ("_access", "_kept", "_memory", "_now")
 
     def __init__(
         self, workspace: Workspace, now: Callable[[], float] | None = None, wait: float = lock.WAIT_SECONDS
     ) -> None:
         self._access = Access(workspace.root, wait)
         self._kept = Kept()
+        self._memory = Memory()
         self._now = now or time.time
 
     def plan(self) -> dict[str, Any] | None:
@@ -51,10 +53,11 @@ class Store:
         with self._access.reading() as (_, state):
             return value_of(read_session(state, TASKS, self._kept))
 
-    def history(self) -> HistoryFile:
+    @contextmanager
+    def history(self) -> Iterator[Archive]:
         """history.json as it is now. Raises StateError, PathRefused, StorageError."""
-        with self._access.reading() as (nexus, _):
-            return read_history(nexus)
+        with self._access.reading() as (nexus, state), read_history(nexus, state, self._memory) as archive:
+            yield archive
 
     def initialise(self) -> list[str]:
         """Make `.nexus/`, `.nexus/state/` and `.nexus/.gitignore` where absent; those made, as paths from the root."""
@@ -81,8 +84,11 @@ class Store:
 
         The lock is held meanwhile, or a file could be read after a change and the log before its note.
         """
-        with self._access.looking() as (nexus, state, completed):
-            return make(Transaction(nexus, state, by, self._now, lambda _: None, kept=self._kept, completed=completed))
+        with (
+            self._access.looking() as (nexus, state, completed),
+            closing(self._asked(nexus, state, by, lambda _: None, completed)) as asked,
+        ):
+            return make(asked)
 
     def close(
         self, make: Make, by: By, is_answer: Callable[[dict[str, Any]], bool]
@@ -117,9 +123,10 @@ class Store:
         self._rehearse(make, by)
         from nexus_mcp.store.commit import carry_out  # not at the start, and before anything is written
 
-        with self._access.writing() as (nexus, state, held, completed):
+        with ExitStack() as stack:
+            nexus, state, held, completed = stack.enter_context(self._access.writing())
             markers = unanswered.Markers(state, self._access.state, is_answer)
-            asked = Transaction(nexus, state, by, self._now, markers.answer, kept=self._kept, completed=completed)
+            asked = stack.enter_context(closing(self._asked(nexus, state, by, markers.answer, completed)))
             answer = make(asked)
             if markers.given is not None:
                 return answer, markers.given
@@ -135,7 +142,19 @@ class Store:
         """Where nothing was ever written, a call that is going to fail must not leave so much as a folder."""
         with self._access.folders() as (nexus, state):
             if state is None or not (state.check_plain(lock.NAME) or state.check_plain(journal.NAME)):
-                make(Transaction(nexus, state, by, self._now, lambda _: None, kept=self._kept))
+                with closing(self._asked(nexus, state, by, lambda _: None)) as asked:
+                    make(asked)
+
+    def _asked(
+        self,
+        nexus: Folder | None,
+        state: Folder | None,
+        by: By,
+        recovered: Callable[[Archive], dict[str, Any] | None],
+        completed: Entry | None = None,
+    ) -> Transaction:
+        kept, memory = self._kept, self._memory
+        return Transaction(nexus, state, by, self._now, recovered, kept=kept, memory=memory, completed=completed)
 
 
 def _ignore(nexus: Folder) -> bool:

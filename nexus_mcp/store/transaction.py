@@ -8,7 +8,7 @@ from nexus_mcp.errors import StateError, StorageError
 from nexus_mcp.state import shapes, times
 from nexus_mcp.store import journal, places
 from nexus_mcp.store.codec import Invalid, decode
-from nexus_mcp.store.history_file import HistoryFile
+from nexus_mcp.store.history.memory import Memory
 from nexus_mcp.store.session.kept import Kept
 
 TYPE_CHECKING = False
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from nexus_mcp.state.oplog import By, Entry, Line
     from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.history.archive import Archive
+    from nexus_mcp.store.history.growing import Growth
     from nexus_mcp.store.session.document import Document
 
 PLAN, TASKS = places.SESSION
@@ -29,13 +31,14 @@ class Transaction:
 
     `plan`, `tasks` and `history` are read and checked at first use; they raise StateError when they cannot be used.
     For the operation log: `by` is who asks, `what` may be set to a few words about the change, `undoes` to the ids of
-    the changes that it takes back; `completed` is what access.roll_forward returned before.
+    the changes that it takes back; `completed` is what access.roll_forward returned before. Close it at last.
     """
 
     __slots__ = (
         "_documents",
         "_history",
         "_kept",
+        "_memory",
         "_nexus",
         "_now",
         "_recovered",
@@ -55,18 +58,20 @@ class Transaction:
         state: Folder | None,
         by: By,
         now: Callable[[], float],
-        recovered: Callable[[HistoryFile], dict[str, Any] | None],
+        recovered: Callable[[Archive], dict[str, Any] | None],
         *,
         kept: Kept | None = None,
+        memory: Memory | None = None,
         completed: Entry | None = None,
     ) -> None:
         self._nexus = nexus
         self._state = state
         self._kept = kept or Kept()
+        self._memory = memory or Memory()
         self._now = now
         self._stamp = ""
         self._documents: dict[str, Document | None] = {}
-        self._history: HistoryFile | None = None
+        self._history: Archive | None = None
         self._recovered = recovered
         self.completed = completed
         self.writes: dict[str, tuple[bytes | None, bytes | None]] = {}
@@ -86,11 +91,23 @@ class Transaction:
         return self._value(TASKS)
 
     @property
-    def history(self) -> HistoryFile:
+    def history(self) -> Archive:
         """history.json; an absent one has no cycles."""
         if self._history is None:
-            self._history = read_history(self._nexus)
+            self._history = read_history(self._nexus, self._state, self._memory)
         return self._history
+
+    def growth(self) -> Growth:
+        """The history with the new cycle. Raises OSError."""
+        from nexus_mcp.store.history.growing import Growth
+
+        assert self.cycle is not None
+        return Growth(self.history, self.cycle)
+
+    def close(self) -> None:
+        """Let go of the history, where it was looked at."""
+        if self._history is not None:
+            self._history.close()
 
     def recovered(self) -> dict[str, Any] | None:
         """The answer of a close that a crash kept from its client, None when there is none. To be given once."""
@@ -173,7 +190,7 @@ class Transaction:
 
     def append(self, cycle: dict[str, Any]) -> None:
         """Ask for a new cycle in history.json. Raises NewerVersion."""
-        shapes.check_writable(self.history.members, journal.SHOWN_HISTORY)
+        shapes.check_writable(self.history.version, journal.SHOWN_HISTORY)
         envelope = {**cycle, "plan": None, "tasks": []}
         shapes.check_new(envelope, shapes.part(shapes.CYCLE), "cycle")
         self.cycle = {
@@ -205,6 +222,8 @@ def value_of(document: Document | None) -> dict[str, Any] | None:
     return None if document is None else document.value
 
 
-def read_history(nexus: Folder | None) -> HistoryFile:
-    """history.json as it is now. Raises StateError, PathRefused, StorageError."""
-    return HistoryFile(None if nexus is None else nexus.read(journal.HISTORY, journal.HISTORY_LIMIT))
+def read_history(nexus: Folder | None, state: Folder | None, memory: Memory) -> Archive:
+    """history.json as it is now, to be closed. Raises StateError, PathRefused, StorageError."""
+    from nexus_mcp.store.history.archive import Archive  # not at the start
+
+    return Archive(nexus, state, memory)

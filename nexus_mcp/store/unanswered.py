@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.store.folder import Folder
-    from nexus_mcp.store.history_file import HistoryFile
+    from nexus_mcp.store.history.archive import Archive
 
     OpenState = Callable[[], AbstractContextManager[Folder | None]]
 
@@ -96,7 +96,7 @@ class Markers:
         self._is_answer = is_answer
         self.given: Unanswered | None = None
 
-    def answer(self, history: HistoryFile) -> dict[str, Any] | None:
+    def answer(self, history: Archive) -> dict[str, Any] | None:
         """The answer of the newest close that was never delivered, taken over so that nobody else gives it too.
 
         Only where its cycle still is in `history`: git may have taken it out since. Raises StorageError, PathRefused.

@@ -15,15 +15,12 @@ DEFAULT_LAST_N = 10
 
 def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
     """The newest cycles whose JSON text has the query, case aside."""
-    archive = ctx.store.history()
-    query = arguments.get("query", "")
-    if query.strip():
-        wanted = query.lower()
-        matches = [c for c, text in zip(archive.cycles, archive.texts(), strict=True) if wanted in text.lower()]
-    else:
-        matches = archive.cycles
-    newest = matches[-arguments.get("last_n", DEFAULT_LAST_N) :]
-    return {"total": len(matches), "showing": len(newest), "cycles": [history.summary(cycle) for cycle in newest]}
+    query, most = arguments.get("query", ""), arguments.get("last_n", DEFAULT_LAST_N)
+    with ctx.store.history() as archive:
+        matches = archive.matches(query) if query.strip() else range(len(archive))
+        newest = archive.cycles(matches[-most:])
+        shown = [history.summary(cycle) for cycle in newest]
+    return {"total": len(matches), "showing": len(shown), "cycles": shown}
 
 
 TOOL = Tool(

@@ -17,13 +17,13 @@ def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
     branch = ctx.workspace.branch()
 
     def change(now: Transaction) -> dict[str, Any]:
-        previous = now.plan
-        cycles = now.history.cycles
-        highest = max(history.highest_plan_id(cycles), previous["id"] if previous else 0)
+        previous, past = now.plan, now.history
+        highest = max(past.highest_plan_id, previous["id"] if previous else 0)
         stamp = now.stamp()
         started = plan.new(highest + 1, arguments["topic"], arguments["issues"], arguments["research_summary"], stamp)
         if previous is not None:
-            now.append(history.cycle(history.completion_time(stamp, cycles), branch, previous, []))
+            completed_at = history.completion_time(stamp, past.newest, past.is_taken)
+            now.append(history.cycle(completed_at, branch, previous, []))
         now.put(PLAN, started, shapes.PLAN, started)
         now.what = f"starts plan {started['id']}"
         return {

@@ -24,8 +24,9 @@ def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
                 return earlier
         closed_plan, goal = now.plan, now.tasks["goal"] if now.tasks else ""
         closed_tasks = now.tasks["tasks"] if now.tasks else []
-        cycles = now.history.cycles
-        cycle = history.cycle(history.completion_time(now.stamp(), cycles), branch, closed_plan, closed_tasks)
+        past = now.history
+        completed_at = history.completion_time(now.stamp(), past.newest, past.is_taken)
+        cycle = history.cycle(completed_at, branch, closed_plan, closed_tasks)
         now.append(cycle)
         now.what = f"archives {len(closed_tasks)} task{'s' * (len(closed_tasks) != 1)}"
         now.what += f" and plan {closed_plan['id']}" if closed_plan else ""
@@ -37,7 +38,7 @@ def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
             "branch": branch,
             "archived": {"plan": closed_plan is not None, "decisions": decisions, "tasks": len(closed_tasks)},
             "deleted": [name for name in (PLAN, TASKS) if now.delete(name)],
-            "total_cycles": len(cycles) + 1,
+            "total_cycles": len(past) + 1,
             "memoryHint": {
                 "taskCount": len(closed_tasks),
                 "decisionCount": decisions,

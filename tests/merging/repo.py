@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 from nexus_mcp.merging.registration import register
 from nexus_mcp.merging.repository import Repository
-from nexus_mcp.store.history_file import HistoryFile
 from tests.cli.support import CHECKOUT
-from tests.merging.support import numbered, titles
+from tests.merging.support import grown, numbered, titles
 
 OWN = (sys.executable, "-m", "nexus_mcp")
 HISTORY = ".nexus/history.json"
@@ -64,7 +63,7 @@ class Repo:
         for number in numbers:
             self.history.parent.mkdir(parents=True, exist_ok=True)
             before = self.history.read_bytes() if self.history.exists() else None
-            self.history.write_bytes(b"".join(HistoryFile(before).with_cycle(numbered(number))))
+            self.history.write_bytes(grown(before, numbered(number)))
             self.commit(f"Close {number}")
 
     def commit(self, message: str) -> None:

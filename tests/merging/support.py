@@ -55,6 +55,15 @@ def texts_of(data: bytes) -> list[str]:
     return [history.text[start:end] for start, end in history.spans]
 
 
+def grown(data: bytes | None, cycle: Cycle) -> bytes:
+    """A history with one more cycle, as a server adds it to the end."""
+    history = HistoryFile(data)
+    cut = history.spans[-1][1] if history.spans else history.opening
+    text = json.dumps(cycle, indent=2, ensure_ascii=False).replace("\n", "\n    ")
+    rest = history.text[cut:] if history.spans else "\n  " + history.text[history.closing :]
+    return f"{history.text[:cut]}{',' if history.spans else ''}\n    {text}{rest}".encode()
+
+
 def begin_of(data: bytes, count: int) -> bytes:
     """The bytes up to the end of the first `count` cycles."""
     history = HistoryFile(data)

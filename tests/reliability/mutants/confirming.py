@@ -32,9 +32,9 @@ def _unconfirmed_removal() -> tuple[Any, str, Any]:
 def _unconfirmed_history() -> tuple[Any, str, Any]:
     real = journal._apply_cycle
 
-    def apply(nexus: Folder, cycle: dict[str, Any], history: HistoryFile | None, temporary: str | None) -> None:
-        if not (history or HistoryFile(nexus.read(journal.HISTORY, journal.HISTORY_LIMIT))).has(cycle):
-            real(nexus, cycle, history, temporary)
+    def apply(nexus: Folder, state: Folder, cycle: dict[str, Any], *others: Any) -> None:
+        if not HistoryFile(nexus.read(journal.HISTORY, journal.HISTORY_LIMIT)).has(cycle):
+            real(nexus, state, cycle, *others)
 
     return journal, "_apply_cycle", apply
 

@@ -9,7 +9,8 @@ from nexus_mcp.errors import JournalError, StateError
 from nexus_mcp.state import shapes
 from nexus_mcp.store import codec, journal, transaction
 from nexus_mcp.store.folder import Folder
-from nexus_mcp.store.history_file import HistoryFile
+from nexus_mcp.store.history.archive import Archive
+from nexus_mcp.store.history.growing import Growth
 from tests.reliability.mutants.definition import Mutant
 
 
@@ -28,11 +29,11 @@ def _broken_is_empty() -> tuple[Any, str, Any]:
 def _history_begun_anew() -> tuple[Any, str, Any]:
     real = transaction.read_history
 
-    def read_history(nexus: Folder | None) -> HistoryFile:
+    def read_history(nexus: Folder | None, *others: Any) -> Archive:
         try:
-            return real(nexus)
+            return real(nexus, *others)
         except StateError:
-            return HistoryFile(None)
+            return real(None, *others)
 
     return transaction, "read_history", read_history
 
@@ -57,10 +58,12 @@ def _drops_the_unknown() -> tuple[Any, str, Any]:
 
 
 def _history_laid_out_anew() -> tuple[Any, str, Any]:
-    def with_cycle(self: HistoryFile, cycle: dict[str, Any]) -> list[bytes]:
-        return [codec.encode({**self.members, "cycles": [*self.cycles, cycle]})]
+    def parts(self: Growth) -> list[Any]:
+        archive = self._archive
+        cycles = [*archive.cycles(range(len(archive))), self._cycle]
+        return [codec.encode({**archive.version, "cycles": cycles})]
 
-    return HistoryFile, "with_cycle", with_cycle
+    return Growth, "parts", parts
 
 
 def _journal_passed_over() -> tuple[Any, str, Any]:

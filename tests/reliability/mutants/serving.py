@@ -15,7 +15,7 @@ from nexus_mcp.server.calls import Calls
 from nexus_mcp.store import access, atomic, journal, lock, unanswered
 from nexus_mcp.store.access import Access
 from nexus_mcp.store.folder import Folder
-from nexus_mcp.store.history_file import HistoryFile
+from nexus_mcp.store.history.archive import Archive
 from nexus_mcp.store.store import Store
 from nexus_mcp.workspace import Workspace
 from tests.reliability.mutants.definition import Mutant
@@ -96,7 +96,7 @@ def _answer_kept() -> tuple[Any, str, Any]:
 
 
 def _redone() -> tuple[Any, str, Any]:
-    return HistoryFile, "has", lambda self, cycle: False
+    return Archive, "has", lambda self, cycle: False
 
 
 def _no_sweep() -> tuple[Any, str, Any]:

@@ -47,7 +47,7 @@ def _in_place() -> tuple[Any, str, Any]:
 def _no_journal() -> tuple[Any, str, Any]:
     def archive(nexus: Folder, state: Folder, asked: Any, held: Any, answer: Any) -> None:
         entry = journal.record(asked.cycle, asked.writes, None, commit.entry_of(asked))
-        journal.apply(nexus, state, entry, asked.history, {})
+        journal.apply(nexus, state, entry, None, {})
 
     return commit, "together", archive
 

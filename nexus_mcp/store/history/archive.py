@@ -1,0 +1,205 @@
+"""history.json as one call sees it: its cycles by their numbers, from 0 and oldest first."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from nexus_mcp import log
+from nexus_mcp.errors import StateError, StorageError
+from nexus_mcp.store import ranges
+from nexus_mcp.store.folder import let_go, reason
+from nexus_mcp.store.history import EMPTY, LIMIT, NAME, SHOWN, cache, finding
+from nexus_mcp.store.history.frame import Frame
+from nexus_mcp.store.history.index import STAMP, Index
+from nexus_mcp.store.history_file import canonical
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import TracebackType
+    from typing import Any, Self
+
+    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.history.memory import Memory
+
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
+_TRIES = 5
+_CHANGED = "it was changed meanwhile"
+_told: set[str] = set()
+
+
+class Archive:
+    """The history in the folder `nexus` as it is now. Close it, or use it in `with`.
+
+    `state` is where its cache may lie, `memory` what this process remembers. Raises StateError when there is something
+    else than a history, PathRefused, StorageError.
+    """
+
+    __slots__ = ("_cache", "_memory", "_state", "fd", "index", "nexus")
+
+    def __init__(self, nexus: Folder | None, state: Folder | None, memory: Memory) -> None:
+        self.nexus = nexus
+        self._state = state
+        self._memory = memory
+        self._cache: Folder | None = None
+        self.fd: int | None = None
+        self.index = Index()
+        self.index.opening, self.index.closing = EMPTY.index("[") + 1, EMPTY.index("]")
+        try:
+            self._open()
+        except OSError as error:
+            self.close()
+            raise StorageError(SHOWN, "read", reason(error)) from error
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self.fd is not None:
+            let_go(self.fd)
+            self.fd = None
+        if self._cache is not None:
+            self._cache.close()
+            self._cache = None
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    @property
+    def version(self) -> dict[str, Any]:
+        """The file's `schema_version` in an object of its own, which is empty when the file has none."""
+        return self.index.version
+
+    @property
+    def highest_plan_id(self) -> int:
+        """The highest id of an archived plan, 0 when none has one."""
+        return self.index.highest
+
+    @property
+    def newest(self) -> object:
+        """`completed_at` of the newest cycle, None when it has none."""
+        return self.cycle(len(self) - 1).get("completed_at") if len(self) else None
+
+    def cycle(self, number: int) -> dict[str, Any]:
+        """One cycle, parsed. Raises StorageError when the file was changed since."""
+        assert self.fd is not None
+        try:
+            found = Frame().element(ranges.read(self.fd, *self.index.span(number)).decode(), 0, first=True)
+        except (OSError, ValueError, RecursionError) as error:
+            raise self.changed() from error
+        if found is None or not isinstance(found[0], dict):
+            raise self.changed()
+        return found[0]
+
+    def cycles(self, numbers: Iterable[int]) -> Iterator[dict[str, Any]]:
+        """Those cycles, one after the other. Raises as `cycle` does."""
+        return map(self.cycle, numbers)
+
+    def is_taken(self, completed_at: str) -> bool:
+        """Whether a cycle has this `completed_at`."""
+        return any(True for _ in self._ended_at(completed_at))
+
+    def has(self, cycle: dict[str, Any]) -> bool:
+        """Whether an equal cycle is there, as JSON values: member order does not matter, 1, 1.0 and true differ."""
+        wanted = canonical(cycle)
+        return any(canonical(old) == wanted for old in self._ended_at(cycle["completed_at"]))
+
+    def times(self) -> Iterator[str]:
+        """Each `completed_at` that is a text."""
+        for number in range(len(self)):
+            found = self.index.stamp(number) or self.cycle(number).get("completed_at")
+            if isinstance(found, str):
+                yield found
+
+    def matches(self, query: str) -> list[int]:
+        """The numbers of the cycles whose JSON text has `query`, case aside (spelling.py says what that text is).
+
+        Raises StorageError.
+        """
+        from nexus_mcp.store.history.searching import search  # what needs no words does without it
+
+        return search(self, query, self._memory)
+
+    def cache(self) -> Folder | None:
+        """The folder of the cache, made when absent; None for a short history, and where there can be none."""
+        if self._cache is None:
+            self._cache = self._open_cache(make=True)
+        return self._cache
+
+    def put(self, index: Index) -> None:
+        """Remember `index` for the next call, and keep it in the cache."""
+        self._memory.index = index
+        folder = self.cache()
+        if folder is not None:
+            try:
+                cache.save(folder, index)
+            except cache.UNUSABLE as error:
+                warn(error)
+
+    def changed(self) -> StorageError:
+        """For a file that is not what the index says, although it seemed to be."""
+        self._memory.index = None
+        return StorageError(SHOWN, "read", _CHANGED, next_step="Call again.")
+
+    def _ended_at(self, completed_at: str) -> Iterator[dict[str, Any]]:
+        known = len(completed_at) == STAMP and completed_at.isascii()
+        numbers = reversed(self.index.ended_at(completed_at) if known else range(len(self)))
+        return (old for old in self.cycles(numbers) if old.get("completed_at") == completed_at)
+
+    def _open(self) -> None:
+        for _ in range(_TRIES):
+            self.fd = None if self.nexus is None else _opened(self.nexus)
+            if self.fd is None:
+                return
+            found = finding.find(self.fd, self._open_cache, self._memory)
+            if found is not None:
+                self.index, is_new = found
+                if is_new:
+                    self.put(self.index)
+                return
+            let_go(self.fd)
+            self.fd = None
+        raise StorageError(SHOWN, "read", _CHANGED, next_step="Call again.")
+
+    def _open_cache(self, *, make: bool = False) -> Folder | None:
+        if self._state is None or self.fd is None or os.fstat(self.fd).st_size < finding.CACHED_FROM:
+            return None
+        try:
+            return cache.opened(self._state, make=make)
+        except cache.UNUSABLE as error:
+            warn(error)
+        return None
+
+
+def _opened(nexus: Folder) -> int | None:
+    """A descriptor of the history, None when there is none. Raises OSError, PathRefused, StateError."""
+    try:
+        fd = nexus.open(NAME, _READ)
+    except FileNotFoundError:
+        return None
+    try:
+        info = os.fstat(fd)
+        if not stat.S_ISREG(info.st_mode):
+            nexus.check_plain(NAME)
+            raise StorageError(SHOWN, "read", _CHANGED, next_step="Call again.")
+        if info.st_size > LIMIT:
+            raise StateError(SHOWN, f"is larger than the {LIMIT >> 20} MiB that are read")
+    except BaseException:
+        let_go(fd)
+        raise
+    return fd
+
+
+def warn(error: Exception) -> None:
+    """Say, once, that there is no cache: everything works without it."""
+    text = reason(error) if isinstance(error, OSError) else str(error)
+    if text not in _told:
+        _told.add(text)
+        log.warning(f"the history is read without its cache, .nexus/state/{cache.FOLDER}: {text}")

@@ -1,0 +1,128 @@
+"""Makes the index of a history.json: reads it window by window, and refuses what a strict parse of it all refuses."""
+
+from __future__ import annotations
+
+from json import JSONDecodeError
+
+from nexus_mcp.state.history import plan_id
+from nexus_mcp.store import ranges
+from nexus_mcp.store.codec import ARCHIVE_DEPTH, Invalid, too_deep
+from nexus_mcp.store.history.frame import Frame, skip
+from nexus_mcp.store.history.index import NO_DIGEST, Index, digest
+from nexus_mcp.store.history.window import Window
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Judge = Callable[[bytes], tuple[str | None, int] | None]
+
+UNREADABLE = (ValueError, RecursionError)
+"""What is raised for a file that is no history; history_file.HistoryFile says what is wrong with it, and where."""
+QUICK_FROM = 2 << 20
+"""Bytes. Below that, msgspec takes longer to load than to be of use."""
+_VERSION = "schema_version"
+_BETWEEN = b",\n    "
+_NEXT = _BETWEEN + b"{\n"
+_END = b"\n    }"
+
+
+def build(fd: int, size: int, *, digests: bool, known: Index | None = None) -> Index:
+    """The index of the file `fd` with its `size` bytes. Without `digests` none are made.
+
+    `known` is the index of cycles that the file is known to begin with; it is added to. Raises one of UNREADABLE when
+    the file is no history, and OSError (ranges.Shrunk when it is shorter than that).
+    """
+    index = known or Index()
+    window = Window(fd, size)
+    frame = _enter(window)
+    if len(index) and window.at != index.opening:
+        raise ValueError("the known cycles are not of this file")
+    index.opening = window.at
+    if len(index):
+        window = Window(fd, size, index.span(len(index) - 1)[1])
+    judge = _judge(size)
+    while True:
+        if window.begin + len(window.data) - window.at < ranges.CHUNK and not window.is_last:
+            window.more()
+        begin, end = _written_as_ours(window) if len(index) else (0, 0)
+        judged = judge(window.bytes(begin, end)) if end else None
+        if judged is None:
+            found = _next(window, frame, first=not len(index))
+            if found is None:
+                break
+            cycle, begin, end = found
+            judged = cycle.get("completed_at"), plan_id(cycle)
+        mark = digest(window.bytes(window.at, end)) if digests else NO_DIGEST
+        index.add(begin, end, *judged, mark)
+        window.pass_to(end)
+    index.closing = _leave(window, frame)
+    index.version = {name: frame.members[name] for name in (_VERSION,) if name in frame.members}
+    return index
+
+
+def _enter(window: Window) -> Frame:
+    """Come to the first cycle; the frame as far as it was walked."""
+    while True:
+        frame = Frame()
+        try:
+            at = frame.enter(window.text()[0])
+        except JSONDecodeError:
+            if window.is_last:
+                raise
+        else:
+            if at >= 0:
+                window.pass_text(at)
+                return frame
+            if window.is_last:
+                raise ValueError("it has no cycles")
+        window.more()
+
+
+def _written_as_ours(window: Window) -> tuple[int, int]:
+    """(begin, end) of what looks like a next cycle, with one after it, in the layout that we write; else (0, 0)."""
+    data, at = window.data, window.at - window.begin
+    if not data.startswith(_NEXT, at):
+        return 0, 0
+    end = data.find(_END + _NEXT, at)
+    return (0, 0) if end < 0 else (window.at + len(_BETWEEN), window.begin + end + len(_END))
+
+
+def _next(window: Window, frame: Frame, *, first: bool) -> tuple[dict[str, Any], int, int] | None:
+    """(the next cycle, begin, end) by a strict parse, None after the last. The window stays where it is."""
+    while True:
+        text, at = window.text()
+        try:
+            found = frame.element(text, at, first=first)
+        except JSONDecodeError:
+            if window.is_last:
+                raise
+            window.more()
+            continue
+        if found is None:
+            return None
+        cycle, start, end = found
+        if not isinstance(cycle, dict) or too_deep(cycle, ARCHIVE_DEPTH - 2):
+            raise Invalid("has a cycle that is none")
+        return cycle, window.offset(start), window.offset(end)
+
+
+def _leave(window: Window, frame: Frame) -> int:
+    """Read to the end of the file; the offset of the bracket that closes the cycles."""
+    while not window.is_last:
+        window.more()
+    text, at = window.text()
+    at = skip(text, at)
+    frame.leave(text, at + 1)
+    if too_deep(frame.members, ARCHIVE_DEPTH):
+        raise Invalid("is nested too deeply")
+    return window.offset(at)
+
+
+def _judge(size: int) -> Judge:
+    if size < QUICK_FROM:
+        return lambda _: None
+    from nexus_mcp.store.history.quick import judged
+
+    return judged

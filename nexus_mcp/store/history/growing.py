@@ -1,0 +1,116 @@
+"""history.json with one more cycle: where it goes, and that no byte of what is there changes."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from nexus_mcp.errors import NexusError
+from nexus_mcp.state.history import plan_id
+from nexus_mcp.store import atomic, ranges
+from nexus_mcp.store.codec import pretty
+from nexus_mcp.store.folder import let_go
+from nexus_mcp.store.history import EMPTY, NAME, finding, identity
+from nexus_mcp.store.history.index import NO_DIGEST, digest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from nexus_mcp.store.history.archive import Archive
+
+    Part = bytes | Callable[[int], None]
+
+
+class Changed(OSError):
+    """The file was changed, by somebody without our lock, while it was copied."""
+
+    def __init__(self) -> None:
+        super().__init__(0, "it was changed meanwhile")
+
+
+class Growth:
+    """`archive` with the new `cycle` at its end. Raises OSError."""
+
+    __slots__ = ("_added", "_archive", "_closing", "_cut", "_cycle", "_is_apart", "_made", "_rest", "_span")
+
+    def __init__(self, archive: Archive, cycle: dict[str, Any]) -> None:
+        index = archive.index
+        text = "\n".join(f"    {line}" for line in pretty(cycle).split("\n"))
+        # The white space of an empty array goes, it held nothing; after a last cycle all that follows it stays.
+        before, after = (",\n", "") if len(index) else ("\n", "\n  ")
+        self._cut = index.span(len(index) - 1)[1] if len(index) else index.opening
+        rest = self._cut if len(index) else index.closing
+        self._rest = EMPTY.encode()[rest:] if archive.fd is None else _from(archive.fd, rest)
+        if not self._rest.endswith(b"\n"):
+            self._rest += b"\n"
+        self._added = f"{before}{text}{after}".encode("utf-8", "backslashreplace")
+        self._span = self._cut + len(before) + len("    "), self._cut + len(self._added) - len(after)
+        self._closing = index.closing - rest + self._cut + len(self._added)
+        self._archive = archive
+        self._cycle = cycle
+        self._made: os.stat_result | None = None
+        self._is_apart = False
+
+    @property
+    def size(self) -> int:
+        """How many bytes the file then has."""
+        return self._cut + len(self._added) + len(self._rest)
+
+    def parts(self) -> list[Part]:
+        """What the file then consists of: bytes, and what writes some to a descriptor, all up to the last cycle first.
+
+        The last writes nothing: it looks whether the old file still is what was copied, and dates the new one.
+        """
+        return [self._copy, self._added, self._rest, self._finish]
+
+    def installed(self) -> None:
+        """The file was put in its place: let the index grow with it. Never raises: without, it is only read again."""
+        with suppress(OSError, NexusError, ValueError):
+            self._note()
+
+    def _copy(self, fd: int) -> None:
+        source = self._archive.fd
+        if source is None:
+            atomic.write_all(fd, EMPTY.encode()[: self._cut])
+        else:
+            ranges.copy(source, fd, self._cut)
+
+    def _finish(self, fd: int) -> None:
+        old, nexus = self._archive.fd, self._archive.nexus
+        assert nexus is not None
+        if old is None:
+            same = not nexus.check_plain(NAME)
+        else:
+            same = identity.of(os.fstat(old)) == self._archive.index.identity and nexus.is_file(NAME, old)
+        if not same:
+            raise Changed
+        with suppress(OSError):
+            self._is_apart = identity.set_apart(fd)
+        self._made = os.fstat(fd)
+
+    def _note(self) -> None:
+        nexus, made = self._archive.nexus, self._made
+        if nexus is None or made is None:
+            return
+        fd = nexus.open(NAME, os.O_RDONLY)
+        try:
+            now = os.fstat(fd)
+        finally:
+            let_go(fd)
+        # The time of the last change is another one since it was renamed.
+        if identity.of(now)[:-1] != identity.of(made)[:-1]:
+            return
+        index = self._archive.index.copy()
+        begin, end = self._span
+        mark = digest(self._added[: end - self._cut]) if now.st_size >= finding.CACHED_FROM else NO_DIGEST
+        index.add(begin, end, self._cycle["completed_at"], plan_id(self._cycle), mark)
+        index.closing = self._closing
+        index.identity = identity.of(now)
+        index.settled = self._is_apart or identity.is_settled(index.identity)
+        self._archive.put(index)
+
+
+def _from(fd: int, begin: int) -> bytes:
+    return ranges.read(fd, begin, os.fstat(fd).st_size)

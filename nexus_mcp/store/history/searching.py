@@ -1,0 +1,88 @@
+"""Which cycles have a word in their text."""
+
+from __future__ import annotations
+
+from nexus_mcp.store.history import cache, finding, texts
+from nexus_mcp.store.history.archive import warn
+from nexus_mcp.store.history.keeping import Keeper
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.store.history.archive import Archive
+    from nexus_mcp.store.history.index import Index
+    from nexus_mcp.store.history.memory import Memory
+
+
+def search(archive: Archive, query: str, memory: Memory) -> list[int]:
+    """The numbers of the cycles whose text has `query`, case aside. Raises StorageError."""
+    try:
+        wanted = query.lower().encode()
+    except UnicodeEncodeError:
+        return []
+    if archive.fd is None or b"\n" in wanted:  # JSON has no newline within a string, and the text has none elsewhere
+        return []
+    try:
+        if archive.index.closing < finding.CACHED_FROM:
+            return _short(archive, wanted, memory)
+        found = _stored(archive, wanted, memory)
+        return found + _unstored(archive, wanted)
+    except (OSError, ValueError, RecursionError) as error:
+        raise archive.changed() from error
+
+
+def _short(archive: Archive, wanted: bytes, memory: Memory) -> list[int]:
+    assert archive.fd is not None
+    if memory.texts_of is not archive.index:
+        memory.texts = list(texts.lines(archive.fd, archive.index, 0))
+        memory.texts_of = archive.index
+    return [number for number, line in enumerate(memory.texts) if wanted in line]
+
+
+def _stored(archive: Archive, wanted: bytes, memory: Memory) -> list[int]:
+    """Those of the cycles whose texts are in the cache. `archive` has an index without texts when they are spoilt."""
+    index, folder = archive.index, archive.cache()
+    if not index.lined:
+        return []
+    try:
+        if folder is None:
+            raise texts.Spoilt
+        found = texts.stored(folder, index, wanted, memory.verified)
+    except texts.Spoilt:
+        archive.index = index.copy()
+        archive.index.without_lines()
+        return []
+    memory.verified = (index.texts, index.line_end(index.lined - 1), index.checksum)
+    return found
+
+
+def _unstored(archive: Archive, wanted: bytes) -> list[int]:
+    """Those of all others, whose texts are made, and kept where they can be."""
+    index = archive.index
+    if index.lined == len(index):
+        return []
+    assert archive.fd is not None
+    keeper = _keeper(archive, index)
+    found = []
+    try:
+        for number, line in enumerate(texts.lines(archive.fd, index, index.lined), index.lined):
+            if wanted in line:
+                found.append(number)
+            if keeper is not None:
+                keeper.add(line)
+        if keeper is not None:
+            archive.put(keeper.finish())
+    finally:
+        if keeper is not None:
+            keeper.close()
+    return found
+
+
+def _keeper(archive: Archive, index: Index) -> Keeper | None:
+    folder = archive.cache()
+    if folder is None:
+        return None
+    try:
+        return Keeper(folder, index)
+    except cache.UNUSABLE as error:
+        warn(error)
+        return None

@@ -1,0 +1,219 @@
+"""The archive: a search finds what the plain definition finds; appending keeps every byte that was there."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nexus_mcp.errors import StateError, StorageError
+from nexus_mcp.store import atomic, ranges
+from nexus_mcp.store.history import EMPTY, NAME, finding
+from nexus_mcp.store.history.archive import Archive
+from nexus_mcp.store.history.growing import Growth
+from nexus_mcp.store.history_file import HistoryFile
+from tests.store.history.made import CYCLE, Cycle, Site, cycles, folder, layouts, ours_of, small, words, written
+
+
+def appended(archive: Archive, cycle: Cycle) -> bytes:
+    """Add the cycle to the file, as a change does; its bytes then."""
+    nexus = archive.nexus
+    assert nexus is not None
+    growth = Growth(archive, cycle)
+    atomic.install(nexus, atomic.prepare(nexus, growth.parts()), NAME)
+    growth.installed()
+    data = nexus.read(NAME, 1 << 30)
+    assert data is not None
+    assert len(data) == growth.size
+    return data
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(made=cycles, layout=layouts)
+def test_appending_keeps_every_old_byte(made: list[Cycle], layout: dict[str, Any]) -> None:
+    """Whatever the layout: the new text is put in, and the file then holds the old cycles and the new."""
+    data = written({"a": 1, "cycles": made, "z": 1.50}, layout)
+    with folder() as root, small():
+        site = Site(Path(root), data)
+        with site.archive() as archive:
+            grown = appended(archive, CYCLE)
+        with site.archive() as archive:
+            assert archive.index is site.memory.index  # which grew, and was not made anew
+            assert list(archive.cycles(range(len(archive)))) == [*made, CYCLE]
+            twice = appended(archive, {**CYCLE, "branch": "c"})
+    assert json.loads(grown.decode("utf-8-sig"))["cycles"] == [*made, CYCLE]
+    last = HistoryFile(data).spans[-1][1] if made else HistoryFile(data).opening
+    begin = HistoryFile(data).text[:last].encode()
+    rest = data[len(begin) :] if made else data[data.rindex(b"]") :]
+    assert grown.startswith(begin)
+    assert grown.endswith(rest.rstrip(b"\r\n") + rest[len(rest.rstrip(b"\r\n")) :] + b"\n" * (not rest.endswith(b"\n")))
+    assert json.loads(twice.decode("utf-8-sig"))["cycles"] == [*made, CYCLE, {**CYCLE, "branch": "c"}]
+
+
+def test_an_absent_history_is_begun(fast_path: Path) -> None:
+    """With its first cycle, in the usual layout."""
+    site = Site(fast_path)
+    with site.archive() as archive:
+        assert (len(archive), archive.highest_plan_id, archive.newest, archive.version) == (0, 0, None, {})
+        assert appended(archive, CYCLE) == ours_of([CYCLE])
+    assert json.loads(EMPTY) == {"cycles": []}
+
+
+@settings(max_examples=250, deadline=None, derandomize=True)
+@given(data=st.data(), made=cycles, layout=layouts)
+def test_a_search_finds_what_the_definition_says(
+    data: st.DataObject, made: list[Cycle], layout: dict[str, Any]
+) -> None:
+    """Case aside as str.lower has it, in the compact JSON: by the texts in the cache, those in memory, and none."""
+    plain = [json.dumps(each, separators=(",", ":"), ensure_ascii=False) for each in made]
+    anywhere = st.sampled_from(plain or [""]).flatmap(
+        lambda text: st.integers(0, len(text)).flatmap(lambda at: st.integers(at, at + 9).map(lambda to: text[at:to]))
+    )
+    query = data.draw(words | anywhere | anywhere.map(str.upper) | st.just('"status":"'))
+    expected = [number for number, text in enumerate(plain) if query.lower() in text.lower()]
+    file = written({"cycles": made}, layout)
+    with folder() as root:
+        site = Site(Path(root), file)
+        if query:
+            with small(data.draw(st.sampled_from([5, 64, 1 << 11]))):
+                for _ in range(3):  # makes the texts, reads them and their checksum, reads them
+                    with site.archive() as archive:
+                        assert archive.matches(query) == expected
+            with site.archive() as archive:
+                assert archive.matches(query) == expected  # of a short history, from memory
+                assert archive.matches(query) == expected
+
+
+@pytest.mark.parametrize(
+    ("spelled", "text"),
+    [
+        ('{"a": 1.50}', '{"a":1.50}'),
+        ('{"a": [1E2, "x  y", -0]}', '{"a":[1e2,"x  y",-0]}'),
+        ('{"a": -0}', '{"a":-0}'),
+        ('{"a": 1e999}', '{"a":1e999}'),
+        ('{"a": ' + "1" * 5000 + "}", "1" * 5000),
+        ('{"\\u00e4": "\\u00C4\\n\\/"}', '{"ä":"ä\\n/"}'),
+        ('{"a": "\\uD800", "b": 1.0}', '{"a":"\\ud800","b":1.0}'),
+        ('{"a": "\\ud800"}', '{"a":"\\ud800"}'),
+        ('{"a": "ΑΣ"}', '{"a":"ας"}'),
+        (
+            '{"tasks": [ { "n": 1.50 } ], "branch": "\\b\\f\\r\\t\\"\\\\"}',
+            '[{"n":1.50}],"branch":"\\b\\f\\r\\t\\"\\\\"}',
+        ),
+    ],
+)
+def test_numbers_keep_their_spelling_and_strings_their_meaning(fast_path: Path, spelled: str, text: str) -> None:
+    """Numbers are compared as the file has them, strings whatever escapes it used."""
+    site = Site(fast_path, f'{{"cycles": [{spelled}, {{"completed_at": "x"}}]}}'.encode())
+    with site.archive() as archive:
+        assert archive.matches(text) == [0]
+    with small(), site.archive() as archive:
+        assert archive.matches(text) == [0]
+
+
+def test_a_query_may_have_what_no_text_has(fast_path: Path) -> None:
+    """A newline is an escape in JSON, and half a character is in no text."""
+    site = Site(fast_path, ours_of([CYCLE, CYCLE]))
+    with small(), site.archive() as archive:
+        assert archive.matches("}\n{") == archive.matches("\ud800") == archive.matches("\n") == []
+
+
+def test_cycles_are_equal_as_json(fast_path: Path) -> None:
+    """Member order does not matter; 1, 1.0 and true are three values."""
+    time = CYCLE["completed_at"]
+    site = Site(
+        fast_path, b'{"cycles": [{"completed_at": "t", "n": 1}, {"completed_at": "%s", "n": 1}]}' % time.encode()
+    )
+    with site.archive() as archive:
+        for at in ("t", time):
+            assert archive.has({"n": 1, "completed_at": at})
+            assert not archive.has({"completed_at": at, "n": True})
+            assert not archive.has({"completed_at": at, "n": 1.0})
+        assert not archive.has({"completed_at": "u", "n": 1})
+        assert (archive.is_taken("t"), archive.is_taken(time), archive.is_taken("2026-01-01T00:00:00.001Z")) == (
+            True, True, False,
+        )  # fmt: skip
+        assert list(archive.times()) == ["t", time]
+
+
+def test_a_history_that_is_changed_while_it_is_copied_is_not_replaced(fast_path: Path) -> None:
+    """Somebody without our lock: his change stays, and the caller is told."""
+    site = Site(fast_path, ours_of([CYCLE]))
+    for change in (
+        lambda: site.put(ours_of([CYCLE, CYCLE])),
+        lambda: site.path.write_bytes(ours_of([])),
+        site.path.unlink,
+    ):
+        site.put(ours_of([CYCLE]))
+        with site.archive() as archive:
+            growth = Growth(archive, CYCLE)
+            change()
+            assert archive.nexus is not None
+            with pytest.raises(OSError, match=r"meanwhile|shorter"):
+                atomic.prepare(archive.nexus, growth.parts())
+        assert os.listdir(site.path.parent) in (["history.json", "state"], ["state", "history.json"], ["state"])
+
+
+def test_a_history_that_shrinks_while_it_is_read_is_read_again(fast_path: Path) -> None:
+    """And one that does so for ever is refused."""
+    site = Site(fast_path, ours_of([CYCLE] * 3))
+    real, left = ranges.read, [1]
+
+    def read(fd: int, begin: int, end: int) -> bytes:
+        if left[0] > 0:
+            left[0] -= 1
+            raise ranges.Shrunk
+        return real(fd, begin, end)
+
+    with patch.object(ranges, "read", read):
+        with site.archive() as archive:
+            assert len(archive) == 3
+        left[0], site.memory.index = 99, None
+        with pytest.raises(StorageError, match="changed meanwhile"), site.archive():
+            pass
+
+
+def test_the_end_of_an_index_is_looked_at_before_it_is_believed(fast_path: Path) -> None:
+    """A cycle that is not where the index says is an error, not another cycle."""
+    site = Site(fast_path, ours_of([CYCLE] * 3))
+    with site.archive() as archive:
+        os.truncate(site.path, 30)
+        with pytest.raises(StorageError, match="changed meanwhile"):
+            archive.cycle(1)
+
+
+def test_a_history_that_is_too_large_is_refused(fast_path: Path) -> None:
+    """By its size, before a byte of it is read."""
+    site = Site(fast_path, b"")
+    os.truncate(site.path, (512 << 20) + 1)
+    with pytest.raises(StateError, match="512 MiB"), site.archive():
+        pass
+
+
+def test_no_cache_for_a_short_history(fast_path: Path) -> None:
+    """Nor where there is no folder of state: whoever only reads makes none of it."""
+    site = Site(fast_path, ours_of([CYCLE] * 3))
+    with site.archive() as archive:
+        assert archive.matches("b") == [0, 1, 2]
+    assert os.listdir(site.state) == []
+    site.state.rmdir()
+    with patch.object(finding, "CACHED_FROM", 0), site.archive() as archive:
+        assert archive.matches("b") == [0, 1, 2]
+    assert not site.state.exists()
+
+
+def test_a_cache_that_cannot_be_made_is_done_without(fast_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Somebody's file or link in its place is let be, and told of once."""
+    site = Site(fast_path, ours_of([CYCLE] * 3))
+    (site.state / "cache").symlink_to("/tmp")
+    for _ in range(2):
+        with small(), site.archive() as archive:
+            assert archive.matches("b") == [0, 1, 2]
+    assert os.readlink(site.state / "cache") == "/tmp"
+    assert capfd.readouterr().err.count("without its cache") == 1
