@@ -37,7 +37,7 @@ def test_page_has_every_difference(reasons: dict[str, str]) -> None:
 
 def test_page_names_the_server_of_the_list() -> None:
     """The version in the name of the file is the one that the benchmark installs and the page is about."""
-    from benchmarks.start import UPSTREAM, UPSTREAM_VERSION
+    from benchmarks.peers.packages import UPSTREAM, UPSTREAM_VERSION
 
     assert EXPECTED.name == f"{UPSTREAM.rpartition('/')[2]}-{UPSTREAM_VERSION}.yml"
     assert f"`{UPSTREAM}` {UPSTREAM_VERSION}" in PAGE

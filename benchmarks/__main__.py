@@ -1,0 +1,86 @@
+"""The table of the goals: ours beside the upstream server, measured in one run. `make bench` calls it.
+
+    python -m benchmarks [--rows start,search,…] [--rounds N] [--keep] [--page]
+
+A whole run is kept in benchmarks/results/table.json, another one only with --keep. --page measures nothing: it writes
+the plots and the tables of docs/performance.md from what is kept. The exit code is 1 when a server of ours answered
+wrongly, and 2 when nothing could be measured; a goal that is not met is in the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+
+from benchmarks import report, results
+from benchmarks.client import NotMeasurable
+from benchmarks.figures import NODE, OURS, Figures
+from benchmarks.goals import PARTS
+from benchmarks.peers.servers import SERVERS, available
+from benchmarks.scenarios import SCENARIOS
+from benchmarks.scenarios.bench import Bench
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rows", default="", help=f"parts of the table: {','.join(PARTS)} (default: all)")
+    parser.add_argument("--rounds", type=int, default=0, help="rounds of everything (default: enough for each)")
+    parser.add_argument("--keep", action="store_true", help="keep what was measured also when it is not all")
+    parser.add_argument("--page", action="store_true", help="only write the page and the plots anew")
+    given = parser.parse_args(argv)
+    if given.page:
+        from benchmarks import page
+
+        page.write()
+        return 0
+    wanted = frozenset(filter(None, given.rows.split(","))) or frozenset(PARTS)
+    if unknown := wanted - set(PARTS):
+        parser.error(f"there is no part {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
+    try:
+        figures = measure(wanted, given.rounds)
+    except (NotMeasurable, OSError) as error:
+        print(f"Not measured: {error}", file=sys.stderr)
+        return 2
+    show(figures)
+    if given.keep or wanted == frozenset(PARTS):
+        results.write(results.TABLE, results.table(figures))
+    return int(bool(figures.wrong))
+
+
+def measure(wanted: frozenset[str], rounds: int) -> Figures:
+    """Everything that is wanted. Raises NotMeasurable without our server or the one of upstream on Node."""
+    figures = Figures()
+    servers, missing = available(SERVERS)
+    figures.notes += missing
+    if {server.name for server in servers} < {OURS, NODE}:
+        raise NotMeasurable("; ".join(missing))
+    for name, scenario in SCENARIOS.items():
+        if scenario.parts & wanted:
+            begun = time.monotonic()
+            print(f"{name} …", file=sys.stderr, end=" ", flush=True)
+            scenario.run(Bench(servers, rounds or scenario.rounds, wanted, figures))
+            print(f"{time.monotonic() - begun:.0f} s", file=sys.stderr)
+    return figures
+
+
+def show(figures: Figures) -> None:
+    medians = figures.medians()
+    for head, lines in (
+        (report.HEAD, report.goal_lines(medians)),
+        (("how near to the limit", "ours", "limit", "its time", "times"), report.limit_lines(medians)),
+        (("for context", "tools/list (ms)", "resident (MB)"), report.context_lines(medians)),
+    ):
+        if table := list(lines):
+            print(*report.columns([head, *table]), "", sep="\n")
+    for note in figures.notes:
+        print(f"note: {note}")
+    for wrong in figures.wrong:
+        print(f"WRONG: {wrong}")
+    for goal in report.unmet(medians):
+        print(f"not met: {goal}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,134 @@
+"""One raw client for every server: JSON lines over pipes, timed around the bytes, never around our own parsing.
+
+Times are in milliseconds. A server that stops answering, ends or refuses raises NotMeasurable.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+HELLO = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "benchmark", "version": "1"},
+}
+PATIENCE = 300.0  # seconds for one answer
+_CHUNK = 1 << 16  # what a pipe holds
+_SMALL = 1 << 16  # a line that may be a server's own notification is never longer
+
+
+class NotMeasurable(Exception):
+    """Something needed for the measurement is missing; the message says what."""
+
+
+class Connection:
+    """A server as a child process. `begun` is the moment just before it was spawned."""
+
+    def __init__(self, command: Sequence[str], project: str | Path, extra: Mapping[str, str] | None = None) -> None:
+        environment = {**os.environ, "NEXUS_PROJECT_ROOT": str(project), "PYTHONPATH": str(ROOT), **(extra or {})}
+        self.name = " ".join(command)
+        self._rest = b""
+        self._number = 0
+        self.begun = time.perf_counter()
+        self.child = subprocess.Popen(
+            command,
+            cwd=project,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+        )
+        assert self.child.stdin is not None
+        assert self.child.stdout is not None
+        self.write_to, self.read_from = self.child.stdin.fileno(), self.child.stdout.fileno()
+
+    def handshake(self) -> tuple[float, list[str]]:
+        """Milliseconds from spawn to the answer of tools/list, and the names in it."""
+        self.ask("initialize", HELLO)
+        self._send({"method": "notifications/initialized"})
+        _, line = self.ask("tools/list", {})
+        milliseconds = (time.perf_counter() - self.begun) * 1000
+        return milliseconds, [tool["name"] for tool in json.loads(line)["result"]["tools"]]
+
+    def ask(self, method: str, params: Mapping[str, Any]) -> tuple[float, bytes]:
+        """Milliseconds from the first byte written to the last byte read, and the line that answers."""
+        message = self.request(method, params)
+        begun = time.perf_counter()
+        self._write(message)
+        while True:
+            line = self._read_line()
+            milliseconds = (time.perf_counter() - begun) * 1000
+            if len(line) > _SMALL or json.loads(line).get("id") == self._number:
+                return milliseconds, line
+
+    def request(self, method: str, params: Mapping[str, Any]) -> bytes:
+        """The line of the next request."""
+        self._number += 1
+        body = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        self._write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+
+    def _write(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            try:
+                view = view[os.write(self.write_to, view) :]
+            except OSError as error:
+                raise NotMeasurable(f"{self.name} takes no request: {error.strerror}") from error
+
+    def _read_line(self) -> bytes:
+        chunks = [self._rest]
+        while b"\n" not in chunks[-1]:
+            if not select.select([self.read_from], [], [], PATIENCE)[0]:
+                raise NotMeasurable(f"{self.name} did not answer within {PATIENCE:.0f} seconds")
+            chunk = os.read(self.read_from, _CHUNK)
+            if not chunk:
+                raise NotMeasurable(f"{self.name} ended without an answer")
+            chunks.append(chunk)
+        last, _, self._rest = chunks[-1].partition(b"\n")
+        chunks[-1] = last
+        return b"".join(chunks)
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        assert self.child.stdin is not None
+        assert self.child.stdout is not None
+        self.child.stdin.close()
+        if kind is not None:
+            self.child.kill()
+        try:
+            self.child.wait(30)
+        except subprocess.TimeoutExpired:
+            self.child.kill()
+            self.child.wait()
+        self.child.stdout.close()
+
+
+def payload(line: bytes) -> dict[str, Any]:
+    """What a tools/call answered: the structured content, or the text as JSON. A refusal is {"error": message}."""
+    answer = json.loads(line)
+    if "result" not in answer:
+        return {"error": str(answer.get("error"))}
+    result = answer["result"]
+    texts = [block.get("text", "") for block in result.get("content", ())]
+    if result.get("isError"):
+        return {"error": " ".join(texts)}
+    content = result.get("structuredContent")
+    if content is None:
+        content = json.loads(texts[0])
+    assert isinstance(content, dict)
+    return content

@@ -1,0 +1,1 @@
+"""Seeded projects: the same seed makes the same bytes, in the layout that the servers write."""

@@ -1,0 +1,46 @@
+"""What was measured, and the arithmetic of it. Nothing here measures or prints."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+OURS, NODE, BUN, SDK, PYTHON = "ours", "node", "bun", "ours --sdk", "python -c pass"
+
+
+@dataclass
+class Figures:
+    """values: row → series → one value a round. `wrong` is what we answered wrongly, `notes` what others did."""
+
+    values: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, row: str, series: str, value: float) -> None:
+        self.values.setdefault(row, {}).setdefault(series, []).append(value)
+
+    def expect(self, series: str, what: str, seen: object, expected: object) -> None:
+        """Remembers an answer that is not the one that the contract fixes: ours as wrong, others' as a note."""
+        if seen != expected:
+            text = f"{series}: {what}: {str(seen)[:200]} instead of {str(expected)[:200]}"
+            kept = self.wrong if series in (OURS, SDK) else self.notes
+            if text not in kept:
+                kept.append(text)
+
+    def medians(self) -> dict[str, dict[str, float]]:
+        return {row: {name: statistics.median(v) for name, v in of.items()} for row, of in self.values.items()}
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The smallest value that at least this share of all are not above (nearest rank)."""
+    ordered = sorted(values)
+    return ordered[max(0, -(-len(ordered) * round(share * 1000) // 1000) - 1)]
+
+
+def ratio(ours: float, other: float) -> float:
+    return ours / other if other else float("inf")
+
+
+def met(value: float, limit: float, *, at_least: bool) -> bool:
+    return value >= limit if at_least else value <= limit

@@ -1,0 +1,103 @@
+"""What is measured, and what has to come out of it. ROWS is the table of the goals; a row without a goal is context."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from benchmarks.figures import BUN, NODE, PYTHON
+
+SIZES = (100, 1_000, 10_000, 50_000)
+CROWDS = (0, 1_000, 3_000)
+HOOKS = ("agent_spawn", "agent_complete", "session_end")
+FIRST_CALLS = ("plan_status", "task_list", "task_add")
+TASK_CALLS = ("task_add", "task_update", "task_list")
+# What no server can be faster than, measured on the same bytes in the same run: series of the rows they belong to.
+WRITTEN, COPIED = "the same bytes written, synced, renamed", "copied by the kernel, synced, renamed"
+READ = "the same bytes read"
+ORJSON, JSON = "the same list through orjson", "the same list through json"
+LIMITS = (PYTHON, WRITTEN, COPIED, READ, ORJSON, JSON)
+OWN_100 = "ours at 100 cycles"
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Ours divided by the median of another series of the row is at most (or at least) the limit."""
+
+    against: str
+    limit: float
+    at_least: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table. `part` is the name it is chosen by: ROWS=search,close."""
+
+    key: str
+    part: str
+    what: str
+    unit: str
+    goals: tuple[Goal, ...] = ()
+
+
+def _node(limit: float) -> tuple[Goal, ...]:
+    return (Goal(NODE, limit),)
+
+
+def _size(count: int) -> str:
+    return f"{count:,}".replace(",", " ")
+
+
+# Of the work on history: the goal at each size, where there is one.
+_HISTORY: tuple[tuple[str, str, dict[int, tuple[Goal, ...]]], ...] = (
+    ("search", "history_search, rare word", {10_000: _node(0.08), 50_000: _node(0.08)}),
+    ("recent", "history_search without query", {size: (Goal(OWN_100, 2.0),) for size in SIZES[1:]}),
+    ("plan", "plan_start, no active plan", {size: (Goal(OWN_100, 2.0),) for size in SIZES[1:]}),
+    ("archive", "plan_start that archives", {10_000: _node(0.10), 50_000: _node(0.07)}),
+    ("close", "task_close", {10_000: _node(0.10), 50_000: _node(0.07)}),
+    ("first-recent", "first call: search without query", {10_000: _node(0.1), 50_000: _node(0.1)}),
+    ("first-plan", "first call: plan_start", {10_000: _node(0.1), 50_000: _node(0.1)}),
+    ("clone-recent", "… search without query, no index yet", {10_000: _node(0.1), 50_000: _node(0.1)}),
+    ("clone-plan", "… plan_start, no index yet", {10_000: _node(0.1), 50_000: _node(0.1)}),
+    ("clone-search", "… search, rare word, no index yet", {}),
+)
+
+ROWS: tuple[Row, ...] = (
+    Row("start", "start", "spawn → tools/list", "ms", (Goal(NODE, 0.15), Goal(BUN, 0.3))),
+    *(Row(f"first-{call}", "start", f"first call: {call}", "ms", _node(0.5)) for call in FIRST_CALLS),
+    Row("memory", "start", "resident after start and ten calls", "MB", _node(0.25)),
+    *(Row(f"{call}-140", "warm", f"{call}, 140 tasks, p50", "ms", _node(0.5)) for call in TASK_CALLS),
+    *(
+        row
+        for size in CROWDS
+        for row in (
+            Row(
+                f"crowd-{size}",
+                "crowd",
+                f"8 processes adding, {_size(size)} tasks",
+                "calls/s",
+                (Goal(NODE, 2.5, at_least=True),),
+            ),
+            Row(f"crowd-p99-{size}", "crowd", f"… p99, {_size(size)} tasks", "ms", _node(0.1)),
+        )
+    ),
+    *(
+        Row(f"{op}-{size}", op, f"{what}, {_size(size)} cycles", "ms", goals.get(size, ()))
+        for op, what, goals in _HISTORY
+        for size in SIZES
+        if not op.startswith(("first", "clone")) or size >= 10_000
+    ),
+    *(
+        Row(
+            f"peak-{size}",
+            "peak",
+            f"peak memory, history work, {_size(size)} cycles",
+            "MB",
+            _node(0.04) if size == 50_000 else (),
+        )
+        for size in SIZES
+    ),
+    *(Row(f"{call}-10000", "tasks", f"{call}, 10 000 tasks", "ms", _node(0.5)) for call in TASK_CALLS),
+    *(Row(f"hook-{hook}", "hook", f"hook {hook}, a process", "ms", (Goal(PYTHON, 3.0),)) for hook in HOOKS),
+)
+PARTS = tuple(dict.fromkeys(row.part for row in ROWS))
+HISTORY_PARTS = frozenset(op for op, _, _ in _HISTORY) | {"peak"}

@@ -1,0 +1,74 @@
+"""Somebody who looks at history.json without any lock, while servers replace it.
+
+    python -m benchmarks.reader PATH [parse]
+
+Looks until stdin ends, then prints {"looks", "half", "sizes"} as a line of JSON. A look is half when the file does not
+end as a history does, or with `parse` when it is no JSON; whether a size was right, only the writers know.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from subprocess import PIPE, Popen
+
+from benchmarks.client import ROOT
+from benchmarks.data.history import TAIL
+
+_PAUSE = 0.002  # seconds: a look is cheap, and takes the servers nothing
+
+
+@dataclass
+class Seen:
+    looks: int = 0
+    half: int = 0
+    sizes: set[int] = field(default_factory=set)
+
+
+def look(path: Path, seen: Seen, *, parse: bool) -> None:
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            end = os.pread(file.fileno(), len(TAIL), max(0, size - len(TAIL)))
+            whole = end == TAIL
+            if whole and parse:
+                file.seek(0)
+                whole = isinstance(json.loads(file.read()), dict)
+    except (OSError, ValueError):
+        size, whole = -1, False
+    seen.looks += 1
+    seen.half += not whole
+    seen.sizes.add(size)
+
+
+@contextmanager
+def watching(path: Path, *, parse: bool = False) -> Iterator[Seen]:
+    """Another process looks at the file until the block ends; what it saw is there afterwards."""
+    seen = Seen()
+    command = [sys.executable, "-m", "benchmarks.reader", str(path), *(["parse"] if parse else [])]
+    with Popen(command, stdin=PIPE, stdout=PIPE, cwd=ROOT) as child:
+        assert child.stdout is not None
+        child.stdout.readline()  # it looks
+        yield seen
+        told = json.loads(child.communicate()[0])
+    seen.looks, seen.half, seen.sizes = told["looks"], told["half"], set(told["sizes"])
+
+
+def main() -> None:
+    path, parse = Path(sys.argv[1]), sys.argv[2:] == ["parse"]
+    seen = Seen()
+    look(path, seen, parse=parse)
+    print(flush=True)
+    while not select.select([0], [], [], _PAUSE)[0]:
+        look(path, seen, parse=parse)
+    print(json.dumps({"looks": seen.looks, "half": seen.half, "sizes": sorted(seen.sizes)}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""The table of the terminal and of the page, from a result. Pure: a result is what results.py reads and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from benchmarks.figures import BUN, NODE, OURS, PYTHON, SDK, met, ratio
+from benchmarks.goals import LIMITS, ROWS, Goal, Row
+
+Medians = Mapping[str, Mapping[str, float]]
+HEAD = ("what", "ours", "Node", "ratio", "goal", "met")
+_SHOWN = {NODE: "Node", BUN: "Bun"}
+
+
+def judge(row: Row, goal: Goal, medians: Medians) -> dict[str, Any] | None:
+    """{against, other, ratio, limit, at_least, met}, or None where one of both was not measured."""
+    series = medians.get(row.key, {})
+    if OURS not in series or goal.against not in series:
+        return None
+    value = ratio(series[OURS], series[goal.against])
+    return {
+        "against": goal.against,
+        "other": series[goal.against],
+        "ratio": value,
+        "limit": goal.limit,
+        "at_least": goal.at_least,
+        "met": met(value, goal.limit, at_least=goal.at_least),
+    }
+
+
+def goal_lines(medians: Medians) -> Iterator[tuple[str, ...]]:
+    """A line for each row that was measured: what, ours, Node, ratio, goal, met."""
+    for row in ROWS:
+        series = medians.get(row.key, {})
+        if OURS not in series:
+            continue
+        for place, goal in enumerate(row.goals):
+            judged = judge(row, goal, medians)
+            what = f"{row.what} ({row.unit})" if not place else f"… against {_SHOWN.get(goal.against, goal.against)}"
+            if judged is None:
+                yield (what, number(series[OURS]), "–", "–", wish(goal), "not measured")
+                continue
+            other = number(judged["other"])
+            if goal.against not in (NODE, BUN):
+                other = f"{goal.against}: {other}"
+            yes = "yes" if judged["met"] else "no"
+            yield (what, number(series[OURS]), other, f"{judged['ratio']:.3f}", wish(goal), yes)
+        if not row.goals:
+            shown = number(series[NODE]) if NODE in series else "–"
+            share = f"{ratio(series[OURS], series[NODE]):.3f}" if NODE in series else "–"
+            yield (f"{row.what} ({row.unit})", number(series[OURS]), shown, share, "", "")
+
+
+def limit_lines(medians: Medians) -> Iterator[tuple[str, ...]]:
+    """what, ours, the limit, its time, how many times it we take."""
+    for row in ROWS:
+        series = medians.get(row.key, {})
+        for limit in LIMITS:
+            if limit in series and OURS in series:
+                times = ratio(series[OURS], series[limit])
+                unit = f"{row.what} ({row.unit})"
+                yield (unit, number(series[OURS]), limit, number(series[limit]), f"{times:.2f}")
+
+
+def context_lines(medians: Medians) -> Iterator[tuple[str, ...]]:
+    """server, ms to tools/list, MB resident: of every server that was started."""
+    starts, sizes = medians.get("start", {}), medians.get("memory", {})
+    for name in starts:
+        if name != PYTHON:
+            yield (SDK if name == SDK else name, number(starts[name]), number(sizes.get(name, 0.0)))
+
+
+def unmet(medians: Medians) -> list[str]:
+    judged = ((row, judge(row, goal, medians)) for row in ROWS for goal in row.goals)
+    return [f"{row.key} against {found['against']}" for row, found in judged if found and not found["met"]]
+
+
+def number(value: float) -> str:
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 1000 else f"{value:.0f}"
+
+
+def wish(goal: Goal) -> str:
+    return f"{'≥' if goal.at_least else '≤'} {goal.limit:g}"
+
+
+def columns(lines: list[tuple[str, ...]]) -> list[str]:
+    """Aligned for a terminal: the first column to the left, the others to the right."""
+    widths = [max(len(line[place]) for line in lines) for place in range(len(lines[0]))]
+    return [
+        "  ".join(
+            text.ljust(width) if not place else text.rjust(width)
+            for place, (text, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]

@@ -1,0 +1,30 @@
+"""The rooms of the measurement, in the order in which they are run. SCENARIOS is the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from benchmarks.goals import HISTORY_PARTS, PARTS
+from benchmarks.scenarios import crowd, history, hook, limits, start, tasks
+from benchmarks.scenarios.bench import Bench
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What gives the rows of some parts, and how many rounds of it make medians that stay."""
+
+    parts: frozenset[str]
+    rounds: int
+    run: Callable[[Bench], None]
+
+
+SCENARIOS: dict[str, Scenario] = {
+    "start": Scenario(frozenset({"start"}), 15, start.run),
+    "warm": Scenario(frozenset({"warm"}), 15, lambda bench: tasks.run(bench, count=140, calls=10)),
+    "crowd": Scenario(frozenset({"crowd"}), 5, crowd.run),
+    "history": Scenario(HISTORY_PARTS, 5, history.run),
+    "tasks": Scenario(frozenset({"tasks"}), 5, lambda bench: tasks.run(bench, count=10_000, calls=2)),
+    "hook": Scenario(frozenset({"hook"}), 15, hook.run),
+    "limits": Scenario(frozenset(PARTS), 5, limits.run),
+}

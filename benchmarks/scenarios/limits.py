@@ -1,0 +1,126 @@
+"""What no server can be faster than: the same bytes through the disk, the memory, a JSON parser."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.client import NotMeasurable
+from benchmarks.data.history import history
+from benchmarks.data.project import PLACE, projects
+from benchmarks.data.tasks import tasks_file
+from benchmarks.goals import COPIED, JSON, ORJSON, READ, SIZES, WRITTEN
+from benchmarks.scenarios.bench import Bench
+
+_PART = 1 << 20
+_Loads = Callable[[bytes], object]
+_Dumps = Callable[[object], bytes]
+LARGE = 10_000
+
+
+def run(bench: Bench) -> None:
+    PLACE.mkdir(parents=True, exist_ok=True)
+    with projects(["limits"]) as made:
+        folder = made["limits"].root
+        for _ in range(bench.rounds):
+            for size in SIZES:
+                if size >= LARGE:
+                    _disk(bench, size, folder)
+            if "tasks" in bench.parts:
+                _lists(bench, folder)
+
+
+def _disk(bench: Bench, size: int, folder: Path) -> None:
+    if "search" in bench.parts:
+        bench.figures.add(f"search-{size}", READ, timed(lambda: _read(history(size))))
+    ops = [op for op in ("archive", "close") if op in bench.parts]
+    if not ops:
+        return
+    data = history(size).read_bytes()
+    written = timed(lambda: _replace(folder / "written", lambda fd: _write(fd, data)))
+    copied = timed(lambda: _replace(folder / "copied", lambda fd: _copy(history(size), fd)))
+    for op in ops:
+        bench.figures.add(f"{op}-{size}", WRITTEN, written)
+        bench.figures.add(f"{op}-{size}", COPIED, copied)
+
+
+def _lists(bench: Bench, folder: Path) -> None:
+    """A list of 10 000 read and answered; read, written anew and synced."""
+    try:
+        import orjson
+    except ImportError:
+        raise NotMeasurable("orjson is not installed: make bench installs what it needs") from None
+
+    data = tasks_file(10_000)
+    parsers: dict[str, tuple[_Loads, _Dumps, _Dumps]] = {
+        ORJSON: (orjson.loads, partial(orjson.dumps, option=orjson.OPT_INDENT_2), orjson.dumps),
+        JSON: (json.loads, partial(_json, indent=2), partial(_json, separators=(",", ":"))),
+    }
+    for name, (loads, pretty, compact) in parsers.items():
+        taken = timed(partial(_replace, folder / "tasks", partial(_change, data, loads, pretty)))
+        for call in ("task_add", "task_update"):
+            bench.figures.add(f"{call}-10000", name, taken)
+        bench.figures.add("task_list-10000", name, timed(partial(_answer, data, loads, compact)))
+
+
+def _json(value: object, **layout: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, **layout).encode()
+
+
+def _change(data: bytes, loads: _Loads, dumps: _Dumps, fd: int) -> None:
+    _write(fd, dumps(loads(data)))
+
+
+def _answer(data: bytes, loads: _Loads, dumps: _Dumps) -> bytes:
+    return dumps(loads(data))
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Milliseconds."""
+    begun = time.perf_counter()
+    work()
+    return (time.perf_counter() - begun) * 1000
+
+
+def _replace(path: Path, fill: Callable[[int], None]) -> None:
+    """A file filled beside its place, synced, renamed, and the folder synced."""
+    unfinished = path.with_suffix(".new")
+    fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    try:
+        fill(fd)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    os.replace(unfinished, path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _write(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def _copy(source: Path, fd: int) -> None:
+    with source.open("rb") as file:
+        left = os.fstat(file.fileno()).st_size
+        while left:
+            left -= os.copy_file_range(file.fileno(), fd, left)
+
+
+def _read(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        while os.read(fd, _PART):
+            pass
+    finally:
+        os.close(fd)

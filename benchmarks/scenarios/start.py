@@ -1,0 +1,97 @@
+"""Spawn to tools/list, the first call after it, and memory after ten calls; other products for context."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from typing import Any
+
+from benchmarks.client import NotMeasurable
+from benchmarks.data.project import Project, projects
+from benchmarks.figures import BUN, NODE, OURS, PYTHON, Figures
+from benchmarks.memory import resident
+from benchmarks.peers.servers import CONTEXT, Server, available
+from benchmarks.scenarios.bench import Bench
+
+TASK = {"title": "Write the store", "context": "One file for each kind of state.", "acceptance": "Tests pass."}
+# Seven of the ten write.
+CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("plan_start", {"topic": "Storage", "issues": ["Where?", "How?"], "research_summary": "Files suffice."}),
+    ("plan_status", {}),
+    ("plan_decide", {"issue_id": 1, "decision": "In files"}),
+    ("plan_decide", {"issue_id": 2, "decision": "Atomically"}),
+    ("task_add", TASK),
+    ("task_add", {**TASK, "deps": [1]}),
+    ("task_list", {}),
+    ("task_update", {"id": 1, "status": "in_progress"}),
+    ("artifact_write", {"filename": "notes.md", "content": "Notes\n"}),
+    ("history_search", {}),
+)
+FIRST: dict[str, dict[str, Any]] = {"plan_status": {}, "task_list": {}, "task_add": TASK}
+_FEWER = 5  # the others start slowly, and have no goal
+
+
+def run(bench: Bench) -> None:
+    servers, rounds, figures = bench.servers, bench.rounds, bench.figures
+    context, missing = available(CONTEXT)
+    figures.notes += missing
+    for turn in range(rounds + 1):  # the first warms the file cache and does not count
+        counts = turn > 0
+        for server in [*servers, *(context if turn <= _FEWER else ())]:
+            try:
+                _start(server, figures, counts=counts)
+            except NotMeasurable as error:
+                if server.name in (OURS, NODE, BUN):
+                    raise
+                figures.notes.append(f"{server.name} is not measured: {error}")
+                context.remove(server)
+        for server in servers:
+            for tool, arguments in FIRST.items():
+                _first(server, tool, arguments, figures, counts=counts)
+        milliseconds = bare_python()
+        if counts:
+            figures.add("start", PYTHON, milliseconds)
+
+
+def _start(server: Server, figures: Figures, *, counts: bool) -> None:
+    with projects([server.name]) as made, server.start(made[server.name].root) as session:
+        milliseconds = session.ready()
+        if server.tools:
+            for tool, arguments in CALLS:
+                _, answer = session.call(tool, **arguments)
+                figures.expect(server.name, f"{tool} refused", answer.get("error"), None)
+        megabytes = resident(session.pid)
+    if counts:
+        figures.add("start", server.name, milliseconds)
+        figures.add("memory", server.name, megabytes)
+
+
+def _first(server: Server, tool: str, arguments: dict[str, Any], figures: Figures, *, counts: bool) -> None:
+    """One call in a project with a plan and 20 tasks, by a server that answered tools/list before."""
+    with projects([server.name]) as made:
+        _give(made[server.name])
+        with server.start(made[server.name].root) as session:
+            session.ready()
+            milliseconds, answer = session.call(tool, **arguments)
+    seen = {
+        "plan_status": [issue["status"] for issue in answer.get("issues", ())],
+        "task_list": len(answer.get("tasks", ())),
+        "task_add": answer.get("task", answer).get("id"),
+    }
+    expected = {"plan_status": ["decided", "pending", "pending"], "task_list": 20, "task_add": 21}
+    figures.expect(server.name, f"first {tool}", seen[tool], expected[tool])
+    if counts:
+        figures.add(f"first-{tool}", server.name, milliseconds)
+
+
+def _give(project: Project) -> None:
+    project.give_plan()
+    project.give_tasks(20)
+
+
+def bare_python() -> float:
+    """Milliseconds for an interpreter that does nothing: what a process of ours cannot be faster than."""
+    begun = time.perf_counter()
+    subprocess.run([sys.executable, "-c", "pass"], check=True)
+    return (time.perf_counter() - begun) * 1000

@@ -1,0 +1,50 @@
+"""task_add, task_update and task_list by a server that runs already, on a list of some length."""
+
+from __future__ import annotations
+
+import statistics
+from contextlib import ExitStack
+
+from benchmarks.data.project import Project, projects
+from benchmarks.figures import Figures
+from benchmarks.goals import TASK_CALLS
+from benchmarks.peers.servers import Session
+from benchmarks.scenarios.bench import Bench
+from benchmarks.scenarios.start import TASK
+
+
+def run(bench: Bench, *, count: int, calls: int) -> None:
+    """`calls` of each kind a round; before each round every list is put back to `count` tasks, so that none grows."""
+    servers, figures = bench.servers, bench.figures
+    with ExitStack() as stack:
+        made = stack.enter_context(projects([server.name for server in servers]))
+        sessions = [stack.enter_context(server.start(made[server.name].root)) for server in servers]
+        for session in sessions:
+            session.ready()
+        for turn in range(bench.rounds + 1):
+            for session in sessions[turn % len(sessions) :] + sessions[: turn % len(sessions)]:
+                times = _round(session, made[session.server.name], count, calls, figures)
+                for tool, values in times.items():
+                    if turn:
+                        figures.add(f"{tool}-{count}", session.server.name, statistics.median(values))
+
+
+def _round(session: Session, project: Project, count: int, calls: int, figures: Figures) -> dict[str, list[float]]:
+    name = session.server.name
+    project.give_tasks(count)
+    session.call("task_list")  # the list was changed from outside, which is not what is measured
+    times: dict[str, list[float]] = {tool: [] for tool in TASK_CALLS}
+    for number in range(1, calls + 1):
+        taken, answer = session.call("task_add", **TASK)
+        times["task_add"].append(taken)
+        figures.expect(name, "task_add", answer.get("task", answer).get("id"), count + number)
+        taken, answer = session.call("task_update", id=number, status="in_progress")
+        times["task_update"].append(taken)
+        figures.expect(name, "task_update", answer.get("task", answer).get("status"), "in_progress")
+        taken, answer = session.call("task_list")
+        times["task_list"].append(taken)
+        listed = {task["id"]: task["status"] for task in answer.get("tasks", ())}
+        figures.expect(name, "tasks listed", len(listed), count + number)
+        started = [place for place in listed if listed[place] == "in_progress"]
+        figures.expect(name, "tasks in progress", started, list(range(1, number + 1)))
+    return times
