@@ -8,6 +8,7 @@ from nexus_mcp.doctor.survey import FILE, FOLDER
 from nexus_mcp.errors import UsageError
 from nexus_mcp.merging.backup import is_backup
 from nexus_mcp.store import artifacts, harness_files, journal, lock, oplog, transaction, unanswered
+from nexus_mcp.store.history import cache
 from nexus_mcp.workspace import check_harness_id
 
 NEXUS = ".nexus"
@@ -26,6 +27,7 @@ TOOL_LOG = "tool log"
 OPLOG = "operation log"
 ARTIFACTS = "artifacts"
 ARTIFACT = "artifact"
+CACHE = "cache"
 KEPT = "kept aside"
 MARKER = "marker"
 OLD_TRACKER = "old tracker"
@@ -38,7 +40,7 @@ UNKNOWN = "unknown"
 
 WANTED = {
     **dict.fromkeys((IGNORE_FILE, HISTORY, PLAN, TASKS, LOCK, JOURNAL, TOOL_LOG, OPLOG, TRACKER, ACCESS), FILE),
-    **dict.fromkeys((KNOWLEDGE, STATE_FOLDER, ARTIFACTS), FOLDER),
+    **dict.fromkeys((KNOWLEDGE, STATE_FOLDER, ARTIFACTS, CACHE), FOLDER),
 }
 # Their folder is where they are replaced; these alone are written to where they are.
 IN_PLACE = (LOCK, TOOL_LOG, OPLOG)
@@ -60,6 +62,7 @@ _IN_STATE = {
     harness_files.TOOL_LOG: TOOL_LOG,
     oplog.NAME: OPLOG,
     artifacts.FOLDER: ARTIFACTS,
+    cache.FOLDER: CACHE,
     harness_files.TRACKER: OLD_TRACKER,
 }
 _IN_HARNESS = {harness_files.TRACKER: TRACKER, harness_files.ACCESS: ACCESS}

@@ -130,6 +130,8 @@ def test_rules_without_git(text: str, verdict: bool | None) -> None:
         (".nexus/state/codex", FILE, places.UNKNOWN),
         (".nexus/state/codex/deep/agent-tracker.json", FILE, places.OTHER),
         (".nexus/state/Odd/agent-tracker.json", FILE, places.OTHER),
+        (".nexus/state/cache", FOLDER, places.CACHE),
+        (".nexus/state/cache/history.index", FILE, places.OTHER),
         (".nexus/state/artifacts/agent-tracker.json", FILE, places.ARTIFACT),
         (".nexus/history.backup.12.json", FILE, places.OTHER),
     ],

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 FOLDER = "cache"
 NAME = "history.index"
 SUFFIX = ".texts"
+_NEW = ".new"
 OWN = 0o600  # the history may be one that others must not read
 _VERSION = 1
 _MOST_HEAD = 1 << 16
@@ -65,7 +66,7 @@ def save(folder: Folder, index: Index) -> None:
 
     Raises OSError, NexusError, ValueError.
     """
-    temporary = f"{atomic.PREFIX}{os.urandom(8).hex()}"
+    temporary = f"history-{os.urandom(8).hex()}{_NEW}"
     fd = folder.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWN)
     try:
         try:
@@ -78,7 +79,8 @@ def save(folder: Folder, index: Index) -> None:
         folder.unlink(temporary)
         raise
     for name in folder.names():
-        if (name.endswith(SUFFIX) and name != index.texts) or name.startswith(atomic.PREFIX):
+        # Only what is named as ours: a harness may be called as this folder is.
+        if name.startswith("history-") and name.endswith((SUFFIX, _NEW)) and name != index.texts:
             folder.unlink(name)
 
 
