@@ -133,8 +133,12 @@ class Archive:
             self._cache = self._open_cache(make=True)
         return self._cache
 
+    def remember(self, index: Index) -> None:
+        """Go on with another index of the same file, in the next call too."""
+        self._memory.index = self.index = index
+
     def put(self, index: Index) -> None:
-        """Remember `index` for the next call, and keep it in the cache."""
+        """Remember `index` for the next call, of whatever file, and keep it in the cache."""
         self._memory.index = index
         folder = self.cache()
         if folder is not None:

@@ -40,19 +40,36 @@ def _short(archive: Archive, wanted: bytes, memory: Memory) -> list[int]:
 
 def _stored(archive: Archive, wanted: bytes, memory: Memory) -> list[int]:
     """Those of the cycles whose texts are in the cache. `archive` has an index without texts when they are spoilt."""
-    index, folder = archive.index, archive.cache()
-    if not index.lined:
-        return []
-    try:
-        if folder is None:
-            raise texts.Spoilt
-        found = texts.stored(folder, index, wanted, memory.verified)
-    except texts.Spoilt:
-        archive.index = index.copy()
-        archive.index.without_lines()
-        return []
-    memory.verified = (index.texts, index.line_end(index.lined - 1), index.checksum)
-    return found
+    if archive.index.lined < len(archive):
+        _catch_up(archive)
+    for again in (True, False):
+        index, folder = archive.index, archive.cache()
+        if not index.lined:
+            break
+        try:
+            if folder is None:
+                raise texts.Spoilt
+            found = texts.stored(folder, index, wanted, memory.verified)
+        except texts.Spoilt:
+            # Whoever began another file of texts has removed this one.
+            if not (again and _catch_up(archive)):
+                archive.index = index.copy()
+                archive.index.without_lines()
+        else:
+            memory.verified = (index.texts, index.line_end(index.lined - 1), index.checksum)
+            return found
+    return []
+
+
+def _catch_up(archive: Archive) -> bool:
+    """Take the index from the cache when that is of the same file and has other texts, or more; whether it has."""
+    mine, folder = archive.index, archive.cache()
+    theirs = None if folder is None else cache.load(folder)
+    if theirs is None or theirs.identity != mine.identity or (theirs.texts, theirs.lined) == (mine.texts, mine.lined):
+        return False
+    theirs.settled = mine.settled
+    archive.remember(theirs)
+    return True
 
 
 def _unstored(archive: Archive, wanted: bytes) -> list[int]:
