@@ -6,6 +6,7 @@ Each round goes through all sizes, and at each size through all servers, so that
 
 from __future__ import annotations
 
+import os
 import statistics
 
 from benchmarks.data.project import projects
@@ -46,6 +47,7 @@ def _round(archive: Archive, bench: Bench) -> None:
         if op in bench.parts:
             bench.figures.add(f"{op}-{size}", series, value)
 
+    os.sync()  # what others wrote before is not waited for by whoever syncs next
     if name == OURS and size >= LARGE:
         _clone(archive, bench)
     if "first-plan" in bench.parts or "clone-plan" in bench.parts:
