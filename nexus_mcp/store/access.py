@@ -18,18 +18,21 @@ if TYPE_CHECKING:
     from nexus_mcp.state.oplog import Entry
     from nexus_mcp.store.history.growing import Growth
 
+    Rehearse = Callable[[Folder | None, Folder | None], object]
+
 _DISK_ADVICE = "Check the free space and the permissions of .nexus, then call again."
 
 
 class Access:
     """The folders `.nexus` and `.nexus/state` of the project at `root`. `wait`: seconds to wait for the lock."""
 
-    __slots__ = ("root", "stopping", "wait")
+    __slots__ = ("_swept", "root", "stopping", "wait")
 
     def __init__(self, root: str, wait: float) -> None:
         self.root = root
         self.wait = wait
         self.stopping = False
+        self._swept = False  # whether this process has swept, and no change of its own has failed since
 
     @contextmanager
     def folders(self) -> Iterator[tuple[Folder | None, Folder | None]]:
@@ -75,23 +78,31 @@ class Access:
             yield nexus, state, completed
 
     @contextmanager
-    def writing(self) -> Iterator[tuple[Folder, Folder, lock.Held, Entry | None]]:
+    def writing(self, rehearse: Rehearse | None = None) -> Iterator[tuple[Folder, Folder, lock.Held, Entry | None]]:
         """As `locked`, with interrupted changes completed. The fourth is what `roll_forward` says."""
-        with self.locked() as (nexus, state, held):
+        with self.locked(rehearse) as (nexus, state, held):
             yield nexus, state, held, roll_forward(nexus, state)
 
     @contextmanager
-    def locked(self) -> Iterator[tuple[Folder, Folder, lock.Held]]:
+    def locked(self, rehearse: Rehearse | None = None) -> Iterator[tuple[Folder, Folder, lock.Held]]:
         """(`.nexus`, `.nexus/state`, the lock), made where absent. An interrupted change may still wait.
 
-        What was made goes again when the block fails, so that a first call that fails leaves nothing behind.
+        What was made goes again when the block fails, so that a first call that fails leaves nothing behind. Where
+        nothing was ever written `rehearse` is called before anything is made, with the folders that there are.
         """
         with ExitStack() as stack:
             root = stack.enter_context(Folder.root(self.root))
+            nexus = _entered(stack, root.child(".nexus"))
+            state = _entered(stack, nexus.child("state")) if nexus is not None else None
+            used = state is not None and state.check_plain(lock.NAME)
+            if rehearse is not None and not used and not (state is not None and state.check_plain(journal.NAME)):
+                rehearse(nexus, state)
             made: list[tuple[Folder, str]] = []
             try:
-                nexus = stack.enter_context(_made(root, ".nexus", made))
-                state = stack.enter_context(_made(nexus, "state", made))
+                # Where the lock lies somebody has written before, and whoever did has synced both folders.
+                if nexus is None or state is None or not used:
+                    nexus = stack.enter_context(_made(root, ".nexus", made))
+                    state = stack.enter_context(_made(nexus, "state", made))
                 held = stack.enter_context(self._lock(state))
                 if held.created:
                     made.append((state, lock.NAME))
@@ -101,7 +112,18 @@ class Access:
                 raise
             except BaseException:
                 _take_back(made)
+                self._swept = False
                 raise
+
+    def begin(self, nexus: Folder, state: Folder, held: lock.Held) -> None:
+        """What comes before the first write of a change, once nothing is left that could refuse it.
+
+        What a dead writer left is swept where one may have died: the first time, and when the lock was not let go. (A
+        cut of the power takes all processes, so that the first time comes again.) Raises StorageError.
+        """
+        if not (self._swept and held.orderly):
+            begin(nexus, state, held)
+        self._swept = True
 
     def _lock(self, state: Folder) -> AbstractContextManager[lock.Held]:
         return lock.held(state, self.wait, lambda: self.stopping)
@@ -112,6 +134,10 @@ def begin(nexus: Folder, state: Folder, held: lock.Held) -> None:
     held.check()
     atomic.sweep(nexus)
     atomic.sweep(state)
+
+
+def _entered(stack: ExitStack, folder: Folder | None) -> Folder | None:
+    return None if folder is None else stack.enter_context(folder)
 
 
 def _made(parent: Folder, name: str, made: list[tuple[Folder, str]]) -> Folder:

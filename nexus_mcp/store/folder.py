@@ -23,7 +23,7 @@ _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _CLOEXEC
 _PLAIN = os.O_RDONLY | _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | _CLOEXEC
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16
 _ADVICE = "Look at what was put there and why; move it away yourself if it is not needed, then call again."
 
 
@@ -86,21 +86,21 @@ class Folder:
 
     def child(self, name: str) -> Folder | None:
         """The folder `name` in this one, None when absent. Raises PathRefused, StorageError."""
-        shown = self.show(name)
+        shown, path = self.show(name), os.path.join(self.path, name)
+        if AT:
+            try:
+                return Folder(path, shown, os.open(name, _FOLDER | _NOFOLLOW, dir_fd=self._fd))
+            except FileNotFoundError:
+                return None
+            except OSError as error:
+                if error.errno not in (errno.ELOOP, errno.ENOTDIR):
+                    raise StorageError(shown, "open", reason(error)) from error
         mode = self._mode(name)
-        if mode is None:
-            return None
-        if not stat.S_ISDIR(mode):
+        if mode is not None and not stat.S_ISDIR(mode):
             raise _refused(shown, mode, "a folder")
-        try:
-            fd = os.open(name, _FOLDER | _NOFOLLOW, dir_fd=self._fd) if AT else None
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            if error.errno in (errno.ELOOP, errno.ENOTDIR):
-                raise PathRefused(shown, "is not a plain folder", next_step=_ADVICE) from error
-            raise StorageError(shown, "open", reason(error)) from error
-        return Folder(os.path.join(self.path, name), shown, fd)
+        if AT:  # a link or a file stood there a moment ago
+            raise PathRefused(shown, "is not a plain folder", next_step=_ADVICE)
+        return None if mode is None else Folder(path, shown, None)
 
     def read(self, name: str, limit: int) -> bytes | None:
         """The bytes of the plain file `name`, None when absent.
@@ -120,10 +120,10 @@ class Folder:
                 raise _refused(shown, info.st_mode, "a file")
             if info.st_size > limit:
                 raise StateError(shown, f"is larger than the {limit >> 20} MiB that are read")
-            chunks = []
-            while chunk := os.read(fd, _CHUNK if info.st_size > _CHUNK else info.st_size + 1):
-                chunks.append(chunk)
-            return b"".join(chunks)
+            chunks = [os.read(fd, info.st_size + 1)]
+            while chunks[-1]:
+                chunks.append(os.read(fd, _CHUNK))
+            return b"".join(chunks[:-1])
         except OSError as error:
             raise StorageError(shown, "read", reason(error)) from error
         finally:
@@ -147,16 +147,14 @@ class Folder:
 
     def check_plain(self, name: str) -> bool:
         """Whether the file `name` is there. Raises PathRefused when it is a link, a folder or a special file."""
-        mode = self._mode(name)
-        if mode is None:
-            return False
-        if not stat.S_ISREG(mode):
-            raise _refused(self.show(name), mode, "a file")
-        return True
+        return self.permissions(name) is not None
 
     def permissions(self, name: str) -> int | None:
         """The permission bits of the file `name`, None when absent. Raises as `check_plain` does."""
-        return stat.S_IMODE(self._mode(name) or 0) if self.check_plain(name) else None
+        mode = self._mode(name)
+        if mode is not None and not stat.S_ISREG(mode):
+            raise _refused(self.show(name), mode, "a file")
+        return None if mode is None else stat.S_IMODE(mode)
 
     def rename(self, old: str, new: str) -> None:
         """Put `old` in the place of `new`, at once for every reader. Raises OSError."""

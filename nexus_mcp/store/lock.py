@@ -3,8 +3,8 @@
 It stays when it is let go; only a first write that fails takes it back, while holding it. Whoever gets a lock looks
 whether its file is still the one that others find, so a removed file (git clean) lets nobody in beside another.
 
-flock where the platform has it: 2 µs, and waiters are woken by the kernel; `filelock` where it has not. There is no
-weaker fallback: without the lock nothing is written. A new descriptor for each transaction, because a shared one
+flock where the platform has it: 2 µs, and waiters are woken by the kernel, in order; `filelock` where it has not. There
+is no weaker fallback: without the lock nothing is written. A new descriptor for each transaction, because a shared one
 would let two threads of a process in together.
 """
 
@@ -31,18 +31,23 @@ if TYPE_CHECKING:
 NAME = "lock"
 WAIT_SECONDS = 10.0
 _LOOK_UP = 0.1  # seconds between looks at whether the server is asked to stop
-_FLAGS = os.O_RDWR | os.O_CREAT
+# Most changes take about as long as one of these pauses, and a thread that waits costs two more switches of threads.
+_PAUSES = (0.0005,) * 4
 
 
 class Held:
-    """The lock while it is held. `created`: its file was made for it, so nothing was ever written here before."""
+    """The lock while it is held. `created`: its file was made for it, so nothing was ever written here before.
 
-    __slots__ = ("_fd", "_state", "created")
+    `orderly`: whoever held it before us let it go, and did not die with it.
+    """
 
-    def __init__(self, state: Folder, fd: int | None, *, created: bool) -> None:
+    __slots__ = ("_fd", "_state", "created", "orderly")
+
+    def __init__(self, state: Folder, fd: int | None, *, created: bool, orderly: bool = False) -> None:
         self._state = state
         self._fd = fd
         self.created = created
+        self.orderly = orderly
 
     def check(self) -> None:
         """Raises StorageError when the lock file, or its folder, was taken away: somebody else may hold a new one."""
@@ -70,13 +75,14 @@ def held(state: Folder, wait: float = WAIT_SECONDS, stopped: Callable[[], bool] 
         fd, created = _opened(state)
         try:
             _acquire(fd, state.show(NAME), wait, end, stopped)
+            file = _looked_at(state, fd)
             # Whoever removed the file while we waited for it left us with a lock that a newcomer does not see.
             if state.is_file(NAME, fd):
-                signed = _sign(fd)
+                before = _sign(fd, file)
                 try:
-                    yield Held(state, fd, created=created)
+                    yield Held(state, fd, created=created, orderly=before == b"")
                 finally:
-                    if signed:
+                    if before is not None:
                         _unsign(fd)
                 return
         finally:
@@ -85,38 +91,45 @@ def held(state: Folder, wait: float = WAIT_SECONDS, stopped: Callable[[], bool] 
 
 def _opened(state: Folder) -> tuple[int, bool]:
     try:
-        try:
-            fd, created = state.open(NAME, _FLAGS | os.O_EXCL), True
-        except FileExistsError:
-            fd, created = state.open(NAME, _FLAGS), False
+        for _ in range(2):
+            with suppress(FileNotFoundError):
+                return state.open(NAME, os.O_RDWR), False
+            with suppress(FileExistsError):
+                return state.open(NAME, os.O_RDWR | os.O_CREAT | os.O_EXCL), True
+        return state.open(NAME, os.O_RDWR), False
     except FileNotFoundError as error:
         raise StorageError(state.shown, "use", "it was removed meanwhile", next_step="Call again.") from error
     except OSError as error:
         raise StorageError(state.show(NAME), "open the lock", reason(error)) from error
+
+
+def _looked_at(state: Folder, fd: int) -> os.stat_result:
     try:
-        is_plain = stat.S_ISREG(os.fstat(fd).st_mode)
+        file = os.fstat(fd)
     except OSError as error:
-        let_go(fd)
         raise StorageError(state.show(NAME), "look at", reason(error)) from error
-    if not is_plain:
-        let_go(fd)
+    if not stat.S_ISREG(file.st_mode):
         raise StorageError(state.show(NAME), "lock", "it is not a plain file")
-    return fd, created
+    return file
 
 
 def _acquire(fd: int, shown: str, wait: float, end: float, stopped: Callable[[], bool]) -> None:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return
-    except BlockingIOError:
-        pass
-    except OSError as error:
-        raise StorageError(shown, "lock", reason(error)) from error
+    for pause in (*_PAUSES, None):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if pause is None or time.monotonic() + pause > end:
+                break
+            time.sleep(pause)
+        except OSError as error:
+            raise StorageError(shown, "lock", reason(error)) from error
     # A blocking flock is woken at once and in order, but knows no time limit: a thread waits in our place, with a
     # duplicate of its own. Both descriptors are of one lock, so whichever is closed last lets it go.
     duplicate = os.dup(fd)
     outcome: list[OSError | None] = []
-    done = threading.Event()
+    waiting = threading.Lock()
+    waiting.acquire()
 
     def wait_for_it() -> None:
         try:
@@ -124,11 +137,11 @@ def _acquire(fd: int, shown: str, wait: float, end: float, stopped: Callable[[],
             outcome.append(None)
         except OSError as error:
             outcome.append(error)
-        done.set()
+        waiting.release()
         let_go(duplicate)
 
     threading.Thread(target=wait_for_it, name="nexus-lock", daemon=True).start()
-    while not done.wait(max(0.0, min(_LOOK_UP, end - time.monotonic()))):
+    while not waiting.acquire(timeout=max(0.0, min(_LOOK_UP, end - time.monotonic()))):
         if stopped():
             raise WaitStopped(shown, "wait for", "the server is asked to stop", next_step="Call again later.")
         if time.monotonic() >= end:
@@ -137,18 +150,20 @@ def _acquire(fd: int, shown: str, wait: float, end: float, stopped: Callable[[],
         raise StorageError(shown, "lock", reason(outcome[0]))
 
 
-def _sign(fd: int) -> bool:
-    """Leave our pid in the lock file, for those who wait in vain. Advice only, so a full disk does not matter.
+def _sign(fd: int, file: os.stat_result) -> bytes | None:
+    """Leave our pid in the lock file, for those who wait in vain: what was in it before, None when it was left alone.
 
-    Only in an empty file of one name, or over another pid: a planted one could be somebody's own.
+    Advice only, so a full disk does not matter. Only in an empty file of one name, or over another pid: a planted one
+    could be somebody's own.
     """
     try:
-        if os.fstat(fd).st_nlink != 1 or not (_holder(fd) or not os.pread(fd, 1, 0)):
-            return False
+        before = os.pread(fd, 32, 0)
+        if file.st_nlink != 1 or (before and not _pid_in(before)):
+            return None
         os.pwrite(fd, f"{os.getpid():<10}\n".encode(), 0)
     except OSError:
-        return False
-    return True
+        return None
+    return before
 
 
 def _unsign(fd: int) -> None:
@@ -158,9 +173,15 @@ def _unsign(fd: int) -> None:
 
 def _holder(fd: int) -> int | None:
     try:
-        text = os.pread(fd, 32, 0)
+        return _pid_in(os.pread(fd, 32, 0))
+    except OSError:
+        return None
+
+
+def _pid_in(text: bytes) -> int | None:
+    try:
         return int(text)
-    except (OSError, ValueError):
+    except ValueError:
         return None
 
 

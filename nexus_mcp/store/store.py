@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 
 from nexus_mcp.errors import BEGUN, NexusError, NotAppliedYet, NotConfirmed, StorageError
 from nexus_mcp.state import times
-from nexus_mcp.store import atomic, journal, lock, unanswered
+from nexus_mcp.store import atomic, lock, unanswered
 from nexus_mcp.store.access import Access, begin
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.history.memory import Memory
@@ -120,17 +120,17 @@ class Store:
     def _change(
         self, make: Make, by: By, is_answer: Callable[[dict[str, Any]], bool] | None = None
     ) -> tuple[dict[str, Any], unanswered.Unanswered | None]:
-        self._rehearse(make, by)
         from nexus_mcp.store.commit import carry_out  # not at the start, and before anything is written
 
         with ExitStack() as stack:
-            nexus, state, held, completed = stack.enter_context(self._access.writing())
+            writing = self._access.writing(lambda nexus, state: self._rehearse(nexus, state, make, by))
+            nexus, state, held, completed = stack.enter_context(writing)
             markers = unanswered.Markers(state, self._access.state, is_answer)
             asked = stack.enter_context(closing(self._asked(nexus, state, by, markers.answer, completed)))
             answer = make(asked)
             if markers.given is not None:
                 return answer, markers.given
-            begin(nexus, state, held)
+            self._access.begin(nexus, state, held)
             with _ignored(nexus):
                 name = carry_out(nexus, state, asked, held, None if is_answer is None else answer)
                 kept = None if name is None else unanswered.held(state, name, self._access.state)
@@ -138,12 +138,10 @@ class Store:
                 markers.forget()  # not for an artifact: whoever waits for an answer may not be who wrote that
             return answer, kept
 
-    def _rehearse(self, make: Make, by: By) -> None:
+    def _rehearse(self, nexus: Folder | None, state: Folder | None, make: Make, by: By) -> None:
         """Where nothing was ever written, a call that is going to fail must not leave so much as a folder."""
-        with self._access.folders() as (nexus, state):
-            if state is None or not (state.check_plain(lock.NAME) or state.check_plain(journal.NAME)):
-                with closing(self._asked(nexus, state, by, lambda _: None)) as asked:
-                    make(asked)
+        with closing(self._asked(nexus, state, by, lambda _: None)) as asked:
+            make(asked)
 
     def _asked(
         self,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import os
 from typing import Any
-from unittest.mock import patch
+from unittest.mock import DEFAULT, Mock, patch
 
 import pytest
 
 from nexus_mcp import schemas
+from nexus_mcp.server import rendered
 from nexus_mcp.store import commit, journal, store
 from tests.support import SMALLEST, Client, Project, unpack
 
@@ -58,7 +59,7 @@ def test_what_may_have_been_written(call: Client, project: Project, when: str) -
         if when == "writing":
             raise ZeroDivisionError
 
-    dumps = patch("nexus_mcp.server.app.compact", side_effect=[MemoryError, '{"error": ""}'])
+    dumps = patch.object(rendered, "content", Mock(wraps=rendered.content, side_effect=[MemoryError, DEFAULT]))
     with patch.object(commit, "put_one", failing):
         if when == "answering":
             dumps.start()
