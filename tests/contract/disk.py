@@ -25,6 +25,8 @@ CHANGES = (
     "pwrite",
     "copy_file_range",
     "sendfile",
+    "pread",
+    "utime",
 )
 
 

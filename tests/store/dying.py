@@ -13,7 +13,11 @@ from unittest.mock import patch
 T = TypeVar("T")
 
 # Everything that the store asks of the system and that can change a file, or must succeed for one to be changed.
-CALLS = ("open", "write", "fsync", "replace", "unlink", "mkdir", "rmdir", "ftruncate", "pwrite", "listdir", "read")
+_CALLS = (
+    *("open", "write", "fsync", "replace", "unlink", "mkdir", "rmdir", "ftruncate", "pwrite", "listdir", "read"),
+    *("pread", "copy_file_range", "utime"),
+)
+CALLS = tuple(name for name in _CALLS if hasattr(os, name))  # macOS has no copy_file_range
 
 
 class Died(BaseException):
@@ -64,7 +68,7 @@ def killed(number: int, run: Callable[[], T]) -> T | None:
 
 @contextmanager
 def failing_at(number: int, code: int, also: tuple[str, ...] = (), *, lasting: bool = False) -> Iterator[Calls]:
-    """The `number`-th call alone fails with the errno `code`; a write that fails has written half of its bytes.
+    """The `number`-th call alone fails with the errno `code`; a write or a copy that fails has written half its bytes.
 
     `also` are calls of os or fcntl that count beside CALLS; a close that fails has closed, as the kernel does.
     `lasting`: every later call of the same name fails, too.
@@ -79,6 +83,8 @@ def failing_at(number: int, code: int, also: tuple[str, ...] = (), *, lasting: b
             if len(seen.names) == number or last:
                 if name == "write":
                     real(args[0], bytes(args[1])[: len(args[1]) // 2])
+                if name == "copy_file_range" and args[2] > 1:
+                    real(args[0], args[1], args[2] // 2, **kwargs)
                 if name == "close":
                     real(*args)
                 raise OSError(code, os.strerror(code))

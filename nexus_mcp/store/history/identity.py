@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     Identity = tuple[int, int, int, int, int]
 
+_BY_DESCRIPTOR = os.utime in os.supports_fd
 _SECOND = 1_000_000_000
 _TICK = 50_000_000
 """Nanoseconds: several ticks of the slowest clock that kernels take file times from (100 Hz)."""
@@ -37,7 +38,7 @@ def set_apart(fd: int) -> bool:
 
     Whoever writes to it within the same tick gives it the tick's own time, which differs. Raises OSError.
     """
-    if os.utime not in os.supports_fd:
+    if not _BY_DESCRIPTOR:
         return False
     info = os.fstat(fd)
     apart = info.st_mtime_ns - 1

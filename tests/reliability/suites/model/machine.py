@@ -17,7 +17,7 @@ from tests.reliability.suites.model.world import World
 from tests.support import cycle, pretty, stamp
 
 _ERRORS = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EROFS, errno.EMFILE)
-_CLOSE, _UNDO = 45, 70  # system calls of the longest calls
+_CLOSE, _UNDO = 60, 70  # system calls of the longest calls
 
 WHERE = st.integers(0, 1)
 ARRIVES = st.sampled_from([True, True, True, False, None])

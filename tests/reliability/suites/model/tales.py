@@ -10,7 +10,7 @@ from tests.reliability.suites.model.possible import TASKS
 from tests.reliability.suites.model.world import World
 from tests.support import pretty
 
-_CLOSES, _UNDOES = range(15, 46), range(30, 71)  # system calls of a close, and of an undo of two, from the journal on
+_CLOSES, _UNDOES = range(25, 61), range(30, 57)  # system calls of a close, and of an undo of two, from the journal on
 
 
 class Step(NamedTuple):

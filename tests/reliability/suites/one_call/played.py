@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import gc
 import os
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 from unittest.mock import patch
@@ -17,8 +18,9 @@ from tests.store.dying import Calls, dying_at, failing_at, killed
 
 _NEVER = 1_000_000
 _ALSO = ("close", "flock")
+_COPY = "copy_file_range"  # macOS has it not
 # Python goes on by itself when a signal interrupts one of the others, so that no caller of `os` ever sees it.
-_INTERRUPTED = ("replace", "unlink", "mkdir", "rmdir", "listdir")
+_INTERRUPTED = ("replace", "unlink", "mkdir", "rmdir", "listdir", "utime")
 
 
 class Played:
@@ -59,15 +61,20 @@ class Played:
 
 
 def with_short_writes(case: Case, most: int) -> Ended:
-    """The call of the tool, when the system takes no more than `most` bytes of a write."""
+    """The call of the tool, when the system takes no more than `most` bytes of a write or a copy."""
     case.prepare()
     sent: list[bytes] = []
-    real = os.write
+    real, really = os.write, getattr(os, _COPY, None)
 
     def write(fd: int, data: Any) -> int:
         return real(fd, bytes(data)[:most])
 
-    with patch.object(os, "write", write):
+    def copy(source: int, target: int, count: int, **offsets: int) -> int:
+        assert really is not None
+        copied: int = really(source, target, min(count, most), **offsets)
+        return copied
+
+    with patch.object(os, "write", write), patch.object(os, _COPY, copy) if really else nullcontext():
         case.perform(sent.append)
     return Ended(b"".join(sent))
 

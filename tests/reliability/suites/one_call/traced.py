@@ -40,6 +40,8 @@ _ABOUT_FILES = frozenset(
             "pread64",
             "write",
             "pwrite64",
+            "copy_file_range",
+            "utimensat",
             "ftruncate",
             "fsync",
             "fdatasync",

@@ -12,7 +12,10 @@ from tests.reliability.suites.one_call.scenarios import LATER, Tree, files, file
 
 # Python makes these again when a signal interrupts them.
 _RESUMED = frozenset(
-    {"openat", "read", "pread64", "write", "pwrite64", "ftruncate", "fsync", "fdatasync", "flock", "fchmod"}
+    {
+        *("openat", "read", "pread64", "write", "pwrite64", "copy_file_range"),
+        *("ftruncate", "fsync", "fdatasync", "flock", "fchmod"),
+    }
 )
 _REPLACING = frozenset({"fsync", "fdatasync", "replace", "rename", "renameat", "renameat2"})
 _REFUSED = ("nothing was changed", "changed nothing itself")

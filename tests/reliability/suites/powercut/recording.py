@@ -73,6 +73,8 @@ class Recording:
         self._death, self.dead = len(self.operations) + death if isinstance(death, int) else death, False
         with ExitStack() as stack, suppress(Died):
             for name, seen in self._seen().items():
+                if not hasattr(os, name):  # macOS has no copy_file_range
+                    continue
                 stack.enter_context(patch.object(os, name, self._wrapped(name, getattr(os, name), seen)))
             stack.enter_context(patch.object(os, "urandom", rng.randbytes))
             yield
@@ -86,9 +88,12 @@ class Recording:
             "open": self._opened,
             "close": self._closed,
             "read": self._read,
+            "pread": lambda data, fd, count, at: None,
             "lseek": self._sought,
             "write": self._written,
             "pwrite": lambda done, fd, data, at: self._write(fd, at, bytes(data)[:done]),
+            "copy_file_range": self._copied,
+            "utime": lambda done, of, **named: None,
             "ftruncate": self._cut,
             "fsync": self._synced,
             "fdatasync": self._synced,
@@ -143,6 +148,11 @@ class Recording:
             at = len(self._live.files[known.node]) if known.appends else known.at
             self._write(fd, at, bytes(data)[:done])
             known.at = at + done
+
+    def _copied(self, done: int, source: int, target: int, count: int, *, offset_src: int) -> None:
+        if target in self._open:
+            copied = self._live.files[self._open[source].node][offset_src:][:done]
+            self._written(len(copied), target, copied)
 
     def _write(self, fd: int, at: int, data: bytes) -> None:
         if fd in self._open:

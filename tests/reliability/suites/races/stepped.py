@@ -19,7 +19,7 @@ from tests.reliability.suites.races.ground import Ground, ground
 _CALLS = (
     *("open", "close", "read", "write", "pread", "pwrite", "fstat", "fsync", "fchmod", "ftruncate"),
     *("stat", "lstat", "readlink", "listdir", "scandir", "mkdir", "rename", "replace", "link", "symlink"),
-    *("unlink", "remove", "rmdir", "chmod", "truncate", "utime"),
+    *("unlink", "remove", "rmdir", "chmod", "truncate", "utime", "copy_file_range"),
 )
 _MOST_CALLS = 400  # a write makes fewer
 _FAILURES = 5
@@ -109,7 +109,7 @@ def _steps(step: Callable[[], None]) -> Iterator[None]:
         return call
 
     with ExitStack() as stack:
-        for name in _CALLS:
+        for name in filter(partial(hasattr, os), _CALLS):
             stack.enter_context(patch.object(os, name, stepping(getattr(os, name))))
         for module in (builtins, io):
             stack.enter_context(patch.object(module, "open", stepping(open)))
