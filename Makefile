@@ -1,7 +1,7 @@
 # Two commands: `make demo` shows the server at work, `make test` checks everything.
 # Both make the environment in .venv first, from requirements-dev.lock.
 
-.PHONY: help demo test pytest test-pythons lint format types docs conformance miniatures mutants upstream torture lock wheel env clean
+.PHONY: help demo test pytest test-pythons lint format types docs conformance miniatures mutants upstream torture bench bench-page bench-trend bench-env lock wheel env clean
 .DEFAULT_GOAL := help
 
 VENV := .venv
@@ -19,8 +19,11 @@ help:
 	@echo "make mutants       small changes of our own tools against the fixtures: what nobody notices (10 minutes)"
 	@echo "make upstream      the fixtures against the upstream server: does what fails match the list (3 minutes, node)"
 	@echo "make torture       the long proof that nothing is lost: kills, errors, power cuts, fuzzing (SUITES=, SEED=)"
+	@echo "make bench         every goal of speed and memory beside the upstream server (15 minutes, node; ROWS=, ROUNDS=)"
+	@echo "make bench-page    the tables and plots of docs/performance.md anew, from benchmarks/results"
+	@echo "make bench-trend   whether anything became clearly slower than it was recorded (1 minute)"
 	@echo "make wheel         build dist/"
-	@echo "make lock          resolve requirements-dev.lock anew (needs uv)"
+	@echo "make lock          resolve requirements-dev.lock and requirements-bench.lock anew (needs uv)"
 
 env:
 	@.ci/environment $(VENV)
@@ -72,12 +75,28 @@ upstream: env
 torture: env
 	$(BIN)/python -m tests.reliability $(SUITES) --seed $(or $(SEED),1)
 
+# Peers come from npm, into .cache/. What it measured last and in whole is in benchmarks/results: docs/performance.md.
+bench: bench-env
+	$(BIN)/python -m benchmarks $(if $(ROWS),--rows $(ROWS)) $(if $(ROUNDS),--rounds $(ROUNDS))
+
+bench-page: bench-env
+	$(BIN)/python -m benchmarks --page
+
+# Only ratios within one run are compared with what was recorded: `python -m benchmarks.trend --record`.
+bench-trend: env
+	$(BIN)/python -m benchmarks.trend
+
+bench-env: env
+	@$(BIN)/python -m pip --quiet --disable-pip-version-check --no-input install --require-hashes -r requirements-bench.lock
+
 wheel: env
 	$(BIN)/python -m build --no-isolation
 
 lock:
 	$(UV) pip compile --quiet --universal --generate-hashes --python-version 3.11 --group dev \
 	  --custom-compile-command "make lock" --upgrade --output-file requirements-dev.lock pyproject.toml
+	$(UV) pip compile --quiet --universal --generate-hashes --python-version 3.11 --group bench --no-annotate \
+	  --constraint requirements-dev.lock --custom-compile-command "make lock" --upgrade --output-file requirements-bench.lock
 
 clean:
 	rm -rf $(VENV) .venv-* dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from benchmarks import report, results
+from benchmarks.candidates.tables import build_lines, search_lines
 from benchmarks.client import ROOT
+from benchmarks.plots.draw import draw
 
 PAGE = ROOT / "docs" / "performance.md"
 
 
-def _rows(head: tuple[str, ...], lines: Iterator[tuple[str, ...]]) -> str:
+def _rows(head: tuple[str, ...], lines: Iterable[tuple[str, ...]]) -> str:
     shown = [head, tuple("---" if not place else "--:" for place in range(len(head))), *lines]
     return "\n".join("| " + " | ".join(line) + " |" for line in shown)
 
 
-def blocks(result: dict[str, Any]) -> dict[str, str]:
+def _table(lines: list[tuple[str, ...]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    return lines[0], lines[1:]
+
+
+def blocks(result: dict[str, Any], candidates: dict[str, Any]) -> dict[str, str]:
     """Name of each generated block → its text."""
     medians = results.medians_of(result)
     machine = result["machine"]
@@ -28,6 +34,8 @@ def blocks(result: dict[str, Any]) -> dict[str, str]:
     return {
         "goals": _rows(report.HEAD, report.goal_lines(medians)) + f"\n\n{made_on}",
         "limits": _rows(("what", "ours", "limit", "its time (ms)", "times"), report.limit_lines(medians)),
+        "candidates": _rows(*_table(search_lines(candidates))),
+        "parsers": _rows(*_table(build_lines(candidates))),
         "context": _rows(("server", "tools/list (ms)", "resident (MB)"), report.context_lines(medians)),
     }
 
@@ -42,6 +50,11 @@ def filled(page: str, texts: dict[str, str]) -> str:
     return page
 
 
+def kept() -> dict[str, str]:
+    """The blocks of what was measured last."""
+    return blocks(results.read(results.TABLE), results.read(results.CANDIDATES))
+
+
 def write() -> None:
-    texts = blocks(results.read(results.TABLE))
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), texts), encoding="utf-8")
+    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), kept()), encoding="utf-8")
+    draw(results.read(results.TABLE))

@@ -32,16 +32,15 @@ class Seen:
 
 
 def look(path: Path, seen: Seen, *, parse: bool) -> None:
+    size, whole = -1, False
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
-            end = os.pread(file.fileno(), len(TAIL), max(0, size - len(TAIL)))
-            whole = end == TAIL
+            whole = os.pread(file.fileno(), len(TAIL), max(0, size - len(TAIL))) == TAIL
             if whole and parse:
-                file.seek(0)
-                whole = isinstance(json.loads(file.read()), dict)
+                whole = isinstance(json.load(file), dict)
     except (OSError, ValueError):
-        size, whole = -1, False
+        whole = False
     seen.looks += 1
     seen.half += not whole
     seen.sizes.add(size)

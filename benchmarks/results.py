@@ -19,6 +19,7 @@ from benchmarks.report import judge
 
 FOLDER = ROOT / "benchmarks" / "results"
 TABLE = FOLDER / "table.json"
+CANDIDATES = FOLDER / "candidates.json"
 
 
 def table(figures: Figures) -> dict[str, Any]:

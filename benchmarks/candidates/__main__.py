@@ -24,7 +24,6 @@ from benchmarks.data.words import RARE
 from benchmarks.report import columns
 from benchmarks.scenarios.limits import timed
 
-KEPT = results.FOLDER / "candidates.json"
 SIZES = (10_000, 50_000)
 # A word of a few cycles, one of nearly all, and two characters that only the rare word has.
 TERMS = {"rare": RARE.lower(), "common": "journal", "two characters": RARE.lower()[3:5]}
@@ -46,7 +45,7 @@ def main() -> int:
         builds += parsed(size, rounds)
         with tempfile.TemporaryDirectory(dir=PLACE) as folder:
             searches += measured(size, rounds, Path(folder))
-    results.write(KEPT, {"machine": results.machine(), "searches": searches, "builds": builds})
+    results.write(results.CANDIDATES, {"machine": results.machine(), "searches": searches, "builds": builds})
     for lines in (search_lines({"searches": searches}), build_lines({"builds": builds})):
         print(*columns(lines), "", sep="\n")
     wrong = [row for row in searches if row["found"] != first_of(row["cycles"], searches)]

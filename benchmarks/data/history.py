@@ -16,6 +16,7 @@ from benchmarks.client import ROOT
 from benchmarks.data.tasks import task
 from benchmarks.data.words import AGENTS, RARE, phrase, sentences, stamp
 
+DATA = ROOT / ".cache" / "bench" / "data"
 RARE_CYCLES = 5
 HEAD = b'{\n  "cycles": [\n'
 TAIL = b"\n  ]\n}\n"
@@ -85,7 +86,7 @@ def history(count: int, seed: int = 1) -> Path:
     """The file, made once and kept in .cache/: nobody may write to it. Its name changes with the generator."""
     sources = [Path(__file__).with_name(name).read_bytes() for name in ("history.py", "tasks.py", "words.py")]
     made_by = zlib.crc32(b"".join(sources))
-    path = ROOT / ".cache" / "bench" / "data" / f"history-{count}-{seed}-{made_by:08x}.json"
+    path = DATA / f"history-{count}-{seed}-{made_by:08x}.json"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         for old in path.parent.glob(f"history-{count}-{seed}-*"):

@@ -22,7 +22,7 @@ class Scenario:
 SCENARIOS: dict[str, Scenario] = {
     "start": Scenario(frozenset({"start"}), 15, start.run),
     "warm": Scenario(frozenset({"warm"}), 15, lambda bench: tasks.run(bench, count=140, calls=10)),
-    "crowd": Scenario(frozenset({"crowd"}), 5, crowd.run),
+    "crowd": Scenario(frozenset({"crowd"}), 4, crowd.run),
     "history": Scenario(HISTORY_PARTS, 5, history.run),
     "tasks": Scenario(frozenset({"tasks"}), 5, lambda bench: tasks.run(bench, count=10_000, calls=2)),
     "hook": Scenario(frozenset({"hook"}), 15, hook.run),

@@ -1,0 +1,1 @@
+"""Whether anything became clearly slower than it was recorded. Ratios within one run, never times."""

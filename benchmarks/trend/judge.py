@@ -1,0 +1,50 @@
+"""What counts as a regression. Pure.
+
+A row's ratio is our time divided by the time of something that does not change with our code, measured in the same
+round: a slower machine slows both.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+LIMIT = 1.3
+AGAIN = 3  # times as many rounds for a row that seems slower: a busy minute is no regression
+
+# Row → (ours, the unchanging) of each round, in any unit.
+Pairs = Mapping[str, Sequence[tuple[float, float]]]
+Measure = Callable[[frozenset[str], int], Pairs]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`seen` and `recorded` are ratios; `recorded` is None for a row that was never recorded."""
+
+    row: str
+    seen: float
+    recorded: float | None
+
+    @property
+    def times(self) -> float:
+        return self.seen / self.recorded if self.recorded else float("inf")
+
+    @property
+    def slower(self) -> bool:
+        return self.times > LIMIT
+
+
+def ratios(pairs: Pairs) -> dict[str, float]:
+    """The median over the rounds, for each row."""
+    return {row: statistics.median(ours / other for ours, other in values) for row, values in pairs.items()}
+
+
+def check(measure: Measure, recorded: Mapping[str, float], rows: frozenset[str], rounds: int) -> list[Verdict]:
+    """A verdict for each row. One that seems slower is measured again, with more rounds, and that counts."""
+    seen = ratios(measure(rows, rounds))
+    doubtful = frozenset(row for row in rows if row in recorded and seen[row] > LIMIT * recorded[row])
+    if doubtful:
+        again = ratios(measure(doubtful, AGAIN * rounds))
+        seen |= {row: min(seen[row], again[row]) for row in doubtful}
+    return [Verdict(row, seen[row], recorded.get(row)) for row in sorted(rows)]

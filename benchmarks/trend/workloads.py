@@ -1,0 +1,132 @@
+"""What is measured for the trend: few calls, in memory where there is such a place, so that no disk has a say."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from benchmarks.client import ROOT
+from benchmarks.data.project import Project
+from benchmarks.data.tasks import tasks_file
+from benchmarks.data.words import RARE
+from benchmarks.figures import OURS
+from benchmarks.peers.servers import SERVERS, Session, script
+from benchmarks.scenarios.archive import PLAN
+from benchmarks.scenarios.limits import timed
+from benchmarks.scenarios.start import TASK, bare_python
+
+OFTEN = 5
+CYCLES = 1_000
+_FIXED = tasks_file(140)
+
+Pairs = dict[str, list[tuple[float, float]]]
+Times = Iterator[tuple[str, float]]
+
+
+def fixed() -> float:
+    """Milliseconds of a workload that does not change with our code: JSON, in bare Python for the most part."""
+    return timed(lambda: json.dumps(json.loads(_FIXED), indent=2))
+
+
+class Bed:
+    """Our servers, each with a project of its own, all running."""
+
+    def __init__(self, stack: ExitStack, folder: Path) -> None:
+        self.stack, self.folder, self.server = stack, folder, SERVERS[OURS]()
+        self.tasks, self.list, self.history = (Project(folder / name) for name in ("tasks", "list", "history"))
+        self.empty = Project(folder / "empty")
+        self.list.give_tasks(10_000)
+        self.history.give_history(CYCLES)
+        self.sessions: dict[Path, Session] = {}
+
+    def session(self, project: Project) -> Session:
+        """Started when it is first needed, and asked once, so that what follows is warm."""
+        if project.root not in self.sessions:
+            made = self.stack.enter_context(self.server.start(project.root))
+            made.ready()
+            made.call("history_search", query=RARE.lower())
+            self.sessions[project.root] = made
+        return self.sessions[project.root]
+
+
+@contextmanager
+def bed() -> Iterator[Bed]:
+    place = "/dev/shm" if os.path.isdir("/dev/shm") else None
+    with tempfile.TemporaryDirectory(dir=place) as folder, ExitStack() as stack:
+        yield Bed(stack, Path(folder))
+
+
+def start(bed: Bed) -> Times:
+    with bed.server.start(bed.empty.root) as session:
+        yield "start", session.ready()
+
+
+def hook(bed: Bed) -> Times:
+    environment = {**os.environ, "NEXUS_PROJECT_ROOT": str(bed.empty.root), "PYTHONPATH": str(ROOT)}
+
+    def work() -> None:
+        command = [*script(), "hook", "session_end"]
+        subprocess.run(command, input=b"{}", capture_output=True, check=True, cwd=bed.empty.root, env=environment)
+
+    yield "hook", timed(work)
+
+
+def tasks(bed: Bed) -> Times:
+    session = bed.session(bed.tasks)
+    bed.tasks.give_tasks(140)
+    session.call("task_list")
+    yield "task_add-140", _median(session, "task_add", **TASK)
+    yield "task_update-140", _median(session, "task_update", id=7, status="in_progress")
+    yield "task_list-140", _median(session, "task_list")
+
+
+def long_list(bed: Bed) -> Times:
+    session = bed.session(bed.list)
+    yield "task_list-10000", statistics.median(session.call("task_list")[0] for _ in range(2))
+
+
+def history(bed: Bed) -> Times:
+    """Grows by one cycle a round."""
+    session = bed.session(bed.history)
+    yield "search-1000", _median(session, "history_search", query=RARE.lower())
+    yield "recent-1000", _median(session, "history_search")
+    yield "plan-1000", session.call("plan_start", **PLAN)[0]
+    yield "close-1000", session.call("task_close")[0]
+
+
+def _median(session: Session, tool: str, **arguments: object) -> float:
+    return statistics.median(session.call(tool, **arguments)[0] for _ in range(OFTEN))
+
+
+# Row of the table: the workload, the rows it gives, and what they are divided by.
+WORKLOADS: tuple[tuple[Callable[[Bed], Times], tuple[str, ...], Callable[[], float]], ...] = (
+    (start, ("start",), bare_python),
+    (hook, ("hook",), bare_python),
+    (tasks, ("task_add-140", "task_update-140", "task_list-140"), fixed),
+    (long_list, ("task_list-10000",), fixed),
+    (history, ("search-1000", "recent-1000", "plan-1000", "close-1000"), fixed),
+)
+ROWS = frozenset(row for _, rows, _ in WORKLOADS for row in rows)
+
+
+def measure(rows: frozenset[str], rounds: int) -> Pairs:
+    """(ours, the unchanging) in milliseconds of each round, for each row. The first round warms up, and is left out."""
+    pairs: Pairs = {row: [] for row in rows}
+    with bed() as made:
+        for turn in range(rounds + 1):
+            for work, given, unchanging in WORKLOADS:
+                if rows.isdisjoint(given):
+                    continue
+                before = unchanging()
+                times = dict(work(made))
+                other = (before + unchanging()) / 2
+                if turn:
+                    for row in rows & times.keys():
+                        pairs[row].append((times[row], other))
+    return pairs
