@@ -83,7 +83,7 @@ def _members(plan: _Plan) -> int:
 def compacted(data: bytes) -> bytes | None:
     """The text (spelling.py) of the cycle in `data`, which must be one that was judged to be good; None when it is not
     certain, for escapes that the text spells otherwise."""
-    if b"\\u" in data or b"\\/" in data:
+    if b"\\" in data and (b"\\u" in data or b"\\/" in data):
         return None
     found: bytes = msgspec.json.format(data, indent=-1)
     return found

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _ASCII = bytes(range(128))
+_SIGMA = "Σ"
 
 
 def plain(text: str) -> str:
@@ -37,9 +38,17 @@ def lowered(text: str) -> bytes:
 
 
 def lowered_bytes(data: bytes) -> bytes:
-    """As `lowered`, of text in UTF-8. Faster where no character beyond ASCII has another lower case."""
+    """As `lowered`, of text in UTF-8: by its bytes, because few characters beyond ASCII have another lower case."""
     others = data.translate(None, _ASCII).decode()
-    return data.lower() if others.lower() == others else lowered(data.decode())
+    lower = others.lower()
+    if lower == others:
+        return data.lower()
+    if _SIGMA in others:  # the one letter whose lower case depends on what is around it
+        return lowered(data.decode())
+    data = data.lower()
+    for character in set(others).difference(lower):  # no lower case has another one
+        data = data.replace(character.encode(), character.lower().encode())
+    return data
 
 
 def _has_minus_zero(text: str) -> bool:
