@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from tests.forks import forked
+from tests.reliability import long
 from tests.reliability.mutants import planted
 from tests.reliability.suite import Json, Piece, Suite, Tally
 
@@ -27,6 +28,7 @@ _CODE = (
     "tests/support.py",
     "tests/forks.py",
     "tests/store/dying.py",
+    "tests/store/history/made.py",
 )
 STUMBLED = "the suite itself failed"
 _KEEP_EVERY = 5.0  # seconds between checkpoints
@@ -131,7 +133,7 @@ def _piece(suite: Suite, plan: Sequence[Json], seed: int, mutant: str, number: i
     with tempfile.TemporaryDirectory(prefix="nexus-torture-") as folder:
         piece = Piece(plan[number], suite.rng(seed, number), Path(folder).resolve(), mutant)
         try:
-            with planted(mutant):
+            with long.counted(piece.item), planted(mutant):
                 return suite.work(piece).as_json()
         except Exception:  # noqa: BLE001 - what a suite did not foresee is a failure like any other
             return Tally(failures=[f"{STUMBLED}: {traceback.format_exc()[-2000:]}"]).as_json()

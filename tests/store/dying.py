@@ -67,6 +67,25 @@ def killed(number: int, run: Callable[[], T]) -> T | None:
 
 
 @contextmanager
+def meddling_at(number: int, meddle: Callable[[str], None]) -> Iterator[Calls]:
+    """Run `meddle`, as somebody else's doing, before the `number`-th call, whose name it is given."""
+    seen = Calls()
+
+    def wrapped(name: str, real: Any) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            seen.names.append(name)
+            seen.arguments.append(args)
+            if len(seen.names) == number:
+                meddle(name)
+            return real(*args, **kwargs)
+
+        return call
+
+    with _patched(wrapped):
+        yield seen
+
+
+@contextmanager
 def failing_at(number: int, code: int, also: tuple[str, ...] = (), *, lasting: bool = False) -> Iterator[Calls]:
     """The `number`-th call alone fails with the errno `code`; a write or a copy that fails has written half its bytes.
 

@@ -6,7 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
-from tests.reliability.mutants import answering, confirming, escaping, misreading, refusing, sequences, serving, storing
+from tests.reliability.mutants import (
+    answering,
+    caching,
+    confirming,
+    escaping,
+    misreading,
+    refusing,
+    sequences,
+    serving,
+    storing,
+)
 from tests.reliability.mutants.definition import Mutant
 
 _TABLES = (
@@ -18,6 +28,7 @@ _TABLES = (
     answering.MUTANTS,
     escaping.MUTANTS,
     sequences.MUTANTS,
+    caching.MUTANTS,
 )
 MUTANTS: dict[str, Mutant] = {mutant.name: mutant for table in _TABLES for mutant in table}
 

@@ -10,6 +10,7 @@ import errno
 from collections.abc import Sequence
 from random import Random
 
+from tests.reliability import long
 from tests.reliability.suite import Json, Piece, Suite, Tally
 from tests.reliability.suites.one_call import traced
 from tests.reliability.suites.one_call.afterwards import Wrong
@@ -32,6 +33,9 @@ _WHOLE = (
     ("task_close", "an answer"),
     ("plan_start", "all there"),
 )
+_LONG = (*_WHOLE[1:], ("task_close", "a journal"), ("plan_start", "an answer"))
+"""Where the history counts as long: with an index and texts that were there before, or are made by the recovery."""
+_GROWING = ("copy_file_range", "utime", "utimensat", "replace", "pread")
 _ERRORS, _STAYING, _PARTIAL = "injected errors", "errors that stay", "partial writes"
 
 
@@ -44,14 +48,19 @@ def _plan(seed: int, quick: bool) -> Sequence[Json]:
         ]
         # strace cannot let a close fail, and shows one write after another; what is played also cuts them short.
         played = [{"at": at, "codes": [code]} for at in everywhere for code in (*_CODES, _ONCE)]
-        return [*single, *lasting, *played, *[{"at": at, "partial": 60} for at in SCENARIOS]]
+        partial = [{"at": at, "partial": 60} for at in SCENARIOS]
+        pieces: list[dict[str, Json]] = [*single, *lasting, *played, *partial]
+        return [*pieces, *[{**item, "long": long.SETTLED} for item in pieces if item["at"] in _LONG]]
     others = Random(seed).sample([at for at in everywhere if at not in _WHOLE], 8)
     return [
+        {"at": _WHOLE[1], "codes": ["EIO"], "names": _GROWING, "long": long.SETTLED},
         *[{"at": at, "codes": _CODES, "part": part, "of": 3} for at in _WHOLE for part in range(3)],
         *[{"at": at, "codes": _CODES, "sample": 4} for at in others],
         {"at": _WHOLE[1], "codes": [_ONCE]},
         *[{"at": at, "codes": _LASTING, "lasting": True, "sample": 10} for at in _WHOLE],
         *[{"at": at, "partial": 2} for at in _WHOLE[:2]],
+        {"at": _WHOLE[2], "codes": _CODES, "sample": 10, "long": long.SETTLED},
+        {"at": _WHOLE[1], "partial": 2, "long": long.SETTLED},
         # The lever of the long form must not rot; where there is no strace this is played like all others.
         {"at": _WHOLE[1], "codes": (*_CODES, _ONCE), "sample": 4, "traced": traced.usable()},
     ]
@@ -86,6 +95,8 @@ class _Bench:
         codes: list[str] = self._item["codes"]
         lasting = self._item.get("lasting", False)
         points = self._lever.error_points(self._case, getattr(errno, codes[0]))
+        if "names" in self._item:
+            points = [point for point in points if point.name in self._item["names"]]
         if "sample" in self._item:
             points = self._rng.sample(points, min(len(points), self._item["sample"]))
         points = points[self._item.get("part", 0) :: self._item.get("of", 1)]
@@ -143,6 +154,7 @@ SUITE = Suite(
         "told-as-recorded",
         "made-and-left",
         "marker-presumed-held",
+        "grown-too-early",
     ),
     needs={"strace": "apt strace"},
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tests.reliability import long
 from tests.reliability.suite import Json, Piece, Suite, Tally
 from tests.reliability.suites.kills.bursts import burst
 from tests.reliability.suites.kills.deaths import deaths
@@ -27,6 +28,7 @@ def plan(seed: int, quick: bool) -> Sequence[Json]:
             _deaths("artifact_write", "task_add", calls="changing", half=True),
             _deaths("plan_start", "task_update", calls="changing"),
             {"kind": "stalls", "tools": ["task_add", "task_add"], "step": 3, "kill": False},
+            _deaths("history_search", "task_close", calls="changing", half=True, longer=True),
             {"kind": "burst", "kills": 12, "clients": 3, "programs": 0, "load": "mixed"},
             {"kind": "burst", "kills": 12, "clients": 3, "programs": 0, "load": "closing"},
             {"kind": "burst", "kills": 2, "clients": 2, "programs": 1, "load": "mixed"},
@@ -34,6 +36,11 @@ def plan(seed: int, quick: bool) -> Sequence[Json]:
     return [
         *(_deaths(tool, calls="all", half=half) for tool in (*_CHANGES, "plan_decide") for half in (False, True)),
         *(_deaths(tool, "task_close", calls="all") for tool in _CHANGES),
+        *(
+            _deaths("history_search", tool, calls="all", half=half, longer=True)
+            for tool in ("task_close", "plan_start")
+            for half in (False, True)
+        ),
         *(
             {"kind": "stalls", "tools": [first, second], "step": 1, "kill": kill}
             for first in _CHANGES
@@ -49,8 +56,10 @@ def work(piece: Piece) -> Tally:
     return _KINDS[piece.item["kind"]](piece)
 
 
-def _deaths(*tools: str, calls: str, half: bool = False) -> Json:
-    return {"kind": "deaths", "tools": tools, "calls": calls, "half": half}
+def _deaths(*tools: str, calls: str, half: bool = False, longer: bool = False) -> Json:
+    """`longer`: the history counts as a long one."""
+    piece = {"kind": "deaths", "tools": tools, "calls": calls, "half": half}
+    return {**piece, "long": long.AS_IT_IS} if longer else piece
 
 
 def _burst(number: int) -> Json:
@@ -58,7 +67,8 @@ def _burst(number: int) -> Json:
     clients = 2 + number % 4
     programs = {0: clients, 8: 1}.get(number % 16, 0)
     load = "closing" if number % 3 == 2 else "mixed"
-    return {"kind": "burst", "kills": _A_BURST, "clients": clients, "programs": programs, "load": load}
+    piece = {"kind": "burst", "kills": _A_BURST, "clients": clients, "programs": programs, "load": load}
+    return {**piece, "long": long.AS_IT_IS} if number % 4 == 1 else piece  # none of these has programs
 
 
 SUITE = Suite(

@@ -47,6 +47,8 @@ def arguments(tool: str, rng: random.Random, unique: int) -> dict[str, Json]:
         return {"issue_id": rng.randint(1, 2), "decision": f"d{unique}"}
     if tool == "artifact_write":
         return {"filename": rng.choice(ARTIFACTS), "content": text(unique, rng.choice((1, 100, 9000)))}
+    if tool == "history_search":
+        return {"query": "completed_at"}  # which every cycle has
     return {}
 
 

@@ -10,13 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tests.reliability import long
 from tests.reliability.suite import Json, Piece, Suite, Tally
 from tests.reliability.suites.linearizable.trying import by_chance, deaths, stalls, unlocked, unlocked_stalls
 
 _HISTORIES = 1000
 _CONTROLS = 200
+_LONG_HISTORIES = 300  # in which what is archived counts as a long history
 _A_PIECE = 10
 _CHANGES = ("task_add", "task_close", "plan_start", "task_update")
+_SEARCHED = ("task_close", "plan_start", "history_search")
+_DYING = (*_CHANGES, "task_close", "task_list", "history_search", "task_close")
 _KINDS = {
     "chance": by_chance,
     "unlocked": unlocked,
@@ -38,9 +42,17 @@ def plan(seed: int, quick: bool) -> Sequence[Json]:
             {**adding, "kind": "unlocked stalls"},
             {"kind": "chance", "histories": 6},
             {"kind": "unlocked", "histories": 2},
+            {"kind": "deaths", "tools": ["task_close", "history_search"], "long": long.AS_IT_IS},
+            {"kind": "chance", "histories": 2, "long": long.AS_IT_IS},
         ]
     return [
-        {"kind": "deaths", "tools": [*_CHANGES, "task_close", "task_list", "history_search", "task_close"]},
+        {"kind": "deaths", "tools": _DYING},
+        {"kind": "deaths", "tools": _DYING, "long": long.AS_IT_IS},
+        *(
+            {**_stall([first, "history_search"], [second, "history_search"]), "long": long.AS_IT_IS}
+            for first in _SEARCHED
+            for second in _SEARCHED
+        ),
         *(
             _stall(["plan_start", "task_add", first, "history_search"], [second, "task_list", "plan_status"])
             for first in _CHANGES
@@ -54,6 +66,7 @@ def plan(seed: int, quick: bool) -> Sequence[Json]:
         ),
         {**adding, "kind": "unlocked stalls"},
         *[{"kind": "chance", "histories": _A_PIECE}] * (_HISTORIES // _A_PIECE),
+        *[{"kind": "chance", "histories": _A_PIECE, "long": long.AS_IT_IS}] * (_LONG_HISTORIES // _A_PIECE),
         *[{"kind": "unlocked", "histories": _A_PIECE}] * (_CONTROLS // _A_PIECE),
     ]
 

@@ -41,7 +41,9 @@ def call(tool: str, rng: random.Random, unique: Iterator[int]) -> Call:
         return tool, {"topic": f"p{number}", "issues": [f"i{number}", f"j{number}"], "research_summary": ""}
     if tool == "plan_decide":
         return tool, {"issue_id": rng.randint(1, 2), "decision": f"d{next(unique)}"}
-    return tool, {"last_n": 1000} if tool == "history_search" else {}
+    if tool == "history_search":
+        return tool, {"last_n": 1000, "query": "completed_at"}  # which every cycle has
+    return tool, {}
 
 
 def _script(rng: random.Random, unique: Iterator[int]) -> Script:

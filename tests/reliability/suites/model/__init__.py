@@ -10,17 +10,27 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from tests.reliability import long
 from tests.reliability.suite import Piece, Suite, Tally
+from tests.reliability.suites.model import histories
 from tests.reliability.suites.model.tales import TALES, tell
 
 _LAST_STEPS, _LENGTH = 40, 240
+_SHORT = 10  # steps of a tale at most
 
 
 def plan(seed: int, quick: bool) -> Sequence[Any]:
     """The tales, and pieces of so many examples of so many steps each."""
     pieces, examples, steps = (4, 8, 30) if quick else (80, 40, 50)
-    sampled = [{"examples": examples, "steps": steps, "quick": quick, "number": number} for number in range(pieces)]
-    return [*({"tale": name} for name in TALES), *sampled]
+    sampled: list[dict[str, Any]] = [
+        {"examples": examples, "steps": steps, "quick": quick, "number": number} for number in range(pieces)
+    ]
+    for piece in sampled[1::2]:
+        piece["long"] = long.STOPPED
+    of_histories = ({"tale": name, "long": long.STOPPED} for name in histories.TALES)
+    # What takes long comes last: a planted fault is noticed sooner.
+    short, lengthy = ([{"tale": name} for name in TALES if (len(TALES[name]) > _SHORT) is so] for so in (False, True))
+    return [*short, *of_histories, *lengthy, *sampled]
 
 
 def work(piece: Piece) -> Tally:
@@ -75,5 +85,14 @@ SUITE = Suite(
         "undo-anyway",
         "overwrites-foreign",
         "answered-twice",
+        "known-by-size",
+        "always-settled",
+        "apart-presumed",
+        "prefix-believed",
+        "index-unchecked",
+        "texts-unchecked",
+        "remembered-for-ever",
+        "has-by-time",
+        "copied-blindly",
     ),
 )

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from nexus_mcp.errors import UNCHANGED
 from nexus_mcp.server.app import Answer
+from nexus_mcp.store.history import cache
 from tests.model.model import Outcome
 from tests.reliability.suites.calling import Caller
 from tests.reliability.suites.model.disturbed import died, failed
 from tests.reliability.suites.model.possible import Possible
 from tests.reliability.suites.model.seen import leftovers, look, names
-from tests.store.dying import failing_at, killed
+from tests.store.dying import failing_at, killed, meddling_at
 from tests.support import READ_ONLY, Clock, Project, changed, unpack, without_lock
 
 _JOURNAL = "state/txn.json"
+_CACHE = f".nexus/state/{cache.FOLDER}"
 _MOST = 64  # possible states; a look is taken before there are more
 
 
@@ -52,7 +55,7 @@ class World:
             self._lose(answer, closed)
         if before is not None and (is_error or tool in READ_ONLY):
             after = self.project.snapshot()
-            same = without_lock(after) == without_lock(before)
+            same = _without_cache(after) == _without_cache(before)
             assert same, f"a {tool} that changes nothing changed {changed(before, after)}"
         if not (is_error and self._is_interrupted()):
             self._look()
@@ -106,12 +109,14 @@ class World:
 
     def git_history(self, foreign: dict[str, Any] | None) -> None:
         """git adds the cycle `foreign` to the history, or takes its last cycle away for None."""
+        if (self.project.nexus / "history.json").exists():
+            self.git(lambda cycles: cycles[:-1] if foreign is None else [*cycles, foreign])
+
+    def git(self, change: Callable[[list[Any]], list[Any]], *, in_place: bool = True) -> None:
+        """git makes another history of the one that is there."""
         self._know_the_journal()
-        path = self.project.nexus / "history.json"
-        if not path.exists():
-            return
-        found = json.loads(path.read_bytes())["cycles"]
-        made = found[:-1] if foreign is None else [*found, foreign]
+        found = self.cycles()
+        made = change(found)
         following = []
         for state in self.possible:
             due = [] if state.waiting is None or state.waiting.cycle in (None, *found) else [state.waiting.cycle]
@@ -122,7 +127,39 @@ class World:
                 following.append(then)
         assert following, "the history is in none of the states that it may be in"
         self.possible = following
-        self.project.put("history.json", {"cycles": made})
+        path = self.project.put("history.json" if in_place else "new.json", {"cycles": made})
+        path.rename(self.project.nexus / "history.json")
+
+    def meddle(self, at: int, number: int, change: Callable[[list[Any]], list[Any]]) -> bool:
+        """git makes another history while process number `at` closes, before its system call `number`.
+
+        False, and nothing is meddled with, where the new history has all the bytes of the old one by then.
+        """
+        self._know_the_journal()
+        met = []
+
+        def meddle(name: str) -> None:
+            if name != "utime":
+                met.append(name)
+                self.git(change, in_place=bool(number % 2))
+
+        with meddling_at(number, meddle):
+            answer = self._callers[at].call("task_close", {})
+        content, is_error = unpack(answer), answer.result["isError"]
+        answer.delivered()
+        if not (is_error and UNCHANGED in content["error"]):
+            self._leave_those_that_answer("task_close", {}, content, is_error)
+        self._look()
+        return bool(met)
+
+    def cycles(self) -> list[Any]:
+        """Those of the history as it is on the disk."""
+        return list(json.loads(self.project.get("history.json"))["cycles"])
+
+    def waiting(self) -> Any:
+        """The cycle that a journal holds which waits; None where none does."""
+        self._know_the_journal()
+        return next((state.waiting.cycle for state in self.possible if state.waiting is not None), None)
 
     def edit(self, name: str, data: bytes | None) -> None:
         """Somebody without our lock puts another file in the place of plan.json or tasks.json, or removes it."""
@@ -188,6 +225,11 @@ class World:
     def _differs(self, tool: str, given: dict[str, Any], content: Any) -> str:
         expected = self.possible[0].after(tool, given)[0]
         return f"{tool} is answered {content!r:.800}, in none of {len(self.possible)} states; {expected!r:.800} in one"
+
+
+def _without_cache(files: dict[str, Any]) -> dict[str, Any]:
+    """Less what the index of a long history is kept in, which anybody who looks may add to."""
+    return {path: content for path, content in without_lock(files).items() if not path.startswith(_CACHE)}
 
 
 def _distinct(states: Iterable[Possible]) -> list[Possible]:

@@ -81,7 +81,7 @@ def settle(root: Path, model: Model, outcomes: Iterable[Outcome], at: int) -> No
     for number in range(2):
         outcomes = go_on(root, model, outcomes, "task_close", at + number * LATER)
     found = tree(root)
-    left = leftovers(found) + [path for path in found if "conflict-" in path]
+    left = leftovers(found) + [path for path in found if "conflict-" in path or path.endswith(".new")]
     if left:
         raise Wrong(f"left for good: {', '.join(left)}")
     if found.get(".gitignore") != b"state/\n":

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from tests.reliability import long
 from tests.reliability.suite import Json
-from tests.reliability.suites.one_call.scenarios import Tree, perform, restore
+from tests.reliability.suites.one_call.scenarios import Tree, perform, restore, warm
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class Case:
     def prepare(self) -> None:
         """Put the project into the state that the call is to find."""
         restore(self.root, self.start)
+        if long.is_on():
+            warm(self.root)
 
 
 class Lever(Protocol):

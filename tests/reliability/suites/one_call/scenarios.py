@@ -34,7 +34,7 @@ ARGUMENTS: dict[str, dict[str, Json]] = {
     "task_add": {"title": "More", "context": "because", "goal": "All of it"},
     "plan_status": {},
     "task_list": {},
-    "history_search": {},
+    "history_search": {"query": "completed_at"},  # which every cycle has
 }
 CHANGES = ("task_close", "plan_start", "task_add")
 READS = ("plan_status", "task_list", "history_search")
@@ -74,6 +74,12 @@ def perform(root: Path, tool: str, at: int, send: Callable[[bytes], object] | No
         send(json.dumps(content).encode())
     answer.delivered()
     return content
+
+
+def warm(root: Path) -> None:
+    """Let a process look through the history, so that the next one finds an index and texts, where there are any."""
+    if not os.path.exists(f"{root}/.nexus/{JOURNAL}"):
+        perform(root, "history_search", NOW)
 
 
 def project(folder: Path) -> Path:

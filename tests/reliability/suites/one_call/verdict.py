@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nexus_mcp.store import lock, oplog
+from nexus_mcp.store.history import cache
 from tests.reliability.suites.one_call.afterwards import Wrong, check_whole, narrowed, settle
 from tests.reliability.suites.one_call.disturbed import Case, Ended, Point
 from tests.reliability.suites.one_call.model import Heard, Model, Outcome, spelled
@@ -39,9 +40,9 @@ class Fault:
         """It is one that the caller must be told about: without this, no answer can be promised.
 
         There is nothing weaker to fall back to, neither for a rename or an fsync nor for the lock. The operation log
-        alone is advice.
+        alone is advice, and the index of the history can be made anew.
         """
-        if self.passes or oplog.NAME in self.point.shown:
+        if self.passes or any(name in self.point.shown for name in (oplog.NAME, cache.NAME)):
             return False
         if self.point.name == "flock":
             return f"/{lock.NAME}>" in self.point.shown
@@ -104,5 +105,9 @@ def _check_unchanged(case: Case, fault: Fault, error: str) -> None:
 
 
 def _visible(of: Tree) -> Tree:
-    own = (f"state/{lock.NAME}", f"state/{oplog.NAME}")
-    return {path: content for path, content in of.items() if path not in own and not is_temporary(path)}
+    own = (f"state/{lock.NAME}", f"state/{oplog.NAME}", f"state/{cache.FOLDER}")
+    return {
+        path: content
+        for path, content in of.items()
+        if not (path in own or path.startswith(f"{own[-1]}/") or is_temporary(path))
+    }

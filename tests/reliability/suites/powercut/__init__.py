@@ -6,22 +6,26 @@ checking.py lets a new server look at it.
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Sequence
 from typing import Any
 
+from tests.reliability import long
 from tests.reliability.suite import Piece, Suite, Tally
 from tests.reliability.suites.powercut.checking import Found, faults, found_in
-from tests.reliability.suites.powercut.disk import cut_at
+from tests.reliability.suites.powercut.disk import Disk, cut_at
 from tests.reliability.suites.powercut.recording import Mark
-from tests.reliability.suites.powercut.scenarios import SCENARIOS, play
+from tests.reliability.suites.powercut.scenarios import SCENARIOS, Played, play
 
 _SAMPLES, _ALL_UP_TO = 10_000, 8
-_QUICK_SAMPLES, _QUICK_ALL_UP_TO = 12, 2
+_QUICK_SAMPLES, _QUICK_ALL_UP_TO, _QUICK_STEP = 12, 2, 4
+_LONG_SAMPLES, _LONG_ALL_UP_TO = 100, 3  # of what a long history has beside it nothing is ever synced
 _MOST_OPERATIONS = 40  # of one call; a death after each of them is tried
+_LONG_STEP = 4  # from one of these to the next
 _LIKELY = 25
 _PAIRS = 250  # of the places of two deaths, as many are sampled
-_PARTS = {"session": 40, "closes": 20, "undo": 4, "undo of two": 4}
+_PARTS = {"session": 40, "closes": 20, "undo": 4, "undo of two": 4, "searched close": 20, "searches": 20}
 _ENOUGH = 3
 
 _QUICK: tuple[tuple[str, list[int | str]], ...] = (
@@ -34,6 +38,7 @@ _QUICK: tuple[tuple[str, list[int | str]], ...] = (
     ("first task", []),
     ("artifact", []),
     ("undo of two", []),
+    ("searched close", []),
 )
 
 
@@ -48,7 +53,7 @@ def plan(seed: int, quick: bool) -> Sequence[Any]:
             pairs = [[first, second] for first in places[:_LIKELY] for second in places[:_LIKELY]]
             pieces += [_piece(name, pair) for pair in random.Random(f"{name}:{seed}").sample(pairs, _PAIRS)]
         elif "death" in name:
-            pieces += [_piece(name, [death]) for death in places]
+            pieces += [_piece(name, [death]) for death in places[:: _LONG_STEP if SCENARIOS[name].long else 1]]
         else:
             parts = _PARTS.get(name, 1)
             pieces += [_piece(name, [], part, parts) for part in range(parts)]
@@ -56,30 +61,36 @@ def plan(seed: int, quick: bool) -> Sequence[Any]:
 
 
 def _piece(scenario: str, deaths: Sequence[int | str], part: int = 0, parts: int = 1, *, quick: bool = False) -> Any:
-    return {"scenario": scenario, "deaths": deaths, "part": part, "parts": parts, "quick": quick}
+    piece = {"scenario": scenario, "deaths": deaths, "part": part, "parts": parts, "quick": quick}
+    return {**piece, "long": long.SETTLED} if SCENARIOS[scenario].long else piece
 
 
 def work(piece: Piece) -> Tally:
     """Play the scenario, cut it at every operation of this part, and look at what each cut may leave."""
     name, deaths = piece.item["scenario"], piece.item["deaths"]
-    all_up_to, samples = (_QUICK_ALL_UP_TO, _QUICK_SAMPLES) if piece.item["quick"] else (_ALL_UP_TO, _SAMPLES)
+    is_long, quick = SCENARIOS[name].long, piece.item["quick"]
+    all_up_to, samples = (_LONG_ALL_UP_TO, _LONG_SAMPLES) if is_long else (_ALL_UP_TO, _SAMPLES)
+    if quick:
+        all_up_to, samples = _QUICK_ALL_UP_TO, _QUICK_SAMPLES
     tally = Tally()
     played = play(SCENARIOS[name].dying(deaths), piece.folder, piece.rng)
     if any(answer is not None for answer in played.answers[: len(deaths)]):
         return tally  # the call has fewer operations: nobody died
-    seen: dict[tuple[bool, frozenset[Any]], Found] = {}
+    seen: dict[tuple[bool, frozenset[Any], frozenset[str]], Found] = {}
     # Before the last death all is as it is where nobody dies that late: those cuts are another piece's.
     first = played.operations.index(Mark(len(deaths), "began")) if deaths else 0
-    for end in _share(first, len(played.operations) + 1, piece.item["part"], piece.item["parts"]):
+    ends = _share(first, len(played.operations) + 1, piece.item["part"], piece.item["parts"])
+    for end in ends[:: _QUICK_STEP if is_long and quick else 1]:
         cut = cut_at(played.start, played.operations, end)
         retries = played.retries(end)
-        for choice in cut.choices(piece.rng, all_up_to, samples):
-            tree = cut.state(choice)
-            key = retries, frozenset(tree.items())
+        for choice in cut.choices(piece.rng, all_up_to, samples, spread=is_long):
+            disk = cut.state(choice)
+            tree, infos = disk.tree(), _infos(disk, played) if is_long else {}
+            key = retries, frozenset(tree.items()), frozenset(f"{path} {info}" for path, info in infos.items())
             tally.counts["states"] += 1
             if key not in seen:
                 tally.counts["distinct states"] += 1
-                seen[key] = found_in(tree, piece.folder, played, retried=retries)
+                seen[key] = found_in(tree, infos, piece.folder, played, retried=retries)
             for fault in faults(seen[key], played, end):
                 last = played.operations[end - 1].told if end else "nothing"
                 tally.failures.append(
@@ -89,6 +100,10 @@ def work(piece: Piece) -> Tally:
                 return tally
         tally.counts["cuts"] += 1
     return tally
+
+
+def _infos(disk: Disk, played: Played) -> dict[str, os.stat_result]:
+    return {path: played.infos[node] for path, node in disk.nodes().items() if node in played.infos}
 
 
 def _share(first: int, end: int, part: int, parts: int) -> range:
@@ -112,5 +127,6 @@ SUITE = Suite(
         "unconfirmed-folder",
         "unconfirmed-history",
         "unconfirmed-removal",
+        "copied-unsynced",
     ),
 )

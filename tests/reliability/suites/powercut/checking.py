@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+import shutil
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nexus_mcp.store.history import cache
 from tests.reliability.suites.calling import Caller, Failed, called, content
 from tests.reliability.suites.powercut.disk import Tree
-from tests.reliability.suites.powercut.files import conflicts, leftovers, put_tree, state_of
+from tests.reliability.suites.powercut.files import conflicts, known_as, leftovers, put_tree, state_of
 from tests.reliability.suites.powercut.scenarios import FOREIGN, Played
 from tests.support import Clock
 
 _LATER = 60_000  # ms
+_SEARCHES: tuple[dict[str, Any], ...] = ({"query": "topic"}, {"query": "yes"}, {})
+Infos = Mapping[str, os.stat_result]
 
 
 @dataclass
@@ -35,12 +40,16 @@ class Trouble(Exception):
     """Something that must not be."""
 
 
-def found_in(tree: Tree, folder: Path, played: Played, *, retried: bool) -> Found:
-    """Let a new server look at the tree, then change something; with `retried`, also let a client repeat its close."""
+def found_in(tree: Tree, infos: Infos, folder: Path, played: Played, *, retried: bool) -> Found:
+    """Let a new server look at the tree, then change something; with `retried`, also let a client repeat its close.
+
+    `infos` as for known_as: without, no index of a history is known again.
+    """
     found = Found()
     root = folder / "found"
     try:
-        with put_tree(root, tree):
+        with put_tree(root, tree), known_as(root, infos):
+            _check_searches(root)
             for tool in ("plan_status", "task_list", "history_search", "context"):
                 called(root, tool)
             found.state = state_of(root)
@@ -48,7 +57,7 @@ def found_in(tree: Tree, folder: Path, played: Played, *, retried: bool) -> Foun
             _check_files(root, played)
             _check_works(root, found.state)
         if retried:
-            with put_tree(root, tree):
+            with put_tree(root, tree), known_as(root, infos):
                 answer = called(root, "task_close")
                 found.retried = answer, len(json.loads(state_of(root))["history"]["cycles"])
     except (Trouble, Failed, ValueError) as error:
@@ -94,6 +103,16 @@ def _difference(state: str, allowed: list[str]) -> str:
         if any(value[name] != seen[name] for value in values)
     ]
     return "; ".join(told)
+
+
+def _check_searches(root: Path) -> None:
+    """What is left of the index of a history changes no answer."""
+    folder = root / ".nexus" / "state" / cache.FOLDER
+    if folder.is_dir():
+        told = [called(root, "history_search", **arguments) for arguments in _SEARCHES]
+        shutil.rmtree(folder)
+        if told != [called(root, "history_search", **arguments) for arguments in _SEARCHES]:
+            raise Trouble("what is left of the index of the history changes the answers of history_search")
 
 
 def _check_files(root: Path, played: Played) -> None:

@@ -3,7 +3,7 @@
 As POSIX has it, and stricter than most file systems are: data written to a file is durable after an fsync of that file,
 names made, renamed or removed in a folder after an fsync of that folder. Until then each of these operations may have
 reached the disk or not, whatever came before or after it; a write may also have reached it by half, or as a longer file
-full of zeros. A rename is atomic.
+full of zeros, or (where all `ways` of it are tried) as one whose second half is zeros. A rename is atomic.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ROOT = 0
 # Below the root: path → the file's bytes, None for a folder.
 Tree = dict[str, bytes | None]
 
-LOST, DONE, HALF, ZEROS = range(4)
+LOST, DONE, HALF, ZEROS, TAIL = range(5)
 
 
 @dataclass(frozen=True)
@@ -91,19 +91,24 @@ class Disk:
         data = change.data[: len(change.data) // 2] if way == HALF else change.data
         if way == ZEROS:
             data = old[change.at : change.at + len(data)].ljust(len(data), b"\0")
+        if way == TAIL:
+            half = len(data) // 2
+            data = data[:half] + old[change.at + half : change.at + len(data)].ljust(len(data) - half, b"\0")
         self.files[change.node] = old[: change.at].ljust(change.at, b"\0") + data + old[change.at + len(data) :]
 
     def tree(self) -> Tree:
         """What can be reached from the root."""
-        found: Tree = {}
+        return {path: self.files.get(node) for path, node in self.nodes().items()}
+
+    def nodes(self) -> dict[str, int]:
+        """The numbers of the files and folders of the tree, by their paths."""
+        found: dict[str, int] = {}
         waiting = [("", ROOT)]
         while waiting:
             path, node = waiting.pop()
             for name, child in self.folders[node].items():
-                if child in self.files:
-                    found[path + name] = self.files[child]
-                else:
-                    found[path + name] = None
+                found[path + name] = child
+                if child not in self.files:
                     waiting.append((f"{path}{name}/", child))
         return found
 
@@ -115,10 +120,13 @@ class Cut:
     durable: Disk
     open: list[Change]
 
-    def choices(self, rng: random.Random, all_up_to: int, samples: int) -> Iterator[Sequence[int]]:
+    def choices(
+        self, rng: random.Random, all_up_to: int, samples: int, *, spread: bool = False
+    ) -> Iterator[Sequence[int]]:
         """For each state to try, the way of each open change: all of them, or a sample when the changes are many.
 
-        The sample begins with the plain ones: all done up to one, all done but one, none done but one.
+        The sample begins with the plain ones: all done up to one, all done but one, none done but one. `spread`: when
+        it is too small for all of these, with any of them.
         """
         ways = [change.ways for change in self.open]
         if len(ways) <= all_up_to:
@@ -130,20 +138,20 @@ class Cut:
             *([DONE] * at + [way] + [DONE] * (number - at - 1) for at in range(number) for way in range(ways[at])),
             *([LOST] * at + [way] + [LOST] * (number - at - 1) for at in range(number) for way in range(1, ways[at])),
         ]
-        yield from plain[:samples]
+        yield from rng.sample(plain, samples) if spread and samples < len(plain) else plain[:samples]
         for _ in range(samples - len(plain)):
             yield [rng.randrange(most) for most in ways]
 
-    def state(self, choice: Sequence[int]) -> Tree:
-        """The tree that is found when the power is back."""
+    def state(self, choice: Sequence[int]) -> Disk:
+        """The disk that is found when the power is back."""
         disk = self.durable.copy()
         for change, way in zip(self.open, choice, strict=True):
             disk.apply(change, way)
-        return disk.tree()
+        return disk
 
     def tell(self, choice: Sequence[int]) -> str:
         """The open changes and what became of them."""
-        words = {LOST: "lost", DONE: "done", HALF: "half done", ZEROS: "zeros"}
+        words = {LOST: "lost", DONE: "done", HALF: "half done", ZEROS: "zeros", TAIL: "half zeros"}
         return ", ".join(f"{change.told} {words[way]}" for change, way in zip(self.open, choice, strict=True))
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from nexus_mcp.store.atomic import PREFIX
 from tests.reliability.suites.powercut.disk import Tree
@@ -27,6 +29,33 @@ def put_tree(root: Path, tree: Tree) -> Iterator[None]:
         yield
     finally:
         shutil.rmtree(root)
+
+
+@contextmanager
+def known_as(root: Path, infos: Mapping[str, os.stat_result]) -> Iterator[None]:
+    """The files at these paths have the numbers and the times that they had before the power went."""
+    known = {}
+    for path, info in infos.items():
+        found = os.stat(root / path)
+        known[found.st_dev, found.st_ino, found.st_mtime_ns] = info
+
+    def told(found: os.stat_result) -> os.stat_result:
+        info = known.get((found.st_dev, found.st_ino, found.st_mtime_ns))
+        if info is None:
+            return found
+        names = ("st_atime_ns", "st_mtime_ns", "st_ctime_ns")
+        same = (found.st_mode, info.st_ino, info.st_dev, *found[3:])
+        return os.stat_result(same, {name: getattr(info, name) for name in names})
+
+    stat, fstat = os.stat, os.fstat
+    if not known:
+        yield
+        return
+    with (
+        patch.object(os, "stat", lambda *args, **named: told(stat(*args, **named))),
+        patch.object(os, "fstat", lambda fd: told(fstat(fd))),
+    ):
+        yield
 
 
 def state_of(root: Path) -> str:

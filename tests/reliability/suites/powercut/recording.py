@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from tests.reliability import long
 from tests.reliability.suites.powercut.disk import ROOT, Change, Disk, Names, Size, Sync, Tree, Write
 from tests.store.dying import Died
+
+_WAYS, _ALL_WAYS = 4, 5  # of a write
 
 
 @dataclass(frozen=True)
@@ -40,11 +43,13 @@ class Recording:
 
     `operations` has it in order; `start` is the disk before, with the empty files and folders that are made later.
     `dead` says whether the process died that was recorded last.
-    Files and folders have numbers of their own, because a file system may give those of a removed one again.
+    Files and folders have numbers of their own, because a file system may give those of a removed one again. What the
+    system says of the files that were there first, and of those that were renamed, is in `infos`, by these numbers.
     """
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.infos: dict[int, os.stat_result] = {}
         self.operations: list[Change | Sync | Mark] = []
         self.start = Disk()
         self._live = Disk()
@@ -157,7 +162,8 @@ class Recording:
     def _write(self, fd: int, at: int, data: bytes) -> None:
         if fd in self._open:
             node = self._open[fd].node
-            self._do(Write(node, at, data, f"write to {self._name(node)}"))
+            ways = _ALL_WAYS if long.is_on() else _WAYS
+            self._do(Write(node, at, data, f"write to {self._name(node)}", ways))
 
     def _cut(self, _: None, fd: int, size: int) -> None:
         if fd in self._open:
@@ -185,6 +191,7 @@ class Recording:
         assert target is not None
         assert source[0] == target[0], "the model knows no rename from one folder to another"
         node = self._live.folders[source[0]][source[1]]
+        self.infos[node] = os.stat(new, dir_fd=dst_dir_fd)
         told = f"rename {_short(source[1])} to {target[1]}"
         self._do(Names(source[0], ((source[1], None), (target[1], node)), told))
 
@@ -237,6 +244,7 @@ class Recording:
                 self._scan(entry, child)
             else:
                 self._live.files[child] = entry.read_bytes()
+                self.infos[child] = entry.stat()
 
 
 def tree_of(root: Path) -> Tree:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -35,13 +36,14 @@ class Scenario:
     """Calls on a project where `before` was done, all of it synced.
 
     `old`: over a history of one old cycle. `full`: the operation log has to give something up for another line, and is
-    full of "notes", or of what is "foreign" and set aside whole.
+    full of "notes", or of what is "foreign" and set aside whole. `long`: the history counts as one.
     """
 
     steps: tuple[Step, ...]
     before: tuple[Step, ...] = ()
     old: bool = True
     full: str = ""
+    long: bool = False
 
     def dying(self, deaths: Sequence[int | str]) -> Scenario:
         """The same with deaths in the first steps."""
@@ -58,6 +60,7 @@ MORE = Step("task_add", {"title": "More", "context": "because", "decisions": ["d
 DONE = Step("task_update", {"id": 1, "status": "completed"})
 CLOSE = Step("task_close", {})
 LOOK = Step("plan_status", {})
+SEARCH = Step("history_search", {"query": "topic"})
 NOTE = Step("artifact_write", {"filename": "a/b/note.md", "content": "one"})
 OTHER = Step("artifact_write", {"filename": "a/b/note.md", "content": "another one"})
 BESIDE = Step("artifact_write", {"filename": "a/beside.md", "content": "beside"})
@@ -65,6 +68,7 @@ UNDO = Step("undo", {"count": 1})
 UNDO_TWO = Step("undo", {"count": 2})
 
 BEGUN = (PLAN, DECIDE, TASK)
+CLOSED = (*(*BEGUN, CLOSE) * 6, *BEGUN)  # so many that a half of their index is of cycles
 SCENARIOS = {
     "close": Scenario((CLOSE,), BEGUN),
     "plan": Scenario((NEXT,), BEGUN),
@@ -81,6 +85,9 @@ SCENARIOS = {
     "full log": Scenario((MORE, CLOSE), BEGUN, full="notes"),
     "foreign log": Scenario((MORE, CLOSE), BEGUN, full="foreign"),
     "session": Scenario((PLAN, TASK, NOTE, CLOSE, NEXT), old=False),
+    "searched close": Scenario((SEARCH, CLOSE, SEARCH), CLOSED, old=False, long=True),
+    "searches": Scenario((SEARCH, PLAN, CLOSE, CLOSE, SEARCH), long=True),
+    "searched close after a death": Scenario((CLOSE, SEARCH, TASK, CLOSE), CLOSED, old=False, long=True),
     # A process dies, and what it left unsynced is what the next one builds upon.
     "close after a death": Scenario((CLOSE, LOOK), BEGUN),
     "plan after a death": Scenario((NEXT, LOOK, MORE), BEGUN),
@@ -99,7 +106,7 @@ class Played:
     """A scenario as it was recorded.
 
     `states[n]` is what the files say after n steps (a death included), as JSON; `answers[n]` what step n was answered,
-    None when it died. `old` are the bytes that the history begins with from first to last.
+    None when it died. `old` are the bytes that the history begins with from first to last, `infos` as of a Recording.
     """
 
     scenario: Scenario
@@ -108,6 +115,7 @@ class Played:
     states: list[str]
     answers: list[Any]
     old: bytes
+    infos: dict[int, os.stat_result]
 
     def allowed(self, end: int) -> set[str]:
         """What the files may say after a power cut behind the first `end` operations.
@@ -152,7 +160,7 @@ def play(scenario: Scenario, folder: Path, rng: random.Random) -> Played:
         recording.check()
         states.append(_state(root, folder))
     old = OLD.encode() if scenario.old else b""
-    return Played(scenario, recording.start, recording.operations, states, answers, old)
+    return Played(scenario, recording.start, recording.operations, states, answers, old, recording.infos)
 
 
 def _recorded(recording: Recording, step: Step, number: int, rng: random.Random) -> Any:

@@ -1,0 +1,133 @@
+"""Sequences about a history that counts as long: what others do to it, to its index and to the texts beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from nexus_mcp.store.history import cache
+from tests.reliability.suites.model.world import World
+from tests.support import cycle
+
+_PLAN = {"topic": "alpha", "issues": ["A", "B"], "research_summary": ""}
+_TASK = {"title": "t", "context": "c", "goal": "g"}
+_FLIPS = 8  # of the bytes of a file, as many are spoilt, one at a time
+_FEWEST = 10  # system calls of a close until the history is copied
+_AROUND = 12  # bytes to look for on both sides of a spoilt one
+
+Tale = Callable[[World], None]
+Cycles = list[Any]
+
+
+def changed_in_place(world: World) -> None:
+    """Somebody changes a letter, again and again; each time all see it, whoever wrote the file before."""
+    for by in (0, 1):
+        _close(world, by)
+        _look(world, "alpha")
+        for letter in "bcd":
+            world.git(partial(_renamed, letter))
+            _look(world, f"{letter}lpha")
+            world.git(partial(_renamed, "a"))
+            _look(world, "alpha")
+    _close(world, 0)
+    _look(world, "alpha")
+
+
+def shared(world: World) -> None:
+    """What one process adds, the other one sees at once, also where each of them has looked before."""
+    for number in range(6):
+        _close(world, number % 2)
+        _look(world, "alpha")
+
+
+def merged(world: World) -> None:
+    """git merges a cycle that ended at the same time as one that a journal still holds: both are there then."""
+    for _ in range(2):
+        _close(world, 0)
+    for number in range(1, 200):
+        world.call(0, "plan_start", _PLAN)
+        world.crash(0, "task_close", {}, number)
+        waiting = world.waiting()
+        if waiting is not None and waiting not in world.cycles():
+            foreign = cycle(None, at=waiting["completed_at"], branch="other")
+            world.git(partial(_with, foreign))
+            _look(world, "other")
+            return
+        world.call(0, "task_close", {})
+        world.clock.advance(1)
+    raise AssertionError("no death of a close leaves a journal alone")
+
+
+def spoilt(world: World) -> None:
+    """Whatever becomes of a byte of the index or of the texts, a process that has not seen it whole answers right."""
+    for _ in range(3):
+        _close(world, 0)
+    folder = world.project.state / cache.FOLDER
+    for suffix in (cache.NAME, cache.SUFFIX):
+        for number in range(_FLIPS):
+            _look(world, "alpha")
+            (path,) = folder.glob(f"*{suffix}")
+            data = bytearray(path.read_bytes())
+            at = (2 * number + 1) * len(data) // (2 * _FLIPS)
+            queries = [_around(data, at)] if suffix == cache.SUFFIX else ["alpha"]
+            data[at] ^= 1
+            path.write_bytes(data)
+            for process in (0, 1):
+                world.restart(process)
+            _look(world, *queries)
+            world.call(0, "plan_start", _PLAN)  # whose number is one more than the highest of the history
+            world.call(0, "task_close", {})
+            world.clock.advance(1)
+
+
+def meddled_with(world: World) -> None:
+    """git writes the history while a close copies it: what it wrote stays, with the new cycle or without."""
+    _close(world, 0)
+    number, meddled = 0, True
+    while meddled:
+        number += 1
+        world.restart(0)
+        foreign = cycle(None, at=world.clock.stamp(), branch=f"other {number}")
+        world.clock.advance(1)
+        meddled = world.meddle(0, number, partial(_with, foreign))
+        world.clock.advance(1)
+    assert number > _FEWEST, "a close is over before it was meddled with"
+
+
+TALES: dict[str, Tale] = {
+    "a cycle is changed in place": changed_in_place,
+    "two processes close by turns": shared,
+    "a merge beside a journal": merged,
+    "a history changed while it is copied": meddled_with,
+    "a spoilt cache": spoilt,
+}
+
+
+def _close(world: World, by: int) -> None:
+    world.call(by, "plan_start", _PLAN)
+    world.call(by, "task_add", _TASK)
+    world.call(by, "task_close", {})
+    world.clock.advance(1)
+
+
+def _look(world: World, *queries: str) -> None:
+    for process in (0, 1):
+        world.call(process, "history_search", {})
+        for query in queries:
+            world.call(process, "history_search", {"query": query})
+
+
+def _with(foreign: Any, cycles: Cycles) -> Cycles:
+    return [*cycles, foreign]
+
+
+def _renamed(letter: str, cycles: Cycles) -> Cycles:
+    first, *others = cycles
+    return [{**first, "plan": {**first["plan"], "topic": f"{letter}lpha"}}, *others]
+
+
+def _around(data: bytearray, at: int) -> str:
+    line = bytes(data[data.rfind(b"\n", 0, at) + 1 : data.find(b"\n", at)])
+    start = max(0, at - data.rfind(b"\n", 0, at) - 1 - _AROUND)
+    return line[start : start + 2 * _AROUND].decode()
