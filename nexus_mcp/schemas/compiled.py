@@ -43,6 +43,8 @@ def _enum(schema: dict[str, Any]) -> Keeps | None:
     if "enum" not in schema:
         return None
     allowed = schema["enum"]
+    if all(isinstance(one, str) for one in allowed):
+        return lambda value: isinstance(value, str) and value in allowed
     return lambda value: any(same(value, one) for one in allowed)
 
 
@@ -82,6 +84,8 @@ def _object(schema: dict[str, Any]) -> Keeps | None:
     if not required and not members and others is True:
         return None
     other = compiled(others) if isinstance(others, dict) else None
+    texts = [name for name, member in schema.get("properties", {}).items() if member == {"type": "string"}]
+    checks = [(name, check) for name, check in members.items() if name not in texts]
 
     def keeps(value: Any) -> bool:
         if not isinstance(value, dict):
@@ -90,7 +94,10 @@ def _object(schema: dict[str, Any]) -> Keeps | None:
             if name not in value:
                 return False
         if others is True:
-            for name, check in members.items():  # noqa: SIM110 - as above
+            for name in texts:  # most members, so that they get no call each
+                if name in value and not isinstance(value[name], str):
+                    return False
+            for name, check in checks:  # noqa: SIM110 - as above
                 if name in value and not check(value[name]):
                     return False
             return True

@@ -9,15 +9,17 @@ if TYPE_CHECKING:
 _CONTINUES = range(0x80, 0xC0)  # bytes within a character of UTF-8
 
 
-def backwards(before: bytes, after: bytes) -> dict[str, Any] | None:
+def backwards(before: bytes, after: bytes, ends: tuple[int, int] | None = None) -> dict[str, Any] | None:
     """{prefix, suffix, text} that `restored` makes `before` of, given `after`; None when `before` is no text in UTF-8.
 
-    `prefix` and `suffix` count the bytes that both have at their beginning and at their end.
+    `prefix` and `suffix` count the bytes that both have at their beginning and at their end. `ends` are so many of them
+    as are known beforehand, of a text.
     """
-    if not is_text(before):
+    if ends is None and not is_text(before):
         return None  # what lies between the common ends might be text all the same
-    prefix = common_prefix(before, after)
-    suffix = common_suffix(before, after, min(len(before), len(after)) - prefix)
+    first, last = ends or (0, 0)
+    prefix = common_prefix(before, after, first, min(len(before), len(after)) - last)
+    suffix = common_suffix(before, after, last, min(len(before), len(after)) - prefix)
     while prefix and before[prefix : prefix + 1] and before[prefix] in _CONTINUES:
         prefix -= 1
     while suffix and before[len(before) - suffix] in _CONTINUES:
@@ -42,9 +44,9 @@ def restored(after: bytes, delta: dict[str, Any]) -> bytes:
 
 
 # By doubling and then by halves, on slices: those are compared at the speed of memory, single bytes are not.
-def common_prefix(one: bytes, other: bytes) -> int:
-    """How many bytes both have at their beginning."""
-    low, high, step = 0, min(len(one), len(other)), 4096
+def common_prefix(one: bytes, other: bytes, low: int, high: int) -> int:
+    """How many bytes both have at their beginning: `low` of them or more, as is known, and `high` at most."""
+    step = 256
     while low < high and one[low : low + step] == other[low : low + step]:
         low = min(low + step, high)
         step *= 2
@@ -58,9 +60,9 @@ def common_prefix(one: bytes, other: bytes) -> int:
     return low
 
 
-def common_suffix(one: bytes, other: bytes, most: int) -> int:
-    """How many bytes, `most` of them, both have at their end."""
-    low, high, step = 0, most, 4096
+def common_suffix(one: bytes, other: bytes, low: int, high: int) -> int:
+    """How many bytes both have at their end: `low` of them or more, as is known, and `high` at most."""
+    step = 256
     while low < high:
         middle = min(low + step, high)
         if one[len(one) - middle : len(one) - low] != other[len(other) - middle : len(other) - low]:

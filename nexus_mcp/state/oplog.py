@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeGuard
 
     Entry = dict[str, Any]
+    Mark = dict[str, int]
     Line = tuple[int, Entry | None]
     """Number of a line, from 1, and its entry; None for one that cannot be read."""
 
@@ -57,18 +58,33 @@ def entry(
     return {**made, **{name: value for name, value in optional.items() if value is not None}, "files": files}
 
 
-def changed(name: str, before: bytes | None, after: bytes | None) -> dict[str, Any]:
+class Step:
+    """What is known beforehand of a change from one text to another: the `marks` of both, and `ends`, how many bytes
+    both have at their beginning and at their end, at the least."""
+
+    __slots__ = ("ends", "marks")
+
+    def __init__(self, marks: tuple[Mark, Mark], ends: tuple[int, int]) -> None:
+        self.marks = marks
+        self.ends = ends
+
+
+def changed(name: str, before: bytes | None, after: bytes | None, step: Step | None = None) -> dict[str, Any]:
     """A file of an entry with what it takes to put it back, None being no file. Not kept when it is no text."""
-    mark = _mark(before)
-    if before is None or mark is None:
-        return {**left(name, after), "before": None}
-    found = delta.backwards(before, after or b"")
-    return left(name, after) if found is None else {**left(name, after), "before": {**mark, **found}}
+    if step is None or before is None:
+        was, is_now, ends = mark(before), mark(after), None
+    else:
+        (was, is_now), ends = step.marks, step.ends
+    file: dict[str, Any] = {"name": name, "after": is_now}
+    if before is None or was is None:
+        return {**file, "before": None}
+    found = delta.backwards(before, after or b"", ends)
+    return file if found is None else {**file, "before": {**was, **found}}
 
 
 def left(name: str, after: bytes | None) -> dict[str, Any]:
     """A file of an entry without what it was before."""
-    return {"name": name, "after": _mark(after)}
+    return {"name": name, "after": mark(after)}
 
 
 def without_text(full: Entry) -> Entry:
@@ -76,7 +92,8 @@ def without_text(full: Entry) -> Entry:
     return {**full, "files": [{k: v for k, v in file.items() if k != "before"} for file in full["files"]]}
 
 
-def _mark(data: bytes | None) -> dict[str, int] | None:
+def mark(data: bytes | None) -> Mark | None:
+    """What tells the bytes of a file from others, against accidents; None for no file."""
     if data is None:
         return None
     import zlib
@@ -182,11 +199,11 @@ def _folders(name: str) -> list[str]:
     return ["/".join(parts[:end]) for end in range(1, len(parts))]
 
 
-def _is(mark: dict[str, Any] | None, data: bytes | None) -> bool:
-    seen = _mark(data)
-    if mark is None or seen is None:
-        return mark is seen
-    return all(mark[name] == seen[name] for name in seen)
+def _is(told: dict[str, Any] | None, data: bytes | None) -> bool:
+    seen = mark(data)
+    if told is None or seen is None:
+        return told is seen
+    return all(told[name] == seen[name] for name in seen)
 
 
 def told(line: Entry) -> str:

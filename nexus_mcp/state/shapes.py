@@ -17,6 +17,7 @@ ISSUE = "issue"
 TASK = "task"
 _PARTS = {PLAN: (PLAN, None), ISSUE: (PLAN, "issues"), TASK: (TASKS, "tasks"), CYCLE: (CYCLE, None)}
 _IDS = ("id", "plan_issue")
+_fields: dict[str, schemas.Schema] = {}
 _ROWS = {PLAN: "issues", TASKS: "tasks"}
 
 
@@ -90,6 +91,13 @@ def part(name: str) -> dict[str, Any]:
     return schema
 
 
+def fields(name: str) -> schemas.Schema:
+    """The closed schema of any members of such a part, be they some or all."""
+    if name not in _fields:
+        _fields[name] = schemas.Schema({**part(name), "required": []})
+    return _fields[name]
+
+
 def is_cycle(value: object) -> bool:
     """Whether `value` could be a cycle that we made: its own members are whole, those of its plan and tasks usable."""
     if not isinstance(value, dict) or schemas.faults(part(CYCLE), {**value, "plan": None, "tasks": []}):
@@ -110,11 +118,14 @@ def check_new(value: object, schema: dict[str, Any], what: str) -> None:
 
 def ordered(value: Any, schema: dict[str, Any]) -> Any:
     """`value` with the keys that `schema` knows in its order and all others after them, as they came."""
-    if isinstance(value, list) and "items" in schema:
+    if isinstance(value, list) and "items" in schema and any(isinstance(item, (dict, list)) for item in value):
         return [ordered(item, schema["items"]) for item in value]
     if not isinstance(value, dict) or "properties" not in schema:
         return value
     known = schema["properties"]
-    out = {name: ordered(value[name], known[name]) for name in known if name in value}
+    out = {name: value[name] for name in known if name in value}
+    for name, member in out.items():
+        if isinstance(member, (dict, list)) and member:
+            out[name] = ordered(member, known[name])
     out.update((name, member) for name, member in value.items() if name not in known)
     return out

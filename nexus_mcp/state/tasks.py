@@ -27,7 +27,7 @@ def add(
 
     A blank `goal` leaves the old one; `decisions` are appended.
     """
-    number = 1 + max((task["id"] for task in tasks["tasks"]), default=0)
+    number = 1 + max([task["id"] for task in tasks["tasks"]], default=0)
     task = {"id": number, "status": PENDING, "deps": [], **fields, "created_at": created_at}
     changed = {
         **tasks,

@@ -24,12 +24,16 @@ _DISK_ADVICE = "Check the free space and the permissions of .nexus, then call ag
 
 
 class Access:
-    """The folders `.nexus` and `.nexus/state` of the project at `root`. `wait`: seconds to wait for the lock."""
+    """The folders `.nexus` and `.nexus/state` of the project at `root`. `wait`: seconds to wait for the lock.
 
-    __slots__ = ("_swept", "root", "stopping", "wait")
+    `meanwhile` gets the second folder when somebody else has the lock, before it is waited for.
+    """
 
-    def __init__(self, root: str, wait: float) -> None:
+    __slots__ = ("_meanwhile", "_swept", "root", "stopping", "wait")
+
+    def __init__(self, root: str, wait: float, meanwhile: Callable[[Folder], object] = bool) -> None:
         self.root = root
+        self._meanwhile = meanwhile
         self.wait = wait
         self.stopping = False
         self._swept = False  # whether this process has swept, and no change of its own has failed since
@@ -126,7 +130,7 @@ class Access:
         self._swept = True
 
     def _lock(self, state: Folder) -> AbstractContextManager[lock.Held]:
-        return lock.held(state, self.wait, lambda: self.stopping)
+        return lock.held(state, self.wait, lambda: self.stopping, lambda: self._meanwhile(state))
 
 
 def begin(nexus: Folder, state: Folder, held: lock.Held) -> None:

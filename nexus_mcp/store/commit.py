@@ -44,7 +44,7 @@ def entry_of(asked: Transaction) -> entries.Entry:
     """The entry of a change. What a file was before is kept only where undo may need it."""
     stays = asked.cycle is not None or asked.undoes is not None
     files = [
-        entries.left(name, after) if stays else entries.changed(name, before, after)
+        entries.left(name, after) if stays else entries.changed(name, before, after, asked.steps.get(name))
         for name, (before, after) in asked.writes.items()
     ]
     cycle = None if asked.cycle is None else asked.cycle["completed_at"]

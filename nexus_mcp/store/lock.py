@@ -58,8 +58,15 @@ class Held:
 
 
 @contextmanager
-def held(state: Folder, wait: float = WAIT_SECONDS, stopped: Callable[[], bool] = bool) -> Iterator[Held]:
+def held(
+    state: Folder,
+    wait: float = WAIT_SECONDS,
+    stopped: Callable[[], bool] = bool,
+    meanwhile: Callable[[], object] = bool,
+) -> Iterator[Held]:
     """Hold the workspace lock, whose file lies in the folder `state`, for the length of the block.
+
+    `meanwhile` is called once when somebody else has it.
 
     Raises LockTimeout after `wait` seconds, with the holder's pid, WaitStopped when `stopped()` becomes true while
     waiting, and StorageError when it cannot be locked at all.
@@ -74,7 +81,7 @@ def held(state: Folder, wait: float = WAIT_SECONDS, stopped: Callable[[], bool] 
     while True:
         fd, created = _opened(state)
         try:
-            _acquire(fd, state.show(NAME), wait, end, stopped)
+            _acquire(fd, state.show(NAME), wait, end, stopped=stopped, meanwhile=meanwhile)
             file = _looked_at(state, fd)
             # Whoever removed the file while we waited for it left us with a lock that a newcomer does not see.
             if state.is_file(NAME, fd):
@@ -113,15 +120,17 @@ def _looked_at(state: Folder, fd: int) -> os.stat_result:
     return file
 
 
-def _acquire(fd: int, shown: str, wait: float, end: float, stopped: Callable[[], bool]) -> None:
-    for pause in (*_PAUSES, None):
+def _acquire(
+    fd: int, shown: str, wait: float, end: float, *, stopped: Callable[[], bool], meanwhile: Callable[[], object]
+) -> None:
+    for pause in (0, *_PAUSES, None):
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
         except BlockingIOError:
             if pause is None or time.monotonic() + pause > end:
                 break
-            time.sleep(pause)
+            time.sleep(pause) if pause else meanwhile()
         except OSError as error:
             raise StorageError(shown, "lock", reason(error)) from error
     # A blocking flock is woken at once and in order, but knows no time limit: a thread waits in our place, with a

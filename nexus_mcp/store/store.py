@@ -38,8 +38,8 @@ class Store:
     def __init__(
         self, workspace: Workspace, now: Callable[[], float] | None = None, wait: float = lock.WAIT_SECONDS
     ) -> None:
-        self._access = Access(workspace.root, wait)
         self._kept = Kept()
+        self._access = Access(workspace.root, wait, self._kept.prepare)
         self._memory = Memory()
         self._now = now or time.time
 

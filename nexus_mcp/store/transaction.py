@@ -6,6 +6,7 @@ from contextlib import ExitStack
 
 from nexus_mcp.errors import StateError, StorageError
 from nexus_mcp.state import shapes, times
+from nexus_mcp.state.oplog import Step
 from nexus_mcp.store import journal, places
 from nexus_mcp.store.codec import Invalid, decode
 from nexus_mcp.store.history.memory import Memory
@@ -47,6 +48,7 @@ class Transaction:
         "by",
         "completed",
         "cycle",
+        "steps",
         "undoes",
         "what",
         "writes",
@@ -75,6 +77,7 @@ class Transaction:
         self._recovered = recovered
         self.completed = completed
         self.writes: dict[str, tuple[bytes | None, bytes | None]] = {}
+        self.steps: dict[str, Step] = {}
         self.cycle: dict[str, Any] | None = None
         self.by = by
         self.what = ""
@@ -126,21 +129,23 @@ class Transaction:
         reader relies on. Raises NewerVersion, and StateError when the file would grow beyond what is read back.
         """
         shown = f".nexus/state/{name}"
-        before = self._value(name)
+        before = self._document(name)
         if before is not None:
-            shapes.check_writable(before, shown)
-        shapes.check_new(fields, {**shapes.part(part), "required": []}, part)
+            shapes.check_writable(before.value, shown)
+        shapes.check_new(fields, shapes.fields(part), part)
         try:
-            after = self._kept.made(name, value).data
+            after = self._kept.made(name, before, value)
         except Invalid as error:
             raise StateError(shown, "would hold a number with more digits than can be read back") from error
-        if len(after) > journal.SESSION_LIMIT:
+        if len(after.data) > journal.SESSION_LIMIT:
             raise StateError(
                 shown,
                 f"would grow beyond {journal.SESSION_LIMIT >> 20} MiB",
                 next_step="Close this cycle with task_close and go on in a new one.",
             )
-        self.writes[name] = (self._bytes(name), after)
+        self.writes[name] = (self._bytes(name), after.data)
+        if before is not None:
+            self.steps[name] = Step((before.mark(), after.mark()), after.shared)
 
     def log(self) -> list[Line]:
         """The operation log. Raises StateError, PathRefused, StorageError when it cannot be read."""
@@ -177,6 +182,7 @@ class Transaction:
         if data is not None and not has_folder:
             # It was there when the file was last written. Made now, it could stand where another file belongs.
             raise StorageError(shown, "write", "its folder is gone")
+        self.steps.pop(name, None)
         self.writes[name] = (before, data)
 
     def delete(self, name: str) -> bool:
@@ -185,6 +191,7 @@ class Transaction:
         if value is None:
             return False
         shapes.check_writable(value, f".nexus/state/{name}")
+        self.steps.pop(name, None)
         self.writes[name] = (self._bytes(name), None)
         return True
 

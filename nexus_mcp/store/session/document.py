@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nexus_mcp.state import shapes
+from nexus_mcp.state import oplog, shapes
 from nexus_mcp.store import places
 
 TYPE_CHECKING = False
@@ -31,10 +31,11 @@ class Document:
     """The bytes of a state file, and the checked value that they mean. Neither is ever changed.
 
     Row i ends at `ends[i]` in `data`, and the array of rows begins at `opening`, after its bracket; -1 where nobody
-    knows. `is_ours`: the bytes are known to be laid out as we write them.
+    knows. `is_ours`: the bytes are known to be laid out as we write them. `shared`: how many bytes at its beginning and
+    at its end the document has that this one was made from.
     """
 
-    __slots__ = ("data", "ends", "is_ours", "kind", "opening", "value")
+    __slots__ = ("_mark", "data", "ends", "is_ours", "kind", "opening", "shared", "value")
 
     def __init__(
         self,
@@ -45,6 +46,7 @@ class Document:
         ends: list[int] | None = None,
         *,
         is_ours: bool = False,
+        shared: tuple[int, int] = (0, 0),
     ) -> None:
         self.kind = kind
         self.data = data
@@ -52,3 +54,11 @@ class Document:
         self.opening = opening
         self.ends = ends or []
         self.is_ours = is_ours
+        self.shared = shared
+        self._mark: dict[str, int] | None = None
+
+    def mark(self) -> dict[str, int]:
+        """What the operation log says of the bytes."""
+        if self._mark is None:
+            self._mark = oplog.mark(self.data) or {}
+        return self._mark

@@ -6,7 +6,10 @@ may be the same for two contents. So nothing here can be stale, whoever wrote me
 
 from __future__ import annotations
 
-from nexus_mcp.store import journal
+from contextlib import suppress
+
+from nexus_mcp.errors import NexusError
+from nexus_mcp.store import journal, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,16 +44,33 @@ class Kept:
             self._keep(found)
         return found
 
-    def made(self, name: str, value: dict[str, Any]) -> Document:
-        """The document that `value` is going to be. Raises ValueError and Invalid as writing.composed does.
+    def made(self, name: str, before: Document | None, value: dict[str, Any]) -> Document:
+        """The document that `value` makes of the one `before`. Raises ValueError and Invalid as writing.composed does.
 
         It is known before it is written, and even if it never is.
         """
         from nexus_mcp.store.session import writing
 
-        made = writing.composed(name, self._documents.get(name), value)
+        made = writing.composed(name, before, value)
         self._keep(made)
         return made
+
+    def prepare(self, state: Folder) -> None:
+        """Come to know the files, as far as they can be read, where this process has seen none of them yet.
+
+        For who waits: with the lock in hand that would keep all others waiting.
+        """
+        if self._documents:
+            return
+        from nexus_mcp.store.session import writing
+
+        for name in places.SESSION:
+            with suppress(NexusError, ValueError):  # what is wrong is told by whoever reads it
+                found = self.read(state, name)
+                if found is not None:
+                    found = writing.recognised(found)
+                    found.mark()
+                    self._keep(found)
 
     def _keep(self, document: Document) -> None:
         if len(document.data) <= MOST:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from nexus_mcp.store.session.document import Kind
 
-_ROW_DEPTH = codec.SESSION_DEPTH - 2  # below the object and the array that it lies in
-
 
 def read(name: str, data: bytes, known: Document | None = None) -> Document:
     """The document that the file `name` is, with the bytes `data`, whatever is `known`. Raises StateError."""
@@ -43,8 +41,6 @@ def whole(kind: Kind, data: bytes) -> Document:
     try:
         text = data.decode()
         value, opening, ends = walking.whole(text, kind.rows)
-        if codec.too_deep(value, codec.SESSION_DEPTH):
-            raise ValueError(kind.name)
         opening, *ends = in_bytes(text, 0, [opening, *ends])
     except (ValueError, RecursionError):
         value = codec.decode(data, kind.shown)
@@ -57,8 +53,8 @@ def patched(known: Document, data: bytes) -> Document | None:
     ends, old = known.ends, known.data
     if known.opening < 0:
         return None
-    prefix = delta.common_prefix(old, data)
-    suffix = delta.common_suffix(old, data, min(len(old), len(data)) - prefix)
+    prefix = delta.common_prefix(old, data, 0, min(len(old), len(data)))
+    suffix = delta.common_suffix(old, data, 0, min(len(old), len(data)) - prefix)
     if prefix < known.opening:
         return None
     start = bisect_right(ends, prefix)  # so many rows end within what is common

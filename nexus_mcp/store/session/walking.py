@@ -14,9 +14,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+DEPTH = codec.SESSION_DEPTH - 2  # of a row: it lies in an array in an object
+GAP = ",\n    "  # between two rows, nearly always
+
 
 def whole(text: str, rows: str) -> tuple[dict[str, Any], int, list[int]]:
-    """(the object, the place after the bracket that opens its array `rows`, the end of each of them)."""
+    """(the object, the place after the bracket that opens its array `rows`, the end of each row)."""
     value: dict[str, Any] = {}
     opening, ends = -1, list[int]()
     at = skipped(text, expected(text, skipped(text, 0), "{"))
@@ -34,6 +37,8 @@ def whole(text: str, rows: str) -> tuple[dict[str, Any], int, list[int]]:
             at = expected(text, at, "]")
         else:
             value[name], at = codec.STRICT.raw_decode(text, at)
+            if codec.too_deep(value[name], codec.SESSION_DEPTH - 1):
+                raise ValueError(name)
         at = skipped(text, at)
     if opening < 0 or skipped(text, at + 1) != len(text):
         raise ValueError(rows)
@@ -44,17 +49,27 @@ def items(text: str, at: int) -> tuple[list[dict[str, Any]], list[int], int]:
     """(objects with commas between them, from `at` on; where each of them ends; the place where no comma follows)."""
     found: list[dict[str, Any]] = []
     ends: list[int] = []
-    decode = codec.STRICT.raw_decode
+    scan = codec.STRICT.scan_once  # type: ignore[attr-defined]
+    begin = skipped(text, at)
     while True:
-        row, at = decode(text, skipped(text, at))
+        try:
+            row, at = scan(text, begin)
+        except StopIteration as error:
+            raise ValueError(begin) from error
         if not isinstance(row, dict):
-            raise ValueError(at)
+            raise ValueError(begin)
+        # With fewer brackets than levels nobody can be that deep.
+        if text.count("{", begin, at) + text.count("[", begin, at) > DEPTH and codec.too_deep(row, DEPTH):
+            raise ValueError(begin)
         found.append(row)
         ends.append(at)
+        if text.startswith(GAP, at):
+            begin = at + len(GAP)
+            continue
         at = skipped(text, at)
         if text[at : at + 1] != ",":
             return found, ends, at
-        at += 1
+        begin = skipped(text, at + 1)
 
 
 def skipped(text: str, at: int) -> int:

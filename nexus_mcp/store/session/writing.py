@@ -53,15 +53,27 @@ def composed(name: str, known: Document | None, value: dict[str, Any]) -> Docume
         ends.append(at)
     ends += _moved(source.ends[rest:], len(head) + len(left) + len(middle) - begin)
     bare[kind.rows] = Rows.spliced(old, start, new, rest)
-    return Document(kind, b"".join((head, left, middle, right, tail)), bare, len(head), ends, is_ours=True)
+    shared = (
+        len(head) + len(left) if source.data.startswith(head) else 0,
+        len(right) + len(tail) if source.data.endswith(tail) else 0,
+    )
+    data = b"".join((head, left, middle, right, tail))
+    return Document(kind, data, bare, len(head), ends, is_ours=True, shared=shared)
 
 
 def recognised(document: Document) -> Document:
-    """The document, knowing whether it is laid out as we do: that takes as long as writing all of it anew."""
-    if document.is_ours:
+    """The document, knowing whether it is laid out as we do: that takes about as long as writing all of it anew."""
+    kind, rows, order = document.kind, document.value[document.kind.rows], layout.order(document.kind)
+    if document.is_ours or document.opening < 0:
         return document
-    ours = composed(document.kind.name, None, document.value)
-    return ours if ours.data == document.data else document
+    try:
+        _, head, tail = layout.around(kind, document.value)
+        texts = [layout.row_bytes(shapes.ordered(row, order)) for row in rows]
+    except ValueError:
+        return document
+    if b"".join((head, layout.between(texts, first=True, last=True), tail)) != document.data:
+        return document
+    return Document(kind, document.data, document.value, document.opening, document.ends, is_ours=True)
 
 
 def _moved(places: list[int], by: int) -> list[int]:
