@@ -36,6 +36,7 @@ def blocks(result: dict[str, Any], candidates: dict[str, Any]) -> dict[str, str]
         "limits": _rows(("what", "ours", "limit", "its time (ms)", "times"), report.limit_lines(medians)),
         "candidates": _rows(*_table(search_lines(candidates))),
         "parsers": _rows(*_table(build_lines(candidates))),
+        "noted": "\n".join(f"- {note}" for note in result["notes"]),
         "context": _rows(("server", "tools/list (ms)", "resident (MB)"), report.context_lines(medians)),
     }
 

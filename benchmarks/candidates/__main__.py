@@ -21,8 +21,8 @@ from benchmarks.candidates.texts import PARSERS, lowered
 from benchmarks.data.history import RARE_CYCLES, history
 from benchmarks.data.project import PLACE
 from benchmarks.data.words import RARE
+from benchmarks.disk import timed
 from benchmarks.report import columns
-from benchmarks.scenarios.limits import timed
 
 SIZES = (10_000, 50_000)
 # A word of a few cycles, one of nearly all, and two characters that only the rare word has.

@@ -33,7 +33,7 @@ class Archive:
         self.server, self.size, self.project, self.figures = server, size, project, figures
         self.total = self.plan_id = size
         self.peak = 0.0
-        self.looks = 0
+        self.looks = self.half = 0
         project.give_history(size)
         places = set(rare_places(size))
         self.rare = [one["completed_at"] for place, one in enumerate(cycles(size)) if place in places]
@@ -101,9 +101,11 @@ class Archive:
                 self.add_task(session)
                 times.append((started, archived, self.close(session, 2)))
                 known.add(self._length())
+        unknown = seen.sizes - known
         self.looks += seen.looks
+        self.half += seen.half + len(unknown)
         self._expect("a reader's looks at half a history", seen.half, 0)
-        self._expect("sizes of history that nobody wrote", sorted(seen.sizes - known), [])
+        self._expect("sizes of history that nobody wrote", sorted(unknown), [])
         return times
 
     def check_whole(self) -> None:

@@ -123,5 +123,6 @@ def _end(archive: Archive, bench: Bench, *, parse: bool) -> None:
 
         archive.fresh(parsed)
     archive.check_whole()
-    if name in (OURS, NODE) and archive.looks:
-        bench.figures.notes.append(f"{name}: {archive.looks} looks at {archive.size} cycles while they were replaced")
+    if archive.looks and name in (OURS, NODE):
+        looked = f"{archive.looks} looks at {archive.size} cycles being replaced, {archive.half} at half a file"
+        bench.figures.notes.append(f"{name}: {looked}")

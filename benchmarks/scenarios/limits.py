@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from benchmarks.client import NotMeasurable
 from benchmarks.data.history import history
 from benchmarks.data.project import PLACE, projects
 from benchmarks.data.tasks import tasks_file
+from benchmarks.disk import replace, timed, write
 from benchmarks.goals import COPIED, JSON, ORJSON, READ, SIZES, WRITTEN
 from benchmarks.scenarios.bench import Bench
 
@@ -42,8 +42,8 @@ def _disk(bench: Bench, size: int, folder: Path) -> None:
     if not ops:
         return
     data = history(size).read_bytes()
-    written = timed(lambda: _replace(folder / "written", lambda fd: _write(fd, data)))
-    copied = timed(lambda: _replace(folder / "copied", lambda fd: _copy(history(size), fd)))
+    written = timed(lambda: replace(folder / "written", lambda fd: write(fd, data)))
+    copied = timed(lambda: replace(folder / "copied", lambda fd: _copy(history(size), fd)))
     for op in ops:
         bench.figures.add(f"{op}-{size}", WRITTEN, written)
         bench.figures.add(f"{op}-{size}", COPIED, copied)
@@ -62,7 +62,7 @@ def _lists(bench: Bench, folder: Path) -> None:
         JSON: (json.loads, partial(_json, indent=2), partial(_json, separators=(",", ":"))),
     }
     for name, (loads, pretty, compact) in parsers.items():
-        taken = timed(partial(_replace, folder / "tasks", partial(_change, data, loads, pretty)))
+        taken = timed(partial(replace, folder / "tasks", partial(_change, data, loads, pretty)))
         for call in ("task_add", "task_update"):
             bench.figures.add(f"{call}-10000", name, taken)
         bench.figures.add("task_list-10000", name, timed(partial(_answer, data, loads, compact)))
@@ -73,41 +73,11 @@ def _json(value: object, **layout: Any) -> bytes:
 
 
 def _change(data: bytes, loads: _Loads, dumps: _Dumps, fd: int) -> None:
-    _write(fd, dumps(loads(data)))
+    write(fd, dumps(loads(data)))
 
 
 def _answer(data: bytes, loads: _Loads, dumps: _Dumps) -> bytes:
     return dumps(loads(data))
-
-
-def timed(work: Callable[[], object]) -> float:
-    """Milliseconds."""
-    begun = time.perf_counter()
-    work()
-    return (time.perf_counter() - begun) * 1000
-
-
-def _replace(path: Path, fill: Callable[[int], None]) -> None:
-    """A file filled beside its place, synced, renamed, and the folder synced."""
-    unfinished = path.with_suffix(".new")
-    fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    try:
-        fill(fd)
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-    os.replace(unfinished, path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-def _write(fd: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
 
 
 def _copy(source: Path, fd: int) -> None:

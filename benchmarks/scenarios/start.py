@@ -9,7 +9,10 @@ from typing import Any
 
 from benchmarks.client import NotMeasurable
 from benchmarks.data.project import Project, projects
+from benchmarks.data.tasks import tasks_file
+from benchmarks.disk import durable
 from benchmarks.figures import BUN, NODE, OURS, PYTHON, Figures
+from benchmarks.goals import WRITTEN
 from benchmarks.memory import resident
 from benchmarks.peers.servers import CONTEXT, Server, available
 from benchmarks.scenarios.bench import Bench
@@ -29,7 +32,7 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("history_search", {}),
 )
 FIRST: dict[str, dict[str, Any]] = {"plan_status": {}, "task_list": {}, "task_add": TASK}
-_FEWER = 5  # the others start slowly, and have no goal
+_FEWER = 3  # the others start slowly, and have no goal
 
 
 def run(bench: Bench) -> None:
@@ -74,6 +77,8 @@ def _first(server: Server, tool: str, arguments: dict[str, Any], figures: Figure
         with server.start(made[server.name].root) as session:
             session.ready()
             milliseconds, answer = session.call(tool, **arguments)
+        if counts and tool == "task_add" and server.name == OURS:
+            figures.add("first-task_add", WRITTEN, durable(made[server.name].root / "limit", tasks_file(20)))
     seen = {
         "plan_status": [issue["status"] for issue in answer.get("issues", ())],
         "task_list": len(answer.get("tasks", ())),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 from contextlib import ExitStack
 
 from benchmarks.data.project import Project, projects
-from benchmarks.figures import Figures
-from benchmarks.goals import TASK_CALLS
+from benchmarks.data.tasks import tasks_file
+from benchmarks.disk import durable
+from benchmarks.figures import OURS, Figures
+from benchmarks.goals import TASK_CALLS, WRITTEN
 from benchmarks.peers.servers import Session
 from benchmarks.scenarios.bench import Bench
 from benchmarks.scenarios.start import TASK
@@ -22,11 +25,16 @@ def run(bench: Bench, *, count: int, calls: int) -> None:
         for session in sessions:
             session.ready()
         for turn in range(bench.rounds + 1):
+            os.sync()  # what others wrote is not waited for by whoever syncs next
             for session in sessions[turn % len(sessions) :] + sessions[: turn % len(sessions)]:
                 times = _round(session, made[session.server.name], count, calls, figures)
                 for tool, values in times.items():
                     if turn:
                         figures.add(f"{tool}-{count}", session.server.name, statistics.median(values))
+            written = durable(made[OURS].root / "limit", tasks_file(count))
+            if turn:
+                for tool in ("task_add", "task_update"):
+                    figures.add(f"{tool}-{count}", WRITTEN, written)
 
 
 def _round(session: Session, project: Project, count: int, calls: int, figures: Figures) -> dict[str, list[float]]:

@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import os
+import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from benchmarks.client import ROOT
+from benchmarks.client import ROOT, Connection
+from benchmarks.data.history import history as kept_history
 from benchmarks.data.project import Project
-from benchmarks.data.tasks import tasks_file
 from benchmarks.data.words import RARE
+from benchmarks.disk import timed
 from benchmarks.figures import OURS
 from benchmarks.peers.servers import SERVERS, Session, script
 from benchmarks.scenarios.archive import PLAN
-from benchmarks.scenarios.limits import timed
 from benchmarks.scenarios.start import TASK, bare_python
 
-OFTEN = 5
+OFTEN, FEW = 5, 3  # a time of a round is the median of so many
 CYCLES = 1_000
-_FIXED = tasks_file(140)
 
 Pairs = dict[str, list[tuple[float, float]]]
 Times = Iterator[tuple[str, float]]
-
-
-def fixed() -> float:
-    """Milliseconds of a workload that does not change with our code: JSON, in bare Python for the most part."""
-    return timed(lambda: json.dumps(json.loads(_FIXED), indent=2))
 
 
 class Bed:
@@ -44,6 +39,9 @@ class Bed:
         self.list.give_tasks(10_000)
         self.history.give_history(CYCLES)
         self.sessions: dict[Path, Session] = {}
+        scanned = Path(shutil.copyfile(kept_history(CYCLES), folder / "scanned"))
+        command = [sys.executable, "-m", "benchmarks.trend.reference", str(scanned)]
+        self.reference = stack.enter_context(Connection(command, folder))
 
     def session(self, project: Project) -> Session:
         """Started when it is first needed, and asked once, so that what follows is warm."""
@@ -63,8 +61,11 @@ def bed() -> Iterator[Bed]:
 
 
 def start(bed: Bed) -> Times:
-    with bed.server.start(bed.empty.root) as session:
-        yield "start", session.ready()
+    times = []
+    for _ in range(FEW):
+        with bed.server.start(bed.empty.root) as session:
+            times.append(session.ready())
+    yield "start", statistics.median(times)
 
 
 def hook(bed: Bed) -> Times:
@@ -74,7 +75,7 @@ def hook(bed: Bed) -> Times:
         command = [*script(), "hook", "session_end"]
         subprocess.run(command, input=b"{}", capture_output=True, check=True, cwd=bed.empty.root, env=environment)
 
-    yield "hook", timed(work)
+    yield "hook", statistics.median(timed(work) for _ in range(FEW))
 
 
 def tasks(bed: Bed) -> Times:
@@ -88,29 +89,43 @@ def tasks(bed: Bed) -> Times:
 
 def long_list(bed: Bed) -> Times:
     session = bed.session(bed.list)
-    yield "task_list-10000", statistics.median(session.call("task_list")[0] for _ in range(2))
+    yield "task_list-10000", statistics.median(session.call("task_list")[0] for _ in range(FEW))
 
 
-def history(bed: Bed) -> Times:
+def cycles(bed: Bed) -> Times:
     """Grows by one cycle a round."""
     session = bed.session(bed.history)
     yield "search-1000", _median(session, "history_search", query=RARE.lower())
+    yield "close-1000", session.call("task_close")[0]
+
+
+def plans(bed: Bed) -> Times:
+    session = bed.session(bed.history)
     yield "recent-1000", _median(session, "history_search")
     yield "plan-1000", session.call("plan_start", **PLAN)[0]
-    yield "close-1000", session.call("task_close")[0]
 
 
 def _median(session: Session, tool: str, **arguments: object) -> float:
     return statistics.median(session.call(tool, **arguments)[0] for _ in range(OFTEN))
 
 
-# Row of the table: the workload, the rows it gives, and what they are divided by.
-WORKLOADS: tuple[tuple[Callable[[Bed], Times], tuple[str, ...], Callable[[], float]], ...] = (
-    (start, ("start",), bare_python),
-    (hook, ("hook",), bare_python),
-    (tasks, ("task_add-140", "task_update-140", "task_list-140"), fixed),
-    (long_list, ("task_list-10000",), fixed),
-    (history, ("search-1000", "recent-1000", "plan-1000", "close-1000"), fixed),
+def bare(bed: Bed) -> float:
+    del bed
+    return bare_python()
+
+
+def _by(work: str) -> Callable[[Bed], float]:
+    return lambda bed: bed.reference.ask(work, {})[0]
+
+
+# The workload, the rows it gives, and what does the same whatever our code does: Unchanging.
+WORKLOADS: tuple[tuple[Callable[[Bed], Times], tuple[str, ...], Callable[[Bed], float]], ...] = (
+    (start, ("start",), bare),
+    (hook, ("hook",), bare),
+    (tasks, ("task_add-140", "task_update-140", "task_list-140"), _by("call")),
+    (long_list, ("task_list-10000",), _by("answer")),
+    (cycles, ("search-1000", "close-1000"), _by("scan")),
+    (plans, ("recent-1000", "plan-1000"), _by("call")),
 )
 ROWS = frozenset(row for _, rows, _ in WORKLOADS for row in rows)
 
@@ -123,9 +138,9 @@ def measure(rows: frozenset[str], rounds: int) -> Pairs:
             for work, given, unchanging in WORKLOADS:
                 if rows.isdisjoint(given):
                     continue
-                before = unchanging()
+                others = [unchanging(made) for _ in range(FEW)]
                 times = dict(work(made))
-                other = (before + unchanging()) / 2
+                other = statistics.median(others + [unchanging(made) for _ in range(FEW)])
                 if turn:
                     for row in rows & times.keys():
                         pairs[row].append((times[row], other))

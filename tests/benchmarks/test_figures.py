@@ -1,0 +1,96 @@
+"""The arithmetic of the table, and what it says of rows that were not measured."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.figures import BUN, NODE, OURS, SDK, Figures, met, percentile, ratio
+from benchmarks.goals import LIMITS, OWN_100, PARTS, ROWS, Goal
+from benchmarks.report import columns, goal_lines, judge, limit_lines, number, unmet
+from benchmarks.scenarios import SCENARIOS
+
+ROW = {row.key: row for row in ROWS}
+
+
+def test_medians() -> None:
+    """A series is its median: one slow round moves it little."""
+    figures = Figures()
+    for value in (2.0, 90.0, 1.0):
+        figures.add("start", OURS, value)
+    assert figures.medians() == {"start": {OURS: 2.0}}
+
+
+@pytest.mark.parametrize(
+    ("count", "share", "expected"), [(1, 0.99, 1), (100, 0.99, 99), (200, 0.99, 198), (4, 0.5, 2), (3, 1.0, 3)]
+)
+def test_percentile(count: int, share: float, expected: int) -> None:
+    """Nearest rank, of values in any order."""
+    assert percentile(list(range(count, 0, -1)), share) == expected
+
+
+def test_ratios_and_goals() -> None:
+    """A goal is a bound from above, or from below where more is better; both include the bound."""
+    assert ratio(1.0, 4.0) == 0.25
+    assert met(0.5, 0.5, at_least=False)
+    assert not met(0.51, 0.5, at_least=False)
+    assert met(2.5, 2.5, at_least=True)
+    assert not met(2.4, 2.5, at_least=True)
+
+
+def test_a_wrong_answer_of_ours_is_wrong_and_of_others_a_note() -> None:
+    """What was expected is said once, however often it is missed."""
+    figures = Figures()
+    for name in (OURS, OURS, SDK, NODE):
+        figures.expect(name, "tasks listed", 1, 2)
+    figures.expect(OURS, "tasks listed", 2, 2)
+    assert figures.wrong == ["ours: tasks listed: 1 instead of 2", "ours --sdk: tasks listed: 1 instead of 2"]
+    assert figures.notes == ["node: tasks listed: 1 instead of 2"]
+
+
+def test_every_part_is_measured_by_one_scenario() -> None:
+    """No row is left out, and none is measured twice; keys are unique."""
+    givers = {part: [n for n, one in SCENARIOS.items() if part in one.parts and n != "limits"] for part in PARTS}
+    assert {part: names for part, names in givers.items() if len(names) != 1} == {}
+    assert len(ROW) == len(ROWS)
+
+
+def test_goals_are_held_against_what_is_measured() -> None:
+    """A goal names a server, our own time at 100 cycles, or a limit."""
+    assert {goal.against for row in ROWS for goal in row.goals} <= {NODE, BUN, OWN_100, *LIMITS}
+
+
+def test_a_row_with_two_goals_has_two_lines() -> None:
+    """Each goal is judged by itself; the row of the unmet one is named."""
+    medians = {"start": {OURS: 30.0, NODE: 300.0, BUN: 90.0}}
+    lines = list(goal_lines(medians))
+    assert lines == [
+        ("spawn → tools/list (ms)", "30.0", "300.0", "0.100", "≤ 0.15", "yes"),
+        ("… against Bun", "30.0", "90.0", "0.333", "≤ 0.3", "no"),
+    ]
+    assert unmet(medians) == ["start against bun"]
+
+
+def test_what_was_not_measured_is_said() -> None:
+    """A goal without the other server is no goal that was met."""
+    assert judge(ROW["close-50000"], Goal(NODE, 0.07), {"close-50000": {OURS: 1.0}}) is None
+    assert [line[-1] for line in goal_lines({"close-50000": {OURS: 1.0}})] == ["not measured"]
+    assert list(goal_lines({"close-50000": {NODE: 1.0}})) == []
+
+
+def test_more_is_better_for_calls_a_second() -> None:
+    """Three times the calls meet a goal of 2.5 times."""
+    assert unmet({"crowd-0": {OURS: 300.0, NODE: 100.0}}) == []
+    assert unmet({"crowd-0": {OURS: 200.0, NODE: 100.0}}) == ["crowd-0 against node"]
+
+
+def test_limits_are_shown_beside_ours() -> None:
+    """How many times the limit ours takes."""
+    limit = LIMITS[1]
+    shown = list(limit_lines({"close-50000": {OURS: 300.0, limit: 200.0, NODE: 9000.0}}))
+    assert shown == [("task_close, 50 000 cycles (ms)", "300.0", limit, "200.0", "1.50")]
+
+
+def test_columns() -> None:
+    """The first column stands to the left, the others to the right."""
+    assert columns([("what", "n"), ("a", "10")]) == ["what   n", "a     10"]
+    assert [number(value) for value in (0.123, 12.34, 1234.5)] == ["0.12", "12.3", "1234"]

@@ -1,0 +1,73 @@
+"""A regression is noticed, a slower machine is not, and a busy minute is measured again."""
+
+from __future__ import annotations
+
+from benchmarks import results
+from benchmarks.trend.__main__ import KEPT, remark
+from benchmarks.trend.judge import AGAIN, LIMIT, Pairs, check, ratios
+from benchmarks.trend.workloads import ROWS
+
+RECORDED = {"start": 2.0, "hook": 3.0}
+ALL = frozenset(RECORDED)
+
+
+class Machine:
+    """Answers with the recorded ratios, changed by `factors`; remembers what it was asked."""
+
+    def __init__(self, speed: float = 1.0, factors: list[dict[str, float]] | None = None) -> None:
+        self.speed, self.factors = speed, factors or [{}]
+        self.asked: list[tuple[frozenset[str], int]] = []
+
+    def measure(self, rows: frozenset[str], rounds: int) -> Pairs:
+        factors = self.factors[min(len(self.asked), len(self.factors) - 1)]
+        self.asked.append((rows, rounds))
+        return {row: [(RECORDED[row] * factors.get(row, 1.0) * self.speed, self.speed)] * rounds for row in rows}
+
+
+def slower(machine: Machine) -> list[str]:
+    return [verdict.row for verdict in check(machine.measure, RECORDED, ALL, 5) if verdict.slower]
+
+
+def test_a_slower_machine_is_no_regression() -> None:
+    """Everything takes four times as long, and so does what it is held against."""
+    machine = Machine(speed=4.0)
+    assert slower(machine) == []
+    assert machine.asked == [(ALL, 5)]
+
+
+def test_a_regression_is_noticed_after_a_second_look() -> None:
+    """A row that is clearly slower twice is told; the second look is at that row alone, and longer."""
+    machine = Machine(factors=[{"hook": 1.5}])
+    assert slower(machine) == ["hook"]
+    assert machine.asked == [(ALL, 5), (frozenset({"hook"}), 5 * AGAIN)]
+
+
+def test_a_busy_minute_is_no_regression() -> None:
+    """A row that is slower only once is not told."""
+    assert slower(Machine(factors=[{"hook": 1.5}, {}])) == []
+
+
+def test_a_little_is_no_regression() -> None:
+    """Up to the limit, and faster, is fine."""
+    assert slower(Machine(factors=[{"hook": LIMIT - 0.01, "start": 0.2}])) == []
+
+
+def test_one_round_that_was_disturbed_changes_nothing() -> None:
+    """A ratio is the median over the rounds."""
+    assert ratios({"start": [(2.0, 1.0), (40.0, 1.0), (2.0, 1.0)]}) == {"start": 2.0}
+
+
+def test_a_row_without_a_record_is_told() -> None:
+    """What was never recorded cannot have stayed the same."""
+    verdicts = check(Machine().measure, {"start": 2.0}, ALL, 5)
+    assert [(one.row, one.slower, remark(one)) for one in verdicts] == [
+        ("hook", True, "never recorded"),
+        ("start", False, ""),
+    ]
+
+
+def test_what_is_kept_has_every_row() -> None:
+    """For each version of Python that we support, a ratio is recorded for each row and for no other."""
+    kept = results.read(KEPT)
+    assert kept.keys() == {"3.11", "3.12", "3.13"}
+    assert {version for version, rows in kept.items() if rows.keys() != ROWS} == set()
