@@ -33,9 +33,24 @@ def _history_begun_anew() -> tuple[Any, str, Any]:
         try:
             return real(nexus, *others)
         except StateError:
-            return real(None, *others)
+            archive = real(None, *others)
+            archive.nexus = _Without(nexus)  # type: ignore[assignment]
+            return archive
 
     return transaction, "read_history", read_history
+
+
+class _Without:
+    """A folder that says of each file that it is not there."""
+
+    def __init__(self, folder: Folder | None) -> None:
+        self._folder = folder
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._folder, name)
+
+    def check_plain(self, name: str) -> bool:
+        return False
 
 
 def _last_member_counts() -> tuple[Any, str, Any]:

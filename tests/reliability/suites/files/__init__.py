@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from nexus_mcp import log
+from tests.reliability import long
 from tests.reliability.mutants import misreading
 from tests.reliability.suite import Piece, Suite, Tally
 from tests.reliability.suites.files import judging, mutations, sessions
 from tests.reliability.suites.files.cases import KINDS
 from tests.reliability.suites.files.ground import Ground
 
-_EACH = 500
+_EACH, _ODD = 500, "with_odd_members"
 _SHARES = {
     "plan": 44,
     "tasks": 44,
@@ -34,16 +35,24 @@ _FAILURES = 5
 
 
 def plan(seed: int, quick: bool) -> Sequence[Any]:
-    """[kind of file, how many of them], or [kind, name of a list of mutations that are all done once]."""
+    """The kind of file and how many of them, or instead the name of a list of mutations that are all done once."""
     if quick:
-        every, odd = [[kind, "with_each"] for kind in KINDS], [[kind, "with_odd_members"] for kind in sessions.PATHS]
-        return [*every, *odd, *[["journal", "with_letters"]] * 3]
-    return [[kind, _EACH] for kind, share in _SHARES.items() for _ in range(share)]
+        every, odd = [_piece(kind, "with_each") for kind in KINDS], [_piece(kind, _ODD) for kind in sessions.PATHS]
+        letters = [_piece("journal", "with_letters")] * 3
+        return [*every, *odd, *letters, {**_piece("history", "with_each"), "long": long.AS_IT_IS}]
+    pieces = [_piece(kind, _EACH) for kind, share in _SHARES.items() for _ in range(share)]
+    for piece in [piece for piece in pieces if piece["kind"] == "history"][1::2]:
+        piece["long"] = long.AS_IT_IS
+    return pieces
+
+
+def _piece(kind: str, many: int | str) -> dict[str, Any]:
+    return {"kind": kind, "many": many}
 
 
 def work(piece: Piece) -> Tally:
     """Spoil files of one kind, and look what the tools make of them."""
-    kind, many = piece.item
+    kind, many = piece.item["kind"], piece.item["many"]
     log.set_level("error")
     tally, ground, rng = Tally(), Ground(piece.folder), piece.rng
     other = b"{}"

@@ -11,7 +11,9 @@ from nexus_mcp.errors import NexusError
 from nexus_mcp.lifecycle import EVENTS
 from nexus_mcp.lifecycle.handle import handle
 from nexus_mcp.server.app import App
+from nexus_mcp.store.history import cache
 from nexus_mcp.workspace import Workspace
+from tests.reliability import long
 from tests.support import Clock
 
 Json = Any
@@ -19,6 +21,7 @@ Files = dict[str, bytes]
 
 LOCK = "state/lock"  # what is in it is nobody's promise
 ADVICE = "state/oplog.jsonl"  # a change may add to it, and is none if it does not
+_INDEX = f"state/{cache.FOLDER}"
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class Ground:
         self._known = dict(files)
 
     def files(self) -> Files:
-        """All files below `.nexus` as they are."""
+        """All files below `.nexus` as they are, less the index of a long history: it stays from project to project."""
         found: Files = {}
         folders = [""]
         while folders:
@@ -71,6 +74,8 @@ class Ground:
             except FileNotFoundError:
                 continue
             for entry in entries:
+                if folder + entry.name == _INDEX and long.is_on():
+                    continue
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(f"{folder}{entry.name}/")
                 else:

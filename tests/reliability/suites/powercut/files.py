@@ -31,6 +31,11 @@ def put_tree(root: Path, tree: Tree) -> Iterator[None]:
         shutil.rmtree(root)
 
 
+def tree_of(root: Path) -> Tree:
+    """All that is below a folder."""
+    return {path.relative_to(root).as_posix(): None if path.is_dir() else path.read_bytes() for path in root.rglob("*")}
+
+
 @contextmanager
 def known_as(root: Path, infos: Mapping[str, os.stat_result]) -> Iterator[None]:
     """The files at these paths have the numbers and the times that they had before the power went."""

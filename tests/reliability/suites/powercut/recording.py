@@ -13,7 +13,8 @@ from typing import Any
 from unittest.mock import patch
 
 from tests.reliability import long
-from tests.reliability.suites.powercut.disk import ROOT, Change, Disk, Names, Size, Sync, Tree, Write
+from tests.reliability.suites.powercut.disk import ROOT, Change, Disk, Names, Size, Sync, Write
+from tests.reliability.suites.powercut.files import tree_of
 from tests.store.dying import Died
 
 _WAYS, _ALL_WAYS = 4, 5  # of a write
@@ -245,11 +246,6 @@ class Recording:
             else:
                 self._live.files[child] = entry.read_bytes()
                 self.infos[child] = entry.stat()
-
-
-def tree_of(root: Path) -> Tree:
-    """All that is below a folder."""
-    return {path.relative_to(root).as_posix(): None if path.is_dir() else path.read_bytes() for path in root.rglob("*")}
 
 
 def _short(name: str) -> str:
