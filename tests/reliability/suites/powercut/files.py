@@ -91,6 +91,11 @@ def leftovers(root: Path) -> list[str]:
     return sorted(path.name for folder in (nexus, nexus / "state") for path in folder.glob(f"{PREFIX}*"))
 
 
+def short(name: str) -> str:
+    """The name of a file, to be told: those of temporary files are drawn by chance."""
+    return "the temporary file" if name.startswith(PREFIX) else name
+
+
 def _parsed(path: Path) -> Any:
     try:
         text = path.read_bytes()

@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 from tests.reliability import long
 from tests.reliability.suites.powercut.disk import ROOT, Change, Disk, Names, Size, Sync, Write
-from tests.reliability.suites.powercut.files import tree_of
+from tests.reliability.suites.powercut.files import short, tree_of
 from tests.store.dying import Died
 
 _WAYS, _ALL_WAYS = 4, 5  # of a write
@@ -193,13 +193,13 @@ class Recording:
         assert source[0] == target[0], "the model knows no rename from one folder to another"
         node = self._live.folders[source[0]][source[1]]
         self.infos[node] = os.stat(new, dir_fd=dst_dir_fd)
-        told = f"rename {_short(source[1])} to {target[1]}"
+        told = f"rename {short(source[1])} to {target[1]}"
         self._do(Names(source[0], ((source[1], None), (target[1], node)), told))
 
     def _removed(self, _: None, path: Any, *, dir_fd: int | None = None) -> None:
         place = self._place(path, dir_fd)
         if place is not None:
-            self._do(Names(place[0], ((place[1], None),), f"remove {_short(place[1])}"))
+            self._do(Names(place[0], ((place[1], None),), f"remove {short(place[1])}"))
 
     def _do(self, change: Change) -> None:
         self._live.apply(change)
@@ -233,7 +233,7 @@ class Recording:
         for names in self._live.folders.values():
             for name, child in names.items():
                 if child == node:
-                    return _short(name)
+                    return short(name)
         return "the project folder" if node == ROOT else f"file {node}"
 
     def _scan(self, folder: Path, node: int) -> None:
@@ -246,7 +246,3 @@ class Recording:
             else:
                 self._live.files[child] = entry.read_bytes()
                 self.infos[child] = entry.stat()
-
-
-def _short(name: str) -> str:
-    return "the temporary file" if name.startswith(".nexus-tmp-") else name
