@@ -1,8 +1,8 @@
 """The table of the goals: ours beside the upstream server, measured in one run. `make bench` calls it.
 
-    python -m benchmarks [--rows start,search,…] [--rounds N] [--keep] [--page]
+    python -m benchmarks [--rows start,search,…] [--rounds N] [--page]
 
-A whole run is kept in benchmarks/results/table.json, another one only with --keep. --page measures nothing: it writes
+A whole run is kept in benchmarks/results/table.json, parts are only shown. --page measures nothing: it writes
 the plots and the tables of docs/performance.md from what is kept. The exit code is 1 when a server of ours answered
 wrongly, and 2 when nothing could be measured; a goal that is not met is in the table.
 """
@@ -27,7 +27,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows", default="", help=f"parts of the table: {','.join(PARTS)} (default: all)")
     parser.add_argument("--rounds", type=int, default=0, help="rounds of everything (default: enough for each)")
-    parser.add_argument("--keep", action="store_true", help="keep what was measured also when it is not all")
     parser.add_argument("--page", action="store_true", help="only write the page and the plots anew")
     given = parser.parse_args(argv)
     if given.page:
@@ -44,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"Not measured: {error}", file=sys.stderr)
         return 2
     show(figures)
-    if given.keep or wanted == frozenset(PARTS):
+    if wanted == frozenset(PARTS):
         results.write(results.TABLE, results.table(figures))
     return int(bool(figures.wrong))
 

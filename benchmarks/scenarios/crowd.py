@@ -37,6 +37,7 @@ def _round(server: Server, size: int, figures: Figures) -> None:
         for session in sessions:
             session.ready()
             session.call("task_list")
+        os.sync()
         seconds, times, lines = _all_add(sessions)
         added = [answer["task"]["id"] for answer in map(payload, lines) if "task" in answer]
         figures.add(f"crowd-{size}", server.name, len(added) / seconds)

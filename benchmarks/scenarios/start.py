@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -74,6 +75,7 @@ def _first(server: Server, tool: str, arguments: dict[str, Any], figures: Figure
     """One call in a project with a plan and 20 tasks, by a server that answered tools/list before."""
     with projects([server.name]) as made:
         _give(made[server.name])
+        os.sync()  # the call waits for its own bytes, not for those of the project
         with server.start(made[server.name].root) as session:
             session.ready()
             milliseconds, answer = session.call(tool, **arguments)

@@ -25,7 +25,6 @@ def run(bench: Bench, *, count: int, calls: int) -> None:
         for session in sessions:
             session.ready()
         for turn in range(bench.rounds + 1):
-            os.sync()  # what others wrote is not waited for by whoever syncs next
             for session in sessions[turn % len(sessions) :] + sessions[: turn % len(sessions)]:
                 times = _round(session, made[session.server.name], count, calls, figures)
                 for tool, values in times.items():
@@ -40,6 +39,7 @@ def run(bench: Bench, *, count: int, calls: int) -> None:
 def _round(session: Session, project: Project, count: int, calls: int, figures: Figures) -> dict[str, list[float]]:
     name = session.server.name
     project.give_tasks(count)
+    os.sync()  # a call waits for its own bytes, not for these or for what others wrote before
     session.call("task_list")  # the list was changed from outside, which is not what is measured
     times: dict[str, list[float]] = {tool: [] for tool in TASK_CALLS}
     for number in range(1, calls + 1):
