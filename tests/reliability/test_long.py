@@ -1,0 +1,94 @@
+"""What plays a long history for the suites plays it as it is."""
+
+from __future__ import annotations
+
+import os
+import random
+from contextlib import nullcontext
+from pathlib import Path
+from unittest.mock import patch
+
+from nexus_mcp.store import ranges
+from nexus_mcp.store.history import finding, identity
+from tests.reliability import long
+from tests.reliability.suites.powercut.files import known_as
+from tests.reliability.suites.powercut.recording import Recording
+from tests.store.dying import CALLS, meddling_at
+
+
+def test_a_piece_says_whether_its_histories_are_long() -> None:
+    """Only a piece that asks for it has them, and only while it is worked on."""
+    for item, expected in (({"long": long.AS_IT_IS}, True), ({"kind": "x"}, False), (["list"], False)):
+        with long.counted(item):
+            assert long.is_on() is expected
+    assert finding.CACHED_FROM > 0
+
+
+def test_no_time_tells_two_writes_apart_where_the_clock_stands_still(tmp_path: Path) -> None:
+    """Nor is any of them settled; a file that was dated apart is another one, and is settled by that alone."""
+    path = tmp_path / "file"
+    path.write_bytes(b"one")
+    os.utime(path, ns=(1, 1))
+    with long.stopped():
+        before = identity.of(path.stat())
+        path.write_bytes(b"two")
+        assert identity.of(path.stat()) == before
+        assert not identity.is_settled(before)
+        fd = os.open(path, os.O_RDWR)
+        assert identity.set_apart(fd)
+        apart = identity.of(os.fstat(fd))
+        os.pwrite(fd, b"2", 0)
+        assert identity.of(os.fstat(fd)) == before != apart
+        os.close(fd)
+
+
+def test_a_file_is_known_again_after_a_power_cut(tmp_path: Path) -> None:
+    """By its number and its times, until somebody writes to it."""
+    path = tmp_path / "file"
+    path.write_bytes(b"one")
+    was = identity.of(path.stat())
+    info = path.stat()
+    path.unlink()
+    (tmp_path / "other").write_bytes(b"in its place")
+    path.write_bytes(b"one")
+    os.utime(path, ns=(7, 7))
+    with known_as(tmp_path, {"file": info}):
+        assert identity.of(os.stat(path)) == was
+        path.write_bytes(b"two")
+        assert identity.of(os.stat(path)) != was
+
+
+def test_what_is_copied_by_the_kernel_is_recorded(tmp_path: Path) -> None:
+    """However much of it the kernel takes at a time, and where the file stands by then."""
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "old").write_bytes(bytes(range(100)))
+    recording = Recording(root)
+    real = getattr(os, "copy_file_range", None)
+
+    def little(source: int, target: int, count: int, **offsets: int) -> int:
+        assert real is not None
+        copied: int = real(source, target, min(count, 7), **offsets)
+        return copied
+
+    with patch.object(os, "copy_file_range", little) if real else nullcontext(), recording.running(random.Random(1)):
+        source, target = os.open(root / "old", os.O_RDONLY), os.open(root / "new", os.O_RDWR | os.O_CREAT)
+        os.write(target, b"begins")
+        ranges.copy(source, target, 50)
+        os.write(target, b"ends")
+        os.close(source)
+        os.close(target)
+    recording.check()
+    assert (root / "new").read_bytes() == b"begins" + bytes(range(50)) + b"ends"
+
+
+def test_somebody_meddles_once(tmp_path: Path) -> None:
+    """Right before the call that was chosen, whose name he is told."""
+    path, told = tmp_path / "file", list[tuple[str, bool]]()
+    path.write_bytes(b"")
+    with meddling_at(2, lambda name: told.append((name, path.exists()))):
+        os.close(os.open(path, os.O_RDONLY))
+        os.unlink(path)
+        os.mkdir(path)
+    assert told == [("unlink", True)]
+    assert {"pread", "utime"} <= set(CALLS)
