@@ -101,6 +101,15 @@ class App:
         """The server is to stop: calls that wait for the lock give up, nothing written. From any thread."""
         self._store.stop()
 
+    def warm_up(self) -> None:
+        """Do what the first call would do before anything else. Changes nothing, and never raises."""
+        try:
+            from nexus_mcp.server import rendered  # noqa: F401
+
+            self._store.warm_up()
+        except Exception as error:  # noqa: BLE001 - whoever calls is told, if it still is so
+            log.debug(f"not ready beforehand: {type(error).__name__}: {error}")
+
     def call(self, name: str, arguments: dict[str, Any] | None, client_name: str = "") -> Answer:
         """Carry out one call. Raises UnknownTool; everything else that goes wrong is an answer with `isError`."""
         tool = self._table.get(name)

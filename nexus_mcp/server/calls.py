@@ -37,11 +37,13 @@ class _Job:
 class Calls:
     """The calls of one connection: at most `MAX_WAITING` wait while one is under way, with `MAX_BYTES` of lines.
 
-    Making this raises OSError or RuntimeError when the system has no descriptor or no thread left.
+    `early`: none is there yet, so that there is time to do what the first of them would have to wait for. Making this
+    raises OSError or RuntimeError when the system has no descriptor or no thread left.
     """
 
-    def __init__(self, app: App, sink: Sink, stop: Stop) -> None:
+    def __init__(self, app: App, sink: Sink, stop: Stop, *, early: bool = False) -> None:
         self._app = app
+        self._early = early
         self._sink = sink
         self._stop = stop
         self._waiting: deque[_Job] = deque()
@@ -98,6 +100,8 @@ class Calls:
             self._changed.notify_all()
 
     def _run(self) -> None:
+        if self._early:
+            self._app.warm_up()
         while (job := self._next()) is not None:
             try:
                 self._serve(job)

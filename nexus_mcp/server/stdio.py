@@ -1,7 +1,7 @@
 """MCP on standard input and output, without the SDK: what a harness waits for at start is here and little else.
 
 The main thread reads, and answers whatever needs no tool. Tool calls run in arrival order on a second thread, started
-by the first of them. docs/wire.md tells what happens to every kind of line.
+by the first of them or once the tools were listed. docs/wire.md tells what happens to every kind of line.
 """
 
 from __future__ import annotations
@@ -79,6 +79,8 @@ class _Session:
             self._add(reply, _size(line))
         else:
             self._sink.send({"jsonrpc": "2.0", "id": message.id, "result": reply})
+            if message.method == "tools/list" and self._calls is None:
+                self._make_calls(early=True)  # whoever looks at the tools is going to call one
 
     def _notify(self, message: Message) -> None:
         if message.method == "notifications/cancelled":
@@ -88,16 +90,22 @@ class _Session:
         self._connection.notify(message)
 
     def _add(self, call: Call, size: int) -> None:
+        trouble = self._make_calls() if self._calls is None else ""
         if self._calls is None:
-            try:
-                from nexus_mcp.server.calls import Calls  # not needed to answer initialize and tools/list
-
-                self._calls = Calls(self._app, self._sink, self._stop)
-            except (ImportError, OSError, RuntimeError) as error:  # no descriptor, no thread: the next call tries again
-                log.error(f"{call.name} cannot be carried out: {type(error).__name__}: {error}")
-                self._sink.send(internal_error(call.id).response())
-                return
+            log.error(f"{call.name} cannot be carried out: {trouble}")
+            self._sink.send(internal_error(call.id).response())
+            return
         self._calls.add(call, size)
+
+    def _make_calls(self, *, early: bool = False) -> str:
+        """Why there are none afterwards; "" when there are."""
+        try:
+            from nexus_mcp.server.calls import Calls  # not needed to answer initialize and tools/list
+
+            self._calls = Calls(self._app, self._sink, self._stop, early=early)
+        except (ImportError, OSError, RuntimeError) as error:  # no descriptor, no thread: the next call tries again
+            return f"{type(error).__name__}: {error}"
+        return ""
 
 
 def _size(line: bytes | Fault) -> int:

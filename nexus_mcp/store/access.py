@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 
 from nexus_mcp import log
 from nexus_mcp.errors import JournalError, NexusError, NotAppliedYet, NotConfirmed, StorageError
 from nexus_mcp.store import atomic, journal, lock, unanswered
+from nexus_mcp.store.beginnings import confirm_all, entered, made, take_back
 from nexus_mcp.store.folder import Folder, reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
-    from typing import Any
+    from typing import Any, TypeVar
 
     from nexus_mcp.state.oplog import Entry
     from nexus_mcp.store.history.growing import Growth
 
+    Found = TypeVar("Found")
     Rehearse = Callable[[Folder | None, Folder | None], object]
 
 _DISK_ADVICE = "Check the free space and the permissions of .nexus, then call again."
@@ -63,9 +65,31 @@ class Access:
         """
         with self.folders() as (nexus, state):
             if nexus is not None and state is not None and state.check_plain(journal.NAME):
-                with self._lock(state):
-                    roll_forward(nexus, state)
+                with self._completed(nexus, state):
+                    pass
             yield nexus, state
+
+    def look(self, at: Callable[[Folder | None, Folder | None], Found]) -> Found:
+        """What `at` returns for the folders, of files that no change of several was about to replace meanwhile.
+
+        Takes no lock unless a journal waits, before or after. Who reads while a change is made may see a file as it was
+        before: that journal was there when the look was over, so it is completed, and looked again.
+        """
+        with self.folders() as (nexus, state):
+            if nexus is None or state is None:
+                return at(nexus, state)
+            if not state.check_plain(journal.NAME):
+                found = at(nexus, state)
+                if not state.check_plain(journal.NAME):
+                    return found
+            with self._completed(nexus, state):
+                return at(nexus, state)
+
+    @contextmanager
+    def _completed(self, nexus: Folder, state: Folder) -> Iterator[None]:
+        with self._lock(state):
+            roll_forward(nexus, state)
+            yield
 
     @contextmanager
     def looking(self) -> Iterator[tuple[Folder | None, Folder | None, Entry | None]]:
@@ -96,26 +120,26 @@ class Access:
         """
         with ExitStack() as stack:
             root = stack.enter_context(Folder.root(self.root))
-            nexus = _entered(stack, root.child(".nexus"))
-            state = _entered(stack, nexus.child("state")) if nexus is not None else None
+            nexus = entered(stack, root.child(".nexus"))
+            state = entered(stack, nexus.child("state")) if nexus is not None else None
             used = state is not None and state.check_plain(lock.NAME)
             if rehearse is not None and not used and not (state is not None and state.check_plain(journal.NAME)):
                 rehearse(nexus, state)
-            made: list[tuple[Folder, str]] = []
+            new: list[tuple[Folder, str]] = []
             try:
                 # Where the lock lies somebody has written before, and whoever did has synced both folders.
                 if nexus is None or state is None or not used:
-                    nexus = stack.enter_context(_made(root, ".nexus", made))
-                    state = stack.enter_context(_made(nexus, "state", made))
+                    nexus = stack.enter_context(made(root, ".nexus", new))
+                    state = stack.enter_context(made(nexus, "state", new))
                 held = stack.enter_context(self._lock(state))
                 if held.created:
-                    made.append((state, lock.NAME))
-                    _confirm_all(root, nexus)
+                    new.append((state, lock.NAME))
+                    confirm_all(root, nexus)
                 yield nexus, state, held
             except (NotAppliedYet, NotConfirmed):
                 raise
             except BaseException:
-                _take_back(made)
+                take_back(new)
                 self._swept = False
                 raise
 
@@ -138,36 +162,6 @@ def begin(nexus: Folder, state: Folder, held: lock.Held) -> None:
     held.check()
     atomic.sweep(nexus)
     atomic.sweep(state)
-
-
-def _entered(stack: ExitStack, folder: Folder | None) -> Folder | None:
-    return None if folder is None else stack.enter_context(folder)
-
-
-def _made(parent: Folder, name: str, made: list[tuple[Folder, str]]) -> Folder:
-    folder, is_new = parent.make(name)
-    if is_new:
-        made.append((parent, name))
-    return folder
-
-
-def _confirm_all(*folders: Folder) -> None:
-    """Sync the folders of a new workspace: whoever made them may have died before doing so. Raises StorageError."""
-    for folder in folders:
-        try:
-            folder.sync()
-        except OSError as error:
-            raise StorageError(folder.shown or folder.path, "sync", reason(error)) from error
-
-
-def _take_back(made: list[tuple[Folder, str]]) -> None:
-    """Remove what this call made, the last first; what somebody else uses by now stays."""
-    for parent, name in reversed(made):
-        if name == lock.NAME:
-            with suppress(OSError):
-                parent.unlink(name)
-        elif not parent.remove_folder(name):
-            return
 
 
 def roll_forward(nexus: Folder, state: Folder) -> Entry | None:

@@ -45,13 +45,11 @@ class Store:
 
     def plan(self) -> dict[str, Any] | None:
         """plan.json as it is now, None when there is no plan. Raises StateError, PathRefused, StorageError."""
-        with self._access.reading() as (_, state):
-            return value_of(read_session(state, PLAN, self._kept))
+        return self._access.look(lambda _, state: value_of(read_session(state, PLAN, self._kept)))
 
     def tasks(self) -> dict[str, Any] | None:
         """tasks.json as it is now, None when absent. Raises StateError, PathRefused, StorageError."""
-        with self._access.reading() as (_, state):
-            return value_of(read_session(state, TASKS, self._kept))
+        return self._access.look(lambda _, state: value_of(read_session(state, TASKS, self._kept)))
 
     @contextmanager
     def history(self) -> Iterator[Archive]:
@@ -65,6 +63,15 @@ class Store:
             made = [".nexus/"] * (nexus is None) + [".nexus/state/"] * (state is None)
         with self._access.writing() as (nexus, _, _, _):
             return made + [".nexus/.gitignore"] * _ignore(nexus)
+
+    def warm_up(self) -> None:
+        """Load what a change takes, and come to know the session files. Raises what comes of that."""
+        import zlib  # noqa: F401
+
+        from nexus_mcp.store import commit, jsonl  # noqa: F401
+
+        with self._access.folders() as (_, state):
+            self._kept.prepare(state)
 
     def stop(self) -> None:
         """End all waiting for the lock: the server is asked to stop. May be called from any thread."""

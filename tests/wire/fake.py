@@ -63,6 +63,9 @@ class FakeApp:
     def tools(self) -> list[dict[str, Any]]:
         return [DEFINITION]
 
+    def warm_up(self) -> None:
+        self.events.append("warm up")
+
     def stop(self) -> None:
         self.stopped.set()
 

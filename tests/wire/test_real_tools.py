@@ -29,9 +29,9 @@ for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
 from nexus_mcp.cli import main
 from nexus_mcp.store import lock
 acquire = lock._acquire
-def told(*arguments):
+def told(*arguments, **named):
     os.write(2, b"waiting\\n")
-    acquire(*arguments)
+    acquire(*arguments, **named)
 lock._acquire = told
 sys.exit(main(["serve", *sys.argv[1:]]))
 """

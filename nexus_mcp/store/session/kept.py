@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from nexus_mcp import schemas
 from nexus_mcp.errors import NexusError
 from nexus_mcp.store import journal, places
 
@@ -55,16 +56,18 @@ class Kept:
         self._keep(made)
         return made
 
-    def prepare(self, state: Folder) -> None:
+    def prepare(self, state: Folder | None) -> None:
         """Come to know the files, as far as they can be read, where this process has seen none of them yet.
 
-        For who waits: with the lock in hand that would keep all others waiting.
+        For who has time: with the lock in hand that would keep all others waiting.
         """
         if self._documents:
             return
-        from nexus_mcp.store.session import writing
+        from nexus_mcp.store.session import reading, writing  # noqa: F401 - both are loaded here
+        from nexus_mcp.store.session.document import KINDS
 
         for name in places.SESSION:
+            schemas.readable(KINDS[name].schema).keeps(None)
             with suppress(NexusError, ValueError):  # what is wrong is told by whoever reads it
                 found = self.read(state, name)
                 if found is not None:

@@ -13,6 +13,7 @@ from tests.reliability.mutants import (
     escaping,
     misreading,
     refusing,
+    remembering,
     sequences,
     serving,
     storing,
@@ -29,6 +30,7 @@ _TABLES = (
     escaping.MUTANTS,
     sequences.MUTANTS,
     caching.MUTANTS,
+    remembering.MUTANTS,
 )
 MUTANTS: dict[str, Mutant] = {mutant.name: mutant for table in _TABLES for mutant in table}
 

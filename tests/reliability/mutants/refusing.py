@@ -124,7 +124,7 @@ def _told_as_recorded() -> tuple[Any, str, Any]:
 
 
 def _made_and_left() -> tuple[Any, str, Any]:
-    return access, "_take_back", lambda made: None
+    return access, "take_back", lambda new: None
 
 
 def _marker_presumed_held() -> tuple[Any, str, Any]:

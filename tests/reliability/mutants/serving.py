@@ -12,7 +12,7 @@ from typing import Any
 
 from nexus_mcp.server.app import App
 from nexus_mcp.server.calls import Calls
-from nexus_mcp.store import access, atomic, journal, lock, unanswered
+from nexus_mcp.store import access, atomic, lock, unanswered
 from nexus_mcp.store.access import Access
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.history.archive import Archive
@@ -45,13 +45,11 @@ def _late_lock() -> tuple[Any, str, Any]:
 
 def _recovers_unlocked() -> tuple[Any, str, Any]:
     @contextmanager
-    def reading(self: Access) -> Iterator[tuple[Folder | None, Folder | None]]:
-        with self.folders() as (nexus, state):
-            if nexus is not None and state is not None and state.check_plain(journal.NAME):
-                access.roll_forward(nexus, state)
-            yield nexus, state
+    def completed(self: Access, nexus: Folder, state: Folder) -> Iterator[None]:
+        access.roll_forward(nexus, state)
+        yield
 
-    return Access, "reading", reading
+    return Access, "_completed", completed
 
 
 def _stale_read() -> tuple[Any, str, Any]:

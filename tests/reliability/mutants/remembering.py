@@ -1,0 +1,49 @@
+"""Faults in what a server remembers of the session files: taken for what they are, or mixed with it wrongly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nexus_mcp.state.rows import Rows
+from nexus_mcp.store.folder import Folder
+from nexus_mcp.store.session import reading
+from nexus_mcp.store.session.document import Document
+from nexus_mcp.store.session.kept import Kept
+from tests.reliability.mutants.definition import Mutant
+
+
+def _same_size() -> tuple[Any, str, Any]:
+    real = reading.read
+
+    def read(name: str, data: bytes, known: Document | None = None) -> Document:
+        return known if known is not None and len(known.data) == len(data) else real(name, data, known)
+
+    return reading, "read", read
+
+
+def _never_again() -> tuple[Any, str, Any]:
+    real = Kept.read
+
+    def read(self: Kept, state: Folder | None, name: str) -> Document | None:
+        known = self._documents.get(name)
+        return real(self, state, name) if known is None else known
+
+    return Kept, "read", read
+
+
+def _row_too_many() -> tuple[Any, str, Any]:
+    real = Rows.spliced
+
+    def spliced(old: Rows, start: int, new: list[Any], rest: int) -> Rows:
+        if rest - start == len(new):
+            return old
+        return real(old, start, new, rest)
+
+    return Rows, "spliced", spliced
+
+
+MUTANTS = (
+    Mutant("same-size", "A file of as many bytes as before is taken for the one that was read.", _same_size),
+    Mutant("never-again", "A file that was read once is not read again.", _never_again),
+    Mutant("row-too-many", "Of a file in which a row was changed the row is taken that was there.", _row_too_many),
+)

@@ -1,0 +1,50 @@
+"""What is made ready once the tools were listed, so that the first call does not wait for it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from unittest.mock import patch
+
+import pytest
+
+from nexus_mcp.server.app import App
+from nexus_mcp.server.stdio import serve
+from tests.support import SMALLEST, Project, task, tasks
+from tests.wire.fake import FakeApp
+from tests.wire.talk import Talk, call, initialize, request
+
+LISTED = [initialize(), request("l", "tools/list"), request("m", "tools/list")]
+
+
+def test_after_the_list() -> None:
+    """The list of tools makes ready for calls, once and after its answer; a call that comes first does not."""
+    for messages, count in ((LISTED, 1), ([initialize(), call("c", "echo"), *LISTED[1:]], 0)):
+        fake = FakeApp()
+        talk = Talk(fake.as_app(), serve)
+        for message in messages:
+            talk.ask(message)
+        assert talk.end() == []
+        assert fake.events.count("warm up") == count
+
+
+@pytest.mark.parametrize("content", [None, "{", tasks(task(1))])
+def test_it_changes_nothing(make_app: Callable[..., App], project: Project, content: object) -> None:
+    """Whatever lies there, it is left as it is, and the first call is answered as without it."""
+    if content is not None:
+        project.put("state/tasks.json", content)
+    before = project.snapshot()
+    app = make_app(project.root)
+    app.warm_up()
+    assert project.snapshot() == before
+    again = make_app(project.root).call("task_list", {}).result
+    assert app.call("task_list", {}).result == again
+
+
+def test_it_fails_nothing(make_app: Callable[..., App], project: Project) -> None:
+    """When something cannot be loaded, that is told by the call that needs it."""
+    app = make_app(project.root)
+    with patch.dict(sys.modules, {"nexus_mcp.store.commit": None}):
+        app.warm_up()
+        assert app.call("task_add", SMALLEST["task_add"]).result["isError"] is True
+    assert app.call("task_add", SMALLEST["task_add"]).result["isError"] is False
