@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 from nexus_mcp.store import atomic, journal
 from nexus_mcp.store.folder import Folder
-from nexus_mcp.store.history import cache, finding, identity, texts
+from nexus_mcp.store.history import NAME, cache, finding, identity, texts
 from nexus_mcp.store.history.archive import Archive
 from nexus_mcp.store.history.growing import Growth
 from nexus_mcp.store.history.index import Index
@@ -76,8 +76,10 @@ def _grown_too_early() -> tuple[Any, str, Any]:
     real = journal._apply_cycle
 
     def apply(nexus: Folder, state: Folder, cycle: dict[str, Any], growth: Growth | None, made: str | None) -> None:
-        if growth is not None and growth._archive.fd is not None:
-            growth._made = os.fstat(growth._archive.fd)
+        if growth is not None and nexus.check_plain(NAME):
+            fd = nexus.open(NAME, os.O_RDONLY)
+            growth._made = os.fstat(fd)
+            os.close(fd)
             growth.installed()
         real(nexus, state, cycle, growth, made)
 

@@ -7,11 +7,13 @@ from functools import partial
 from typing import Any
 
 from nexus_mcp.store.history import cache
+from nexus_mcp.store.history.index import RECORD
 from tests.reliability.suites.model.world import World
 from tests.support import cycle
 
 _PLAN = {"topic": "alpha", "issues": ["A", "B"], "research_summary": ""}
 _TASK = {"title": "t", "context": "c", "goal": "g"}
+_LENGTHY = "r" * 5000  # longer than what is read anew of a history that is known
 _FLIPS = 8  # of the bytes of a file, as many are spoilt, one at a time
 _FEWEST = 10  # system calls of a close until the history is copied
 _AROUND = 12  # bytes to look for on both sides of a spoilt one
@@ -23,7 +25,7 @@ Cycles = list[Any]
 def changed_in_place(world: World) -> None:
     """Somebody changes a letter, again and again; each time all see it, whoever wrote the file before."""
     for by in (0, 1):
-        _close(world, by)
+        _close(world, by, summary=_LENGTHY)
         _look(world, "alpha")
         for letter in "bcd":
             world.git(partial(_renamed, letter))
@@ -69,9 +71,9 @@ def spoilt(world: World) -> None:
             _look(world, "alpha")
             (path,) = folder.glob(f"*{suffix}")
             data = bytearray(path.read_bytes())
-            at = (2 * number + 1) * len(data) // (2 * _FLIPS)
+            at = _place(number, len(data), is_index=suffix == cache.NAME)
             queries = [_around(data, at)] if suffix == cache.SUFFIX else ["alpha"]
-            data[at] ^= 1
+            data[at] = (data[at] + 1) % 256
             path.write_bytes(data)
             for process in (0, 1):
                 world.restart(process)
@@ -104,8 +106,8 @@ TALES: dict[str, Tale] = {
 }
 
 
-def _close(world: World, by: int) -> None:
-    world.call(by, "plan_start", _PLAN)
+def _close(world: World, by: int, summary: str = "") -> None:
+    world.call(by, "plan_start", {**_PLAN, "research_summary": summary})
     world.call(by, "task_add", _TASK)
     world.call(by, "task_close", {})
     world.clock.advance(1)
@@ -125,6 +127,11 @@ def _with(foreign: Any, cycles: Cycles) -> Cycles:
 def _renamed(letter: str, cycles: Cycles) -> Cycles:
     first, *others = cycles
     return [{**first, "plan": {**first["plan"], "topic": f"{letter}lpha"}}, *others]
+
+
+def _place(number: int, size: int, *, is_index: bool) -> int:
+    """Everywhere in the file, and of an index where the last cycle but one begins."""
+    return size - 2 * RECORD.size if is_index and not number else (2 * number + 1) * size // (2 * _FLIPS)
 
 
 def _around(data: bytearray, at: int) -> str:
