@@ -24,6 +24,7 @@ _CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _CLOEXEC
 _PLAIN = os.O_RDONLY | _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | _CLOEXEC
 _CHUNK = 1 << 16
+_CLOSED = -1  # no descriptor; None would be the current folder
 _ADVICE = "Look at what was put there and why; move it away yourself if it is not needed, then call again."
 
 
@@ -57,9 +58,9 @@ class Folder:
         self.close()
 
     def close(self) -> None:
-        if self._fd is not None:
+        if self._fd is not None and self._fd >= 0:
             let_go(self._fd)
-            self._fd = None
+            self._fd = _CLOSED
 
     def make(self, name: str) -> tuple[Folder, bool]:
         """(the folder `name` in this one, whether it was made now). Raises PathRefused, StorageError."""

@@ -23,12 +23,19 @@ def read(fd: int, begin: int, end: int) -> bytes:
     """The bytes of a file from offset to offset. Raises OSError (Shrunk)."""
     parts = []
     while begin < end:
-        part = os.pread(fd, min(CHUNK, end - begin), begin)
+        part = _read_at(fd, min(CHUNK, end - begin), begin)
         if not part:
             raise Shrunk
         parts.append(part)
         begin += len(part)
     return b"".join(parts)
+
+
+def _read_at(fd: int, size: int, offset: int) -> bytes:
+    if hasattr(os, "pread"):
+        return os.pread(fd, size, offset)
+    os.lseek(fd, offset, os.SEEK_SET)  # Windows: each descriptor here is used by one thread alone
+    return os.read(fd, size)
 
 
 def copy(source: int, target: int, size: int) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import stat
 
-from nexus_mcp import log
 from nexus_mcp.errors import StateError, StorageError
 from nexus_mcp.store import ranges
 from nexus_mcp.store.folder import let_go, reason
-from nexus_mcp.store.history import EMPTY, LIMIT, NAME, SHOWN, cache, finding
+from nexus_mcp.store.history import EMPTY, LIMIT, NAME, SHOWN, finding
+from nexus_mcp.store.history.cache import Cache
 from nexus_mcp.store.history.frame import Frame
 from nexus_mcp.store.history.index import STAMP, Index
 from nexus_mcp.store.history_file import canonical
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 _TRIES = 5
 _CHANGED = "it was changed meanwhile"
-_told: set[str] = set()
+_NO_MORE = 0o666
 
 
 class Archive:
@@ -36,13 +36,13 @@ class Archive:
     else than a history, PathRefused, StorageError.
     """
 
-    __slots__ = ("_cache", "_memory", "_state", "fd", "index", "nexus")
+    __slots__ = ("_memory", "_state", "cache", "fd", "index", "nexus")
 
     def __init__(self, nexus: Folder | None, state: Folder | None, memory: Memory) -> None:
         self.nexus = nexus
         self._state = state
         self._memory = memory
-        self._cache: Folder | None = None
+        self.cache: Cache | None = None
         self.fd: int | None = None
         self.index = Index()
         self.index.opening, self.index.closing = EMPTY.index("[") + 1, EMPTY.index("]")
@@ -62,12 +62,15 @@ class Archive:
         self.close()
 
     def close(self) -> None:
+        self.release()
+        if self.cache is not None:
+            self.cache.close()
+
+    def release(self) -> None:
+        """Let go of the file: nothing is read any more. Windows replaces none that is open."""
         if self.fd is not None:
             let_go(self.fd)
             self.fd = None
-        if self._cache is not None:
-            self._cache.close()
-            self._cache = None
 
     def __len__(self) -> int:
         return len(self.index)
@@ -127,29 +130,20 @@ class Archive:
 
         return search(self, query, self._memory)
 
-    def cache(self) -> Folder | None:
-        """The folder of the cache, made when absent; None for a short history, and where there can be none."""
-        if self._cache is None:
-            self._cache = self._open_cache(make=True)
-        return self._cache
-
     def remember(self, index: Index) -> None:
         """Go on with another index of the same file, in the next call too."""
         self._memory.index = self.index = index
 
-    def put(self, index: Index) -> None:
-        """Remember `index` for the next call, of whatever file, and keep it in the cache."""
+    def put(self, index: Index) -> bool:
+        """Remember `index` for the next call, of whatever file, and keep it in the cache; whether it is kept there."""
         self._memory.index = index
-        folder = self.cache()
-        if folder is not None:
-            try:
-                cache.save(folder, index)
-            except cache.UNUSABLE as error:
-                warn(error)
+        return self.cache is not None and self.cache.save(index)
 
     def changed(self) -> StorageError:
         """For a file that is not what the index says, although it seemed to be."""
         self._memory.index = None
+        if self.cache is not None:
+            self.cache.forget()
         return StorageError(SHOWN, "read", _CHANGED, next_step="Call again.")
 
     def _ended_at(self, completed_at: str) -> Iterator[dict[str, Any]]:
@@ -162,24 +156,17 @@ class Archive:
             self.fd = None if self.nexus is None else _opened(self.nexus)
             if self.fd is None:
                 return
-            found = finding.find(self.fd, self._open_cache, self._memory)
+            info = os.fstat(self.fd)
+            if self._state is not None and info.st_size >= finding.CACHED_FROM:
+                self.cache = self.cache or Cache(self._state, stat.S_IMODE(info.st_mode) & _NO_MORE)
+            found = finding.find(self.fd, self.cache, self._memory)
             if found is not None:
                 self.index, is_new = found
                 if is_new:
                     self.put(self.index)
                 return
-            let_go(self.fd)
-            self.fd = None
+            self.release()
         raise StorageError(SHOWN, "read", _CHANGED, next_step="Call again.")
-
-    def _open_cache(self, *, make: bool = False) -> Folder | None:
-        if self._state is None or self.fd is None or os.fstat(self.fd).st_size < finding.CACHED_FROM:
-            return None
-        try:
-            return cache.opened(self._state, make=make)
-        except cache.UNUSABLE as error:
-            warn(error)
-        return None
 
 
 def _opened(nexus: Folder) -> int | None:
@@ -199,11 +186,3 @@ def _opened(nexus: Folder) -> int | None:
         let_go(fd)
         raise
     return fd
-
-
-def warn(error: Exception) -> None:
-    """Say, once, that there is no cache: everything works without it."""
-    text = reason(error) if isinstance(error, OSError) else str(error)
-    if text not in _told:
-        _told.add(text)
-        log.warning(f"the history is read without its cache, .nexus/state/{cache.FOLDER}: {text}")

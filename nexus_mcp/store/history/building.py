@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     Judge = Callable[[bytes], tuple[str | None, int] | None]
 
-UNREADABLE = (ValueError, RecursionError)
-"""What is raised for a file that is no history; history_file.HistoryFile says what is wrong with it, and where."""
+_NO_HISTORY = (ValueError, RecursionError)
+_NEAR_THE_END = 16  # characters: longer than any literal that may be cut off
 QUICK_FROM = 2 << 20
 """Bytes. Below that, msgspec takes longer to load than to be of use."""
 _VERSION = "schema_version"
@@ -28,21 +28,40 @@ _NEXT = _BETWEEN + b"{\n"
 _END = b"\n    }"
 
 
+class Unreadable(Exception):
+    """The file is no history: `cause` says why, and what cannot be read comes after the offset `at`."""
+
+    def __init__(self, at: int, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.at = at
+        self.cause = cause
+
+
 def build(fd: int, size: int, *, digests: bool, known: Index | None = None) -> Index:
     """The index of the file `fd` with its `size` bytes. Without `digests` none are made.
 
-    `known` is the index of cycles that the file is known to begin with; it is added to. Raises one of UNREADABLE when
-    the file is no history, and OSError (ranges.Shrunk when it is shorter than that).
+    `known` is the index of cycles that the file is known to begin with; it is added to. Raises Unreadable when the file
+    is no history, and OSError (ranges.Shrunk when it is shorter than that).
     """
-    index = known or Index()
     window = Window(fd, size)
-    frame = _enter(window)
-    if len(index) and window.at != index.opening:
-        raise ValueError("the known cycles are not of this file")
-    index.opening = window.at
-    if len(index):
-        window = Window(fd, size, index.span(len(index) - 1)[1])
-    judge = _judge(size)
+    try:
+        frame = _enter(window)
+        index = known or Index()
+        if len(index):
+            if window.at != index.opening:
+                raise ValueError("the known cycles are not of this file")
+            window.begin_at(index.span(len(index) - 1)[1])
+        else:
+            index.opening = window.at
+        _read(window, frame, index, digests=digests)
+    except _NO_HISTORY as error:
+        beyond = error.start if isinstance(error, UnicodeDecodeError) else 0
+        raise Unreadable(window.at + beyond, error) from error
+    return index
+
+
+def _read(window: Window, frame: Frame, index: Index, *, digests: bool) -> None:
+    judge = _judge(window.size)
     while True:
         if window.begin + len(window.data) - window.at < ranges.CHUNK and not window.is_last:
             window.more()
@@ -59,17 +78,17 @@ def build(fd: int, size: int, *, digests: bool, known: Index | None = None) -> I
         window.pass_to(end)
     index.closing = _leave(window, frame)
     index.version = {name: frame.members[name] for name in (_VERSION,) if name in frame.members}
-    return index
 
 
 def _enter(window: Window) -> Frame:
     """Come to the first cycle; the frame as far as it was walked."""
     while True:
         frame = Frame()
+        text = window.text()[0]
         try:
-            at = frame.enter(window.text()[0])
-        except JSONDecodeError:
-            if window.is_last:
+            at = frame.enter(text)
+        except JSONDecodeError as error:
+            if window.is_last or not _may_be_cut(error, text):
                 raise
         else:
             if at >= 0:
@@ -95,8 +114,8 @@ def _next(window: Window, frame: Frame, *, first: bool) -> tuple[dict[str, Any],
         text, at = window.text()
         try:
             found = frame.element(text, at, first=first)
-        except JSONDecodeError:
-            if window.is_last:
+        except JSONDecodeError as error:
+            if window.is_last or not _may_be_cut(error, text):
                 raise
             window.more()
             continue
@@ -106,6 +125,11 @@ def _next(window: Window, frame: Frame, *, first: bool) -> tuple[dict[str, Any],
         if not isinstance(cycle, dict) or too_deep(cycle, ARCHIVE_DEPTH - 2):
             raise Invalid("has a cycle that is none")
         return cycle, window.offset(start), window.offset(end)
+
+
+def _may_be_cut(error: JSONDecodeError, text: str) -> bool:
+    """Whether there was only too little of the text. Else nothing more has to be read to know that it is wrong."""
+    return error.pos >= len(text) - _NEAR_THE_END or error.msg.startswith("Unterminated string")
 
 
 def _leave(window: Window, frame: Frame) -> int:

@@ -9,113 +9,164 @@ which inode it has itself: one that came with a clone, or was copied, is not bel
 
 from __future__ import annotations
 
-import json
 import os
-import zlib
+import stat
+from contextlib import suppress
 
+from nexus_mcp import log
 from nexus_mcp.errors import NexusError
 from nexus_mcp.store import atomic, ranges
-from nexus_mcp.store.folder import let_go
-from nexus_mcp.store.history.index import RECORD, Index
+from nexus_mcp.store.folder import let_go, reason
+from nexus_mcp.store.history import stored
+
+try:
+    import fcntl
+except ImportError:  # Windows, where whoever has a file open is in the way of its removal
+    fcntl = None  # type: ignore[assignment]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.history.index import Index
 
 FOLDER = "cache"
 NAME = "history.index"
-SUFFIX = ".texts"
 _NEW = ".new"
-OWN = 0o600  # the history may be one that others must not read
-_VERSION = 1
-_MOST_HEAD = 1 << 16
-_MOST = 1 << 28
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
-UNUSABLE = (OSError, NexusError, ValueError, KeyError, TypeError)
+_MADE = os.O_RDWR | os.O_CREAT | os.O_EXCL
+UNUSABLE = (OSError, NexusError, ValueError, KeyError, TypeError, RecursionError)
 """What can come of a file that anybody may have changed."""
+_told: set[str] = set()
 
 
-def opened(state: Folder, *, make: bool = False) -> Folder | None:
-    """The folder of the cache; None where there is none and it is not to be made. Raises OSError, NexusError."""
-    return state.make(FOLDER)[0] if make else state.child(FOLDER)
+class Cache:
+    """The cache in the folder `state`, which is opened when it is asked for. Close it.
+
+    `mode` are the permission bits of the history: what is derived from it is no more for others to read.
+    """
+
+    __slots__ = ("_folder", "_mode", "_state")
+
+    def __init__(self, state: Folder, mode: int) -> None:
+        self._state = state
+        self._mode = mode
+        self._folder: Folder | None = None
+
+    def close(self) -> None:
+        if self._folder is not None:
+            self._folder.close()
+            self._folder = None
+
+    def load(self) -> Index | None:
+        """The index in the cache, of whatever history; None when there is none that can be used."""
+        try:
+            folder = self._opened(make=False)
+            return None if folder is None else _load(folder)
+        except UNUSABLE:
+            return None
+
+    def save(self, index: Index) -> bool:
+        """Put `index` in the place of the one in the cache, and let texts go that nobody names; whether that held."""
+        try:
+            folder = self._opened(make=True)
+            if folder is not None:
+                _save(folder, index, self._mode)
+                _sweep(folder, index.texts)
+        except UNUSABLE as error:
+            _warn(error)
+            return False
+        return folder is not None
+
+    def forget(self) -> None:
+        """Remove an index that is none of this history's, although it seemed to be."""
+        with suppress(*UNUSABLE):
+            folder = self._opened(make=False)
+            if folder is not None:
+                folder.unlink(NAME)
+
+    def texts(self, name: str, flags: int = _READ) -> int:
+        """A descriptor of the file of texts `name`. Raises OSError, NexusError."""
+        folder = self._opened(make=False)
+        if folder is None or not stored.is_name(name):
+            raise FileNotFoundError(2, "there is no such file of texts")
+        return _plain(folder, name, flags)
+
+    def new_texts(self) -> tuple[str, int] | None:
+        """(name, descriptor) of a new file of texts, None where none can be kept. Raises OSError, NexusError."""
+        folder = self._opened(make=True) if fcntl is not None else None
+        if folder is None:
+            return None
+        name = stored.name_of(os.urandom(8).hex())
+        return name, folder.open(name, _MADE, self._mode)
+
+    def remove(self, name: str) -> None:
+        """Remove a file of texts that no index names."""
+        if self._folder is not None:
+            with suppress(OSError):
+                self._folder.unlink(name)
+
+    def _opened(self, *, make: bool) -> Folder | None:
+        if self._folder is None:
+            self._folder = self._state.make(FOLDER)[0] if make else self._state.child(FOLDER)
+        return self._folder
 
 
-def load(folder: Folder) -> Index | None:
-    """The index in the cache, of whatever history; None when there is none that can be used."""
-    try:
-        fd = folder.open(NAME, _READ)
-    except (OSError, NexusError):
-        return None
+def _load(folder: Folder) -> Index:
+    fd = _plain(folder, NAME, _READ)
     try:
         info = os.fstat(fd)
-        if info.st_size > _MOST:
-            return None
-        data = ranges.read(fd, 0, info.st_size)
-        head, _, records = data.partition(b"\n")
-        return _index(head, records, [info.st_dev, info.st_ino])
-    except UNUSABLE:
-        return None
+        header = ranges.read(fd, 0, stored.HEADER.size)
+        head = stored.HEADER.size + stored.sizes(header, info.st_size, info.st_dev, info.st_ino)
+        if info.st_size > stored.MOST:
+            raise ValueError("it is too large")
+        return stored.from_bytes(header, ranges.read(fd, len(header), head), ranges.read(fd, head, info.st_size))
     finally:
         let_go(fd)
 
 
-def save(folder: Folder, index: Index) -> None:
-    """Put `index` in the place of the one in the cache, and let texts go that it does not name.
-
-    Raises OSError, NexusError, ValueError.
-    """
+def _save(folder: Folder, index: Index, mode: int) -> None:
     temporary = f"history-{os.urandom(8).hex()}{_NEW}"
-    fd = folder.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWN)
+    fd = folder.open(temporary, _MADE, mode)
     try:
         try:
             info = os.fstat(fd)
-            atomic.write_all(fd, _head(index, [info.st_dev, info.st_ino]) + b"\n" + bytes(index.records))
+            atomic.write_all(fd, stored.to_bytes(index, info.st_dev, info.st_ino))
         finally:
             let_go(fd)
         folder.rename(temporary, NAME)
     except BaseException:
-        folder.unlink(temporary)
+        with suppress(OSError):
+            folder.unlink(temporary)
         raise
+
+
+def _sweep(folder: Folder, texts: str) -> None:
+    """Only what is named as ours: a harness may be called as this folder is. And nothing that somebody writes."""
     for name in folder.names():
-        # Only what is named as ours: a harness may be called as this folder is.
-        if name.startswith("history-") and name.endswith((SUFFIX, _NEW)) and name != index.texts:
-            folder.unlink(name)
+        if name != texts and (stored.is_name(name) or (name.startswith("history-") and name.endswith(_NEW))):
+            with suppress(*UNUSABLE):
+                fd = _plain(folder, name, _READ)
+                try:
+                    if fcntl is not None:
+                        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    folder.unlink(name)
+                finally:
+                    let_go(fd)
 
 
-def _head(index: Index, own: list[int]) -> bytes:
-    told = {
-        "version": _VERSION,
-        "own": own,
-        "history": index.identity,
-        "settled": index.settled,
-        "opening": index.opening,
-        "closing": index.closing,
-        "highest": index.highest,
-        "odd_times": index.odd_times,
-        "members": index.version,
-        "texts": index.texts,
-        "lined": index.lined,
-        "checksum": index.checksum,
-    }
-    text = json.dumps(told).encode()
-    if len(text) > _MOST_HEAD:
-        raise ValueError("the head of the index is too long")
-    return b"%08x %s" % (zlib.crc32(index.records, zlib.crc32(text)), text)
+def _plain(folder: Folder, name: str, flags: int) -> int:
+    """A descriptor of a plain file that has this name alone. Raises OSError, NexusError, ValueError."""
+    fd = folder.open(name, flags)
+    info = os.fstat(fd)
+    if not stat.S_ISREG(info.st_mode) or info.st_nlink != 1:
+        let_go(fd)
+        raise ValueError("it is no plain file of one name")
+    return fd
 
 
-def _index(head: bytes, records: bytes, own: list[int]) -> Index | None:
-    """The index in the two parts of the file. Raises ValueError, KeyError, TypeError."""
-    told: dict[str, Any] = json.loads(head[9:])
-    right = int(head[:8], 16) == zlib.crc32(records, zlib.crc32(head[9:]))
-    if not right or told["version"] != _VERSION or told["own"] != own or len(records) % RECORD.size:
-        return None
-    index = Index()
-    index.identity = tuple(told["history"])
-    index.settled = told["settled"]
-    index.opening, index.closing = told["opening"], told["closing"]
-    index.highest, index.odd_times, index.version = told["highest"], told["odd_times"], told["members"]
-    index.texts, index.lined, index.checksum = told["texts"], told["lined"], told["checksum"]
-    index.records = bytearray(records)
-    return index
+def _warn(error: Exception) -> None:
+    """Say, once, that there is no cache: everything works without it. Not when somebody removes it just now."""
+    text = reason(error) if isinstance(error, OSError) else str(error)
+    if text not in _told and not isinstance(error, FileNotFoundError):
+        _told.add(text)
+        log.warning(f"the history is read without its cache, .nexus/state/{FOLDER}: {text}")

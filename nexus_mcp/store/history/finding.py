@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 
 from nexus_mcp.store import ranges
-from nexus_mcp.store.history import building, cache, identity
+from nexus_mcp.store.history import building, identity, trouble
 from nexus_mcp.store.history.index import NO_DIGEST, Index, digest
-from nexus_mcp.store.history_file import HistoryFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import TypeGuard
 
-    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.history.cache import Cache
     from nexus_mcp.store.history.identity import Identity
     from nexus_mcp.store.history.memory import Memory
 
@@ -22,36 +20,41 @@ CACHED_FROM = 256 << 10
 """Bytes. A shorter history is read again, in a few milliseconds, by each process: it leaves no file behind."""
 
 
-def find(fd: int, open_cache: Callable[[], Folder | None], memory: Memory) -> tuple[Index, bool] | None:
+def find(fd: int, cache: Cache | None, memory: Memory) -> tuple[Index, bool] | None:
     """(the index of the history `fd`, whether it was made just now); None when that changed while it was read.
 
     Raises StateError for one that is no history, OSError.
     """
     seen = identity.of(os.fstat(fd))
-    if _is_of(memory.index, seen):
-        return memory.index, False
-    folder = open_cache()
-    stored = cache.load(folder) if folder is not None else None
-    if _is_of(stored, seen):
-        memory.index = stored
-        return stored, False
-    settled = identity.is_settled(seen)
     try:
-        index = _made(fd, seen[2], stored or memory.index)
+        tail = identity.tail(fd, seen[2])
     except ranges.Shrunk:
         return None
-    except building.UNREADABLE:
-        HistoryFile(ranges.read(fd, 0, seen[2]))  # says what is wrong, and where
+    if _is_of(memory.index, seen, tail):
+        return memory.index, False
+    kept = cache.load() if cache is not None else None
+    if _is_of(kept, seen, tail):
+        memory.index = kept
+        return kept, False
+    settled = identity.is_settled(seen)
+    try:
+        index = _made(fd, seen[2], kept or memory.index)
+    except ranges.Shrunk:
         return None
-    if identity.of(os.fstat(fd)) != seen:
+    except building.Unreadable as error:
+        trouble.explain(fd, seen[2], error)
         return None
-    index.identity, index.settled = seen, settled
+    now = identity.of(os.fstat(fd))
+    if not identity.is_as_read(seen, now):
+        return None
+    # Somebody may have given its name to another file: then it is what it was, and good for this call.
+    index.identity, index.settled, index.tail = seen, settled and now == seen, tail
     memory.index = index
     return index, True
 
 
-def _is_of(index: Index | None, seen: Identity) -> TypeGuard[Index]:
-    return index is not None and index.settled and index.identity == seen
+def _is_of(index: Index | None, seen: Identity, tail: int) -> TypeGuard[Index]:
+    return index is not None and index.settled and index.identity == seen and index.tail == tail
 
 
 def _made(fd: int, size: int, known: Index | None) -> Index:
@@ -61,7 +64,7 @@ def _made(fd: int, size: int, known: Index | None) -> Index:
         if count:
             try:
                 return building.build(fd, size, digests=digests, known=known.beginning(count))
-            except building.UNREADABLE:
+            except building.Unreadable:
                 pass  # as for any other: it may be what was before the cycles that changed
     return building.build(fd, size, digests=digests)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from nexus_mcp.errors import NexusError
+from nexus_mcp import log
 from nexus_mcp.state.history import plan_id
 from nexus_mcp.store import atomic, ranges
 from nexus_mcp.store.codec import pretty
 from nexus_mcp.store.folder import let_go
-from nexus_mcp.store.history import EMPTY, NAME, finding, identity
+from nexus_mcp.store.history import EMPTY, NAME, SHOWN, finding, identity
 from nexus_mcp.store.history.index import NO_DIGEST, digest
 
 TYPE_CHECKING = False
@@ -67,8 +67,10 @@ class Growth:
 
     def installed(self) -> None:
         """The file was put in its place: let the index grow with it. Never raises: without, it is only read again."""
-        with suppress(OSError, NexusError, ValueError):
+        try:
             self._note()
+        except Exception as error:  # noqa: BLE001 - the cycle is in the history, and has to be answered
+            log.warning(f"{SHOWN} is read again by the next call: {type(error).__name__}: {error}")
 
     def _copy(self, fd: int) -> None:
         source = self._archive.fd
@@ -83,12 +85,15 @@ class Growth:
         if old is None:
             same = not nexus.check_plain(NAME)
         else:
-            same = identity.of(os.fstat(old)) == self._archive.index.identity and nexus.is_file(NAME, old)
+            read = self._archive.index.identity
+            assert read is not None
+            same = identity.is_as_read(read, identity.of(os.fstat(old))) and nexus.is_file(NAME, old)
         if not same:
             raise Changed
         with suppress(OSError):
             self._is_apart = identity.set_apart(fd)
         self._made = os.fstat(fd)
+        self._archive.release()
 
     def _note(self) -> None:
         nexus, made = self._archive.nexus, self._made
@@ -97,17 +102,17 @@ class Growth:
         fd = nexus.open(NAME, os.O_RDONLY)
         try:
             now = os.fstat(fd)
+            tail = identity.tail(fd, now.st_size)
         finally:
             let_go(fd)
-        # The time of the last change is another one since it was renamed.
-        if identity.of(now)[:-1] != identity.of(made)[:-1]:
+        if not identity.is_as_read(identity.of(made), identity.of(now)):
             return
         index = self._archive.index.copy()
         begin, end = self._span
         mark = digest(self._added[: end - self._cut]) if now.st_size >= finding.CACHED_FROM else NO_DIGEST
         index.add(begin, end, self._cycle["completed_at"], plan_id(self._cycle), mark)
         index.closing = self._closing
-        index.identity = identity.of(now)
+        index.identity, index.tail = identity.of(now), tail
         index.settled = self._is_apart or identity.is_settled(index.identity)
         self._archive.put(index)
 

@@ -3,18 +3,24 @@
 Device, inode, size and both times say so, but for one gap: a clock's tick of some milliseconds, within which a file can
 be written again, in place, and look the same. What was written as long ago as that, or by us with a time that the
 clock never gives, is settled: any later write shows. What is not settled has to be compared by its bytes.
+
+What is written through a shared mapping of the file shows when the page is first written to, or with the tail.
 """
 
 from __future__ import annotations
 
 import os
 import time
+import zlib
+
+from nexus_mcp.store import ranges
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     Identity = tuple[int, int, int, int, int]
 
 _BY_DESCRIPTOR = os.utime in os.supports_fd
+_TAIL = 4096
 _SECOND = 1_000_000_000
 _TICK = 50_000_000
 """Nanoseconds: several ticks of the slowest clock that kernels take file times from (100 Hz)."""
@@ -29,8 +35,20 @@ def of(info: os.stat_result) -> Identity:
 
 def is_settled(identity: Identity) -> bool:
     """Whether any write from now on would change `identity`."""
-    newest = max(identity[3:])
+    # Nobody can set the last one, so a file that is dated in the future is as settled as any. On Windows it is the
+    # time of creation.
+    newest = identity[4] if os.name == "posix" else max(identity[3:])
     return newest < time.time_ns() - (_TICK if newest % _SECOND else _COARSE_TICK)
+
+
+def tail(fd: int, size: int) -> int:
+    """A checksum of the last bytes of a file that has `size` of them. Raises OSError."""
+    return zlib.crc32(ranges.read(fd, max(0, size - _TAIL), size))
+
+
+def is_as_read(before: Identity, after: Identity) -> bool:
+    """Whether the bytes are the same; the name, the permissions or the number of names may not be."""
+    return before[:4] == after[:4]
 
 
 def set_apart(fd: int) -> bool:

@@ -15,6 +15,8 @@ RECORD = struct.Struct("=QQQQ24s16s")
 """Of each cycle: begin, end, where the line of its text ends (0 while there is none), the highest plan id up to here,
 `completed_at` where that has 24 ASCII characters (else NULs), and a digest of the bytes from the end of the one before
 (for the first: from the bracket) to its end, NULs where none was made."""
+NUMBERS = RECORD.size // 8
+"""A record, as so many unsigned numbers of 8 bytes; the first three are as said."""
 STAMP = 24
 NO_DIGEST = bytes(16)
 _TEXT_AT = 2 * 8
@@ -29,11 +31,13 @@ class Index:
     `highest` the highest plan id, 0 for none; `version` the file's `schema_version`, as a member of an object that has
     nothing else; `odd_times` counts the cycles with a `completed_at` that is no stamp of 24 characters.
 
-    It is of the file that had this `identity`; `settled` as identity.is_settled says. `texts` names the file that has
-    a line for each of the first `lined` cycles, and `checksum` is theirs.
+    It is of the file that had this `identity`; `settled` as identity.is_settled says; `tail` is a checksum of its last
+    bytes. `texts` names the file that has a line for each of the first `lined` cycles. `checksum` is that of its first
+    `checked` bytes, which may be more: of cycles that are gone.
     """
 
     __slots__ = (
+        "checked",
         "checksum",
         "closing",
         "highest",
@@ -43,6 +47,7 @@ class Index:
         "opening",
         "records",
         "settled",
+        "tail",
         "texts",
         "version",
     )
@@ -55,9 +60,9 @@ class Index:
         self.highest = 0
         self.odd_times = 0
         self.version: dict[str, Any] = {}
+        self.tail = 0
         self.texts = ""
-        self.lined = 0
-        self.checksum = 0
+        self.lined = self.checked = self.checksum = 0
 
     def __len__(self) -> int:
         return len(self.records) // RECORD.size
@@ -98,22 +103,23 @@ class Index:
         """Where the lines of the texts end, in bytes."""
         from array import array
 
-        return array("Q", bytes(self.records))[_TEXT_AT // 8 :: RECORD.size // 8][: self.lined]
+        return array("Q", bytes(self.records))[_TEXT_AT // 8 :: NUMBERS][: self.lined]
 
     def add_line(self, size: int) -> None:
         """The next cycle without a line has one of so many bytes."""
-        end = size + (self.line_end(self.lined - 1) if self.lined else 0)
+        end = self.lines_end + size
         struct.pack_into("=Q", self.records, self.lined * RECORD.size + _TEXT_AT, end)
         self.lined += 1
 
-    def line_end(self, number: int) -> int:
-        """Where the line of the cycle `number` ends."""
-        end: int = RECORD.unpack_from(self.records, number * RECORD.size)[2]
+    @property
+    def lines_end(self) -> int:
+        """Where the last line ends, 0 without one."""
+        end: int = RECORD.unpack_from(self.records, (self.lined - 1) * RECORD.size)[2] if self.lined else 0
         return end
 
     def without_lines(self) -> None:
         """Forget the texts."""
-        self.texts, self.lined, self.checksum = "", 0, 0
+        self.texts, self.lined, self.checked, self.checksum = "", 0, 0, 0
 
     def copy(self) -> Index:
         """One that may be changed: what somebody else may be reading never is."""
@@ -124,10 +130,7 @@ class Index:
         return made
 
     def beginning(self, count: int) -> Index:
-        """A new index of the first `count` cycles alone; of none where their highest plan id is not known.
-
-        It has no texts when they are of more cycles than that.
-        """
+        """A new index of the first `count` cycles alone; of none where their highest plan id is not known."""
         kept = self.copy()
         kept.identity, kept.settled = None, False
         del kept.records[count * RECORD.size :]
@@ -137,7 +140,8 @@ class Index:
             kept.odd_times += not any(stamp)
         if kept.highest == _BEYOND:
             return Index()
-        if kept.lined > count:
+        kept.lined = min(kept.lined, count)
+        if not kept.lined:
             kept.without_lines()
         return kept
 

@@ -7,7 +7,6 @@ import zlib
 
 from nexus_mcp.store import atomic, ranges
 from nexus_mcp.store.folder import let_go
-from nexus_mcp.store.history import cache
 
 try:
     import fcntl
@@ -16,28 +15,30 @@ except ImportError:  # Windows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nexus_mcp.store.folder import Folder
-    from nexus_mcp.store.history.index import Index
+    from collections.abc import Callable
 
-_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL
+    from nexus_mcp.store.history.cache import Cache
+    from nexus_mcp.store.history.index import Index
 
 
 class Keeper:
-    """Takes the lines of the cycles of `index` that have none yet. Close it. Raises OSError, NexusError.
+    """Takes the lines of the cycles of `index` that have none yet. Close it.
 
-    Once it could not write a line it takes the others and forgets them.
+    `fd` is the file of texts `name`, with the lines that `index` knows and nothing else, and `checksum` is theirs. Once
+    a line could not be written the others are taken and forgotten.
     """
 
-    __slots__ = ("_bytes", "_checksum", "_fd", "_index", "_name", "_sizes", "_waiting", "error")
+    __slots__ = ("_bytes", "_cache", "_checksum", "_failed", "_fd", "_index", "_is_new", "_name", "_sizes", "_waiting")
 
-    def __init__(self, folder: Folder, index: Index) -> None:
+    def __init__(self, cache: Cache, index: Index, name: str, fd: int, checksum: int) -> None:
+        self._cache = cache
         self._index = index
-        self._name, self._fd = _to_append(folder, index)
-        self._checksum = index.checksum
+        self._name, self._fd, self._checksum = name, fd, checksum
+        self._is_new = name != index.texts
         self._sizes: list[int] = []
         self._waiting: list[bytes] = []
         self._bytes = 0
-        self.error: OSError | None = None
+        self._failed = False
 
     def add(self, line: bytes) -> None:
         """One more."""
@@ -47,58 +48,79 @@ class Keeper:
         if self._bytes >= ranges.CHUNK:
             self._write()
 
-    def finish(self) -> Index:
-        """What the index becomes with the lines; as it was when they could not be written."""
+    def copy(self, size: int) -> None:
+        """Begin with the first `size` bytes of the texts of the index. Raises one of cache.UNUSABLE."""
+        source = self._cache.texts(self._index.texts) if size else -1
+        try:
+            for at in range(0, size, ranges.CHUNK):
+                data = ranges.read(source, at, min(size, at + ranges.CHUNK))
+                atomic.write_all(self._fd, data)
+                self._checksum = zlib.crc32(data, self._checksum)
+        finally:
+            if size:
+                let_go(source)
+
+    def finish(self, keep: Callable[[Index], bool]) -> None:
+        """Let `keep` have what the index becomes with the lines; it says whether the cache has that now."""
         self._write()
-        if self.error is not None:
-            return self._index
+        if self._failed:
+            return
         index = self._index.copy()
         for size in self._sizes:
             index.add_line(size)
-        index.texts, index.checksum = self._name, self._checksum
-        return index
+        index.texts, index.checked, index.checksum = self._name, index.lines_end, self._checksum
+        if keep(index):
+            self._is_new = False
 
     def close(self) -> None:
-        """Must be called at last."""
+        """Must be called at last. A new file of texts that no index names goes again: it would only fill the disk."""
         let_go(self._fd)
+        if self._is_new:
+            self._cache.remove(self._name)
 
     def _write(self) -> None:
         data = b"".join(self._waiting)
         self._waiting.clear()
         self._bytes = 0
-        if self.error is None:
+        if not self._failed:
             try:
                 atomic.write_all(self._fd, data)
                 self._checksum = zlib.crc32(data, self._checksum)
-            except OSError as error:
-                self.error = error
+            except OSError:
+                self._failed = True
+                if self._is_new:
+                    self._cache.remove(self._name)
 
 
-def _to_append(folder: Folder, index: Index) -> tuple[str, int]:
-    """(name, descriptor) of a file that has the lines that `index` knows and nothing else, at its end, held by us.
+def begun(cache: Cache, index: Index) -> Keeper | None:
+    """What keeps the lines that `index` has not; None where nothing is kept. Raises one of cache.UNUSABLE.
 
-    Where somebody else has added to it, or is about to, it is a new one.
+    It adds to the file that `index` names. Where that has more, for somebody adds to it or died of it, or since there
+    were more cycles, it is copied: bytes that some index speaks of are not written over.
     """
-    size = index.line_end(index.lined - 1) if index.lined else 0
-    old = folder.open(index.texts, os.O_RDWR) if size else None
-    try:
-        if old is not None and _is_ours(old, size):
-            os.lseek(old, size, os.SEEK_SET)
-            kept, old = old, None
-            return index.texts, kept
-        name = f"history-{os.urandom(8).hex()}{cache.SUFFIX}"
-        new = folder.open(name, _NEW, cache.OWN)
+    size = index.lines_end
+    if size and index.checked == size and fcntl is not None:
+        fd = cache.texts(index.texts, os.O_RDWR)
         try:
-            fcntl.flock(new, fcntl.LOCK_EX)
-            if old is not None:
-                ranges.copy(old, new, size)
+            if _is_ours(fd, size):
+                os.lseek(fd, size, os.SEEK_SET)
+                return Keeper(cache, index, index.texts, fd, index.checksum)
         except BaseException:
-            let_go(new)
+            let_go(fd)
             raise
-        return name, new
-    finally:
-        if old is not None:
-            let_go(old)
+        let_go(fd)
+    made = cache.new_texts()
+    if made is None:
+        return None
+    name, fd = made
+    keeper = Keeper(cache, index, name, fd, 0)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        keeper.copy(size)
+    except BaseException:
+        keeper.close()
+        raise
+    return keeper
 
 
 def _is_ours(fd: int, size: int) -> bool:

@@ -8,15 +8,15 @@ if TYPE_CHECKING:
 
 
 class Memory:
-    """`index` is the newest that was found. `texts` are the lines (texts.py) of a short history, which has the index
-    `texts_of`; of a long one `verified` says how much of which file of texts was seen to be whole: (name, bytes,
-    checksum).
+    """`index` is the newest that was found. `short` are the lines (texts.py) of a short history and the index they are
+    of; of a long one `verified` says how much of which file of texts was seen to be whole: (name, bytes, checksum).
+
+    Each is put in its place whole: threads may share it.
     """
 
-    __slots__ = ("index", "texts", "texts_of", "verified")
+    __slots__ = ("index", "short", "verified")
 
     def __init__(self) -> None:
         self.index: Index | None = None
-        self.texts: list[bytes] = []
-        self.texts_of: Index | None = None
+        self.short: tuple[Index | None, list[bytes]] = (None, [])
         self.verified = ("", 0, 0)

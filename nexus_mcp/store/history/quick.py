@@ -85,5 +85,8 @@ def compacted(data: bytes) -> bytes | None:
     certain, for escapes that the text spells otherwise."""
     if b"\\" in data and (b"\\u" in data or b"\\/" in data):
         return None
-    found: bytes = msgspec.json.format(data, indent=-1)
+    try:
+        found: bytes = msgspec.json.format(data, indent=-1)
+    except msgspec.MsgspecError:  # it was changed since
+        return None
     return found

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from nexus_mcp.store.history import cache, finding, texts
-from nexus_mcp.store.history.archive import warn
-from nexus_mcp.store.history.keeping import Keeper
+from nexus_mcp.store.history import finding, texts
+from nexus_mcp.store.history.cache import UNUSABLE
+from nexus_mcp.store.history.keeping import Keeper, begun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,10 +32,11 @@ def search(archive: Archive, query: str, memory: Memory) -> list[int]:
 
 def _short(archive: Archive, wanted: bytes, memory: Memory) -> list[int]:
     assert archive.fd is not None
-    if memory.texts_of is not archive.index:
-        memory.texts = list(texts.lines(archive.fd, archive.index, 0))
-        memory.texts_of = archive.index
-    return [number for number, line in enumerate(memory.texts) if wanted in line]
+    index, lines = memory.short
+    if index is not archive.index:
+        lines = list(texts.lines(archive.fd, archive.index, 0))
+        memory.short = archive.index, lines
+    return [number for number, line in enumerate(lines) if wanted in line]
 
 
 def _stored(archive: Archive, wanted: bytes, memory: Memory) -> list[int]:
@@ -43,31 +44,31 @@ def _stored(archive: Archive, wanted: bytes, memory: Memory) -> list[int]:
     if archive.index.lined < len(archive):
         _catch_up(archive)
     for again in (True, False):
-        index, folder = archive.index, archive.cache()
+        index, cache = archive.index, archive.cache
         if not index.lined:
             break
         try:
-            if folder is None:
+            if cache is None:
                 raise texts.Spoilt
-            found = texts.stored(folder, index, wanted, memory.verified)
+            found = texts.stored(cache, index, wanted, memory.verified)
         except texts.Spoilt:
             # Whoever began another file of texts has removed this one.
             if not (again and _catch_up(archive)):
                 archive.index = index.copy()
                 archive.index.without_lines()
         else:
-            memory.verified = (index.texts, index.line_end(index.lined - 1), index.checksum)
+            memory.verified = (index.texts, index.checked, index.checksum)
             return found
     return []
 
 
 def _catch_up(archive: Archive) -> bool:
     """Take the index from the cache when that is of the same file and has other texts, or more; whether it has."""
-    mine, folder = archive.index, archive.cache()
-    theirs = None if folder is None else cache.load(folder)
-    if theirs is None or theirs.identity != mine.identity or (theirs.texts, theirs.lined) == (mine.texts, mine.lined):
+    mine, theirs = archive.index, None if archive.cache is None else archive.cache.load()
+    if theirs is None or not theirs.settled or (theirs.identity, theirs.tail) != (mine.identity, mine.tail):
         return False
-    theirs.settled = mine.settled
+    if (theirs.texts, theirs.lined) == (mine.texts, mine.lined):
+        return False
     archive.remember(theirs)
     return True
 
@@ -87,7 +88,7 @@ def _unstored(archive: Archive, wanted: bytes) -> list[int]:
             if keeper is not None:
                 keeper.add(line)
         if keeper is not None:
-            archive.put(keeper.finish())
+            keeper.finish(archive.put)
     finally:
         if keeper is not None:
             keeper.close()
@@ -95,11 +96,7 @@ def _unstored(archive: Archive, wanted: bytes) -> list[int]:
 
 
 def _keeper(archive: Archive, index: Index) -> Keeper | None:
-    folder = archive.cache()
-    if folder is None:
-        return None
     try:
-        return Keeper(folder, index)
-    except cache.UNUSABLE as error:
-        warn(error)
+        return None if archive.cache is None else begun(archive.cache, index)
+    except UNUSABLE:
         return None

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import zlib
 from bisect import bisect_right
 
 from nexus_mcp.store import ranges
 from nexus_mcp.store.folder import let_go
-from nexus_mcp.store.history import building, cache, spelling
+from nexus_mcp.store.history import building, spelling
+from nexus_mcp.store.history.cache import UNUSABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.history.cache import Cache
     from nexus_mcp.store.history.index import Index
-
-_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 
 
 class Spoilt(Exception):
@@ -73,27 +71,27 @@ def _liner(*, quick: bool) -> Callable[[bytes], bytes]:
     return quick_line
 
 
-def stored(folder: Folder, index: Index, wanted: bytes, verified: tuple[str, int, int]) -> list[int]:
+def stored(cache: Cache, index: Index, wanted: bytes, verified: tuple[str, int, int]) -> list[int]:
     """The numbers of the cycles whose line in the cache has `wanted`, which must not have a newline.
 
     `verified` says of which file of texts how many bytes are known to be whole, and their checksum. Raises Spoilt.
     """
-    ends = index.line_ends()
-    size, found, after = ends[-1], [], 0
+    ends, found, after = index.line_ends(), [], 0
     known, checksum = verified[1:] if verified[0] == index.texts else (0, 0)
+    size = max(ends[-1], index.checked) if known < index.checked else ends[-1]
     try:
-        fd = folder.open(index.texts, _READ)
-    except cache.UNUSABLE as error:
+        fd = cache.texts(index.texts)
+    except UNUSABLE as error:
         raise Spoilt from error
     try:
         for at in range(0, size, ranges.CHUNK):
             # What lies across two chunks is found with the second.
             start = max(0, at - len(wanted) + 1)
             data = ranges.read(fd, start, min(size, at + ranges.CHUNK))
-            if at + ranges.CHUNK > known and known < size:
+            if known < min(size, at + ranges.CHUNK) and known < index.checked:
                 checksum = zlib.crc32(data[max(at, known) - start :], checksum)
             position = max(0, after - start)
-            while (position := data.find(wanted, position)) >= 0:
+            while (position := data.find(wanted, position)) >= 0 and start + position < ends[-1]:
                 number = bisect_right(ends, start + position)
                 found.append(number)
                 after = ends[number]
@@ -102,6 +100,6 @@ def stored(folder: Folder, index: Index, wanted: bytes, verified: tuple[str, int
         raise Spoilt from error
     finally:
         let_go(fd)
-    if known < size and checksum != index.checksum:
+    if known < index.checked and checksum != index.checksum:
         raise Spoilt
     return found

@@ -37,6 +37,12 @@ class Window:
         self.begin = self.at
         self._text = None
 
+    def begin_at(self, offset: int) -> None:
+        """Go on at an `offset` in the file, wherever that is."""
+        self.at = self.begin = offset
+        self.data = b""
+        self.more()
+
     def bytes(self, begin: int, end: int) -> bytes:
         """Those from offset to offset of the file, which it must have."""
         return self.data[begin - self.begin : end - self.begin]

@@ -10,8 +10,9 @@ from unittest.mock import patch
 
 from nexus_mcp.store import atomic, journal
 from nexus_mcp.store.folder import Folder
-from nexus_mcp.store.history import NAME, cache, finding, identity, texts
+from nexus_mcp.store.history import NAME, finding, identity, stored, texts
 from nexus_mcp.store.history.archive import Archive
+from nexus_mcp.store.history.cache import Cache
 from nexus_mcp.store.history.growing import Growth
 from nexus_mcp.store.history.index import Index
 from nexus_mcp.store.history.memory import Memory
@@ -38,23 +39,23 @@ def _prefix_believed() -> tuple[Any, str, Any]:
 
 
 def _index_unchecked() -> tuple[Any, str, Any]:
-    return cache, "zlib", SimpleNamespace(crc32=lambda *_: 0)
+    return stored, "zlib", SimpleNamespace(crc32=lambda *_: 0)
 
 
 def _texts_unchecked() -> tuple[Any, str, Any]:
     real = texts.stored
 
-    def stored(folder: Folder, index: Index, wanted: bytes, _: Any) -> list[int]:
-        return real(folder, index, wanted, (index.texts, 1 << 60, 0))
+    def found(kept: Cache, index: Index, wanted: bytes, _: Any) -> list[int]:
+        return real(kept, index, wanted, (index.texts, 1 << 60, 0))
 
-    return texts, "stored", stored
+    return texts, "stored", found
 
 
 def _remembered_for_ever() -> tuple[Any, str, Any]:
     real = finding.find
 
-    def find(fd: int, open_cache: Any, memory: Memory) -> tuple[Index, bool] | None:
-        return real(fd, open_cache, memory) if memory.index is None else (memory.index, False)
+    def find(fd: int, kept: Cache | None, memory: Memory) -> tuple[Index, bool] | None:
+        return real(fd, kept, memory) if memory.index is None else (memory.index, False)
 
     return finding, "find", find
 

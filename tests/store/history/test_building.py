@@ -52,7 +52,7 @@ def test_it_finds_the_cycles_that_a_strict_parse_finds(
     with small(data.draw(st.sampled_from([64, 1 << 11, 1 << 16]))):
         try:
             index = built(file)
-        except building.UNREADABLE:
+        except building.Unreadable:
             assert expected is None
             return
     assert expected is not None
@@ -90,7 +90,7 @@ def test_what_is_odd_in_one_cycle_makes_the_file_unreadable(inner: str, quick_fr
     cycle = '\n    {\n      "schema_version": "0.5",\n      %s\n    }'
     good = cycle % '"branch": "say \\": [{"'
     file = f'{{\n  "cycles": [{good},{cycle % inner},{good}\n  ]\n}}\n'.encode()
-    with patch.object(building, "QUICK_FROM", quick_from), pytest.raises(building.UNREADABLE):
+    with patch.object(building, "QUICK_FROM", quick_from), pytest.raises(building.Unreadable):
         built(file)
     assert whole(file) is None
     assert len(built(file.replace((cycle % inner).encode(), good.encode()))) == 3
@@ -99,7 +99,7 @@ def test_what_is_odd_in_one_cycle_makes_the_file_unreadable(inner: str, quick_fr
 def test_bytes_that_are_no_text_make_the_file_unreadable() -> None:
     """Also within a string that nobody looks at."""
     file = ours_of([{**CYCLE, "branch": "ab"}, CYCLE, CYCLE]).replace(b"ab", b"\xff\xfe")
-    with small(1 << 16), pytest.raises(building.UNREADABLE):
+    with small(1 << 16), pytest.raises(building.Unreadable):
         built(file)
 
 

@@ -66,13 +66,13 @@ def spoilt(world: World) -> None:
     for _ in range(3):
         _close(world, 0)
     folder = world.project.state / cache.FOLDER
-    for suffix in (cache.NAME, cache.SUFFIX):
+    for suffix in (cache.NAME, ".texts"):
         for number in range(_FLIPS):
             _look(world, "alpha")
             (path,) = folder.glob(f"*{suffix}")
             data = bytearray(path.read_bytes())
             at = _place(number, len(data), is_index=suffix == cache.NAME)
-            queries = [_around(data, at)] if suffix == cache.SUFFIX else ["alpha"]
+            queries = [_around(data, at)] if suffix == ".texts" else ["alpha"]
             data[at] = (data[at] + 1) % 256
             path.write_bytes(data)
             for process in (0, 1):
