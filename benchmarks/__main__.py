@@ -1,10 +1,11 @@
 """The table of the goals: ours beside the upstream server, measured in one run. `make bench` calls it.
 
-    python -m benchmarks [--rows start,search,…] [--rounds N] [--page]
+    python -m benchmarks [--rows start,search,…] [--rounds N] [--folder DIR] [--page]
 
-A whole run is kept in benchmarks/results/table.json, parts are only shown. --page measures nothing: it writes
-the plots and the tables of docs/performance.md from what is kept. The exit code is 1 when a server of ours answered
-wrongly, and 2 when nothing could be measured; a goal that is not met is in the table.
+A whole run is kept in benchmarks/results/table.json, parts are only shown. DIR is where the projects are: in memory
+(/dev/shm), where fsync is free, the rows say what is left without the disk; such a run is only shown, too. --page
+measures nothing: it writes the plots and the tables of docs/performance.md from what is kept. The exit code is 1 when a
+server of ours answered wrongly, and 2 when nothing could be measured; a goal that is not met is in the table.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from benchmarks import report, results
 from benchmarks.client import NotMeasurable
+from benchmarks.data import project
 from benchmarks.figures import NODE, OURS, Figures
 from benchmarks.goals import PARTS
 from benchmarks.peers.servers import SERVERS, available
@@ -27,6 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows", default="", help=f"parts of the table: {','.join(PARTS)} (default: all)")
     parser.add_argument("--rounds", type=int, default=0, help="rounds of everything (default: enough for each)")
+    parser.add_argument("--folder", type=Path, help="where the projects are (default: on the disk of the checkout)")
     parser.add_argument("--page", action="store_true", help="only write the page and the plots anew")
     given = parser.parse_args(argv)
     if given.page:
@@ -37,13 +41,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     wanted = frozenset(filter(None, given.rows.split(","))) or frozenset(PARTS)
     if unknown := wanted - set(PARTS):
         parser.error(f"there is no part {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
+    if given.folder:
+        project.PLACE = given.folder
     try:
         figures = measure(wanted, given.rounds)
     except (NotMeasurable, OSError) as error:
         print(f"Not measured: {error}", file=sys.stderr)
         return 2
     show(figures)
-    if wanted == frozenset(PARTS):
+    if wanted == frozenset(PARTS) and not given.folder:
         results.write(results.TABLE, results.table(figures))
     return int(bool(figures.wrong))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.client import NotMeasurable
 from benchmarks.data.history import history
-from benchmarks.data.project import PLACE, projects
+from benchmarks.data.project import projects
 from benchmarks.data.tasks import tasks_file
 from benchmarks.disk import replace, timed, write
 from benchmarks.goals import COPIED, JSON, ORJSON, READ, SIZES, WRITTEN
@@ -24,7 +24,6 @@ LARGE = 10_000
 
 
 def run(bench: Bench) -> None:
-    PLACE.mkdir(parents=True, exist_ok=True)
     with projects(["limits"]) as made:
         folder = made["limits"].root
         for _ in range(bench.rounds):
