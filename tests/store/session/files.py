@@ -62,7 +62,7 @@ def edited(value: Json, rnd: random.Random) -> Json:
                 rnd.shuffle(rows)
             case _:
                 rows.append({**_NEW, "id": rnd.choice([7, 7.0, 0]), "deps": [rnd.choice([1, 1.0, True])]})
-    return {**value, "tasks": rows, **({"goal": "another"} if rnd.random() < 0.2 else {})}
+    return {**value, "tasks": rows, **rnd.choice([{}, {}, {}, {"goal": "another"}, {"later": "on"}])}
 
 
 _NEW = {"id": 7, "title": "n", "context": "c", "status": "pending", "deps": [], "created_at": "now"}

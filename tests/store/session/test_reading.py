@@ -78,6 +78,23 @@ def test_as_read_whole(value: Any, layout: dict[str, Any], rnd: random.Random, r
             data = laid_out(value, layout)
 
 
+def test_every_slip_of_the_keyboard() -> None:
+    """Wherever in a file a mark is put, lost or struck for another one: it is read as by one who never saw it."""
+    row = {"id": 1, "title": "t", "context": "c", "status": "pending", "deps": [1], "created_at": ""}
+    for rows, layout in (([row, {**row, "id": 2}], {"indent": 2}), ([row, row, row], {"separators": (",", ":")})):
+        data = laid_out({"goal": "", "decisions": [], "tasks": rows}, layout)
+        begin = data.index(b'"tasks"')
+        known = reading.read(TASKS, data)
+        for at in range(begin, len(data) + 1):
+            for piece in (b"", b"}", b"{", b"]", b"[", b",", b" ", b'"', b"1"):
+                for gone in (0, 1):
+                    slip = data[:at] + piece + data[at + gone :]
+                    got, found = known_as(slip, known)
+                    assert exact(got) == exact(plainly(slip)), slip[at - 20 : at + 20]
+                    if found is not None:
+                        check_places(found)
+
+
 @settings(max_examples=150, deadline=None)
 @given(FILE, LAYOUT, st.randoms(use_true_random=False))
 def test_as_written_whole(value: Any, layout: dict[str, Any], rnd: random.Random) -> None:
@@ -96,6 +113,10 @@ def test_as_written_whole(value: Any, layout: dict[str, Any], rnd: random.Random
         made = composed(TASKS, known, changed)
         assert made.data == codec.encode(shapes.ordered(changed, schemas.load(KIND.schema)))
         check_places(made)
+        prefix, suffix = made.shared
+        assert prefix + suffix <= min(len(known.data), len(made.data))
+        assert known.data[:prefix] == made.data[:prefix]
+        assert known.data[len(known.data) - suffix :] == made.data[len(made.data) - suffix :]
         if not any(isinstance(row["id"], float) or 1.0 in row["deps"] for row in changed["tasks"]):
             assert exact(made.value) == exact(plainly(made.data))
         known = made
