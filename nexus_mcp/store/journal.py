@@ -181,9 +181,11 @@ def _apply_cycle(
     nexus: Folder, state: Folder, cycle: dict[str, Any], growth: Growth | None, temporary: str | None
 ) -> None:
     if growth is not None and temporary is not None:
-        atomic.install(nexus, temporary, HISTORY)
-        growth.installed()
-        return
+        if growth.is_due():
+            atomic.install(nexus, temporary, HISTORY)
+            growth.installed()
+            return
+        nexus.unlink(temporary)  # git has written another history since: that one is to have the cycle, too
     from nexus_mcp.store.history.archive import Archive
     from nexus_mcp.store.history.growing import Growth
     from nexus_mcp.store.history.memory import Memory

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.history.archive import Archive
 
     Part = bytes | Callable[[int], None]
@@ -64,6 +65,13 @@ class Growth:
         The last writes nothing: it looks whether the old file still is what was copied, and dates the new one.
         """
         return [self._copy, self._added, self._rest, self._finish]
+
+    def is_due(self) -> bool:
+        """Whether the file with the history's name still is what was copied. Raises OSError, NexusError."""
+        read, nexus = self._archive.index.identity, self._archive.nexus
+        assert nexus is not None
+        found = _seen(nexus)
+        return found is None if read is None else found is not None and identity.is_as_read(read, identity.of(found))
 
     def installed(self) -> None:
         """The file was put in its place: let the index grow with it. Never raises: without, it is only read again."""
@@ -115,6 +123,17 @@ class Growth:
         index.identity, index.tail = identity.of(now), tail
         index.settled = self._is_apart or identity.is_settled(index.identity)
         self._archive.put(index)
+
+
+def _seen(nexus: Folder) -> os.stat_result | None:
+    try:
+        fd = nexus.open(NAME, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    try:
+        return os.fstat(fd)
+    finally:
+        let_go(fd)
 
 
 def _from(fd: int, begin: int) -> bytes:

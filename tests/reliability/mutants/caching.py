@@ -16,6 +16,7 @@ from nexus_mcp.store.history.cache import Cache
 from nexus_mcp.store.history.growing import Growth
 from nexus_mcp.store.history.index import Index
 from nexus_mcp.store.history.memory import Memory
+from nexus_mcp.store.transaction import Transaction
 from tests.reliability.mutants.definition import Mutant
 
 
@@ -64,13 +65,22 @@ def _has_by_time() -> tuple[Any, str, Any]:
     return Archive, "has", lambda self, cycle: bool(self.index.ended_at(cycle["completed_at"]))
 
 
-def _copied_blindly() -> tuple[Any, str, Any]:
-    def finish(self: Growth, fd: int) -> None:
+class _Blind(Growth):
+    """Looks at nothing but what it writes."""
+
+    __slots__ = ()
+
+    def _finish(self, fd: int) -> None:
         with suppress(OSError):
             self._is_apart = identity.set_apart(fd)
         self._made = os.fstat(fd)
 
-    return Growth, "_finish", finish
+    def is_due(self) -> bool:
+        return True
+
+
+def _copied_blindly() -> tuple[Any, str, Any]:
+    return Transaction, "growth", lambda self: _Blind(self.history, self.cycle)
 
 
 def _grown_too_early() -> tuple[Any, str, Any]:
