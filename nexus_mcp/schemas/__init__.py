@@ -43,9 +43,18 @@ _searches: dict[str, Callable[[str], object]] = {}
 class Schema(dict):  # type: ignore[type-arg]
     """A schema that stays: its fast check is made once, when it is first wanted."""
 
-    __slots__ = ("_keeps",)
+    __slots__ = ("_is_used", "_keeps")
 
+    _is_used: bool
     _keeps: Callable[[object], bool]
+
+    def is_used_again(self) -> bool:
+        """Whether it was asked for before: for a process that looks at one small file a fast check is not worth it."""
+        try:
+            return self._is_used
+        except AttributeError:
+            self._is_used = True
+            return False
 
     def keeps(self, value: object) -> bool:
         """Whether `value` has no faults."""
@@ -154,7 +163,8 @@ def faults(schema: dict[str, Any], value: object, pointer: str = "", most: int =
 
     Of a value that is broken in a million places the first `most` (1 or more) and few beyond are told.
     """
-    return [] if isinstance(schema, Schema) and schema.keeps(value) else _faults(schema, value, pointer, most)
+    quickly = isinstance(schema, Schema) and schema.is_used_again() and schema.keeps(value)
+    return [] if quickly else _faults(schema, value, pointer, most)
 
 
 def _faults(schema: dict[str, Any], value: object, pointer: str = "", most: int = _ALL) -> list[Fault]:

@@ -101,12 +101,14 @@ class App:
         """The server is to stop: calls that wait for the lock give up, nothing written. From any thread."""
         self._store.stop()
 
-    def warm_up(self) -> None:
-        """Do what the first call would do before anything else. Changes nothing, and never raises."""
+    def warm_up(self, is_called: Callable[[], bool] = bool) -> None:
+        """Do what the first call would do before anything else, until it comes. Changes nothing, and never raises."""
         try:
             from nexus_mcp.server import rendered  # noqa: F401
 
-            self._store.warm_up()
+            for _ in self._store.warm_up():
+                if is_called():
+                    return
         except Exception as error:  # noqa: BLE001 - whoever calls is told, if it still is so
             log.debug(f"not ready beforehand: {type(error).__name__}: {error}")
 

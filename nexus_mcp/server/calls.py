@@ -101,7 +101,7 @@ class Calls:
 
     def _run(self) -> None:
         if self._early:
-            self._app.warm_up()
+            self._app.warm_up(lambda: bool(self._waiting))
         while (job := self._next()) is not None:
             try:
                 self._serve(job)

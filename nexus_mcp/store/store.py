@@ -64,13 +64,20 @@ class Store:
         with self._access.writing() as (nexus, _, _, _):
             return made + [".nexus/.gitignore"] * _ignore(nexus)
 
-    def warm_up(self) -> None:
-        """Load what a change takes, and come to know the session files. Raises what comes of that."""
-        import zlib  # noqa: F401
-
-        from nexus_mcp.store import commit, jsonl  # noqa: F401
+    def warm_up(self) -> Iterator[None]:
+        """Come to know the session files, and load what a change takes, step by step. Raises what comes of that."""
+        from nexus_mcp.store.session import reading  # noqa: F401
 
         with self._access.folders() as (_, state):
+            for name in SESSION:
+                with suppress(NexusError):  # what is wrong is told by whoever reads it
+                    self._kept.read(state, name)
+                yield
+            from nexus_mcp.store import commit, jsonl  # noqa: F401
+
+            yield
+            import zlib  # noqa: F401
+
             self._kept.prepare(state)
 
     def stop(self) -> None:

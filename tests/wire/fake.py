@@ -63,7 +63,7 @@ class FakeApp:
     def tools(self) -> list[dict[str, Any]]:
         return [DEFINITION]
 
-    def warm_up(self) -> None:
+    def warm_up(self, _: Callable[[], bool]) -> None:
         self.events.append("warm up")
 
     def stop(self) -> None:

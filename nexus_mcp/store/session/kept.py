@@ -57,13 +57,13 @@ class Kept:
         return made
 
     def prepare(self, state: Folder | None) -> None:
-        """Come to know the files, as far as they can be read, where this process has seen none of them yet.
+        """Come to know the files, as far as they can be read, where this process knows the layout of none of them yet.
 
         For who has time: with the lock in hand that would keep all others waiting.
         """
-        if self._documents:
+        if any(known.is_ours for known in self._documents.values()):
             return
-        from nexus_mcp.store.session import reading, writing  # noqa: F401 - both are loaded here
+        from nexus_mcp.store.session import writing
         from nexus_mcp.store.session.document import KINDS
 
         for name in places.SESSION:
