@@ -152,8 +152,9 @@ def test_the_order_of_writes(call: Client, project: Project, tool: str, monkeypa
     with disk(0, lambda _: None) as seen:
         answer = call.app.call(tool, SMALLEST[tool])
     assert answer.result["isError"] is False
-    places = [index for index, name in enumerate(seen.names) if name in {"replace", "rename"}]
+    names = [name for name in seen.names if name != "pread"]
+    places = [index for index, name in enumerate(names) if name in {"replace", "rename"}]
     assert places
     for index in places:
-        assert seen.names[index - 1] == "fsync"
-        assert "fsync" in seen.names[index + 1 :]
+        assert names[index - 1] == "fsync"
+        assert "fsync" in names[index + 1 :]

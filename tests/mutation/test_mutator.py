@@ -22,7 +22,7 @@ SAMPLE = (
     ("state/tasks", "goal.strip() -> goal"),
     ("state/history", "issue.get('status') == plans.DECIDED -> issue.get('status') != plans.DECIDED"),
     ("state/artifact_name", "'~' in part -> '~' not in part"),
-    ("tools/history_search", "query.lower() -> query"),
+    ("tools/history_search", "query.strip() -> query"),
     ("tools/task_close", "for text in (topic, goal) if text -> for text in (topic, goal) if not text"),
     ("tools/task_list", "current is None -> current is not None"),
     ("tools/context", "'decisions' left out of {'branch': branch, 'activeMode': None, 'decisions': []}"),
