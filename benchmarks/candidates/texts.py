@@ -11,13 +11,15 @@ from typing import Any
 def _msgspec() -> Callable[[bytes], Any]:
     import msgspec
 
-    return msgspec.json.Decoder().decode
+    decode: Callable[[bytes], Any] = msgspec.json.Decoder().decode
+    return decode
 
 
 def _orjson() -> Callable[[bytes], Any]:
     import orjson
 
-    return orjson.loads
+    loads: Callable[[bytes], Any] = orjson.loads
+    return loads
 
 
 PARSERS: dict[str, Callable[[], Callable[[bytes], Any]]] = {

@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 _CHUNK = 65536
 # A pipe that polls as writable takes this much without blocking, so no write outlasts a wish to stop.
 _PIECE = getattr(select, "PIPE_BUF", 4096)
+_NARROW, _WIDE = 1 << 16, 1 << 20  # bytes: what a pipe of Linux holds, and what anybody may ask for
 _PATIENCE = 1.0  # seconds without progress, once the server is to stop, until a client counts as gone
 _GONE = (errno.EPIPE, errno.ECONNRESET)  # the client went away, which is how connections end
-# Line ends to some readers of lines (Node's readline among them), though not to JSON.
-_LINE_ENDS = {"\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
 class Source:
@@ -54,6 +53,7 @@ class Sink:
         self._stop = stop
         self._waits = waits  # whether a write may wait for the client to read
         self._lock = threading.Lock()
+        self._is_wide = False
         self.broken = False
 
     def send(self, message: dict[str, Any]) -> bool:
@@ -66,6 +66,9 @@ class Sink:
             return not self.broken
 
     def _write(self, line: bytes) -> bool:
+        if len(line) > _NARROW and not self._is_wide:
+            self._is_wide = True
+            _widen(self._fd)
         rest = memoryview(line)
         while rest:
             if self._waits and not self._is_writable():
@@ -88,27 +91,33 @@ class Sink:
         return self._stop.wait_for(self._fd, writing=True, seconds=_PATIENCE)
 
 
+def _widen(fd: int) -> None:
+    """Let a pipe hold a megabyte, where the system allows it: for a long line the client is woken once, not often."""
+    try:
+        import fcntl
+
+        fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _WIDE)
+    except (ImportError, AttributeError, OSError):
+        pass  # no pipe, another system, or a user with many pipes
+
+
 def encode(message: dict[str, Any]) -> bytes:
     """A JSON-RPC message as the bytes of its line. What cannot be encoded becomes an internal error of the same id."""
     try:
-        text = _dump(message)
+        return _dump(message) + b"\n"
     except (TypeError, ValueError, RecursionError):
-        text = _dump(internal_error(message.get("id")).response())
-    if not text.isascii():
-        for char, escape in _LINE_ENDS.items():
-            text = text.replace(char, escape)
-    try:
-        return text.encode() + b"\n"
-    except UnicodeEncodeError:
-        from nexus_mcp.store.codec import without_surrogates  # a request's id or method may hold some, hardly ever
-
-        return without_surrogates(text).encode() + b"\n"
+        return _dump(internal_error(message.get("id")).response()) + b"\n"
 
 
-def _dump(message: dict[str, Any]) -> str:
+def _dump(message: dict[str, Any]) -> bytes:
     result = message.get("result")
     if isinstance(result, dict) and not isinstance(result.get("structuredContent", {}), dict):
         from nexus_mcp.server import rendered  # for the answers of tools
 
         return rendered.message(message)
-    return json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    if text.isascii():
+        return text.encode()
+    from nexus_mcp.state.rows import in_line  # hardly ever: what the protocol itself says is plain
+
+    return in_line(text)

@@ -96,7 +96,7 @@ def test_signal_during_a_call(server: str) -> None:
 def test_signal_while_the_client_does_not_read(server: str) -> None:
     """A client that does not read its answers does not keep the server from ending on SIGTERM."""
     process = ready(server)
-    process.send(call(1, "large", size=1_000_000, n=1), call(2, "echo", n=2))
+    process.send(call(1, "large", size=3_000_000, n=1), call(2, "echo", n=2))
     assert process.child.stdout is not None
     assert process.child.stdout.read(1) == b"{"  # the answer is on its way, and does not fit the pipe
     process.child.send_signal(signal.SIGTERM)
