@@ -135,12 +135,12 @@ def test_names_and_variables(elsewhere: Elsewhere) -> None:
     names = elsewhere.put("map.yml", "plan_status: nx_plan_status\n")
     common = ("--nexus-fixtures", fixtures, "nexus::status_of_nothing")
     prefixed = f"{SERVER} --tool-prefix nx_"
-    assert elsewhere.pytest(*common, "--nexus-tool-prefix", "nx_", server=prefixed).code == 0
+    options = ("--nexus-tool-prefix", "nx_", "--nexus-env", "NEXUS_LOG=info", "--nexus-timeout", "30")
+    loud = elsewhere.pytest(*common, *options, server=prefixed)
+    assert (loud.code, "nexus-mcp: info: serving" in loud.out) == (0, True)
     assert elsewhere.pytest(*common, "--nexus-tool-map", names, server=prefixed).code == 0
     without = elsewhere.pytest(*common, server=prefixed)
     assert (without.code, "use --nexus-tool-prefix nx_" in without.out) == (4, True)
-    loud = elsewhere.pytest(*common, "--nexus-env", "NEXUS_LOG=info", "--nexus-timeout", "30")
-    assert (loud.code, "nexus-mcp: info: serving" in loud.out) == (0, True)
     asked = elsewhere.pytest(
         "--nexus-fixtures",
         fixtures,

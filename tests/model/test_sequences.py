@@ -20,7 +20,7 @@ from tests.model.strategies import CALLS, CONTENT, STEPS, foreign_plans, foreign
 from tests.support import LOCK, READ_ONLY, Client, Clock, Project, without_own
 
 BOUNDED = settings(
-    max_examples=300,
+    max_examples=200,
     deadline=None,
     derandomize=True,
     database=None,
@@ -119,7 +119,7 @@ def test_any_sequence_agrees_with_the_model(
 @pytest.mark.requirement(
     "files.foreign", "files.unknown-kept", "files.unknown-last", "files.tolerated", "history.cycle-plan",
 )  # fmt: skip
-@settings(BOUNDED, max_examples=200)
+@settings(BOUNDED, max_examples=130)
 @given(plan=st.none() | foreign_plans(), tasks=st.none() | foreign_tasks(), steps=STEPS)
 def test_any_sequence_on_foreign_files(
     tmp_path_factory: pytest.TempPathFactory, plan: Any, tasks: Any, steps: list[tuple[str, dict[str, Any], bool]]
@@ -132,7 +132,7 @@ def test_any_sequence_on_foreign_files(
 
 
 @pytest.mark.requirement("files.broken-kept", "history.append-only", "tree.reads")
-@settings(BOUNDED, max_examples=200)
+@settings(BOUNDED, max_examples=130)
 @given(plan=CONTENT, tasks=CONTENT, history=CONTENT, steps=st.lists(CALLS, max_size=8))
 def test_any_content_survives(
     tmp_path_factory: pytest.TempPathFactory,
