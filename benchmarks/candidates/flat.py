@@ -21,20 +21,20 @@ def by_parts(path: Path, term: str) -> int:
         while part := file.read(_PART):
             cut = part.rfind(b"\n") + 1
             block, rest = (rest + part[:cut], part[cut:]) if cut else (b"", rest + part)
-            place = block.find(needle)
-            while place >= 0:
-                count += 1
-                place = block.find(needle, block.find(b"\n", place))
+            count += _lines_with(needle, block)
     return count
 
 
 def by_mmap(path: Path, term: str) -> int:
-    needle, count = term.encode(), 0
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
-        place = view.find(needle)
-        while place >= 0:
-            count += 1
-            place = view.find(needle, view.find(b"\n", place))
+        return _lines_with(term.encode(), view)
+
+
+def _lines_with(needle: bytes, text: bytes | mmap.mmap) -> int:
+    count, place = 0, text.find(needle)
+    while place >= 0:
+        count += 1
+        place = text.find(needle, text.find(b"\n", place))
     return count
 
 

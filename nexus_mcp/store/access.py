@@ -162,6 +162,7 @@ def begin(nexus: Folder, state: Folder, held: lock.Held) -> None:
     held.check()
     atomic.sweep(nexus)
     atomic.sweep(state)
+    held.orderly = True
 
 
 def roll_forward(nexus: Folder, state: Folder) -> Entry | None:

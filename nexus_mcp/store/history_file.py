@@ -49,7 +49,8 @@ class HistoryFile:
     def has(self, cycle: dict[str, Any]) -> bool:
         """Whether an equal cycle is there, as JSON values: member order does not matter, 1, 1.0 and true differ."""
         wanted = canonical(cycle)
-        return any(canonical(old) == wanted for old in self.cycles)
+        time = cycle.get("completed_at")
+        return any(old.get("completed_at") == time and canonical(old) == wanted for old in self.cycles)
 
     def _walk(self) -> dict[str, Any]:
         """Fill the slots; returns all that was parsed, for the depth check."""

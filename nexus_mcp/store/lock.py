@@ -38,7 +38,8 @@ _PAUSES = (0.0005,) * 4
 class Held:
     """The lock while it is held. `created`: its file was made for it, so nothing was ever written here before.
 
-    `orderly`: whoever held it before us let it go, and did not die with it.
+    `orderly`: what whoever died with it may have left is swept, or nobody did. Until then the lock stays signed by him,
+    for the next one to know.
     """
 
     __slots__ = ("_fd", "_state", "created", "orderly")
@@ -86,11 +87,12 @@ def held(
             # Whoever removed the file while we waited for it left us with a lock that a newcomer does not see.
             if state.is_file(NAME, fd):
                 before = _sign(fd, file)
+                ours = Held(state, fd, created=created, orderly=before == b"")
                 try:
-                    yield Held(state, fd, created=created, orderly=before == b"")
+                    yield ours
                 finally:
                     if before is not None:
-                        _unsign(fd)
+                        _unsign(fd, b"" if ours.orderly else before)
                 return
         finally:
             let_go(fd)
@@ -175,9 +177,11 @@ def _sign(fd: int, file: os.stat_result) -> bytes | None:
     return before
 
 
-def _unsign(fd: int) -> None:
+def _unsign(fd: int, before: bytes) -> None:
     with suppress(OSError):
-        os.ftruncate(fd, 0)
+        if before:
+            os.pwrite(fd, before, 0)
+        os.ftruncate(fd, len(before))
 
 
 def _holder(fd: int) -> int | None:

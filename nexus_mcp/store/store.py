@@ -18,12 +18,13 @@ from nexus_mcp.store.transaction import PLAN, TASKS, Transaction, read_history, 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any
+    from typing import Any, TypeVar
 
     from nexus_mcp.state.oplog import By, Entry
     from nexus_mcp.store.history.archive import Archive
     from nexus_mcp.workspace import Workspace
 
+    Found = TypeVar("Found")
     Make = Callable[[Transaction], dict[str, Any]]
 
 _IGNORE = ".gitignore"
@@ -51,11 +52,14 @@ class Store:
         """tasks.json as it is now, None when absent. Raises StateError, PathRefused, StorageError."""
         return self._access.look(lambda _, state: value_of(read_session(state, TASKS, self._kept)))
 
-    @contextmanager
-    def history(self) -> Iterator[Archive]:
-        """history.json as it is now. Raises StateError, PathRefused, StorageError."""
-        with self._access.reading() as (nexus, state), read_history(nexus, state, self._memory) as archive:
-            yield archive
+    def history(self, at: Callable[[Archive], Found]) -> Found:
+        """What `at` returns for history.json as it is now. Raises StateError, PathRefused, StorageError."""
+
+        def read(nexus: Folder | None, state: Folder | None) -> Found:
+            with read_history(nexus, state, self._memory) as archive:
+                return at(archive)
+
+        return self._access.look(read)
 
     def initialise(self) -> list[str]:
         """Make `.nexus/`, `.nexus/state/` and `.nexus/.gitignore` where absent; those made, as paths from the root."""

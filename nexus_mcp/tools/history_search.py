@@ -10,17 +10,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from nexus_mcp.store.history.archive import Archive
+
 DEFAULT_LAST_N = 10
 
 
 def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
     """The newest cycles whose JSON text has the query, case aside."""
     query, most = arguments.get("query", ""), arguments.get("last_n", DEFAULT_LAST_N)
-    with ctx.store.history() as archive:
+
+    def look(archive: Archive) -> dict[str, Any]:
         matches = archive.matches(query) if query.strip() else range(len(archive))
-        newest = archive.cycles(matches[-most:])
-        shown = [history.summary(cycle) for cycle in newest]
-    return {"total": len(matches), "showing": len(shown), "cycles": shown}
+        shown = [history.summary(cycle) for cycle in archive.cycles(matches[-most:])]
+        return {"total": len(matches), "showing": len(shown), "cycles": shown}
+
+    return ctx.store.history(look)
 
 
 TOOL = Tool(

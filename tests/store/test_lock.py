@@ -60,6 +60,20 @@ def test_threads_of_one_process_exclude_each_other(state: Folder) -> None:
     assert most == 1
 
 
+def test_who_died_with_the_lock_stays_known(state: Folder) -> None:
+    """Until somebody has swept what he may have left: whoever only looks says nothing of him to the next one."""
+    path = Path(state.path) / lock.NAME
+    path.write_text("4711\n")
+    for sweeps in (False, True):
+        with lock.held(state) as held:
+            assert not held.orderly
+            assert int(path.read_text()) == os.getpid()
+            held.orderly = sweeps
+        assert path.read_text() == ("" if sweeps else "4711\n")
+    with lock.held(state) as held:
+        assert held.orderly
+
+
 def test_the_lock_file_outlives_its_holders(state: Folder) -> None:
     """A lock file that were deleted would let a waiter and a newcomer in together."""
     for _ in range(2):

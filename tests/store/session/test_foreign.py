@@ -77,28 +77,37 @@ def test_an_answer_may_be_changed(call: Client) -> None:
     assert [(item["title"], item["deps"]) for item in call("task_list")["tasks"]] == [("Mine", [1]), ("Second", [])]
 
 
-@pytest.mark.parametrize("tool", ["plan_status", "task_list"])
+LOOKS: dict[str, tuple[str, dict[str, Any]]] = {
+    "plan_status": ("plan.json", {"active": False}),
+    "task_list": ("tasks.json", {"exists": False}),
+    "history_search": ("history.json", {"total": 2, "showing": 2}),
+}
+
+
+@pytest.mark.parametrize("tool", LOOKS)
 def test_a_change_that_begins_meanwhile(
     call: Client, project: Project, monkeypatch: pytest.MonkeyPatch, tool: str
 ) -> None:
     """A journal that comes while a file is read is completed, and the file is read again."""
+    opened, after = LOOKS[tool]
+    call("task_close")
     call("plan_start", topic="T", issues=["a"], research_summary="")
     call("task_add", title="Mine", context="Text")
-    real = Folder.read
+    real = Folder.open
     journals: list[bool] = []
 
-    def read(folder: Folder, name: str, limit: int) -> bytes | None:
-        data = real(folder, name, limit)
-        if name in ("plan.json", "tasks.json") and not journals:
+    def open_(folder: Folder, name: str, *others: int) -> int:
+        fd = real(folder, name, *others)
+        if name == opened and not journals:
             # As a server dies that has just put the journal of a task_close in its place.
             with monkeypatch.context() as dying:
                 dying.setattr(journal, "apply", _died)
                 journals.append(False)
                 journals[0] = App(Workspace(str(project.root))).call("task_close", {}).result["isError"]
-        return data
+        return fd
 
-    monkeypatch.setattr(Folder, "read", read)
-    assert call.app.call(tool, {}).result["structuredContent"] in ({"active": False}, {"exists": False})
+    monkeypatch.setattr(Folder, "open", open_)
+    assert call.app.call(tool, {}).result["structuredContent"].items() >= after.items()
     assert journals == [True]
     assert not (project.state / "txn.json").exists()
 
