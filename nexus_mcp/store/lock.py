@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 NAME = "lock"
 WAIT_SECONDS = 10.0
 _LOOK_UP = 0.1  # seconds between looks at whether the server is asked to stop
-# Most changes take about as long as one of these pauses, and a thread that waits costs two more switches of threads.
-_PAUSES = (0.0005,) * 4
 
 
 class Held:
@@ -125,16 +123,13 @@ def _looked_at(state: Folder, fd: int) -> os.stat_result:
 def _acquire(
     fd: int, shown: str, wait: float, end: float, *, stopped: Callable[[], bool], meanwhile: Callable[[], object]
 ) -> None:
-    for pause in (0, *_PAUSES, None):
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if pause is None or time.monotonic() + pause > end:
-                break
-            time.sleep(pause) if pause else meanwhile()
-        except OSError as error:
-            raise StorageError(shown, "lock", reason(error)) from error
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return
+    except BlockingIOError:
+        meanwhile()
+    except OSError as error:
+        raise StorageError(shown, "lock", reason(error)) from error
     # A blocking flock is woken at once and in order, but knows no time limit: a thread waits in our place, with a
     # duplicate of its own. Both descriptors are of one lock, so whichever is closed last lets it go.
     duplicate = os.dup(fd)
