@@ -11,11 +11,14 @@ NexusError
 │       └── NewerJournal  it was begun by a newer version
 ├── PathRefused           a link, a special file or an unsafe name where a plain one belongs
 ├── StorageError          the disk, the permissions or the lock did not allow it; nothing changed
+│   ├── FolderGone        somebody removed it while it was to be used
 │   ├── LockTimeout       another process kept the workspace lock
 │   └── WaitStopped       whoever waited for the lock was asked to stop
 ├── NotAppliedYet         the change is recorded and completes on the next call
 ├── NotConfirmed          the change is made, but the disk did not confirm it
 ├── UndoRefused           a change of the operation log that is not taken back; nothing changed
+├── CatalogError          agents, skills or their vocabulary that cannot be used as they are written
+├── UnknownEntry          an agent or a skill that is not in the catalog
 └── HarnessFault          a conformance run that says nothing about its target: bad fixtures, or no server to ask
 """
 
@@ -121,6 +124,13 @@ class StorageError(NexusError):
         self.reason = reason
 
 
+class FolderGone(StorageError):
+    """A folder was removed while it was to be used: a first write that failed takes back what it made."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, "use", "it was removed meanwhile", next_step="Call again.")
+
+
 class LockTimeout(StorageError):
     """Another process held the workspace lock for longer than we wait. `pid` is that process, when it said so."""
 
@@ -169,6 +179,24 @@ class UndoRefused(NexusError):
 
     def __init__(self, problem: str, *, next_step: str, effect: str = UNCHANGED) -> None:
         super().__init__(problem, effect=effect, next_step=next_step)
+
+
+class CatalogError(NexusError):
+    """What somebody wrote about agents, skills or tools cannot be used. `faults`: `path:line:column: what` for each."""
+
+    def __init__(self, faults: list[str], *, next_step: str = "") -> None:
+        super().__init__("\n".join(faults), next_step=next_step or "Mend it, then run nexus-mcp catalog check.")
+        self.faults = faults
+
+
+class UnknownEntry(NexusError):
+    """No agent or no skill has this id. `kind` is "agent" or "skill", `near` are the nearest ids that there are."""
+
+    def __init__(self, kind: str, name: str, near: list[str]) -> None:
+        known = f"Did you mean {' or '.join(near)}?" if near else "nexus-mcp catalog list names those there are."
+        super().__init__(f"There is no {kind} {name!r}.", next_step=known)
+        self.kind = kind
+        self.near = near
 
 
 class HarnessFault(NexusError):

@@ -58,6 +58,15 @@ def check_harness_id(value: str) -> str:
     return value
 
 
+def is_harness_id(name: str) -> bool:
+    """Whether a harness may be called so; of a folder in `.nexus/state`, whether it is one's own."""
+    try:
+        check_harness_id(name)
+    except UsageError:
+        return False
+    return True
+
+
 def find_root(option: str | None, environ: Mapping[str, str], cwd: str) -> str:
     """The project root, absolute and with links resolved.
 

@@ -146,7 +146,7 @@ def _share(fd: int, *, beyond: bool = False) -> None:
 def _named(fd: int) -> int | None:
     """The pid that the holder left in the file."""
     try:
-        return int(os.read(fd, 32))
+        return int(os.read(fd, 64))
     except (OSError, ValueError):
         return None
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 
 from nexus_mcp.doctor.survey import FILE, FOLDER
-from nexus_mcp.errors import UsageError
 from nexus_mcp.merging.backup import is_backup
 from nexus_mcp.store import artifacts, harness_files, journal, lock, oplog, transaction, unanswered
 from nexus_mcp.store.history import cache
-from nexus_mcp.workspace import check_harness_id
+from nexus_mcp.workspace import is_harness_id
 
 NEXUS = ".nexus"
 STATE = f"{NEXUS}/state"
@@ -53,6 +52,7 @@ _TOP = {
     "context": KNOWLEDGE,
     "rules": KNOWLEDGE,
     "state": STATE_FOLDER,
+    **dict.fromkeys(("agents", "skills", "capability-map.yml", "config.yml"), OTHER),
 }
 _IN_STATE = {
     transaction.PLAN: PLAN,
@@ -93,10 +93,10 @@ def _in_state(parts: list[str], kind: str) -> str:
         if kind == FILE:
             prefixes = {_CONFLICT: KEPT, unanswered.PREFIX: MARKER}
             return next((found for prefix, found in prefixes.items() if name.startswith(prefix)), UNKNOWN)
-        return HARNESS if kind == FOLDER and _is_harness(name) else UNKNOWN
+        return HARNESS if kind == FOLDER and is_harness_id(name) else UNKNOWN
     if name == artifacts.FOLDER:
         return KEPT if kind == FILE and _KEPT_ARTIFACT.match(parts[-1]) else ARTIFACT
-    if len(parts) > 2 or not _is_harness(name):
+    if len(parts) > 2 or not is_harness_id(name):
         return OTHER
     return _IN_HARNESS.get(parts[1]) or _of_harness(parts[1], kind)
 
@@ -105,11 +105,3 @@ def _of_harness(name: str, kind: str) -> str:
     if kind == FILE and name.startswith(_CONFLICT):
         return KEPT
     return EXTENSION if name.endswith(".extension.json") else OTHER
-
-
-def _is_harness(name: str) -> bool:
-    try:
-        check_harness_id(name)
-    except UsageError:
-        return False
-    return True

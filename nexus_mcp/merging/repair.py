@@ -10,6 +10,7 @@ from nexus_mcp.merging.diagnosis import Conflict, Damaged, Diagnosis, diagnose
 from nexus_mcp.merging.stages import unmerged
 from nexus_mcp.store import atomic, journal, lock
 from nexus_mcp.store.access import Access
+from nexus_mcp.store.beginnings import ignored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ def repair(
     before, seen = _examined(root)
     if _mended(seen.diagnosis, damage=damage) is None:
         return seen
-    with Access(root, lock.WAIT_SECONDS).locked() as (nexus, state, held):
+    access = Access(root, lock.WAIT_SECONDS)
+    with access.locked() as (nexus, state, held):
         data = _read(nexus)
         found = seen.diagnosis if data == before else _diagnosed(root, data)
         mended = _mended(found, damage=damage)
@@ -73,7 +75,8 @@ def repair(
             if _read(nexus) != data:
                 raise StateError(journal.SHOWN_HISTORY, "was changed meanwhile", next_step="Run it again.")
 
-        with carried():
+        with carried(), ignored(nexus, held) as is_new:
+            access.begin(nexus, state, held, with_news=is_new)
             kept = nexus.show(backup.keep(nexus, data, held.check))
             try:
                 atomic.put(nexus, journal.HISTORY, mended, check)

@@ -85,9 +85,10 @@ def _git(folder: str, *words: str) -> tuple[int, str, str]:
     return code, os.fsdecode(answer), complaint
 
 
-def ask(folder: str, *words: str) -> tuple[int, bytes, str]:
-    """(exit code, stdout, why it failed). Runs nothing that the repository names.
+def ask(folder: str, *words: str, data: bytes = b"", index: str = "") -> tuple[int, bytes, str]:
+    """(exit code, stdout, why it failed). Runs nothing that the repository names. Paths are no patterns.
 
+    `data` comes on stdin. `index` is a file that stands for the repository's own index.
     Raises UsageError when there is no git, or it does not end.
     """
     import subprocess
@@ -96,8 +97,13 @@ def ask(folder: str, *words: str) -> tuple[int, bytes, str]:
     try:
         done = subprocess.run(  # noqa: S603
             ["git", *SAFE, "-C", folder, *words],  # noqa: S607 - the one that the user has
-            env={**environment, **NO_FETCH},
-            stdin=subprocess.DEVNULL,
+            env={
+                **environment,
+                **NO_FETCH,
+                "GIT_LITERAL_PATHSPECS": "1",
+                **({"GIT_INDEX_FILE": index} if index else {}),
+            },
+            input=data,
             capture_output=True,
             check=False,
             timeout=SECONDS,

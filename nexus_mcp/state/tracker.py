@@ -33,20 +33,31 @@ def checked(value: Any, file: str) -> list[Entry]:
     return entries
 
 
+def usable(value: Any) -> list[Entry]:
+    """The agents in `value` that a tracker might have: what somebody spoilt of one says nothing about the others."""
+    entries: list[Entry] = []
+    for entry in value if isinstance(value, list) else []:
+        try:
+            entries += checked([entry], "")
+        except StateError:
+            continue
+    return entries
+
+
 def find(entries: list[Entry], agent_id: str) -> Entry | None:
     """The agent with this id, the newest where a file has several; None when there is none."""
     return next((entry for entry in reversed(entries) if entry.get("agent_id") == agent_id), None)
 
 
 def spawn(entries: list[Entry], harness_id: str, agent_name: str, agent_id: str, now: str) -> list[Entry]:
-    """The tracker with one more running agent; one that is there already is resumed."""
+    """The tracker with one more running agent; one that is there already is resumed. Its name may be ""."""
     resumed = resume(entries, agent_id, now)
     if resumed is not None:
         return resumed
     entry = {
         "harness_id": harness_id,
         "started_at": now,
-        "agent_name": agent_name,
+        **({"agent_name": agent_name} if agent_name else {}),
         "agent_id": agent_id,
         "resume_count": 0,
         "status": RUNNING,

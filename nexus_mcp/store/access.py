@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack, contextmanager
 
 from nexus_mcp import log
-from nexus_mcp.errors import JournalError, NexusError, NotAppliedYet, NotConfirmed, StorageError
+from nexus_mcp.errors import FolderGone, JournalError, NexusError, NotAppliedYet, NotConfirmed, StorageError
 from nexus_mcp.store import atomic, journal, lock, unanswered
 from nexus_mcp.store.beginnings import confirm_all, entered, made, take_back
 from nexus_mcp.store.folder import Folder, reason
@@ -120,49 +120,58 @@ class Access:
         """
         with ExitStack() as stack:
             root = stack.enter_context(Folder.root(self.root))
-            nexus = entered(stack, root.child(".nexus"))
-            state = entered(stack, nexus.child("state")) if nexus is not None else None
-            used = state is not None and state.check_plain(lock.NAME)
-            if rehearse is not None and not used and not (state is not None and state.check_plain(journal.NAME)):
-                rehearse(nexus, state)
             new: list[tuple[Folder, str]] = []
+            held: lock.Held | None = None
             try:
-                # Where the lock lies somebody has written before, and whoever did has synced both folders.
-                if nexus is None or state is None or not used:
-                    nexus = stack.enter_context(made(root, ".nexus", new))
-                    state = stack.enter_context(made(nexus, "state", new))
-                held = stack.enter_context(self._lock(state))
-                if held.created:
-                    new.append((state, lock.NAME))
-                    confirm_all(root, nexus)
+                nexus, state, held = self._entered(stack, root, new, rehearse)
                 yield nexus, state, held
             except (NotAppliedYet, NotConfirmed):
                 raise
             except BaseException:
-                take_back(new)
+                take_back(new, held)
                 self._swept = False
                 raise
 
-    def begin(self, nexus: Folder, state: Folder, held: lock.Held) -> None:
+    def _entered(
+        self, stack: ExitStack, root: Folder, new: list[tuple[Folder, str]], rehearse: Rehearse | None, tries: int = 5
+    ) -> tuple[Folder, Folder, lock.Held]:
+        nexus = entered(stack, root.child(".nexus"))
+        state = entered(stack, nexus.child("state")) if nexus is not None else None
+        used = state is not None and state.check_plain(lock.NAME)
+        if rehearse is not None and not used and not (state is not None and state.check_plain(journal.NAME)):
+            rehearse(nexus, state)
+        try:
+            if nexus is None or state is None or not used:
+                nexus = stack.enter_context(made(root, ".nexus", new))
+                state = stack.enter_context(made(nexus, "state", new))
+            held = stack.enter_context(self._lock(state))
+        except FolderGone:  # with another first write, which failed just then
+            if tries <= 1:
+                raise
+            return self._entered(stack, root, new, rehearse, tries - 1)
+        if held.created:
+            new.append((state, lock.NAME))
+        return nexus, state, held
+
+    def begin(self, nexus: Folder, state: Folder, held: lock.Held, *, with_news: bool = False) -> None:
         """What comes before the first write of a change, once nothing is left that could refuse it.
 
         What a dead writer left is swept where one may have died: the first time, and when the lock was not let go. (A
-        cut of the power takes all processes, so that the first time comes again.) Raises StorageError.
+        cut of the power takes all processes, so that the first time comes again.) Whatever is new on the way to the
+        files is synced, before anything relies on it: the folders unless the lock vouches for them, and `.nexus` when
+        something was put into it just now, which `with_news` says. Raises StorageError.
         """
         if not (self._swept and held.orderly):
-            begin(nexus, state, held)
-        self._swept = True
+            held.check()
+            atomic.sweep(nexus)
+            atomic.sweep(state)
+        if with_news or not held.orderly:
+            with Folder.root(self.root) as root:
+                confirm_all(root, nexus)
+        held.orderly = self._swept = True
 
     def _lock(self, state: Folder) -> AbstractContextManager[lock.Held]:
         return lock.held(state, self.wait, lambda: self.stopping, lambda: self._meanwhile(state))
-
-
-def begin(nexus: Folder, state: Folder, held: lock.Held) -> None:
-    """What comes before the first write of a change, once nothing is left that could refuse it. Raises StorageError."""
-    held.check()
-    atomic.sweep(nexus)
-    atomic.sweep(state)
-    held.orderly = True
 
 
 def roll_forward(nexus: Folder, state: Folder) -> Entry | None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 
-from nexus_mcp.errors import StorageError
-from nexus_mcp.store import lock
+from nexus_mcp.errors import BEGUN, FolderGone, NexusError, NotAppliedYet, NotConfirmed, StorageError
+from nexus_mcp.store import atomic, lock
 from nexus_mcp.store.folder import reason
+
+IGNORE = ".gitignore"
+_IGNORED = b"state/\n"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from contextlib import ExitStack
+    from collections.abc import Iterator
 
     from nexus_mcp.store.folder import Folder
 
@@ -21,8 +24,16 @@ def entered(stack: ExitStack, folder: Folder | None) -> Folder | None:
 
 
 def made(parent: Folder, name: str, new: list[tuple[Folder, str]]) -> Folder:
-    """The folder `name` in `parent`, made when absent, and then added to `new`. Raises PathRefused, StorageError."""
-    folder, is_new = parent.make(name)
+    """The folder `name` in `parent`, made when absent, and then added to `new`; its name is not synced yet.
+
+    Raises PathRefused, StorageError.
+    """
+    try:
+        folder, is_new = parent.make(name, confirm=False)
+    except StorageError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            raise FolderGone(parent.shown) from error
+        raise
     if is_new:
         new.append((parent, name))
     return folder
@@ -37,11 +48,70 @@ def confirm_all(*folders: Folder) -> None:
             raise StorageError(folder.shown or folder.path, "sync", reason(error)) from error
 
 
-def take_back(new: list[tuple[Folder, str]]) -> None:
+def take_back(new: list[tuple[Folder, str]], held: lock.Held | None) -> None:
     """Remove what this call made, the last first; what somebody else uses by now stays."""
+    if held is not None and not held.is_ours():
+        return
     for parent, name in reversed(new):
         if name == lock.NAME:
             with suppress(OSError):
                 parent.unlink(name)
-        elif not parent.remove_folder(name):
-            return
+        else:
+            if name == "state":
+                _forget(parent)
+            if not parent.remove_folder(name):
+                return
+
+
+def _forget(nexus: Folder) -> None:
+    """Remove what was derived on the way to a first write that failed, so that its folder can go."""
+    from nexus_mcp.store.history import cache
+
+    with suppress(OSError, NexusError), ExitStack() as stack:
+        state = entered(stack, nexus.child("state"))
+        if state is not None:
+            cache.remove(state)
+
+
+def _ignore(nexus: Folder, held: lock.Held) -> bool:
+    """Write `.gitignore` when it is absent; whether it was. Its name is left to be synced with all else that is new.
+
+    Raises StorageError, PathRefused.
+    """
+    if nexus.check_plain(IGNORE):
+        return False
+    held.check()
+    try:
+        temporary = atomic.prepare(nexus, [_IGNORED])
+        try:
+            nexus.rename(temporary, IGNORE)
+        except OSError:
+            nexus.unlink(temporary)
+            raise
+    except OSError as error:
+        raise StorageError(nexus.show(IGNORE), "write", reason(error)) from error
+    return True
+
+
+def _unignore(nexus: Folder) -> None:
+    with suppress(OSError):
+        nexus.unlink(IGNORE)
+
+
+@contextmanager
+def ignored(nexus: Folder, held: lock.Held) -> Iterator[bool]:
+    """`.gitignore` comes with the first write: it is there before, and goes again when that write fails.
+
+    Whether it was written now.
+    """
+    written = _ignore(nexus, held)
+    try:
+        yield written
+    except (NotAppliedYet, NotConfirmed):
+        raise
+    except BaseException as error:
+        if written and held.is_ours():  # else it is somebody else's by now
+            _unignore(nexus)
+        if not isinstance(error, NexusError):
+            error.add_note(BEGUN)
+        raise

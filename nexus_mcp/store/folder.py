@@ -62,8 +62,11 @@ class Folder:
             let_go(self._fd)
             self._fd = _CLOSED
 
-    def make(self, name: str) -> tuple[Folder, bool]:
-        """(the folder `name` in this one, whether it was made now). Raises PathRefused, StorageError."""
+    def make(self, name: str, *, confirm: bool = True) -> tuple[Folder, bool]:
+        """(the folder `name` in this one, whether it was made now). Raises PathRefused, StorageError.
+
+        Unless `confirm` is false its name is on disk then. Otherwise that is left to who puts something into it.
+        """
         made, child = False, None
         try:
             with suppress(FileExistsError):
@@ -73,7 +76,7 @@ class Folder:
             if child is None:
                 raise StorageError(self.show(name), "open", os.strerror(errno.ENOENT))
             # Whoever made it may have died before its name was synced; nobody puts anything into it before that.
-            if made or not child.names():
+            if confirm and (made or not child.names()):
                 self.sync()
         except (OSError, NexusError) as error:
             if child is not None:

@@ -42,11 +42,71 @@ def change_tracker(
                 seen = make(_tracker(own))
     if seen is None:  # not so much as a folder is left by a call that has nothing to write
         return None
-    with _own_folder(store, harness_id) as (own, held):
+    with own_folder(store, harness_id) as (own, held):
         entries = make(_tracker(own))
         if entries is not None:
             atomic.put(own, TRACKER, _encoded(entries, own.show(TRACKER)), held.check)
         return entries
+
+
+def begin_session(store: Store, harness_id: str, *, reset: bool) -> str:
+    """Make all folders; with `reset` an empty tracker as well.
+
+    What a tracker that cannot be read as one is called now, as a path from the project root; "" when there was none.
+    Raises as `change_tracker` does.
+    """
+    with own_folder(store, harness_id) as (own, held):
+        if not reset:
+            return ""
+        kept = ""
+        try:
+            is_empty = own.check_plain(TRACKER) and not _tracker(own)
+        except StateError:
+            is_empty, kept = False, own.show(atomic.set_aside(own, TRACKER, f"conflict-{TRACKER}"))
+        if not is_empty:
+            atomic.put(own, TRACKER, _encoded([], own.show(TRACKER)), held.check)
+        return kept
+
+
+def drop_old_tracker(store: Store) -> list[str]:
+    """Remove a tracker in `.nexus/state` itself, where old versions had it; what was removed. Raises as above."""
+    with store.state() as state:
+        if state is None or not state.check_plain(TRACKER):
+            return []
+    with store.locked_state() as (state, held):
+        atomic.put(state, TRACKER, None, held.check)
+        return [state.show(TRACKER)]
+
+
+def agents(store: Store, harness_id: str) -> list[Entry]:
+    """The agents in the tracker, none when there is no file. Raises StateError, PathRefused, StorageError."""
+    with store.state() as state:
+        own = None if state is None else state.child(harness_id)
+        if own is None:
+            return []
+        with own:
+            return _tracker(own)
+
+
+def usable_agents(store: Store, harness_id: str) -> tuple[list[Entry], StateError | None]:
+    """(the agents in the tracker that can be used, what is wrong with the others). Raises PathRefused, StorageError."""
+    with store.state() as state:
+        own = None if state is None else state.child(harness_id)
+        if own is None:
+            return [], None
+        with own:
+            try:
+                return _tracker(own), None
+            except StateError as error:
+                return _usable(own), error
+
+
+def _usable(own: Folder) -> list[Entry]:
+    try:
+        data = own.read(TRACKER, SESSION_LIMIT)
+        return [] if data is None else tracker.usable(decode(data, own.show(TRACKER)))
+    except StateError:
+        return []
 
 
 def end_session(store: Store, harness_id: str) -> tuple[list[str], list[str], str]:
@@ -55,7 +115,7 @@ def end_session(store: Store, harness_id: str) -> tuple[list[str], list[str], st
     (the files made, the files removed, what a tracker that cannot be read as one is called now: "" when there was
     none), as paths from the project root. Raises as `change_tracker` does.
     """
-    with _own_folder(store, harness_id) as (own, held):
+    with own_folder(store, harness_id) as (own, held):
         made, there = not own.check_plain(ACCESS), own.check_plain(TRACKER)
         if made:
             atomic.put(own, ACCESS, b"", held.check)
@@ -85,7 +145,7 @@ def tool_log(store: Store) -> tuple[list[dict[str, object]], int] | None:
 
 
 @contextmanager
-def _own_folder(store: Store, harness_id: str) -> Iterator[tuple[Folder, Held]]:
+def own_folder(store: Store, harness_id: str) -> Iterator[tuple[Folder, Held]]:
     """The folder of the harness, made when absent, with the lock held. A first call that fails takes it away again."""
     with store.locked_state() as (state, held):
         own, is_new = state.make(harness_id)

@@ -10,13 +10,14 @@ would let two threads of a process in together.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import threading
 import time
 from contextlib import contextmanager, suppress
 
-from nexus_mcp.errors import LockTimeout, StorageError, WaitStopped
+from nexus_mcp.errors import FolderGone, LockTimeout, StorageError, WaitStopped
 from nexus_mcp.store.folder import Folder, let_go, reason
 
 try:
@@ -30,14 +31,24 @@ if TYPE_CHECKING:
 
 NAME = "lock"
 WAIT_SECONDS = 10.0
+_SIZE = 48  # of what is in the file: a size that stays is no work for the file system
+_SETTLED = b"settled "
 _LOOK_UP = 0.1  # seconds between looks at whether the server is asked to stop
+
+
+# What a file system says that has no locks: nobody can hold one there.
+_NONE = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP})
+
+
+class Unlockable(StorageError):
+    """There are no locks here."""
 
 
 class Held:
     """The lock while it is held. `created`: its file was made for it, so nothing was ever written here before.
 
-    `orderly`: what whoever died with it may have left is swept, or nobody did. Until then the lock stays signed by him,
-    for the next one to know.
+    `orderly`: the folders on the way to it are on disk, and what whoever died with it may have left is swept. Until
+    then the file stays as it was found, empty or signed by him, for the next one to know.
     """
 
     __slots__ = ("_fd", "_state", "created", "orderly")
@@ -48,9 +59,13 @@ class Held:
         self.created = created
         self.orderly = orderly
 
+    def is_ours(self) -> bool:
+        """Whether the lock file and its folder are still there; else somebody else may hold a new one."""
+        return self._fd is None or (self._state.is_current() and self._state.is_file(NAME, self._fd))
+
     def check(self) -> None:
-        """Raises StorageError when the lock file, or its folder, was taken away: somebody else may hold a new one."""
-        if self._fd is not None and not (self._state.is_current() and self._state.is_file(NAME, self._fd)):
+        """Raises StorageError when the lock is not ours any more."""
+        if not self.is_ours():
             raise StorageError(
                 self._state.show(NAME), "keep", "it was removed or replaced meanwhile", next_step="Call again."
             )
@@ -80,17 +95,22 @@ def held(
     while True:
         fd, created = _opened(state)
         try:
-            _acquire(fd, state.show(NAME), wait, end, stopped=stopped, meanwhile=meanwhile)
+            try:
+                _acquire(fd, state.show(NAME), wait, end, stopped=stopped, meanwhile=meanwhile)
+            except Unlockable:
+                if created:  # nobody else can have it either
+                    state.unlink(NAME)
+                raise
             file = _looked_at(state, fd)
             # Whoever removed the file while we waited for it left us with a lock that a newcomer does not see.
             if state.is_file(NAME, fd):
                 before = _sign(fd, file)
-                ours = Held(state, fd, created=created, orderly=before == b"")
+                ours = Held(state, fd, created=created, orderly=before == settled(file))
                 try:
                     yield ours
                 finally:
                     if before is not None:
-                        _unsign(fd, b"" if ours.orderly else before)
+                        _unsign(fd, before, settled(file) if ours.orderly else before)
                 return
         finally:
             let_go(fd)
@@ -105,7 +125,7 @@ def _opened(state: Folder) -> tuple[int, bool]:
                 return state.open(NAME, os.O_RDWR | os.O_CREAT | os.O_EXCL), True
         return state.open(NAME, os.O_RDWR), False
     except FileNotFoundError as error:
-        raise StorageError(state.shown, "use", "it was removed meanwhile", next_step="Call again.") from error
+        raise FolderGone(state.shown) from error
     except OSError as error:
         raise StorageError(state.show(NAME), "open the lock", reason(error)) from error
 
@@ -129,10 +149,13 @@ def _acquire(
     except BlockingIOError:
         meanwhile()
     except OSError as error:
-        raise StorageError(shown, "lock", reason(error)) from error
+        raise (Unlockable if error.errno in _NONE else StorageError)(shown, "lock", reason(error)) from error
     # A blocking flock is woken at once and in order, but knows no time limit: a thread waits in our place, with a
     # duplicate of its own. Both descriptors are of one lock, so whichever is closed last lets it go.
-    duplicate = os.dup(fd)
+    try:
+        duplicate = os.dup(fd)
+    except OSError as error:
+        raise StorageError(shown, "wait for", reason(error)) from error
     outcome: list[OSError | None] = []
     waiting = threading.Lock()
     waiting.acquire()
@@ -146,7 +169,11 @@ def _acquire(
         waiting.release()
         let_go(duplicate)
 
-    threading.Thread(target=wait_for_it, name="nexus-lock", daemon=True).start()
+    try:
+        threading.Thread(target=wait_for_it, name="nexus-lock", daemon=True).start()
+    except RuntimeError as error:
+        let_go(duplicate)
+        raise StorageError(shown, "wait for", str(error)) from error
     while not waiting.acquire(timeout=max(0.0, min(_LOOK_UP, end - time.monotonic()))):
         if stopped():
             raise WaitStopped(shown, "wait for", "the server is asked to stop", next_step="Call again later.")
@@ -159,29 +186,38 @@ def _acquire(
 def _sign(fd: int, file: os.stat_result) -> bytes | None:
     """Leave our pid in the lock file, for those who wait in vain: what was in it before, None when it was left alone.
 
-    Advice only, so a full disk does not matter. Only in an empty file of one name, or over another pid: a planted one
-    could be somebody's own.
+    Advice only, so a full disk does not matter. Only in an empty file of one name, or over what we left there (which a
+    power cut may have made zeros of): a planted one could be somebody's own.
     """
     try:
-        before = os.pread(fd, 32, 0)
-        if file.st_nlink != 1 or (before and not _pid_in(before)):
+        before = os.pread(fd, _SIZE, 0)
+        own = before.startswith(_SETTLED) or _pid_in(before) or not before.strip(b"\0 \n")
+        if file.st_nlink != 1 or file.st_size > _SIZE or not own:
             return None
-        os.pwrite(fd, f"{os.getpid():<10}\n".encode(), 0)
+        os.pwrite(fd, b"%-*d\n" % (_SIZE - 1, os.getpid()), 0)
     except OSError:
         return None
     return before
 
 
-def _unsign(fd: int, before: bytes) -> None:
+def settled(file: os.stat_result) -> bytes:
+    """What whoever lets go leaves in the lock file: that the folders on the way to it are on disk, and nobody died.
+
+    It names the file itself, so that a copy of it, or one that came with a repository, vouches for nothing.
+    """
+    return (_SETTLED + b"%x %x" % (file.st_dev, file.st_ino)).ljust(_SIZE - 1) + b"\n"
+
+
+def _unsign(fd: int, found: bytes, left: bytes) -> None:
     with suppress(OSError):
-        if before:
-            os.pwrite(fd, before, 0)
-        os.ftruncate(fd, len(before))
+        os.pwrite(fd, left, 0)
+        if not len(found) == len(left) == _SIZE:
+            os.ftruncate(fd, len(left))
 
 
 def _holder(fd: int) -> int | None:
     try:
-        return _pid_in(os.pread(fd, 32, 0))
+        return _pid_in(os.pread(fd, _SIZE, 0))
     except OSError:
         return None
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from contextlib import ExitStack, closing, contextmanager, suppress
 
-from nexus_mcp.errors import BEGUN, NexusError, NotAppliedYet, NotConfirmed, StorageError
+from nexus_mcp.errors import NexusError
 from nexus_mcp.state import times
-from nexus_mcp.store import atomic, lock, unanswered
-from nexus_mcp.store.access import Access, begin
-from nexus_mcp.store.folder import Folder
+from nexus_mcp.store import lock, unanswered
+from nexus_mcp.store.access import Access
+from nexus_mcp.store.beginnings import ignored
 from nexus_mcp.store.history.memory import Memory
 from nexus_mcp.store.places import SESSION
 from nexus_mcp.store.session.kept import Kept
@@ -21,14 +21,12 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from nexus_mcp.state.oplog import By, Entry
+    from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.history.archive import Archive
     from nexus_mcp.workspace import Workspace
 
     Found = TypeVar("Found")
     Make = Callable[[Transaction], dict[str, Any]]
-
-_IGNORE = ".gitignore"
-_IGNORED = b"state/\n"
 
 
 class Store:
@@ -65,8 +63,9 @@ class Store:
         """Make `.nexus/`, `.nexus/state/` and `.nexus/.gitignore` where absent; those made, as paths from the root."""
         with self._access.folders() as (nexus, state):
             made = [".nexus/"] * (nexus is None) + [".nexus/state/"] * (state is None)
-        with self._access.writing() as (nexus, _, _, _):
-            return made + [".nexus/.gitignore"] * _ignore(nexus)
+        with self._access.writing() as (nexus, state, held, _), ignored(nexus, held) as is_new:
+            self._access.begin(nexus, state, held, with_news=is_new)
+            return made + [".nexus/.gitignore"] * is_new
 
     def warm_up(self) -> Iterator[None]:
         """Come to know the session files, and load what a change takes, step by step. Raises what comes of that."""
@@ -128,12 +127,28 @@ class Store:
             yield state
 
     @contextmanager
+    def nexus(self) -> Iterator[Folder | None]:
+        """The folder `.nexus` as it is, None when absent: for the notes. Raises PathRefused, StorageError."""
+        with self._access.folders() as (nexus, _):
+            yield nexus
+
+    @contextmanager
     def locked_state(self) -> Iterator[tuple[Folder, lock.Held]]:
         """`.nexus/state`, made when absent, and the lock, held: for files that need no transaction."""
-        with self._access.writing() as (nexus, state, held, _):
-            begin(nexus, state, held)
-            with _ignored(nexus):
-                yield state, held
+        with self._locked() as (_, state, held):
+            yield state, held
+
+    @contextmanager
+    def locked_nexus(self) -> Iterator[tuple[Folder, lock.Held]]:
+        """`.nexus` itself in the same way: for the notes."""
+        with self._locked() as (nexus, _, held):
+            yield nexus, held
+
+    @contextmanager
+    def _locked(self) -> Iterator[tuple[Folder, Folder, lock.Held]]:
+        with self._access.writing() as (nexus, state, held, _), ignored(nexus, held) as is_new:
+            self._access.begin(nexus, state, held, with_news=is_new)
+            yield nexus, state, held
 
     def _change(
         self, make: Make, by: By, is_answer: Callable[[dict[str, Any]], bool] | None = None
@@ -148,8 +163,8 @@ class Store:
             answer = make(asked)
             if markers.given is not None:
                 return answer, markers.given
-            self._access.begin(nexus, state, held)
-            with _ignored(nexus):
+            with ignored(nexus, held) as is_new:
+                self._access.begin(nexus, state, held, with_news=is_new)
                 name = carry_out(nexus, state, asked, held, None if is_answer is None else answer)
                 kept = None if name is None else unanswered.held(state, name, self._access.state)
             if asked.cycle is not None or any(name in SESSION for name in asked.writes):
@@ -171,37 +186,3 @@ class Store:
     ) -> Transaction:
         kept, memory = self._kept, self._memory
         return Transaction(nexus, state, by, self._now, recovered, kept=kept, memory=memory, completed=completed)
-
-
-def _ignore(nexus: Folder) -> bool:
-    """Write `.gitignore` when it is absent; whether it was. Raises StorageError, PathRefused."""
-    if nexus.check_plain(_IGNORE):
-        return False
-    try:
-        atomic.put(nexus, _IGNORE, _IGNORED)
-    except NotConfirmed as error:
-        # "It holds the change" is for the file that the caller asked for. This one only comes with it.
-        _unignore(nexus)
-        raise StorageError(error.path, "sync", error.reason) from error
-    return True
-
-
-def _unignore(nexus: Folder) -> None:
-    with suppress(OSError):
-        nexus.unlink(_IGNORE)
-
-
-@contextmanager
-def _ignored(nexus: Folder) -> Iterator[None]:
-    """`.gitignore` comes with the first write: it is there before, and goes again when that write fails."""
-    written = _ignore(nexus)
-    try:
-        yield
-    except (NotAppliedYet, NotConfirmed):
-        raise
-    except BaseException as error:
-        if written:
-            _unignore(nexus)
-        if not isinstance(error, NexusError):
-            error.add_note(BEGUN)
-        raise

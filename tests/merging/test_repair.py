@@ -30,7 +30,10 @@ BACKUP = ".nexus/history.backup.json"
 
 
 def test_both_sides_of_a_conflict(project: Project) -> None:
-    """A conflict becomes the union of its sides, and the file as it was lies beside; no other file is touched."""
+    """A conflict becomes the union of its sides, and the file as it was lies beside; no other file is touched.
+
+    Where it makes the folder of the lock, `.gitignore` comes with it, so that git does not track the lock.
+    """
     project.put("history.json", MARKED)
     project.put("state/tasks.json", MARKED)
     (project.nexus / "history.json").chmod(0o640)
@@ -39,7 +42,12 @@ def test_both_sides_of_a_conflict(project: Project) -> None:
     assert isinstance(done.diagnosis, Conflict)
     assert (done.diagnosis.ours, done.diagnosis.theirs, done.diagnosis.cycles) == (2, 2, 3)
     assert (done.backup, done.interrupted) == (BACKUP, False)
-    assert without_lock(project.snapshot()) == {**before, HISTORY: BOTH, BACKUP: MARKED}
+    assert without_lock(project.snapshot()) == {
+        **before,
+        HISTORY: BOTH,
+        BACKUP: MARKED,
+        ".nexus/.gitignore": b"state/\n",
+    }
     assert (project.nexus / "history.json").stat().st_mode & 0o777 == 0o640
 
 

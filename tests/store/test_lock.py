@@ -69,7 +69,7 @@ def test_who_died_with_the_lock_stays_known(state: Folder) -> None:
             assert not held.orderly
             assert int(path.read_text()) == os.getpid()
             held.orderly = sweeps
-        assert path.read_text() == ("" if sweeps else "4711\n")
+        assert path.read_bytes() == (lock.settled(path.stat()) if sweeps else b"4711\n")
     with lock.held(state) as held:
         assert held.orderly
 
@@ -172,3 +172,24 @@ def test_a_file_that_cannot_be_looked_at_is_no_lock(state: Folder) -> None:
         with patch.object(os, "stat", side_effect=failing), pytest.raises(StorageError):
             held.check()
         held.check()
+
+
+@pytest.mark.parametrize("data", [b"1234" + b" " * 60 + b"somebody's own", b"1234 notes", b"settled" + b"x" * 60])
+def test_a_file_that_is_none_of_ours_is_not_signed(state: Folder, data: bytes) -> None:
+    """It is locked, and stays as it is, however it begins."""
+    path = Path(state.path) / lock.NAME
+    path.write_bytes(data)
+    with lock.held(state) as held:
+        assert not held.orderly
+    assert path.read_bytes() == data
+
+
+@pytest.mark.parametrize("what", ["os.dup", "threading.Thread.start"])
+def test_no_room_to_wait_is_an_error(state: Folder, what: str) -> None:
+    """Without a descriptor or a thread nobody can wait; the call fails, and nothing stays open."""
+    error = OSError(errno.EMFILE, "Too many open files") if what == "os.dup" else RuntimeError("can't start new thread")
+    with lock.held(state):
+        before = len(os.listdir("/proc/self/fd"))
+        with patch(what, side_effect=error), pytest.raises(StorageError, match="wait for"), lock.held(state):
+            raise AssertionError("entered without the lock")
+        assert len(os.listdir("/proc/self/fd")) == before

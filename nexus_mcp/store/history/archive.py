@@ -109,6 +109,10 @@ class Archive:
         """Whether a cycle has this `completed_at`."""
         return any(True for _ in self._ended_at(completed_at))
 
+    def ended_at(self, completed_at: str) -> list[dict[str, Any]]:
+        """The cycles that have this `completed_at`, the newest first: one, unless somebody else wrote them."""
+        return list(self._ended_at(completed_at))
+
     def has(self, cycle: dict[str, Any]) -> bool:
         """Whether an equal cycle is there, as JSON values: member order does not matter, 1, 1.0 and true differ."""
         wanted = canonical(cycle)
@@ -116,7 +120,14 @@ class Archive:
 
     def times(self) -> Iterator[str]:
         """Each `completed_at` that is a text."""
-        for number in range(len(self)):
+        return self._times(range(len(self)))
+
+    def newest_times(self, most: int) -> list[str]:
+        """The same of the `most` newest cycles, the newest first."""
+        return list(self._times(reversed(range(max(0, len(self) - most), len(self)))))
+
+    def _times(self, numbers: Iterable[int]) -> Iterator[str]:
+        for number in numbers:
             found = self.index.stamp(number) or self.cycle(number).get("completed_at")
             if isinstance(found, str):
                 yield found

@@ -111,6 +111,17 @@ class Cache:
         return self._folder
 
 
+def remove(state: Folder) -> None:
+    """Remove all of it from a folder that nobody else uses yet. Raises OSError, NexusError."""
+    folder = state.child(FOLDER)
+    if folder is not None:
+        with folder:
+            for name in folder.names():
+                if name == NAME or name.startswith("history-"):
+                    folder.unlink(name)
+        state.remove_folder(FOLDER)
+
+
 def _load(folder: Folder) -> Index:
     fd = _plain(folder, NAME, _READ)
     try:

@@ -6,10 +6,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nexus_mcp.store.history.index import Index
 
+    Verified = tuple[tuple[str | int, ...], int, int]
+
 
 class Memory:
     """`index` is the newest that was found. `short` are the lines (texts.py) of a short history and the index they are
-    of; of a long one `verified` says how much of which file of texts was seen to be whole: (name, bytes, checksum).
+    of; of a long one `verified` says how much of which file of texts was seen to be whole: (identity, bytes, checksum).
 
     Each is put in its place whole: threads may share it.
     """
@@ -19,4 +21,4 @@ class Memory:
     def __init__(self) -> None:
         self.index: Index | None = None
         self.short: tuple[Index | None, list[bytes]] = (None, [])
-        self.verified = ("", 0, 0)
+        self.verified: Verified = ((), 0, 0)

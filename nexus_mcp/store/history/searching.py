@@ -50,14 +50,13 @@ def _stored(archive: Archive, wanted: bytes, memory: Memory) -> list[int]:
         try:
             if cache is None:
                 raise texts.Spoilt
-            found = texts.stored(cache, index, wanted, memory.verified)
+            found, memory.verified = texts.stored(cache, index, wanted, memory.verified)
         except texts.Spoilt:
             # Whoever began another file of texts has removed this one.
             if not (again and _catch_up(archive)):
                 archive.index = index.copy()
                 archive.index.without_lines()
         else:
-            memory.verified = (index.texts, index.checked, index.checksum)
             return found
     return []
 

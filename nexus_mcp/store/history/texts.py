@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zlib
 from bisect import bisect_right
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from nexus_mcp.store.history.cache import Cache
     from nexus_mcp.store.history.index import Index
+    from nexus_mcp.store.history.memory import Verified
 
 
 class Spoilt(Exception):
@@ -71,19 +73,22 @@ def _liner(*, quick: bool) -> Callable[[bytes], bytes]:
     return quick_line
 
 
-def stored(cache: Cache, index: Index, wanted: bytes, verified: tuple[str, int, int]) -> list[int]:
+def stored(cache: Cache, index: Index, wanted: bytes, verified: Verified) -> tuple[list[int], Verified]:
     """The numbers of the cycles whose line in the cache has `wanted`, which must not have a newline.
 
-    `verified` says of which file of texts how many bytes are known to be whole, and their checksum. Raises Spoilt.
+    `verified` says of which file of texts, as it was then, how many bytes are known to be whole, and their checksum;
+    what is known now is the second. Raises Spoilt.
     """
     ends, found, after = index.line_ends(), [], 0
-    known, checksum = verified[1:] if verified[0] == index.texts else (0, 0)
-    size = max(ends[-1], index.checked) if known < index.checked else ends[-1]
     try:
         fd = cache.texts(index.texts)
     except UNUSABLE as error:
         raise Spoilt from error
     try:
+        info = os.fstat(fd)
+        identity = (index.texts, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
+        known, checksum = verified[1:] if verified[0] == identity else (0, 0)
+        size = max(ends[-1], index.checked) if known < index.checked else ends[-1]
         for at in range(0, size, ranges.CHUNK):
             # What lies across two chunks is found with the second.
             start = max(0, at - len(wanted) + 1)
@@ -102,4 +107,4 @@ def stored(cache: Cache, index: Index, wanted: bytes, verified: tuple[str, int, 
         let_go(fd)
     if known < index.checked and checksum != index.checksum:
         raise Spoilt
-    return found
+    return found, (identity, index.checked, index.checksum)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from unittest.mock import patch
 
-from nexus_mcp.store import access, commit, journal
+from nexus_mcp.store import access, commit, journal, lock
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.history_file import HistoryFile
 from tests.reliability.mutants.definition import Mutant
@@ -18,11 +18,21 @@ def _unconfirmed_journal() -> tuple[Any, str, Any]:
 def _unconfirmed_folder() -> tuple[Any, str, Any]:
     real = Folder.make
 
-    def make(self: Folder, name: str) -> tuple[Folder, bool]:
+    def make(self: Folder, name: str, *, confirm: bool = True) -> tuple[Folder, bool]:
         with patch.object(Folder, "names", lambda self: ["something"]):
-            return real(self, name)
+            return real(self, name, confirm=confirm)
 
     return Folder, "make", make
+
+
+def _unconfirmed_beginning() -> tuple[Any, str, Any]:
+    real = access.Access.begin
+
+    def begin(self: access.Access, nexus: Folder, state: Folder, held: lock.Held, **told: Any) -> None:
+        held.orderly = held.orderly or not held.created
+        real(self, nexus, state, held, **told)
+
+    return access.Access, "begin", begin
 
 
 def _unconfirmed_removal() -> tuple[Any, str, Any]:
@@ -42,6 +52,11 @@ def _unconfirmed_history() -> tuple[Any, str, Any]:
 MUTANTS = (
     Mutant("unconfirmed-journal", "A journal is completed whose name was never synced.", _unconfirmed_journal),
     Mutant("unconfirmed-folder", "A file goes into a folder whose name was never synced.", _unconfirmed_folder),
+    Mutant(
+        "unconfirmed-beginning",
+        "A lock that is there vouches for folders that whoever made it did not live to sync.",
+        _unconfirmed_beginning,
+    ),
     Mutant("unconfirmed-history", "A cycle that is there counts, though it was never synced.", _unconfirmed_history),
     Mutant("unconfirmed-removal", "A journal whose removal was never synced may come back.", _unconfirmed_removal),
 )

@@ -185,6 +185,20 @@ def test_a_spoilt_cache_is_made_anew(fast_path: Path, name: str, how: str) -> No
         assert (fast_path / "elsewhere").read_bytes() == data
 
 
+def test_texts_that_change_under_a_running_process_are_not_believed(fast_path: Path) -> None:
+    """Their checksum was seen to be right once; that holds for the file as it was then."""
+    site = Site(fast_path, ours_of(MANY))
+    for _ in range(2):
+        read(site, fresh=False)
+    path = next((site.state / "cache").glob("*.texts"))
+    data = path.read_bytes().replace(b"branch", b"brunch", 1)
+    with path.open("r+b") as file:
+        file.write(data)
+    os.utime(path, (1, 1))  # another time than before, however coarse the clock of the disk is
+    assert read(site, fresh=False) == ["lines from 0"]
+    assert read(site, fresh=False) == []
+
+
 def test_a_cache_that_cannot_be_written_is_done_without(fast_path: Path) -> None:
     """A full disk: each process reads for itself, and none fails."""
     site = Site(fast_path, ours_of(MANY))

@@ -44,16 +44,23 @@ def tracker(ground: Ground, rng: random.Random, files: Files) -> Iterator[str]:
             yield f"session_end changed {sorted(done.changed)}, said {done.error or done.answer}"
         return
     right = _wanted(before, name, params, ground.clock.stamp())
-    if done.error:
-        if done.changed or "more digits than can be read back" not in done.error:
-            yield f"{name} {params} is refused, {sorted(done.changed)} changed: {done.error[:300]}"
+    refusal = _refusal(done)
+    if refusal:
+        if done.changed or "more digits than can be read back" not in refusal:
+            yield f"{name} {params} is refused, {sorted(done.changed)} changed: {refusal[:300]}"
         return
     yield from _compared(done, right, before, f"{name} {params}")
 
 
+def _refusal(done: Done) -> str:
+    """Why nothing was recorded: an error, or the warning of agent_spawn, which has more to answer than that."""
+    warnings = [] if done.error else done.answer["warnings"]
+    return done.error or next((text for text in warnings if text.startswith("The agent was not recorded: ")), "")
+
+
 def _beside_broken(done: Done, name: str, why: str) -> Iterator[str]:
     if name != "session_end":
-        if f".nexus/{TRACKER}" not in done.error or done.changed:
+        if f".nexus/{TRACKER}" not in _refusal(done) or done.changed:
             yield f"changed {sorted(done.changed)}, said {done.error or done.answer}, though it is broken ({why})"
     elif done.error or done.after.get(_ASIDE) != done.before[TRACKER] or done.changed != {TRACKER, _RECORD, _ASIDE}:
         yield f"did not set a broken tracker aside ({why}): {sorted(done.changed)} changed; {done.error}"

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from nexus_mcp.errors import NexusError
-from nexus_mcp.lifecycle import EVENTS
 from nexus_mcp.lifecycle.handle import handle
 from nexus_mcp.server.app import App
 from nexus_mcp.store.history import cache
@@ -96,7 +95,7 @@ class Ground:
     def event(self, name: str, **params: Json) -> Done:
         """A lifecycle event."""
         try:
-            answer = handle(EVENTS[name], params, self.workspace, self.clock)
+            answer = handle(name, params, self.workspace, self.clock)
         except NexusError as error:
             return self._done(None, str(error) or "an error that says nothing")
         except Exception as error:  # noqa: BLE001 - to be told with the file that it comes from

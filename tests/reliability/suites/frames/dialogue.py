@@ -14,15 +14,21 @@ from tests.reliability.suites.frames.reading import INVALID_PARAMS, INVALID_REQU
 Json = Any
 
 HELLO, PONG, LISTED, DISCOVERED, CALLED, UNKNOWN_TOOL = "hello", "pong", "tools", "discovered", "called", "unknown tool"
-NOT_FOUND, VERSION = "-32601", "-32022"
+LOOKED = "looked"
+NOT_FOUND, VERSION, NO_RESOURCE, NO_FILE = "-32601", "-32022", "-32002", "-32603"
 _VERSION_KEY, _CAPABILITIES_KEY = META
-# Methods of MCP that this server does not serve: whether it looks at their params first is its own affair.
-_FOREIGN = frozenset(
+# A method of MCP that this server does not serve: whether it looks at its params first is its own affair.
+_FOREIGN = frozenset(("logging/setLevel",))
+# In turn with the calls; what they find, and how closely their params are looked at before, is another suite's affair.
+_LOOKING = frozenset(
     (
-        *("completion/complete", "logging/setLevel", "prompts/get", "prompts/list", "subscriptions/listen"),
-        *(f"resources/{name}" for name in ("list", "read", "subscribe", "templates/list", "unsubscribe")),
+        *("completion/complete", "prompts/get", "prompts/list"),
+        *(f"resources/{name}" for name in ("list", "read", "templates/list")),
     )
 )
+# At once; who listens is answered only in the end, or refused.
+_SUBSCRIBING = frozenset(("resources/subscribe", "resources/unsubscribe"))
+_LISTEN = "subscriptions/listen"
 # Members of params whose shape the protocol fixes, though this server makes nothing of them.
 _FIXED = {"_meta", "task", "inputResponses", "requestState"}
 GOOD, BAD, EITHER = frozenset({True}), frozenset({False}), frozenset({True, False})
@@ -69,8 +75,9 @@ class Dialogue:
             self._modern = found.method != "initialize" and _VERSION_KEY in _meta(found.params)
         outcomes = self._modern_outcomes(found) if self._modern else self._legacy_outcomes(found)
         expected = Expected(line, frozenset({found.id}), outcomes)
-        if calls := outcomes & {CALLED, UNKNOWN_TOOL}:
+        if calls := outcomes & {CALLED, UNKNOWN_TOOL, LOOKED}:
             expected.at_once = False if outcomes == calls else None
+            expected.optional = found.method == _LISTEN
             self._calls[_correlation(found.id)].append(expected)
         return expected
 
@@ -99,6 +106,8 @@ class Dialogue:
             return _either(_plain(params), PONG)
         if method in ("tools/list", "tools/call"):
             return self._of_tools(message) if self._open else frozenset({INVALID_PARAMS})
+        if method in _LOOKING | _SUBSCRIBING:
+            return _beside(method) if self._open else frozenset({INVALID_PARAMS})
         return _unserved(method)
 
     def _modern_outcomes(self, message: Message) -> frozenset[str]:
@@ -112,6 +121,8 @@ class Dialogue:
             return frozenset({VERSION})
         if method == "server/discover":
             return _either(_plain(params), DISCOVERED)
+        if method in _LOOKING or method == _LISTEN:
+            return _beside(method)
         return self._of_tools(message) if method in ("tools/list", "tools/call") else _unserved(method)
 
     def _of_tools(self, message: Message) -> frozenset[str]:
@@ -152,6 +163,10 @@ def _handshake_fits(params: dict[str, Json]) -> frozenset[bool]:
 
 def _either(fit: frozenset[bool], outcome: str) -> frozenset[str]:
     return frozenset(outcome if fits else INVALID_PARAMS for fits in fit)
+
+
+def _beside(method: str) -> frozenset[str]:
+    return frozenset({PONG if method in _SUBSCRIBING else LOOKED, INVALID_PARAMS, NO_RESOURCE, NO_FILE})
 
 
 def _unserved(method: str) -> frozenset[str]:

@@ -31,6 +31,7 @@ _ENOUGH = 3
 _QUICK: tuple[tuple[str, list[int | str]], ...] = (
     ("artifact after a death", ["mkdir a"]),
     ("undo of artifacts after a death", ["remove txn.json"]),
+    ("task after a death", ["rename the temporary file to .gitignore"]),
     ("close after a death", ["rename the temporary file to txn.json"]),
     ("close after a death", ["rename the temporary file to history.json"]),
     ("close", []),
@@ -125,6 +126,7 @@ SUITE = Suite(
         "no-journal",
         "unconfirmed-journal",
         "unconfirmed-folder",
+        "unconfirmed-beginning",
         "unconfirmed-history",
         "unconfirmed-removal",
         "copied-unsynced",

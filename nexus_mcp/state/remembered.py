@@ -1,0 +1,53 @@
+"""What is remembered of each session of a harness, as a value: which skill is active, what the model was given last."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Entry = dict[str, Any]
+
+MOST = 16
+"""Sessions. Whoever comes back after so many others is given everything anew."""
+_LONGEST_ID = 200
+_TEXTS = ("session_id", "at", "skill", "mode", "work", "by")
+
+
+def usable(value: object) -> list[Entry] | None:
+    """The sessions in what remembered.extension.json holds, None when it is not what events can rely on.
+
+    By hand, because this is read with every message, and schemas/lifecycle/remembered.schema.json takes patterns.
+    """
+    entries = value.get("sessions") if isinstance(value, dict) else None
+    return entries if isinstance(entries, list) and all(map(_is_entry, entries)) else None
+
+
+def _is_entry(entry: object) -> bool:
+    if not isinstance(entry, dict) or "session_id" not in entry:
+        return False
+    given = entry.get("given", {})
+    return (
+        all(isinstance(entry.get(name, ""), str) for name in _TEXTS)
+        and isinstance(given, dict)
+        and all(isinstance(seen, str) for seen in given.values())
+    )
+
+
+def find(entries: list[Entry], session: str) -> Entry:
+    """What is remembered of a session; nothing for one that is not known."""
+    return next((entry for entry in entries if entry["session_id"] == session[:_LONGEST_ID]), {})
+
+
+def noted(entries: list[Entry], session: str, now: str, fields: dict[str, Any]) -> list[Entry]:
+    """The sessions with these fields of one, those that are None taken away; it is the latest one then."""
+    known = find(entries, session)
+    merged = {**known, "session_id": session[:_LONGEST_ID], "at": now, **fields}
+    new = {name: value for name, value in merged.items() if value is not None}
+    return [*(entry for entry in entries if entry is not known), new][-MOST:]
+
+
+def forgotten(entries: list[Entry], session: str) -> list[Entry]:
+    """The sessions without this one."""
+    known = find(entries, session)
+    return [entry for entry in entries if entry is not known]

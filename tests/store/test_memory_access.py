@@ -1,0 +1,148 @@
+"""The record of the notes read: one line a note, and nothing else in the file ever changes."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nexus_mcp.errors import NexusError, PathRefused, StateError
+from nexus_mcp.store import memory_access
+from nexus_mcp.store.memory_access import note_read
+from nexus_mcp.store.store import Store
+from nexus_mcp.workspace import Workspace
+from tests.store.dying import failing_at
+from tests.support import Clock, Project, stamp
+
+FILE = "state/claude/memory-access.jsonl"
+NOTE = ".nexus/memory/a.md"
+OTHER = ".nexus/memory/b.md"
+
+
+def line(path: str = NOTE, at: str = stamp(0), count: object = 1, agent: str = "tester", **more: Any) -> Any:
+    return {"path": path, "last_accessed_ts": at, "access_count": count, "last_agent": agent, **more}
+
+
+def spelt(*lines: Any) -> bytes:
+    return b"".join(json.dumps(one, separators=(",", ":"), ensure_ascii=False).encode() + b"\n" for one in lines)
+
+
+def read(project: Project, clock: Clock, path: str = NOTE, agent: str = "tester") -> dict[str, Any]:
+    return note_read(Store(Workspace(str(project.root)), clock), "claude", path, agent)
+
+
+def test_first_read(project: Project, clock: Clock) -> None:
+    """The first read of a note makes its line, and whatever folder is missing."""
+    assert read(project, clock) == line(at=clock.stamp())
+    assert project.get(FILE) == spelt(line(at=clock.stamp()))
+    assert project.get(".gitignore") == b"state/\n"
+
+
+def test_again(project: Project, clock: Clock, schema_errors: Any) -> None:
+    """Each further read counts one up, with its time and its agent; the line stays where it is."""
+    first = clock.stamp()
+    read(project, clock)
+    read(project, clock, OTHER)
+    clock.advance()
+    assert read(project, clock, agent="writer") == line(at=clock.stamp(), count=2, agent="writer")
+    assert project.get(FILE) == spelt(line(at=clock.stamp(), count=2, agent="writer"), line(OTHER, first))
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        b'{"path": ".nexus/memory/b.md",  "access_count": 3}\n\n \nno JSON\n[1]\n{"torn": ',
+        b"\xff\xfe\r\n",
+        spelt(line(count="3"), line(count=-1), line(count=True)),
+        b'{"path":".nexus/memory/a.md"}\n',
+    ],
+)
+def test_other_lines_stay(project: Project, clock: Clock, before: bytes) -> None:
+    """Lines of other notes, and lines that are no record of this one, stay as they are to the byte."""
+    project.put(FILE, before)
+    assert read(project, clock) == line(at=clock.stamp())
+    ended = before if before.endswith(b"\n") else before + b"\n"
+    assert project.get(FILE) == ended + spelt(line(at=clock.stamp()))
+
+
+def test_another_spelling(project: Project, clock: Clock) -> None:
+    """A line is found however its name is escaped, and keeps members that are not ours."""
+    note = ".nexus/memory/ä.md"
+    project.put(FILE, json.dumps(line(note, count=4, schema_version="0.5", extra=[1])).encode())
+    assert read(project, clock, note) == line(note, clock.stamp(), 5, schema_version="0.5", extra=[1])
+    assert len(project.get(FILE).splitlines()) == 1
+
+
+def test_repeated_lines(project: Project, clock: Clock) -> None:
+    """Of two lines that tell of the note, which only somebody else can have written, the last one counts on."""
+    project.put(FILE, spelt(line(count=1), line(count=7)))
+    read(project, clock)
+    assert project.get(FILE) == spelt(line(count=1), line(at=clock.stamp(), count=8))
+
+
+def test_harnesses_are_apart(project: Project, clock: Clock) -> None:
+    """What one harness reads is no read of another."""
+    read(project, clock)
+    note_read(Store(Workspace(str(project.root)), clock), "codex", NOTE, "tester")
+    assert project.get(FILE) == project.get("state/codex/memory-access.jsonl") == spelt(line(at=clock.stamp()))
+
+
+def test_a_link_is_refused(project: Project, clock: Clock, tmp_path: Path) -> None:
+    """A link in place of the record is not followed, and what it leads to stays as it is."""
+    target = tmp_path / "target"
+    target.write_bytes(b"")
+    project.put("state/claude/x", b"")
+    (project.root / ".nexus" / FILE).symlink_to(target)
+    with pytest.raises(PathRefused, match="symbolic link"):
+        read(project, clock)
+    assert target.read_bytes() == b""
+
+
+def test_too_large(project: Project, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A record that is full stays as it is, and so does one that is larger than what is read."""
+    monkeypatch.setattr(memory_access, "SESSION_LIMIT", 150)
+    project.put(FILE, spelt(line(OTHER)))
+    with pytest.raises(StateError, match="would grow"):
+        read(project, clock)
+    assert project.get(FILE) == spelt(line(OTHER))
+    project.put(FILE, b"x" * 200)
+    with pytest.raises(StateError, match="is larger than"):
+        read(project, clock)
+
+
+def test_every_failure(fast_path: Path, clock: Clock) -> None:
+    """Whichever system call fails, the record is the old one or the new one."""
+    old, new = spelt(line(at=clock.stamp())), spelt(line(at=clock.stamp(), count=2))
+    seen = set()
+    for number in range(1, 200):
+        project = Project(fast_path / str(number))
+        project.root.mkdir()
+        read(project, clock)
+        try:
+            with failing_at(number, 5) as met:
+                read(project, clock)
+        except NexusError:
+            pass
+        assert project.get(FILE) in (old, new)
+        seen.add(project.get(FILE))
+        if len(met.names) < number:
+            break
+    assert seen == {old, new}
+
+
+def _reads(root: str, count: int) -> None:
+    for _ in range(count):
+        note_read(Store(Workspace(root)), "claude", NOTE, "tester")
+
+
+def test_several_processes(fast_path: Path) -> None:
+    """Reads of several processes at once are all counted."""
+    workers = [multiprocessing.get_context("spawn").Process(target=_reads, args=(str(fast_path), 10)) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert json.loads((fast_path / ".nexus" / FILE).read_text())["access_count"] == 30
