@@ -1,8 +1,9 @@
 """The table of the goals: ours beside the upstream server, measured in one run. `make bench` calls it.
 
-    python -m benchmarks [--rows start,search,…] [--rounds N] [--folder DIR] [--page]
+    python -m benchmarks [--rows start,search,…] [--rounds N] [--folder DIR] [--keep] [--page]
 
-A whole run is kept in benchmarks/results/table.json, parts are only shown. DIR is where the projects are: in memory
+A whole run is kept in benchmarks/results/table.json, parts are only shown, or with --keep put in the place of what was
+kept of them on the same machine. DIR is where the projects are: in memory
 (/dev/shm), where fsync is free, the rows say what is left without the disk; such a run is only shown, too. --page
 measures nothing: it writes the plots and the tables of docs/performance.md from what is kept. The exit code is 1 when a
 server of ours answered wrongly, and 2 when nothing could be measured; a goal that is not met is in the table.
@@ -31,6 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--rows", default="", help=f"parts of the table: {','.join(PARTS)} (default: all)")
     parser.add_argument("--rounds", type=int, default=0, help="rounds of everything (default: enough for each)")
     parser.add_argument("--folder", type=Path, help="where the projects are (default: on the disk of the checkout)")
+    parser.add_argument("--keep", action="store_true", help="keep these parts beside the others of the last whole run")
     parser.add_argument("--page", action="store_true", help="only write the page and the plots anew")
     given = parser.parse_args(argv)
     if given.page:
@@ -49,8 +51,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"Not measured: {error}", file=sys.stderr)
         return 2
     show(figures)
-    if wanted == frozenset(PARTS) and not given.folder:
+    if not given.folder and wanted == frozenset(PARTS):
         results.write(results.TABLE, results.table(figures))
+    elif not given.folder and given.keep:
+        try:
+            results.write(results.TABLE, results.joined(results.read(results.TABLE), results.table(figures)))
+        except ValueError as error:
+            print(f"Not kept: {error}", file=sys.stderr)
+            return 2
     return int(bool(figures.wrong))
 
 
@@ -74,7 +82,7 @@ def show(figures: Figures) -> None:
     medians = figures.medians()
     for head, lines in (
         (report.HEAD, report.goal_lines(medians)),
-        (("how near to the limit", "ours", "limit", "its time", "times"), report.limit_lines(medians)),
+        (("how near to the limit", "ours", "limit", "its figure", "times"), report.limit_lines(medians)),
         (("for context", "tools/list (ms)", "resident (MB)"), report.context_lines(medians)),
     ):
         if table := list(lines):

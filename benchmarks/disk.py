@@ -26,11 +26,15 @@ def replace(path: Path, fill: Callable[[int], None]) -> None:
     finally:
         os.close(fd)
     os.replace(unfinished, path)
-    folder = os.open(path.parent, os.O_RDONLY)
+    sync(path.parent)
+
+
+def sync(folder: Path) -> None:
+    fd = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(folder)
+        os.fsync(fd)
     finally:
-        os.close(folder)
+        os.close(fd)
 
 
 def write(fd: int, data: bytes) -> None:

@@ -8,14 +8,28 @@ from benchmarks.figures import BUN, NODE, PYTHON
 
 SIZES = (100, 1_000, 10_000, 50_000)
 CROWDS = (0, 1_000, 3_000)
-HOOKS = ("agent_spawn", "agent_complete", "session_end")
+# All events, in the order of a session; subagent_spawn and subagent_complete are agent_spawn and agent_complete.
+HOOKS = (
+    "session_start",
+    "user_message",
+    "agent_spawn",
+    "pre_tool_use",
+    "post_tool_use",
+    "context_compact",
+    "agent_complete",
+    "session_end",
+)
 FIRST_CALLS = ("plan_status", "task_list", "task_add")
 TASK_CALLS = ("task_add", "task_update", "task_list")
 # What no server can be faster than, measured on the same bytes in the same run: series of the rows they belong to.
 WRITTEN, COPIED = "the same bytes written, synced, renamed", "copied by the kernel, synced, renamed"
 READ = "the same bytes read"
 ORJSON, JSON = "the same list through orjson", "the same list through json"
-LIMITS = (PYTHON, WRITTEN, COPIED, READ, ORJSON, JSON)
+PARSED = {"orjson": "the same history through orjson", "json": "the same history through json"}
+FIRST_WRITTEN = "the same files and folders written, synced, renamed"
+LOADED = "its modules loaded by bare Python"
+BARE_CROWD = "8 bare processes: lock, read, json, write, sync, rename"
+LIMITS = (PYTHON, LOADED, FIRST_WRITTEN, WRITTEN, COPIED, READ, *PARSED.values(), ORJSON, JSON, BARE_CROWD)
 OWN_100 = "ours at 100 cycles"
 
 

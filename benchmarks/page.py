@@ -33,7 +33,7 @@ def blocks(result: dict[str, Any], candidates: dict[str, Any]) -> dict[str, str]
     )
     return {
         "goals": _rows(report.HEAD, report.goal_lines(medians)) + f"\n\n{made_on}",
-        "limits": _rows(("what", "ours", "limit", "its time (ms)", "times"), report.limit_lines(medians)),
+        "limits": _rows(("what", "ours", "limit", "its figure", "times"), report.limit_lines(medians)),
         "candidates": _rows(*_table(search_lines(candidates))),
         "parsers": _rows(*_table(build_lines(candidates))),
         "noted": "\n".join(f"- {note}" for note in result["notes"]),

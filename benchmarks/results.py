@@ -42,6 +42,24 @@ def table(figures: Figures) -> dict[str, Any]:
     return {"machine": machine(), "rows": rows, "wrong": figures.wrong, "notes": figures.notes}
 
 
+def joined(kept: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """What was kept with the rows that were measured anew. Raises ValueError where the two are of different machines.
+
+    Whoever measures parts measures ours and theirs in one run, so that each ratio still is of one.
+    """
+    for name in ("python", "node", "system", "cores", "packages"):
+        if kept["machine"][name] != new["machine"][name]:
+            raise ValueError(f"{name} is not what the kept result was measured with: run make bench in whole")
+    order = [row.key for row in ROWS]
+    rows = {**kept["rows"], **new["rows"]}
+    return {
+        "machine": new["machine"],
+        "rows": {key: rows[key] for key in order if key in rows},
+        "wrong": new["wrong"],
+        "notes": list(dict.fromkeys([*kept["notes"], *new["notes"]])),
+    }
+
+
 def machine() -> dict[str, Any]:
     """What the figures depend on, and nothing that names the machine."""
     node = subprocess.run([find("node"), "--version"], check=True, capture_output=True, text=True).stdout.strip()

@@ -16,21 +16,31 @@ from benchmarks.peers.servers import script
 from benchmarks.scenarios.bench import Bench
 from benchmarks.scenarios.start import bare_python
 
+HARNESS = "claude-code"  # one with a capability map, or a tool would cost nothing
+EDIT = {"tool": "Edit", "tool_input": {"file_path": "src/store.py", "old_string": "a", "new_string": "b"}}
 PARAMS: dict[str, dict[str, Any]] = {
+    "session_start": {"source": "startup", "session_id": "s1"},
+    "user_message": {"prompt": "Go on with the store, please.", "session_id": "s1"},
     "agent_spawn": {"agent_name": "engineer", "agent_id": "a1"},
+    "pre_tool_use": {**EDIT, "agent_id": "a1"},
+    "post_tool_use": {**EDIT, "agent_id": "a1", "status": "ok"},
+    "context_compact": {"session_id": "s1"},
     "agent_complete": {"agent_id": "a1", "last_message": "Done.", "files_touched": ["store.py"]},
     "session_end": {},
 }
+# Of what is left, and not done: the tasks of the project.
+WARNING = ("session_start", "session_end")
 
 
 def run(bench: Bench) -> None:
-    """One session a round: an agent begins and ends in a project with 20 tasks, then the session ends.
+    """One session a round, in a project with a plan and 20 tasks: it starts, an agent works, the session ends.
 
     Upstream has no hooks of its own.
     """
     figures = bench.figures
     with projects([OURS]) as made:
         project = made[OURS]
+        project.give_plan()
         project.give_tasks(20)
         environment = {**os.environ, "NEXUS_PROJECT_ROOT": str(project.root), "PYTHONPATH": str(ROOT)}
         for turn in range(bench.rounds + 1):
@@ -38,7 +48,7 @@ def run(bench: Bench) -> None:
                 begun = time.perf_counter()
                 done = subprocess.run(
                     [*script(), "hook", hook],
-                    input=json.dumps(PARAMS[hook]).encode(),
+                    input=json.dumps({"harness_id": HARNESS, **PARAMS[hook]}).encode(),
                     capture_output=True,
                     check=False,
                     cwd=project.root,
@@ -46,6 +56,8 @@ def run(bench: Bench) -> None:
                 )
                 milliseconds = (time.perf_counter() - begun) * 1000
                 figures.expect(OURS, f"hook {hook}", done.returncode, 0)
+                said = json.loads(done.stdout)["warnings"] if hook not in WARNING else []
+                figures.expect(OURS, f"warnings of hook {hook}", said, [])
                 bare = bare_python()
                 if turn:
                     figures.add(f"hook-{hook}", OURS, milliseconds)

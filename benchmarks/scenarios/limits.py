@@ -9,13 +9,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.bare import adding, parse_time
 from benchmarks.client import NotMeasurable
 from benchmarks.data.history import history
 from benchmarks.data.project import projects
 from benchmarks.data.tasks import tasks_file
 from benchmarks.disk import replace, timed, write
-from benchmarks.goals import COPIED, JSON, ORJSON, READ, SIZES, WRITTEN
+from benchmarks.figures import percentile
+from benchmarks.goals import BARE_CROWD, COPIED, CROWDS, JSON, ORJSON, PARSED, READ, SIZES, WRITTEN
 from benchmarks.scenarios.bench import Bench
+from benchmarks.scenarios.crowd import CALLS, PROCESSES
 
 _PART = 1 << 20
 _Loads = Callable[[bytes], object]
@@ -30,6 +33,9 @@ def run(bench: Bench) -> None:
             for size in SIZES:
                 if size >= LARGE:
                     _disk(bench, size, folder)
+                    _parsers(bench, size)
+            if "crowd" in bench.parts:
+                _crowds(bench, folder)
             if "tasks" in bench.parts:
                 _lists(bench, folder)
 
@@ -46,6 +52,27 @@ def _disk(bench: Bench, size: int, folder: Path) -> None:
     for op in ops:
         bench.figures.add(f"{op}-{size}", WRITTEN, written)
         bench.figures.add(f"{op}-{size}", COPIED, copied)
+
+
+def _parsers(bench: Bench, size: int) -> None:
+    """What a first look takes, if it did no more than parse: no check for what a parser passes, nothing kept."""
+    firsts = [op for op in ("clone-recent", "clone-plan", "clone-search") if op in bench.parts]
+    for parser, limit in PARSED.items() if firsts else ():
+        taken = parse_time(parser, history(size))
+        for op in firsts:
+            bench.figures.add(f"{op}-{size}", limit, taken)
+    for op in firsts:
+        bench.figures.add(f"{op}-{size}", READ, timed(lambda: _read(history(size))))
+
+
+def _crowds(bench: Bench, folder: Path) -> None:
+    for size in CROWDS:
+        tasks = folder / "tasks.json"
+        tasks.write_bytes(tasks_file(size))
+        os.sync()
+        rate, times = adding(tasks, PROCESSES, CALLS)
+        bench.figures.add(f"crowd-{size}", BARE_CROWD, rate)
+        bench.figures.add(f"crowd-p99-{size}", BARE_CROWD, percentile(times, 0.99))
 
 
 def _lists(bench: Bench, folder: Path) -> None:

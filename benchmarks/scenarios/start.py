@@ -6,14 +6,17 @@ import os
 import subprocess
 import sys
 import time
+from functools import partial
+from pathlib import Path
 from typing import Any
 
+from benchmarks.bare import first_modules, load_time
 from benchmarks.client import NotMeasurable
 from benchmarks.data.project import Project, projects
 from benchmarks.data.tasks import tasks_file
-from benchmarks.disk import durable
+from benchmarks.disk import durable, sync, timed
 from benchmarks.figures import BUN, NODE, OURS, PYTHON, Figures
-from benchmarks.goals import WRITTEN
+from benchmarks.goals import FIRST_WRITTEN, LOADED
 from benchmarks.memory import resident
 from benchmarks.peers.servers import CONTEXT, Server, available
 from benchmarks.scenarios.bench import Bench
@@ -40,6 +43,7 @@ def run(bench: Bench) -> None:
     servers, rounds, figures = bench.servers, bench.rounds, bench.figures
     context, missing = available(CONTEXT)
     figures.notes += missing
+    modules = {tool: _modules(tool, arguments) for tool, arguments in FIRST.items()}
     for turn in range(rounds + 1):  # the first warms the file cache and does not count
         counts = turn > 0
         for server in [*servers, *(context if turn <= _FEWER else ())]:
@@ -53,6 +57,8 @@ def run(bench: Bench) -> None:
         for server in servers:
             for tool, arguments in FIRST.items():
                 _first(server, tool, arguments, figures, counts=counts)
+        for tool, names in modules.items() if counts else ():
+            figures.add(f"first-{tool}", LOADED, load_time(names))
         milliseconds = bare_python()
         if counts:
             figures.add("start", PYTHON, milliseconds)
@@ -80,7 +86,7 @@ def _first(server: Server, tool: str, arguments: dict[str, Any], figures: Figure
             session.ready()
             milliseconds, answer = session.call(tool, **arguments)
         if counts and tool == "task_add" and server.name == OURS:
-            figures.add("first-task_add", WRITTEN, durable(made[server.name].root / "limit", tasks_file(20)))
+            figures.add("first-task_add", FIRST_WRITTEN, timed(partial(_first_write, made[server.name].root / "limit")))
     seen = {
         "plan_status": [issue["status"] for issue in answer.get("issues", ())],
         "task_list": len(answer.get("tasks", ())),
@@ -90,6 +96,21 @@ def _first(server: Server, tool: str, arguments: dict[str, Any], figures: Figure
     figures.expect(server.name, f"first {tool}", seen[tool], expected[tool])
     if counts:
         figures.add(f"first-{tool}", server.name, milliseconds)
+
+
+def _first_write(root: Path) -> None:
+    """What a first write puts on the disk: two folders, what keeps one of them out of git, and the tasks."""
+    state = root / ".nexus" / "state"
+    state.mkdir(parents=True)
+    durable(state.parent / ".gitignore", b"state/\n")
+    sync(root)
+    durable(state / "tasks.json", tasks_file(20))
+
+
+def _modules(tool: str, arguments: dict[str, Any]) -> list[str]:
+    with projects([OURS]) as made:
+        _give(made[OURS])
+        return first_modules(made[OURS].root, tool, arguments)
 
 
 def _give(project: Project) -> None:

@@ -91,3 +91,16 @@ def test_digests_tell_figures_apart() -> None:
     assert curves.digest(curves.memory(changed)) == curves.digest(curves.memory(RESULT))
     changed["rows"]["peak-100"]["medians"][OURS] += 1
     assert curves.digest(curves.memory(changed)) != curves.digest(curves.memory(RESULT))
+
+
+def test_parts_are_kept_beside_the_others() -> None:
+    """Rows that were measured anew take the place of the kept ones; those of another machine are refused."""
+    kept = results.read(results.TABLE)
+    first, second = list(kept["rows"])[:2]
+    new = {**kept, "rows": {second: {**kept["rows"][second], "medians": {"ours": 1.0}}}, "notes": ["another"]}
+    both = results.joined(kept, new)
+    assert list(both["rows"]) == list(kept["rows"])
+    assert (both["rows"][first], both["rows"][second]["medians"]) == (kept["rows"][first], {"ours": 1.0})
+    assert both["notes"] == [*kept["notes"], "another"]
+    with pytest.raises(ValueError, match="cores is not what"):
+        results.joined(kept, {**new, "machine": {**kept["machine"], "cores": 64}})
