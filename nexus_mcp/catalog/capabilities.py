@@ -1,0 +1,105 @@
+"""What an agent may not do, in the tools of a harness (contract.md §5, Capabilities).
+
+Pure, and loaded by hooks: nothing here reads a file.
+"""
+
+from __future__ import annotations
+
+from nexus_mcp.catalog.tool_names import named, of_class
+from nexus_mcp.log import printable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+    from typing import Any
+
+    from nexus_mcp.catalog.load import Catalog
+
+AGENTS = "{{agents}}"
+LEAD = "whoever leads the work"
+_SHOWN = 200  # characters of a tool's name
+_DOING = "do"  # the category of agents that carry work out
+
+
+def effective(agent: dict[str, Any]) -> list[str]:
+    """What the agent may not do: its canonical capabilities and those that a project added, each once."""
+    return list(dict.fromkeys([*agent["capabilities"], *agent.get("added", ())]))
+
+
+def removal_fault(agent_id: str, capability: str, canonical: Collection[str]) -> str:
+    """Why `capability` may not be taken from a shipped agent with these canonical ones; "" when it may."""
+    if capability not in canonical:
+        return ""
+    return (
+        f"{capability} belongs to {agent_id} itself and may not be taken away: what a shipped agent may not do, it may "
+        "not do anywhere"
+    )
+
+
+def tools_of(catalog: Catalog, capability: str, harness: str) -> list[str]:
+    """Names and patterns of the tools that a capability takes away, each once; none for a harness without a map."""
+    known = catalog.maps.get(harness)
+    if known is None:
+        return []
+    classes = catalog.vocabulary["capabilities"][capability]["classes"]
+    return list(dict.fromkeys(tool for name in classes for tool in of_class(known, name)))
+
+
+def disallowed(catalog: Catalog, agent_id: str, harness: str) -> list[str]:
+    """Names and patterns of the tools that the agent may not use, each once.
+
+    None for a harness without a map: nothing is known by name there. Raises UnknownEntry.
+    """
+    own = effective(catalog.agent(agent_id))
+    return list(dict.fromkeys(tool for name in own for tool in tools_of(catalog, name, harness)))
+
+
+def allowed(catalog: Catalog, agent_id: str, tool: str, harness: str) -> tuple[bool, str]:
+    """(whether the agent may use the tool, else an instruction for what to do next). Raises UnknownEntry.
+
+    A tool that only reads is never refused, whatever class it may have been put into.
+    """
+    agent = catalog.agent(agent_id)
+    capability = _in_the_way(catalog, effective(agent), tool, harness)
+    if capability is None:
+        return True, ""
+    reason = catalog.vocabulary["capabilities"][capability]["reason"]
+    # A pattern fits names with anything in them, and this text goes to a model.
+    head = f"{agent_id} may not use {printable(tool[:_SHOWN])} ({capability}: {reason})."
+    return False, f"{head} {instead(catalog, capability, harness, tool)}"
+
+
+def instead(catalog: Catalog, capability: str, harness: str, tool: str = "") -> str:
+    """What an agent does that a capability keeps from something, or from this tool, and whom it hands that to."""
+    text: str = catalog.vocabulary["capabilities"][capability]["instead"]
+    return text.replace(AGENTS, _or(_able(catalog, capability, harness, tool)) or LEAD)
+
+
+def classes_of(catalog: Catalog, tool: str, harness: str) -> list[str]:
+    """The semantic classes that the map of a harness has a tool in."""
+    known = catalog.maps.get(harness)
+    return [] if known is None else [name for name in known["classes"] if named(of_class(known, name), tool)]
+
+
+def _in_the_way(catalog: Catalog, capabilities: Iterable[str], tool: str, harness: str) -> str | None:
+    """The first of the capabilities that takes the tool away."""
+    known = catalog.maps.get(harness)
+    if known is None or named(known["reading"], tool):
+        return None
+    return next((name for name in capabilities if named(tools_of(catalog, name, harness), tool)), None)
+
+
+def _able(catalog: Catalog, capability: str, harness: str, tool: str) -> list[str]:
+    """The agents that carry work out, do not have the capability, and may use the tool."""
+    return [
+        name
+        for name, agent in catalog.agents.items()
+        if agent["category"] == _DOING
+        and capability not in effective(agent)
+        and _in_the_way(catalog, effective(agent), tool, harness) is None
+    ]
+
+
+def _or(names: list[str]) -> str:
+    """`a`, `a or b`, `a, b or c`."""
+    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -1,0 +1,82 @@
+"""A file in a folder of its own, put there whole: the folder of an agent without its file would be a fault."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from nexus_mcp.errors import NexusError, NotConfirmed, StorageError
+from nexus_mcp.store import atomic
+from nexus_mcp.store.folder import reason
+
+if TYPE_CHECKING:
+    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.lock import Held
+
+
+def place(nexus: Folder, path: str, data: bytes, held: Held) -> None:
+    """Write the file at `path` from `nexus`, at most two folders below, at once for every reader.
+
+    Only under the lock. Raises PathRefused, StorageError with nothing changed, NotConfirmed.
+    """
+    *folders, name = path.split("/")
+    with ExitStack() as stack:
+        folder, new = nexus, False
+        for part in folders[:-1]:
+            below, new = nexus.make(part)
+            folder = stack.enter_context(below)
+        try:
+            own = folder.child(folders[-1]) if folders else None
+            if folders and own is None:
+                _sweep(folder)
+                _put_with_folder(folder, folders[-1], name, data, held)
+                return
+            target = stack.enter_context(own) if own is not None else folder
+            atomic.sweep(target)
+            atomic.put(target, name, data, held.check)
+        except NotConfirmed:
+            raise
+        except BaseException:
+            if new:
+                nexus.remove_folder(folders[0])
+            raise
+
+
+def _put_with_folder(above: Folder, final: str, name: str, data: bytes, held: Held) -> None:
+    """The file within a new folder, which gets its name only when the file is in it."""
+    temporary = f"{atomic.PREFIX}{os.urandom(8).hex()}"
+    with above.make(temporary)[0] as folder:
+        try:
+            atomic.put(folder, name, data, held.check)
+            try:
+                above.rename(temporary, final)
+            except OSError as error:
+                raise StorageError(above.show(final), "make", reason(error)) from error
+        except BaseException:
+            _empty(above, temporary, folder)
+            raise
+    try:
+        atomic.confirm(above)
+    except atomic.Unsynced as error:
+        raise NotConfirmed(f"{above.show(final)}/{name}", reason(error.cause)) from error
+
+
+def _sweep(folder: Folder) -> None:
+    """Remove the folders that a crash left before they had a name. Raises PathRefused, StorageError."""
+    for name in folder.names():
+        if name.startswith(atomic.PREFIX):
+            left = folder.child(name)
+            if left is not None:
+                with left:
+                    _empty(folder, name, left)
+
+
+def _empty(above: Folder, name: str, folder: Folder) -> None:
+    """Remove a folder of ours and the files in it, as far as that goes: it is in nobody's way."""
+    try:
+        for file in folder.names():
+            folder.unlink(file)
+    except (OSError, NexusError):
+        return
+    above.remove_folder(name)

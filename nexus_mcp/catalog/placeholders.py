@@ -1,0 +1,83 @@
+"""Placeholders of a text that knows no harness, e.g. `{{tool:plan_decide}}` or `{{action:ask_user}}`."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+TOOLS = (
+    "plan_start",
+    "plan_status",
+    "plan_update",
+    "plan_decide",
+    "task_add",
+    "task_list",
+    "task_update",
+    "task_close",
+    "history_search",
+    "context",
+    "artifact_write",
+)
+"""The tools of the contract, §3; a test holds them to nexus_mcp/tools/, which is above."""
+
+COMMANDS = ("brief", "resume")
+"""The commands whose answer depends on the harness; a test holds them to nexus_mcp/cli/, which is above."""
+
+OPEN, CLOSE = "{{", "}}"
+
+
+def found(text: str) -> Iterator[tuple[int, int, str, str]]:
+    """(start, end, kind, id) of each; kind and id are "" for one that is not `{{kind:id}}`."""
+    at = text.find(OPEN)
+    while at >= 0:
+        close = text.find(CLOSE, at)
+        end = len(text) if close < 0 else close + len(CLOSE)
+        inside = text[at + len(OPEN) : close] if close >= 0 else ""
+        kind, colon, name = inside.partition(":")
+        good = bool(colon) and _is_word(kind) and _is_word(name)
+        yield (at, end, kind, name) if good else (at, end, "", "")
+        at = text.find(OPEN, end)
+
+
+def command(name: str, harness_id: str) -> str:
+    """The words that run a command of nexus-mcp for a harness; without the id it answers for none."""
+    return f"nexus-mcp {name} --harness-id {harness_id}"
+
+
+def faults(text: str, known: Mapping[str, Mapping[str, object] | tuple[str, ...]]) -> Iterator[tuple[int, str]]:
+    """(offset, what is wrong) for each placeholder that is none, or whose kind or id is not known."""
+    for start, _, kind, name in found(text):
+        if not kind:
+            yield start, "a placeholder is {{kind:id}}, e.g. {{tool:plan_decide}}"
+        elif kind not in known:
+            yield start, f"{kind!r} is no kind of placeholder; there are {', '.join(known)}"
+        elif name not in known[kind]:
+            yield start, f"there is no {kind} {name!r}{suggestion(name, known[kind])}"
+
+
+def resolved(text: str, words: Mapping[str, Callable[[str], str]]) -> str:
+    """The text with each placeholder replaced by what `words` says for its kind and id; others stay."""
+    parts, done = [], 0
+    for start, end, kind, name in found(text):
+        if kind in words:
+            parts += [text[done:start], words[kind](name)]
+            done = end
+    return "".join([*parts, text[done:]])
+
+
+def suggestion(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
+    """`; did you mean x?` for the nearest of the known names, or ""."""
+    close = near(name, known)
+    return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def near(name: str, known: Mapping[str, object] | tuple[str, ...]) -> list[str]:
+    """The known names that are nearest to this one, three at most."""
+    from difflib import get_close_matches
+
+    return get_close_matches(name[:100], list(known), n=3, cutoff=0.7)
+
+
+def _is_word(text: str) -> bool:
+    return bool(text) and text[0].isalpha() and text.replace("-", "").replace("_", "").isalnum() and text.isascii()

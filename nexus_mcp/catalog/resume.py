@@ -1,0 +1,178 @@
+"""Whether the owner of a task is started fresh or resumed (contract.md §5, Resume tiers; docs/resume.md).
+
+Pure: the task, the tracker's entries and the agent are values.
+"""
+
+from __future__ import annotations
+
+from nexus_mcp.catalog import target_files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from typing import Any
+
+    Entry = Mapping[str, Any]  # one of the tracker, as `_checked` makes it
+    Edit = tuple[str, str, str]  # (agent id, "" for the main agent; path; time): a line of the log of the tools
+
+FRESH, RESUME = "fresh", "resume"
+EPHEMERAL, BOUNDED, PERSISTENT = "ephemeral", "bounded", "persistent"
+SAME_ARTIFACT = "resume_if_same_artifact"
+_POLICIES = (FRESH, SAME_ARTIFACT, RESUME)
+_RULES = {EPHEMERAL: FRESH, BOUNDED: SAME_ARTIFACT, PERSISTENT: RESUME}
+_TEXTS = ("agent_id", "agent_name", "status", "started_at", "last_resumed_at", "stopped_at")
+_NOBODY = "no earlier agent of this owner is recorded"
+_STAMP = len("2026-01-01T00:00:00.000Z")
+
+
+def decide(
+    task: Mapping[str, Any],
+    tracker_entries: Iterable[Mapping[str, Any]],
+    agent: Mapping[str, Any] | None,
+    *,
+    mechanism: bool,
+    targets: Iterable[str] | None = None,
+    root: str = "",
+    readers: Collection[str] = (),
+    edits: Iterable[Edit] = (),
+) -> dict[str, Any]:
+    """{"mode": "fresh"|"resume", "agent_id"? (of resume), "reason", "reread": [files to read again first]}.
+
+    `agent` is the catalog's entry of the task's owner, None for an owner that is no agent. `mechanism`: whether the
+    harness can resume. `targets` are the task's files where the caller knows more than its texts; `root`, the project,
+    is taken off absolute paths. `readers` are the names of agents that edit no files: what they touched they read.
+    `edits` are the edits in the log of the tools, which also has those of agents that still run, and the main agent's.
+    The task's own policy comes before the tier of the agent.
+    """
+    policy = task.get("owner_reuse_policy")
+    policy = policy if policy in _POLICIES else None  # tasks.json of another harness may hold anything
+    tier = None if agent is None else agent["resume_tier"]
+    rule, why = (policy, f"the task asks for {policy}") if policy else (_RULES.get(tier or ""), f"its tier is {tier}")
+    if rule == FRESH:
+        return _fresh(why)
+    if rule is None:
+        return _fresh("the task has no owner" if not task.get("owner") else "its owner is no agent of the catalog")
+    if not mechanism:
+        return _fresh("the harness cannot resume an agent")
+    entries = [_checked(entry, root) for entry in tracker_entries]
+    named = _text(task, "owner_agent_id")
+    if rule == RESUME:
+        return _kept(task, named, entries, why, explicit=policy == RESUME)
+    files = list(target_files.of_task(task, root) if targets is None else targets)
+    entry, reason = _same_artifact(task, named, entries, files)
+    if entry is None:
+        return _fresh(reason)
+    edit = _later_edit([other for other in entries if other["agent_name"] not in readers], entry, files)
+    edit = edit or _logged_edit(
+        [(who, target_files.normal(path, root) or path, at) for who, path, at in edits], entries, entry, files
+    )
+    return _fresh(edit) if edit else _resumed(entry["agent_id"], f"{why}, {reason}", files)
+
+
+def _kept(task: Mapping[str, Any], named: str, entries: Sequence[Entry], why: str, *, explicit: bool) -> dict[str, Any]:
+    """The id that the task names, else the newest agent of its owner's name. The tracker is that of this session.
+
+    Unless the task itself asks for it, an id that this session does not know is not resumed.
+    """
+    if named and explicit:
+        return _resumed(named, why)
+    entry = next((entry for entry in reversed(entries) if entry["agent_id"] == named), None) if named else None
+    # An entry without a name may be anybody's, and the task names its id.
+    if entry is not None and entry["agent_name"] in ("", task.get("owner")):
+        return _resumed(named, why)
+    own = _own(entries, task)
+    if own:
+        return _resumed(own[0]["agent_id"], why)
+    if not named:
+        return _fresh(_NOBODY)
+    return _fresh(f"{named} did not run in this session" if entry is None else f"{named} is an agent of another owner")
+
+
+def _same_artifact(
+    task: Mapping[str, Any], named: str, entries: Sequence[Entry], targets: list[str]
+) -> tuple[Entry | None, str]:
+    """(the newest agent of the same owner that touched all these files, what speaks for it or why there is none)."""
+    candidates = sorted(_own(entries, task), key=lambda entry: entry["agent_id"] != named)
+    if not candidates:
+        return None, _NOBODY
+    if not targets:
+        return None, "the task names no files, so they cannot be the same"
+    for entry in candidates:
+        if len(target_files.covered(targets, entry["files_touched"])) == len(targets):
+            return entry, "the files are the same, and no other agent has edited them since"
+    return None, f"no earlier agent of this owner touched {_listed(targets)}"
+
+
+def _later_edit(entries: Sequence[Entry], entry: Entry, targets: list[str]) -> str:
+    """Who else may have edited one of the files after the agent did, as a reason; "" for nobody."""
+    for other in entries:
+        both = target_files.covered(targets, other["files_touched"], target_files.may_cover)
+        if both and other["agent_id"] != entry["agent_id"] and _is_after(other, entry):
+            who = other["agent_id"] or other["agent_name"] or "another agent"
+            return f"{who} may have edited {_listed(both)} since {entry['agent_id']} did"
+    return ""
+
+
+def _logged_edit(edits: Iterable[Edit], entries: Sequence[Entry], entry: Entry, targets: list[str]) -> str:
+    """As `_later_edit`, by the log. An edit of an agent that still runs counts whenever it was: more may follow."""
+    running = {other["agent_id"] for other in entries if other["status"] == "running"}
+    since = _since(entry)
+    for who, path, told in edits:
+        both, at = target_files.covered(targets, [path], target_files.may_cover), _stamp(told)
+        if both and who != entry["agent_id"] and (who in running or not at or not since or at >= since):
+            return f"{who or 'the main agent'} may have edited {_listed(both)} since {entry['agent_id']} did"
+    return ""
+
+
+def _own(entries: Sequence[Entry], task: Mapping[str, Any]) -> list[Entry]:
+    """The agents that ran for the task's owner, the newest first, each once."""
+    owner = _text(task, "owner")
+    found: dict[str, Entry] = {}
+    for entry in reversed(entries):
+        if owner and entry["agent_id"] and entry["agent_name"] == owner:
+            found.setdefault(entry["agent_id"], entry)
+    return list(found.values())
+
+
+def _is_after(other: Entry, entry: Entry) -> bool:
+    """Whether the other agent's edits may be later. One that still runs, and a time that cannot be compared, may."""
+    ended, since = _end(other), _since(entry)
+    return not ended or not since or ended > since
+
+
+def _since(entry: Entry) -> str:
+    return _end(entry) or _stamp(entry["last_resumed_at"] or entry["started_at"])
+
+
+def _end(entry: Entry) -> str:
+    return "" if entry["status"] == "running" else _stamp(entry["stopped_at"])
+
+
+def _stamp(value: str) -> str:
+    """A time as the contract writes it, which sorts as a text; "" for any other."""
+    return value if len(value) == _STAMP and value.endswith("Z") else ""
+
+
+def _checked(entry: Mapping[str, Any], root: str) -> Entry:
+    """Its fields as texts, "" for one that is absent or something else: a tracker may have been edited by hand."""
+    files = entry.get("files_touched")
+    paths = [path for path in files if isinstance(path, str)] if isinstance(files, list) else []
+    touched = [target_files.normal(path, root) or path for path in paths]
+    return {**{name: _text(entry, name) for name in _TEXTS}, "files_touched": touched}
+
+
+def _text(value: Mapping[str, Any], name: str) -> str:
+    found = value.get(name)
+    return found if isinstance(found, str) else ""
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _fresh(reason: str) -> dict[str, Any]:
+    return {"mode": FRESH, "reason": reason, "reread": []}
+
+
+def _resumed(agent_id: str, reason: str, reread: list[str] | None = None) -> dict[str, Any]:
+    return {"mode": RESUME, "agent_id": agent_id, "reason": reason, "reread": reread or []}

@@ -1,0 +1,102 @@
+"""Where agents, skills, vocabulary and maps lie: what is shipped, and `.nexus/` of a project."""
+
+from __future__ import annotations
+
+import os
+
+from nexus_mcp.errors import CatalogError, StateError
+from nexus_mcp.packaged import data_path
+from nexus_mcp.store.folder import Folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Source(Protocol):
+        """Files by their path from a folder, with `/`."""
+
+        def folders(self, name: str) -> list[str]:
+            """The folders in the folder `name`, sorted; none when it is absent."""
+
+        def read(self, path: str) -> bytes | None:
+            """The bytes of a file, None when it is absent. Raises CatalogError, PathRefused, StorageError."""
+
+        def shown(self, path: str) -> str:
+            """The path as messages name it."""
+
+
+AGENTS, SKILLS = "agents", "skills"
+KINDS = (AGENTS, SKILLS)
+META, BODY = "meta.yml", "body.md"
+BODY_LIMIT = 256 << 10  # a prompt of more than that leaves no room for the work
+FILE_LIMIT = 1 << 20
+
+
+def named(folder: Folder) -> list[str]:
+    """What may be an entry of a kind in its folder, sorted: all but files with a dot, as a README.md is one.
+
+    A folder with a dot is among them: its name is a fault, which reading.py tells. Not one that we did not finish.
+    """
+    return sorted(name for name in folder.names() if "." not in name or _is_folder(folder, name))
+
+
+def _is_folder(folder: Folder, name: str) -> bool:
+    from nexus_mcp.store.atomic import PREFIX
+
+    return not name.startswith(PREFIX) and os.path.isdir(os.path.join(folder.path, name))
+
+
+class Shipped:
+    """What comes with the package: assets/, in a checkout or in a wheel."""
+
+    def __init__(self, root: str = "") -> None:
+        self._root = root or data_path("assets")
+
+    def folders(self, name: str) -> list[str]:
+        folder = os.path.join(self._root, name)
+        if not os.path.isdir(folder):
+            return []
+        return sorted(entry.name for entry in os.scandir(folder) if entry.is_dir())
+
+    def read(self, path: str) -> bytes | None:
+        try:
+            with open(os.path.join(self._root, *path.split("/")), "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+
+    def shown(self, path: str) -> str:
+        return f"assets/{path}"
+
+
+class Own:
+    """What a project has in its `.nexus`. No link is followed."""
+
+    def __init__(self, nexus: Folder) -> None:
+        self._nexus = nexus
+
+    def folders(self, name: str) -> list[str]:
+        folder = self._nexus.child(name)
+        if folder is None:
+            return []
+        with folder:
+            return named(folder)
+
+    def read(self, path: str) -> bytes | None:
+        *parts, name = path.split("/")
+        return self._read(self._nexus, parts, name, path)
+
+    def _read(self, folder: Folder, parts: list[str], name: str, path: str) -> bytes | None:
+        if parts:
+            below = folder.child(parts[0])
+            if below is None:
+                return None
+            with below:
+                return self._read(below, parts[1:], name, path)
+        try:
+            return folder.read(name, FILE_LIMIT)
+        except StateError as error:
+            raise CatalogError([f"{self.shown(path)}: {error.problem}"]) from error
+
+    def shown(self, path: str) -> str:
+        return f".nexus/{path}"

@@ -1,0 +1,178 @@
+"""Which files a task is about: the paths that its texts name (docs/resume.md).
+
+A task has no field for them. So every word of its title, context, approach and acceptance counts that looks like a
+path, or that is one. Pure, without `re`: one pass over each text.
+"""
+
+from __future__ import annotations
+
+import posixpath
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Any
+
+FIELDS = ("title", "context", "approach", "acceptance")
+MOST = 100
+"""Paths that are taken of one task; a task about more is about no certain files."""
+LONGEST = 512
+_MOST_LOOKS = 2000
+_SEPARATORS = str.maketrans(dict.fromkeys("`'\"<>()[]{}|,;*=\u201c\u201d\u2018\u2019\u00ab\u00bb", " "))
+_AROUND = ".,:!?\u2026"
+# A word without a folder is a file's name only with one of these; "e.g." and "v0.5" are none, nor is "task.owner".
+_SUFFIXES = frozenset(
+    (
+        *(
+            "adoc",
+            "bash",
+            "bat",
+            "c",
+            "cc",
+            "cfg",
+            "cjs",
+            "conf",
+            "cpp",
+            "cs",
+            "css",
+            "csv",
+            "cxx",
+            "dart",
+            "env",
+            "erl",
+        ),
+        *(
+            "ex",
+            "exs",
+            "fish",
+            "go",
+            "gradle",
+            "graphql",
+            "h",
+            "hpp",
+            "hs",
+            "htm",
+            "html",
+            "ini",
+            "ipynb",
+            "java",
+            "jl",
+        ),
+        *("js", "json", "json5", "jsonc", "jsonl", "jsx", "kt", "kts", "less", "lock", "lua", "md", "mdx", "mjs", "mk"),
+        *("ml", "mm", "nix", "php", "pl", "plist", "po", "properties", "proto", "ps1", "py", "pyi", "pyx", "r", "rb"),
+        *(
+            "rs",
+            "rst",
+            "sass",
+            "scala",
+            "scss",
+            "sh",
+            "sql",
+            "svelte",
+            "svg",
+            "swift",
+            "tex",
+            "tf",
+            "toml",
+            "ts",
+            "tsv",
+        ),
+        *("tsx", "txt", "vim", "vue", "xml", "yaml", "yml", "zig", "zsh"),
+    )
+)
+_LONGEST_SUFFIX = 10
+
+
+def of_task(task: Mapping[str, Any], root: str = "", kind: Callable[[str], str] | None = None) -> list[str]:
+    """The paths that the task names, from the project's root with `/`, each once, in order; a folder ends with one.
+
+    `root` is taken off absolute paths. `kind` says of a path from the root whether it is a "file" or a "folder" now,
+    or "", so that Makefile and src/state count, too. A path outside the project is left out. At most MOST.
+    """
+    found: dict[str, None] = {}
+    seen: set[str] = set()
+    for field in FIELDS:
+        text = task.get(field)
+        for word in _words(text) if isinstance(text, str) else ():
+            if word in seen:
+                continue
+            seen.add(word)
+            path = normal(word, root)
+            if path and not _looks_like_one(word):
+                is_ = kind(path) if kind is not None and len(seen) <= _MOST_LOOKS else ""
+                # A word such as "tests" is mostly no folder, even where there is one of that name.
+                path = path if is_ == "file" else f"{path}/" if is_ == "folder" and "/" in path else ""
+            if path:
+                found[path] = None
+                if len(found) == MOST:
+                    return list(found)
+    return list(found)
+
+
+def normal(path: str, root: str = "") -> str:
+    """A path from the project's root, without `./` and `//`; "" for one outside of it, or for the root itself.
+
+    A slash at its end stays: it is a folder.
+    """
+    if path.startswith("/"):
+        inside = root.rstrip("/") + "/"
+        if not (root and path.startswith(inside)):
+            return ""
+        path = path[len(inside) :]
+    if path.startswith("~"):
+        return ""
+    plain = posixpath.normpath(path) if path else "."
+    if plain in (".", "..") or plain.startswith(("../", "/")):
+        return ""
+    return f"{plain}/" if path.endswith("/") else plain
+
+
+def covers(target: str, path: str) -> bool:
+    """Whether a target that a task names is this path: the same from the root, or a folder above it.
+
+    A name without its folders stands for any file of that name.
+    """
+    if target.endswith("/"):
+        return path.startswith(target)
+    return path == target or ("/" not in target and path.endswith(f"/{target}"))
+
+
+def may_cover(target: str, path: str) -> bool:
+    """As `covers`, also for a target that is the end of the path, or a folder in it: it may be meant."""
+    if target.endswith("/"):
+        return f"/{target}" in f"/{path}"
+    return path == target or path.endswith(f"/{target}")
+
+
+def covered(targets: Iterable[str], paths: Iterable[str], test: Callable[[str, str], bool] = covers) -> list[str]:
+    """Those of the targets that stand for one of the paths by `test`: `covers`, or else `may_cover`."""
+    there = list(paths)
+    return [target for target in targets if any(test(target, path) for path in there)]
+
+
+def _words(text: str) -> Iterator[str]:
+    for word in text.translate(_SEPARATORS).split():
+        bare = _without_place(word.strip("!?\u2026").rstrip(_AROUND).lstrip(":,"))
+        if bare and len(bare) <= LONGEST and "://" not in bare and "\0" not in bare:
+            yield bare
+
+
+def _without_place(word: str) -> str:
+    """`a.py:12:5` and `a.py#L12` without what follows the path."""
+    word = word.partition("#")[0]
+    head, colon, tail = word.partition(":")
+    return head if colon and tail.replace(":", "").replace("-", "").isdigit() else word
+
+
+def _looks_like_one(word: str) -> bool:
+    if ":" in word or "@" in word:
+        return False
+    folder, slash, name = word.rpartition("/")
+    if not slash:
+        stem, dot, suffix = name.rpartition(".")
+        return bool(stem and dot) and suffix.lower() in _SUFFIXES
+    if not name:  # src/state/ is a folder; a slash alone at the end of a word is not
+        return bool(folder.strip("./"))
+    stem, dot, suffix = name.rpartition(".")
+    # and/or, 1/2 and read/write are no files; src/a.py, .github/x.yml and ./.env are.
+    return bool(dot) and suffix.isalnum() and suffix[0].isalpha() and len(suffix) <= _LONGEST_SUFFIX

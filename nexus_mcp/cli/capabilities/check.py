@@ -1,0 +1,65 @@
+"""`nexus-mcp capabilities check`: whether every class has a tool, and whether an agent may use one."""
+
+from __future__ import annotations
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.capabilities.words import AGENT, CLASS, HARNESS, TOOL, class_, harnesses, owners
+from nexus_mcp.cli.options import Command
+from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
+from nexus_mcp.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.catalog.load import Catalog
+    from nexus_mcp.cli.options import Values
+
+
+def run(values: Values) -> int:
+    """Prints what holds; 1 when the agent may not use the tool. Raises UsageError, UnknownEntry, CatalogError."""
+    from nexus_mcp.catalog.load import load
+    from nexus_mcp.catalog.tool_names import of_class
+    from nexus_mcp.log import printable
+
+    if AGENT.name in values and TOOL.name not in values:
+        raise UsageError("--agent needs --tool: whether it may use that. capabilities show --agent tells of all.")
+    catalog = load(workspace_from(values).root)
+    maps = harnesses(values, catalog)
+    if TOOL.name not in values:
+        classes = [class_(values, catalog)] if CLASS.name in values else list(owners(catalog))
+        for harness in maps:
+            tools = {tool for name in classes for tool in of_class(catalog.maps[harness], name)}
+            print(f"{harness}: {len(classes)} of {len(classes)} classes have a tool, {len(tools)} names in all.")
+        return exits.OK
+    lines, is_free = _of_tool(catalog, values, maps)
+    for line in lines:
+        print(printable(line))
+    return exits.OK if is_free else exits.FAILED
+
+
+def _of_tool(catalog: Catalog, values: Values, maps: list[str]) -> tuple[list[str], bool]:
+    """(a line for each harness, whether nobody who is asked about is kept from the tool)."""
+    from nexus_mcp.catalog.capabilities import allowed, classes_of
+
+    tool, lines, is_free = values[TOOL.name], [], True
+    for harness in maps:
+        if AGENT.name in values:
+            may, reason = allowed(catalog, values[AGENT.name], tool, harness)
+            is_free = is_free and may
+            lines.append(f"{harness}: {reason or f'{values[AGENT.name]} may use {tool}.'}")
+            continue
+        found = classes_of(catalog, tool, harness)
+        lines.append(
+            f"{harness}: {tool} is of {' and '.join(found)}." if found else f"{harness}: {tool} is of no class."
+        )
+    return lines, is_free
+
+
+COMMAND = Command(
+    "check",
+    "tell whether every class has a tool, or who may use one",
+    "Without options: whether the maps are whole, those of this project too. With\n"
+    "--tool its classes, and with --agent whether that agent may use it, and what it\n"
+    "is to do instead. Exit code 1: it may not, or a map is not whole.",
+    (AGENT, CLASS, TOOL, HARNESS, PROJECT),
+    run,
+)

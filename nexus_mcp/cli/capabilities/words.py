@@ -1,0 +1,57 @@
+"""The options of these commands, and what their values have to be."""
+
+from __future__ import annotations
+
+from nexus_mcp.cli.options import Option, nearest
+from nexus_mcp.cli.workspace_options import HARNESS_ID
+from nexus_mcp.errors import UsageError
+from nexus_mcp.workspace import check_harness_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.catalog.load import Catalog
+    from nexus_mcp.cli.options import Values
+
+AGENT = Option("--agent", "ID", "an agent, e.g. engineer")
+CLASS = Option("--class", "NAME", "a class of tools, e.g. shell_command_exec")
+TOOL = Option("--tool", "NAME", "a tool as the harness calls it; * for any characters")
+HARNESS = Option(HARNESS_ID.name, HARNESS_ID.metavar, "the harness (default: each that has a map)")
+
+
+def harnesses(values: Values, catalog: Catalog) -> list[str]:
+    """The harness that is asked for, or all with a map. Raises UsageError for one without a map."""
+    if HARNESS.name not in values:
+        return list(catalog.maps)
+    harness = check_harness_id(values[HARNESS.name])
+    if harness not in catalog.maps:
+        raise UsageError(
+            f"There is no capability map of the harness {harness!r}{nearest(harness, catalog.maps)}",
+            next_step="Whatever its tools are, write them into .nexus/capability-map.yml (docs/capabilities.md).",
+        )
+    return [harness]
+
+
+def capability(word: str, catalog: Catalog) -> str:
+    """`word` itself. Raises UsageError when it is no capability."""
+    known = catalog.vocabulary["capabilities"]
+    if word not in known:
+        raise UsageError(f"There is no capability {word!r}{nearest(word, known)}")
+    return word
+
+
+def class_(values: Values, catalog: Catalog) -> str:
+    """The class that is asked for. Raises UsageError when it is none."""
+    known = owners(catalog)
+    word = values[CLASS.name]
+    if word not in known:
+        raise UsageError(f"There is no class of tools {word!r}{nearest(word, known)}")
+    return word
+
+
+def owners(catalog: Catalog) -> dict[str, list[str]]:
+    """Class → the capabilities that block it."""
+    found: dict[str, list[str]] = {}
+    for name, entry in catalog.vocabulary["capabilities"].items():
+        for one in entry["classes"]:
+            found.setdefault(one, []).append(name)
+    return found

@@ -1,0 +1,50 @@
+"""`nexus-mcp catalog list`: the agents and skills there are, a line for each."""
+
+from __future__ import annotations
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.options import Command
+from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nexus_mcp.cli.options import Values
+
+
+def run(values: Values) -> int:
+    """Prints a table. Raises CatalogError, PathRefused, StorageError."""
+    from nexus_mcp.catalog.load import load
+    from nexus_mcp.log import printable
+
+    catalog = load(workspace_from(values).root)
+    agents = [
+        (name, f"{agent['category']}, {agent['resume_tier']}, {agent['model_tier']}", agent)
+        for name, agent in sorted(catalog.agents.items())
+    ]
+    skills = [
+        (name, "by tag or command alone" if skill["manual_only"] else "", skill)
+        for name, skill in sorted(catalog.skills.items())
+    ]
+    for head, rows in (("Agents", agents), ("Skills", skills)):
+        print(f"{head}:")
+        widths = [max(len(row[place]) for row in rows) for place in (0, 1)]
+        for name, kind, entry in rows:
+            line = f"  {name:{widths[0]}}  {kind:{widths[1]}}  {entry['description']}{_origin(entry)}"
+            print(printable(line).rstrip())
+    return exits.OK
+
+
+def _origin(entry: dict[str, Any]) -> str:
+    return " (of this project)" if entry["origin"] == "project" else ""
+
+
+COMMAND = Command(
+    "list",
+    "list the agents and skills",
+    "One line for each: its id, for an agent its category, how long it is kept and\n"
+    "how strong a model it needs, and when to choose it.",
+    (PROJECT,),
+    run,
+)

@@ -1,0 +1,35 @@
+"""`nexus-mcp catalog manifest`: ids, tiers, capabilities and digests, for a consumer that keeps copies."""
+
+from __future__ import annotations
+
+import sys
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.options import Command
+from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.cli.options import Values
+
+
+def run(values: Values) -> int:
+    """Prints the manifest as JSON. Raises CatalogError, PathRefused, StorageError."""
+    from nexus_mcp.catalog.load import load
+    from nexus_mcp.catalog.manifest import manifest
+    from nexus_mcp.store.codec import pretty
+
+    # Bytes, because the encoding of the terminal is not that of JSON.
+    sys.stdout.buffer.write(pretty(manifest(load(workspace_from(values).root))).encode() + b"\n")
+    sys.stdout.buffer.flush()
+    return exits.OK
+
+
+COMMAND = Command(
+    "manifest",
+    "print ids, tiers, capabilities and digests as JSON",
+    "For a consumer that keeps copies of agents and skills: body_hash tells whether\n"
+    "a copy is current. Its schema is schemas/catalog/manifest.schema.json.",
+    (PROJECT,),
+    run,
+)

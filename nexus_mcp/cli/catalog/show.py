@@ -1,0 +1,72 @@
+"""`nexus-mcp catalog show ID`: one agent or skill, with its text."""
+
+from __future__ import annotations
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.options import Argument, Command
+from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
+from nexus_mcp.errors import UnknownEntry
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nexus_mcp.catalog.load import Catalog
+    from nexus_mcp.cli.options import Values
+
+ID = Argument("ID", "an agent or a skill")
+_ROWS = (
+    "id",
+    "description",
+    "category",
+    "resume_tier",
+    "model_tier",
+    "capabilities",
+    "added",
+    "manual_only",
+    "harness_notes",
+    "origin",
+    "body_hash",
+)
+
+
+def run(values: Values) -> int:
+    """Prints what it is and its text. Raises UnknownEntry, CatalogError, PathRefused, StorageError."""
+    from nexus_mcp.catalog.load import load
+    from nexus_mcp.log import printable
+
+    catalog = load(workspace_from(values).root)
+    kind, entry = _found(catalog, values[ID.name])
+    print(printable(entry["name"]))
+    for row in _ROWS:
+        if row in entry and entry[row] not in ([], ""):
+            print(printable(f"  {row:13} {_told(entry[row])}"))
+    print()
+    for line in catalog.body(kind, entry["id"]).splitlines():
+        print(printable(line))
+    return exits.OK
+
+
+def _found(catalog: Catalog, name: str) -> tuple[str, dict[str, Any]]:
+    for kind, of in (("agents", catalog.agents), ("skills", catalog.skills)):
+        if name in of:
+            return kind, of[name]
+    from nexus_mcp.catalog.placeholders import near
+
+    raise UnknownEntry("agent or skill", name, near(name, (*catalog.agents, *catalog.skills)))
+
+
+def _told(value: object) -> str:
+    if isinstance(value, list):
+        return " ".join(value)
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+COMMAND = Command(
+    "show",
+    "show one agent or skill with its text",
+    "Placeholders such as {{tool:plan_decide}} stand for what a harness calls it.",
+    (PROJECT,),
+    run,
+    argument=ID,
+)

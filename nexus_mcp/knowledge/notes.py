@@ -1,0 +1,168 @@
+"""The files of notes: read whole or in part, begun, and added to. Writing is done under the lock of the workspace."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import contextmanager
+
+from nexus_mcp.errors import NexusError, NotConfirmed, StateError
+from nexus_mcp.knowledge import tag_line
+from nexus_mcp.knowledge.index import SUFFIX, notes_of
+from nexus_mcp.store import atomic
+from nexus_mcp.store.folder import let_go
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.lock import Held
+    from nexus_mcp.store.store import Store
+
+LIMIT = 4 << 20
+"""Bytes of a note that are read."""
+WRITTEN = 1 << 20
+"""Bytes of a note that we write, at most: beyond that it is no note."""
+COMPARED = 1 << 12
+"""Bytes of a note that a new text is compared with: what it is about is said at its beginning."""
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
+_BOM = "\ufeff"
+_MARKERS = (b"<<<<<<< ", b">>>>>>> ")
+
+
+def with_texts(nexus: Folder | None, kind: str) -> list[dict[str, Any]]:
+    """The notes of a folder, entries of the index, with the beginning of each as "text", COMPARED bytes at most.
+
+    One that cannot be read is left out: what is wrong with it is told where it is asked for itself.
+    """
+    if nexus is None:
+        return []
+    found = notes_of(nexus, kind, [])
+    folder = nexus.child(kind)
+    if folder is None:
+        return []
+    with folder:
+        for entry in found:
+            entry["text"] = _beginning(folder, entry["path"].rpartition("/")[2])
+        return found
+
+
+def written(folder: Folder) -> list[tuple[str, float]]:
+    """(name, seconds since 1970 when it was last written) of each note in an open folder, by name.
+
+    Notes whose names cannot be printed, and what is no plain file, are left out.
+    """
+    found = []
+    for name in sorted(folder.names()):
+        if not name.endswith(SUFFIX) or name.startswith(".") or not name.isprintable():
+            continue
+        try:
+            fd = folder.open(name, _READ)
+        except (OSError, NexusError):
+            continue
+        info = os.fstat(fd)
+        let_go(fd)
+        if stat.S_ISREG(info.st_mode):
+            found.append((name, info.st_mtime))
+    return found
+
+
+def read(nexus: Folder | None, kind: str, name: str) -> str | None:
+    """A note, None when absent. Raises PathRefused, StorageError, StateError."""
+    folder = None if nexus is None else nexus.child(kind)
+    if folder is None:
+        return None
+    with folder:
+        return _text(folder, name)
+
+
+@contextmanager
+def locked(store: Store, kind: str) -> Iterator[tuple[Folder, Folder, Held]]:
+    """(`.nexus`, the folder `kind` in it, the lock), made where absent; a first call that fails takes it away again."""
+    with store.locked_nexus() as (nexus, held):
+        folder, is_new = nexus.make(kind)
+        with folder:
+            try:
+                atomic.sweep(folder)
+                yield nexus, folder, held
+            except NotConfirmed:
+                raise
+            except BaseException:
+                if is_new:
+                    nexus.remove_folder(kind)
+                raise
+
+
+def put(folder: Folder, name: str, text: str, tags: list[str], held: Held) -> str:
+    """Begin the note `name` with `text`, or add it as a paragraph; "created", "extended", "unchanged" when it `has` it.
+
+    A new note gets `tags` as its first line. Raises StateError, PathRefused, StorageError, NotConfirmed.
+    """
+    before = _text(folder, name)
+    if before is None:
+        result, after = "created", "\n".join([*([tag_line.made(tags), ""] if tags else []), text, ""])
+    elif has(before, text):
+        return "unchanged"
+    else:
+        newline = "\r\n" if "\r\n" in before else "\n"
+        added = text.replace("\n", newline)
+        result, after = "extended", newline.join([before.rstrip(), "", added, ""] if before.strip() else [added, ""])
+    data = after.encode()
+    if len(data) > WRITTEN:
+        raise StateError(
+            folder.show(name),
+            f"would have {len(data)} bytes, more than the {WRITTEN >> 20} MiB that a note may have",
+            next_step="Keep what is worth remembering in a few sentences; an artifact can hold the whole.",
+        )
+    atomic.put(folder, name, data, held.check)
+    return result
+
+
+def has(note: str, text: str) -> bool:
+    """Whether the note has the text already: as whole paragraphs, one behind the other, its tags line left out.
+
+    Part of a paragraph may say something else: "use eval" is in "Never use eval".
+    """
+    head, _, rest = note.removeprefix(_BOM).partition("\n")
+    kept = _paragraphs(rest if tag_line.read(head.encode()) else note.removeprefix(_BOM))
+    wanted = _paragraphs(text)
+    return any(kept[at : at + len(wanted)] == wanted for at in range(len(kept) - len(wanted) + 1))
+
+
+def _paragraphs(text: str) -> list[str]:
+    """What stands between empty lines, without blanks at the ends of lines."""
+    found: list[list[str]] = [[]]
+    for line in text.split("\n"):
+        if line.strip():
+            found[-1].append(line.rstrip())
+        elif found[-1]:
+            found.append([])
+    return ["\n".join(lines) for lines in found if lines]
+
+
+def _text(folder: Folder, name: str) -> str | None:
+    data = folder.read(name, LIMIT)
+    if data is None:
+        return None
+    shown = folder.show(name)
+    if any(line.startswith(_MARKERS) for line in data.splitlines()):
+        advice = f"Settle the conflict in {shown}, then call again."
+        raise StateError(shown, "has git conflict markers", next_step=advice)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise StateError(shown, "is not UTF-8", where=f"line {line}") from error
+
+
+def _beginning(folder: Folder, name: str) -> str:
+    try:
+        fd = folder.open(name, _READ)
+        try:
+            return os.read(fd, COMPARED).decode("utf-8", "replace")
+        finally:
+            let_go(fd)
+    except (OSError, NexusError):
+        return ""

@@ -1,0 +1,184 @@
+"""What a project says of agents and tools, changed by command: whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.catalog import shipped
+from nexus_mcp.catalog.capabilities import effective
+from nexus_mcp.catalog.editing import own
+from nexus_mcp.catalog.load import load
+from nexus_mcp.errors import CatalogError, LockTimeout, PathRefused, StorageError
+from nexus_mcp.store import atomic
+from nexus_mcp.store.store import Store
+from nexus_mcp.workspace import Workspace
+from tests.store.dying import killed
+from tests.support import Project, without_lock
+
+META = ".nexus/agents/writer/meta.yml"
+MAP = ".nexus/capability-map.yml"
+SHELL = own.of_agent("writer", "no_shell_exec", ["no_task_create"], add=True)
+
+
+def made(project: Project, edit: own.Edit, wait: float = 10) -> str:
+    return own.carry_out(Store(Workspace(str(project.root)), wait=wait), edit, shipped.read())
+
+
+def tool(name: str, *, add: bool = True) -> own.Edit:
+    """Adds a tool to a class of Codex, or takes it out."""
+    before = load(None).maps["codex"]["classes"]["shell_command_exec"]
+    return own.of_class("codex", "shell_command_exec", name, before, add=add)
+
+
+def test_an_agent_gets_a_capability(project: Project) -> None:
+    """The first one makes the file, with what the agent has of itself; all else comes from what is shipped."""
+    assert made(project, SHELL) == META
+    assert project.get("agents/writer/meta.yml").decode() == (
+        "# What this project adds to the agent; all else is as shipped (docs/agents.md).\n"
+        "id: writer\ncapabilities: [no_task_create, no_shell_exec]\n"
+    )
+    assert effective(load(str(project.root)).agent("writer")) == ["no_task_create", "no_shell_exec"]
+    made(project, own.of_agent("writer", "no_shell_exec", [], add=False))
+    assert effective(load(str(project.root)).agent("writer")) == ["no_task_create"]
+
+
+def test_a_file_without_a_list_gets_one(project: Project) -> None:
+    """What else is in it stays."""
+    project.put("agents/writer/meta.yml", "id: writer  # ours\nname: Author\n")
+    made(project, SHELL)
+    text = project.get("agents/writer/meta.yml").decode()
+    assert text == "id: writer  # ours\nname: Author\ncapabilities: [no_task_create, no_shell_exec]\n"
+
+
+def test_a_class_gets_a_tool(project: Project) -> None:
+    """The shipped tools come along, because a class of the project takes the place of the shipped one."""
+    shipped_tools = load(None).maps["codex"]["classes"]["shell_command_exec"]
+    made(project, tool("mcp__term__*"))
+    made(project, tool("other"))
+    made(project, tool("shell", add=False))
+    found = load(str(project.root)).maps["codex"]["classes"]["shell_command_exec"]
+    assert found == [*(name for name in shipped_tools if name != "shell"), "mcp__term__*", "other"]
+    assert project.get("capability-map.yml").decode().startswith("# What the tools of a harness are for;")
+
+
+def test_comments_of_the_file_stay(project: Project) -> None:
+    """With a change at each level of the map that is missing."""
+    text = "# ours\nclaude-code:  # a\n  editing: {x: y}  # b\n# end\n"
+    project.put("capability-map.yml", text)
+    made(project, tool("new"))
+    out = project.get("capability-map.yml").decode()
+    assert [line for line in text.splitlines() if line not in out.splitlines()] == []
+    assert load(str(project.root)).maps["claude-code"]["editing"]["x"] == "y"
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "edit", "told"),
+    [
+        (
+            "capability-map.yml",
+            "codex: [\n",
+            tool("new"),
+            f"{MAP}:2:1: expected the node content, but found '<stream end>'",
+        ),
+        ("capability-map.yml", "a: 1\n", tool("new"), f"{MAP}:1:1: a must be of type object"),
+        (
+            "agents/writer/meta.yml",
+            "id: other\n",
+            SHELL,
+            f"{META}:1:1: the id has to be the name of its folder, writer",
+        ),
+        ("agents/writer/meta.yml", b"id: \xff\n", SHELL, f"{META}:1:5: not UTF-8"),
+        (
+            "capability-map.yml",
+            "{}\n",
+            tool("a b"),
+            f"{MAP}:3:81: codex/classes/shell_command_exec/5 must match ^[A-Za-z0-9_.*-]+$",
+        ),
+        ("agents/tester/meta.yml", "id: [\n", SHELL, ".nexus/agents/tester/meta.yml:2:1: expected the node content"),
+    ],
+)
+def test_what_would_be_broken_is_refused(
+    project: Project, path: str, content: str | bytes, edit: own.Edit, told: str
+) -> None:
+    """A broken file, this one or another, and a change that would break it: with file, line and column."""
+    project.put(path, content)
+    before = project.snapshot()
+    with pytest.raises(CatalogError) as caught:
+        made(project, edit)
+    assert [fault[: len(told)] for fault in caught.value.faults] == [told]
+    assert project.snapshot() == before
+
+
+@pytest.mark.parametrize("where", ["agents", "agents/writer", "agents/writer/meta.yml", "capability-map.yml"])
+def test_links_are_not_followed(project: Project, tmp_path: Path, where: str) -> None:
+    """A cloned repository can plant one: nothing is written through it."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "meta.yml").write_text("id: writer\n")
+    link = project.nexus / where
+    link.parent.mkdir(parents=True)
+    link.symlink_to(outside / "meta.yml" if where.endswith(".yml") else outside)
+    before = without_lock(project.snapshot())
+    with pytest.raises(PathRefused):
+        made(project, tool("new") if where == "capability-map.yml" else SHELL)
+    assert without_lock(project.snapshot()) == before
+    assert sorted(os.listdir(outside)) == ["meta.yml"]
+    assert (outside / "meta.yml").read_text() == "id: writer\n"
+
+
+def test_a_failure_leaves_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk is full: neither a file nor a folder is left of a first change."""
+
+    def full(*_: object) -> None:
+        raise StorageError(META, "write", "No space left on device")
+
+    before = project.snapshot()
+    monkeypatch.setattr(atomic, "put", full)
+    with pytest.raises(StorageError):
+        made(project, SHELL)
+    assert project.snapshot() == before
+
+
+def test_a_change_waits_for_the_lock(project: Project) -> None:
+    """Two commands at once do not lose each other's change."""
+    with Store(Workspace(str(project.root))).locked_state(), pytest.raises(LockTimeout):
+        made(project, SHELL, wait=0.01)
+    assert not (project.nexus / "agents").exists()
+
+
+def test_leftovers_of_a_crash_go(project: Project) -> None:
+    """A temporary file that a dead writer left beside the target."""
+    project.put(f"agents/writer/{atomic.PREFIX}0", "half")
+    project.put("agents/writer/meta.yml", "id: writer\n")
+    made(project, SHELL)
+    assert os.listdir(project.nexus / "agents/writer") == ["meta.yml"]
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_death_at_any_moment(project: Project, first: bool) -> None:
+    """The catalog reads as before or as after, and the command run again comes to the same end."""
+    if not first:
+        project.put("agents/writer/meta.yml", "id: writer  # ours\n")
+    before, number, seen = effective(load(str(project.root)).agent("writer")), 0, set()
+    start = project.snapshot()
+    while (number := number + 1) < 500:
+        done = killed(number, lambda: made(project, SHELL))
+        found = effective(load(str(project.root)).agent("writer"))
+        seen.add(len(found))
+        assert found in (before, [*before, "no_shell_exec"])
+        made(project, SHELL)
+        assert effective(load(str(project.root)).agent("writer")) == [*before, "no_shell_exec"]
+        assert os.listdir(project.nexus / "agents") == ["writer"]
+        assert os.listdir(project.nexus / "agents/writer") == ["meta.yml"]
+        if done is not None:
+            break
+        shutil.rmtree(project.nexus)
+        for path, content in start.items():
+            if path.startswith(".nexus/") and isinstance(content, bytes):
+                project.put(path.removeprefix(".nexus/"), content)
+    assert seen == {1, 2}
+    assert number > 20

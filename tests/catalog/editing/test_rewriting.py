@@ -1,0 +1,192 @@
+"""A change of a YAML file: comments, quotes and layout stay, and nothing is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nexus_mcp.catalog import yaml_file
+from nexus_mcp.catalog.editing.comments import append, put, take_out
+from nexus_mcp.catalog.editing.rewriting import rewritten, written
+from nexus_mcp.errors import CatalogError
+
+Change = Callable[[Any], None]
+
+LOST = "the comment there would be lost"
+META = """\
+# head
+id: engineer   # who
+
+capabilities:
+  - no_task_create  # canonical
+  # between
+  - "no_file_edit"
+  # end of list
+
+# next
+name: x
+"""
+MAP = """\
+claude-code:
+  classes:
+    shell: [Bash, "a*"]  # ours
+    # about files
+    file: [a, b]
+  # about codex
+
+codex:
+    reading:
+    - a   # why
+    # the end
+"""
+EVEN = MAP.replace("    reading:\n    - a   # why\n    # the end", "  x: 1")
+
+
+def changed(text: str, change: Change, removing: str = "") -> str:
+    return rewritten(text.encode(), "own.yml", change, removing=removing).decode()
+
+
+def shell(value: Any) -> Any:
+    return value["claude-code"]["classes"]["shell"]
+
+
+@pytest.mark.parametrize(
+    ("text", "change", "old", "new"),
+    [
+        (META, lambda v: append(v["capabilities"], "b"), '"no_file_edit"\n', '"no_file_edit"\n  - b\n'),
+        (META, lambda v: put(v, "x", ["b", "*c"]), "name: x\n", 'name: x\nx: [b, "*c"]\n'),
+        (META, lambda v: put(v, "x", {"y": {"z": ["b"]}}), "name: x\n", "name: x\nx:\n  y:\n    z: [b]\n"),
+        (META, lambda v: append(v["capabilities"], "on"), '"no_file_edit"\n', '"no_file_edit"\n  - "on"\n'),
+        (META, lambda v: append(v["capabilities"], "1"), '"no_file_edit"\n', '"no_file_edit"\n  - "1"\n'),
+        (META.rstrip("\n"), lambda v: put(v, "x", ["b"]), "name: x", "name: x\nx: [b]\n"),
+        (META.replace("\n", "\r\n"), lambda v: append(v["capabilities"], "b"), '"\r\n', '"\r\n  - b\r\n'),
+        ("\ufeffid: a\n", lambda v: put(v, "x", ["b"]), "a\n", "a\nx: [b]\n"),
+        ("id: ä  # 🌱 ü\n", lambda v: put(v, "x", ["b"]), "ü\n", "ü\nx: [b]\n"),
+        ("---\nid: a\n", lambda v: put(v, "x", ["b"]), "a\n", "a\nx: [b]\n"),
+        ("id: a  # c\n# end\n", lambda v: put(v, "x", ["b"]), "# c\n", "# c\nx: [b]\n"),
+        ("a: >-\n  # no\n  comment\nb: []\n", lambda v: append(v["b"], "c"), "b: []", "b: [c]"),
+        (EVEN, lambda v: append(shell(v), "c"), '"a*"]  ', '"a*", c] '),
+        (EVEN, lambda v: put(v["claude-code"]["classes"], "z", ["c"]), " b]\n", " b]\n    z: [c]\n"),
+    ],
+)
+def test_only_the_change_is_seen(text: str, change: Change, old: str, new: str) -> None:
+    """Everything else in the file stays as it is: comments, blank lines, quotes, line ends, a mark at the start."""
+    assert text.count(old) == 1
+    assert changed(text, change) == text.replace(old, new)
+
+
+def test_what_is_put_behind_the_last_leaf() -> None:
+    """Comments that follow it stay at the end; the file has two layouts, so that one of them is taken for both."""
+    out = changed(MAP, lambda v: put(v, "opencode", {"classes": {"z": ["*c"]}}))
+    assert out == (
+        'claude-code:\n  classes:\n    shell: [Bash, "a*"]  # ours\n    # about files\n    file: [a, b]\n'
+        '  # about codex\n\ncodex:\n  reading:\n  - a     # why\nopencode:\n  classes:\n    z: ["*c"]\n    # the end\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "change", "removing", "old", "new"),
+    [
+        (META, lambda v: take_out(v["capabilities"], "no_file_edit"), "no_file_edit", '  - "no_file_edit"\n', ""),
+        (
+            META.replace('edit"', 'edit"  # why'),
+            lambda v: take_out(v["capabilities"], "no_file_edit"),
+            "no_file_edit",
+            '  - "no_file_edit"  # why\n',
+            "",
+        ),
+        (
+            META.replace("  # between\n", ""),
+            lambda v: take_out(v["capabilities"], "no_task_create"),
+            "no_task_create",
+            "  - no_task_create  # canonical\n",
+            "",
+        ),
+        ("a: [b, c]\n", lambda v: take_out(v["a"], "b"), "b", "[b, c]", "[c]"),
+    ],
+)
+def test_an_item_goes_with_its_own_comment(text: str, change: Change, removing: str, old: str, new: str) -> None:
+    """The comment on its line is about it; those around it stay."""
+    assert changed(text, change, removing) == text.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    ("text", "change", "removing", "told"),
+    [
+        (META, lambda v: take_out(v["capabilities"], "no_task_create"), "no_task_create", f"own.yml:6:1: {LOST}"),
+        ("a: [\n  b, # why\n  c]\n", lambda v: append(v["a"], "d"), "", f"own.yml:2:1: {LOST}"),
+        ("a: [b]  # why\n", lambda v: v.pop("a"), "", f"own.yml:1:1: {LOST}"),
+        (
+            "a: # why\n\n  |\n  x\n\nb: [c] # x\n",
+            lambda v: append(v["b"], "d"),
+            "",
+            "own.yml:1:1: the comments in it cannot be told apart by a command (NotImplementedError)",
+        ),
+        ("- a\n", lambda v: None, "", "own.yml:1:1: must be a mapping"),
+        ("", lambda v: None, "", "own.yml:1:1: must be a mapping"),
+        ("a: [\n", lambda v: None, "", "own.yml:2:1: expected the node content, but found '<stream end>'"),
+        ("a: &x b\nc: *x\n", lambda v: None, "", "own.yml:2:4: aliases are not used here"),
+        ("a: 1\na: 2\n", lambda v: None, "", "own.yml:2:1: a stands there twice"),
+    ],
+)
+def test_what_could_lose_something_is_refused(text: str, change: Change, removing: str, told: str) -> None:
+    """A broken file, and a comment that would not stay: the place is told."""
+    with pytest.raises(CatalogError) as caught:
+        changed(text, change, removing)
+    assert caught.value.faults == [told]
+
+
+def test_a_new_file() -> None:
+    """A line that says what it is for, and the value."""
+    made = written({"id": "a"}, "What it is.", lambda v: put(v, "x", ["b", "yes"]))
+    assert made == b'# What it is.\nid: a\nx: [b, "yes"]\n'
+    assert yaml_file.read(made, "own.yml").value == {"id": "a", "x": ["b", "yes"]}
+
+
+COMMENT = st.sampled_from(["", "", "# one", "# two: [x]"])
+ITEM = st.sampled_from(["a", '"b"', "'*c'", "d e"])
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> str:
+    """A mapping of lists, in both styles, with comments wherever one may stand."""
+    dash = draw(st.sampled_from(["", "  "]))
+    lines = []
+
+    def add(line: str) -> None:
+        lines.append(f"{line}  {draw(COMMENT)}".rstrip())
+        lines.extend(f"{draw(st.sampled_from(['', '  ']))}{one}" for one in draw(st.lists(COMMENT, max_size=2)))
+
+    add("# head")
+    for key in draw(st.lists(st.sampled_from(["k", "l", "m"]), min_size=1, unique=True)):
+        items = draw(st.lists(ITEM, min_size=1, max_size=3, unique=True))
+        if draw(st.booleans()):
+            add(f"{key}: [{', '.join(items)}]")
+        else:
+            add(f"{key}:")
+            for item in items:
+                add(f"{dash}- {item}")
+    return "\n".join(lines) + "\n"
+
+
+@settings(deadline=None, derandomize=True, database=None, max_examples=80)
+@given(documents(), st.data())
+def test_any_comments_anywhere(text: str, data: st.DataObject) -> None:
+    """A list that grows keeps every comment of the file; an item that goes takes its own at most, or is refused."""
+    before = yaml_file.read(text.encode(), "own.yml").value
+    key = data.draw(st.sampled_from(sorted(before)))
+    out = changed(text, lambda value: append(value[key], "new"))
+    assert yaml_file.read(out.encode(), "own.yml").value == {**before, key: [*before[key], "new"]}
+    assert out.count("#") == text.count("#")
+    item = data.draw(st.sampled_from(before[key]))
+    less = text
+    with suppress(CatalogError):
+        less = changed(text, lambda value: take_out(value[key], item), item)
+        before[key].remove(item)
+    assert yaml_file.read(less.encode(), "own.yml").value == before
+    assert text.count("#") - less.count("#") in (0, 1)

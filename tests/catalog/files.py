@@ -1,0 +1,68 @@
+"""A small catalog on disk, and what is wrong with one that was changed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from nexus_mcp.catalog import shipped
+from nexus_mcp.catalog.building import own_value, shipped_value
+from nexus_mcp.catalog.sources import Own, Shipped
+from nexus_mcp.errors import CatalogError
+from nexus_mcp.packaged import data_path
+from nexus_mcp.store.folder import Folder
+
+AGENT = """\
+id: {id}
+name: Name
+description: When to choose it.
+category: do
+resume_tier: bounded
+model_tier: standard
+capabilities: [no_task_create]
+"""
+SKILL = """\
+id: {id}
+name: Name
+description: When to choose it.
+manual_only: false
+harness_notes: []
+"""
+
+
+def assets(folder: Path, changes: Mapping[str, str | bytes | None]) -> Path:
+    """A copy of the shipped files with some of them written anew, or taken away for None."""
+    root = folder / "assets"
+    shutil.copytree(data_path("assets"), root)
+    put(root, changes)
+    return root
+
+
+def put(root: Path, changes: Mapping[str, str | bytes | None]) -> None:
+    for name, content in changes.items():
+        path = root / name
+        if content is None:
+            path.unlink()
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def shipped_faults(root: Path) -> list[str]:
+    """What is wrong with a folder of assets; none when it can be used."""
+    try:
+        shipped_value(Shipped(str(root)))
+    except CatalogError as error:
+        return error.faults
+    return []
+
+
+def own_faults(project: Path) -> list[str]:
+    """What is wrong with what a project has of its own."""
+    try:
+        with Folder.root(str(project)) as root, root.make(".nexus")[0] as nexus:
+            own_value(Own(nexus), shipped.read())
+    except CatalogError as error:
+        return error.faults
+    return []

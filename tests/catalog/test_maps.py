@@ -1,0 +1,120 @@
+"""What a project says of the tools of its harnesses, in .nexus/capability-map.yml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.catalog import capabilities, maps
+from nexus_mcp.catalog.load import load
+from nexus_mcp.errors import CatalogError
+from tests.catalog.files import own_faults, put
+
+OWN_MAP = """\
+claude-code:
+  classes:
+    shell_command_exec: [Bash, mcp__term__run]
+  editing: {mcp__docs__save: target}
+  nexus_tools: mcp__work__nx_*
+"""
+
+
+def test_a_map_of_the_project_wins(tmp_path: Path) -> None:
+    """What it says of a class takes the place of the shipped tools; all else stays."""
+    put(
+        tmp_path / ".nexus",
+        {
+            "capability-map.yml": OWN_MAP,
+            "agents/writer/meta.yml": "id: writer\ncapabilities: [no_task_create, no_shell_exec]\n",
+        },
+    )
+    shipped, own = load(None).maps, load(str(tmp_path))
+    assert own.maps["claude-code"]["classes"] == {
+        **shipped["claude-code"]["classes"],
+        "shell_command_exec": ["Bash", "mcp__term__run"],
+    }
+    assert own.maps["claude-code"]["editing"] == {**shipped["claude-code"]["editing"], "mcp__docs__save": "target"}
+    assert own.maps["claude-code"]["reading"] == shipped["claude-code"]["reading"]
+    assert own.maps["claude-code"]["nexus_tools"] == "mcp__work__nx_*"
+    assert own.maps["codex"] == shipped["codex"]
+    refused, reason = capabilities.allowed(own, "writer", "mcp__term__run", "claude-code")
+    assert (refused, reason.split(". ")[1]) == (
+        False,
+        "Write down the command and what you expect of it, and hand it to engineer or researcher.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "codex:\n  classes:\n    file_creation: []\n",
+            ".nexus/capability-map.yml:3:5: the class file_creation has no tool: without one, whatever it forbids is "
+            "allowed",
+        ),
+        (
+            "codex:\n  classes:\n    file_creatoin: [a]\n",
+            ".nexus/capability-map.yml:3:5: there is no semantic class 'file_creatoin'; did you mean file_creation?",
+        ),
+        (
+            "codex:\n  classes:\n    file_creation: [view_image]\n",
+            ".nexus/capability-map.yml:3:5: view_image is under reading, too: what only reads is never refused, "
+            "whatever its class",
+        ),
+        (
+            "Codex: {}\n",
+            ".nexus/capability-map.yml:1:1: The harness id 'Codex' is not usable: it starts with a-z and goes on with "
+            "a-z, 0-9 and -.",
+        ),
+        ("codex:\n  clases: {}\n", ".nexus/capability-map.yml:2:3: codex/clases is not a known field"),
+        ("codex: [\n", ".nexus/capability-map.yml:2:1: expected the node content, but found '<stream end>'"),
+    ],
+)
+def test_a_broken_map_is_told(tmp_path: Path, text: str, told: str) -> None:
+    """Bad input: a map without a class, and others, with file, line and column."""
+    put(tmp_path / ".nexus", {"capability-map.yml": text})
+    assert own_faults(tmp_path) == [told]
+    with pytest.raises(CatalogError):
+        load(str(tmp_path))
+
+
+def test_a_map_of_another_harness_is_whole(tmp_path: Path) -> None:
+    """Nothing is shipped for it, so every class has to have a tool."""
+    put(tmp_path / ".nexus", {"capability-map.yml": "mine:\n  classes: {file_creation: [save]}\n"})
+    found = [fault.split("the class ")[1].split(" has")[0] for fault in own_faults(tmp_path)]
+    assert found == [name for name in maps.classes_of(load(None).vocabulary) if name != "file_creation"]
+
+
+def test_the_naming_of_the_server_is_of_its_classes(tmp_path: Path) -> None:
+    """What nexus_tools makes of task_add and task_update is refused, whatever the classes list."""
+    text = (
+        "claude-code:\n  classes: {nexus_task_creation: [add_work]}\n  nexus_tools: work-*\ncodex: {nexus_tools: '*'}\n"
+    )
+    put(tmp_path / ".nexus", {"capability-map.yml": text})
+    own = load(str(tmp_path))
+    refused = [
+        (tool, harness)
+        for harness in ("claude-code", "codex")
+        for tool in ("add_work", "work-task_add", "work-task_update", "work-task_list", "task_add")
+        if not capabilities.allowed(own, "architect", tool, harness)[0]
+    ]
+    assert refused == [
+        ("add_work", "claude-code"),
+        ("work-task_add", "claude-code"),
+        ("work-task_update", "claude-code"),
+        ("task_add", "codex"),
+    ]
+    assert capabilities.tools_of(own, "no_task_create", "claude-code") == ["add_work", "work-task_add"]
+
+
+def test_the_naming_of_the_server_is_no_reading(tmp_path: Path) -> None:
+    """Bad input: a list of what reads that has the tools of the server in it would let them through."""
+    put(
+        tmp_path / ".nexus",
+        {"capability-map.yml": "codex:\n  reading: ['work-*']\n  nexus_tools: work-*\n"},
+    )
+    assert [fault.partition(": ")[2] for fault in own_faults(tmp_path)] == [
+        f"work-{tool} is under reading, too: what only reads is never refused, whatever its class"
+        for tool in ("task_add", "task_update", "task_update")
+    ]

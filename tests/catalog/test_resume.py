@@ -1,0 +1,140 @@
+"""Fresh or resume: every row of the rules (contract.md §5, Resume tiers)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nexus_mcp.catalog import resume
+from nexus_mcp.catalog.load import load
+from tests.catalog.resume_rows import ARCHITECT, ENGINEER, FRESH, RESUME, ROWS, TESTER, A, B, entry
+from tests.support import stamp, task
+
+
+def decided(
+    owner: str | None, entries: list[dict[str, Any]], text: str = f"Mend {A}", *, mechanism: bool = True, **more: Any
+) -> tuple[str, str | None, str]:
+    """(mode, agent id, reason) for a task with this context."""
+    agents = load(None).agents
+    given = task(1, context=text, **({} if owner is None else {"owner": owner}), **more)
+    found = resume.decide(given, entries, agents.get(owner or ""), mechanism=mechanism, readers=(TESTER,))
+    assert found["reread"] == [] or found["mode"] == "resume"
+    return found["mode"], found.get("agent_id"), found["reason"]
+
+
+@pytest.mark.parametrize(("row", "owner", "policy", "entries", "wanted"), ROWS, ids=[row[0] for row in ROWS])
+def test_rules(
+    row: str, owner: str, policy: str | None, entries: list[dict[str, Any]], wanted: tuple[str, str | None, str]
+) -> None:
+    """Contract §5, resume tiers and owner_reuse_policy."""
+    more: dict[str, Any] = {} if policy is None else {"owner_reuse_policy": policy}
+    assert decided(owner, entries, **more) == wanted
+
+
+@pytest.mark.parametrize("policy", [None, "resume", "resume_if_same_artifact", "fresh"])
+@pytest.mark.parametrize("owner", [ENGINEER, ARCHITECT, TESTER])
+def test_without_a_mechanism_it_is_fresh(owner: str, policy: str | None) -> None:
+    """Contract §5: no resume mechanism, fresh."""
+    more: dict[str, Any] = {} if policy is None else {"owner_reuse_policy": policy}
+    mode, agent_id, _ = decided(owner, [entry("x1", owner, A)], mechanism=False, **more)
+    assert (mode, agent_id) == (FRESH, None)
+
+
+@pytest.mark.parametrize("policy", [None, "resume", "resume_if_same_artifact", "fresh"])
+@pytest.mark.parametrize("owner", [ENGINEER, ARCHITECT, TESTER])
+def test_without_a_recorded_id_it_is_fresh(owner: str, policy: str | None) -> None:
+    """Contract §5: no recorded id, fresh; an agent of the tracker without an id cannot be called."""
+    more: dict[str, Any] = {} if policy is None else {"owner_reuse_policy": policy}
+    nameless = entry("x1", owner, A)
+    del nameless["agent_id"]
+    assert decided(owner, [nameless], **more)[:2] == (FRESH, None)
+
+
+@pytest.mark.parametrize(
+    ("policy", "entries", "wanted"),
+    [
+        (None, [entry("a1", ARCHITECT), entry("a2", ARCHITECT)], (RESUME, "a1", "its tier is persistent")),
+        (None, [entry("a2", ARCHITECT)], (RESUME, "a2", "its tier is persistent")),
+        (None, [], (FRESH, None, "a1 did not run in this session")),
+        (None, [entry("a1", "designer")], (FRESH, None, "a1 is an agent of another owner")),
+        ("resume", [], (RESUME, "a1", "the task asks for resume")),
+    ],
+)
+def test_the_id_of_the_task(
+    policy: str | None, entries: list[dict[str, Any]], wanted: tuple[str, str | None, str]
+) -> None:
+    """owner_agent_id comes before the newest agent of the owner's name; unknown to the session only if asked for."""
+    more: dict[str, Any] = {} if policy is None else {"owner_reuse_policy": policy}
+    assert decided(ARCHITECT, entries, owner_agent_id="a1", **more) == wanted
+
+
+def test_the_files_are_read_again_first() -> None:
+    """Contract §5, bounded: what the task is about is read again before the agent goes on; in any spelling of it."""
+    given = task(1, context="Mend ./src/a.py:12 and /p/src/b.py.", owner=ENGINEER)
+    entries = [entry("e1", ENGINEER, "/p/src/a.py", "src/b.py", "src/c.py")]
+    found = resume.decide(given, entries, load(None).agent(ENGINEER), mechanism=True, root="/p")
+    assert found["reread"] == [A, B]
+    assert found["agent_id"] == "e1"
+
+
+@pytest.mark.parametrize(
+    ("owner", "reason"), [(None, "the task has no owner"), ("bob", "its owner is no agent of the catalog")]
+)
+def test_an_owner_that_is_no_agent(owner: str | None, reason: str) -> None:
+    """Nothing is known of how long it is kept."""
+    assert decided(owner, [entry("b1", "bob", A)]) == (FRESH, None, reason)
+
+
+def test_a_task_that_names_no_file() -> None:
+    """Files that nobody named cannot be the same."""
+    found = decided(ENGINEER, [entry("e1", ENGINEER, A)], "Mend it")
+    assert found == (FRESH, None, "the task names no files, so they cannot be the same")
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"agent_id": ["e1"]},
+        {"agent_name": {"x": 1}},
+        {"files_touched": "src/a.py"},
+        {"files_touched": [1, None]},
+    ],
+)
+def test_a_tracker_edited_by_hand(broken: dict[str, Any]) -> None:
+    """What is no text counts as absent."""
+    assert decided(ENGINEER, [{**entry("e1", ENGINEER, A), **broken}])[:2] == (FRESH, None)
+
+
+def test_times_that_cannot_be_compared() -> None:
+    """Another harness's spelling of a time: the edit may have been later."""
+    other = {**entry("w1", "writer", A), "stopped_at": "2020-01-01 00:00"}
+    assert decided(ENGINEER, [entry("e1", ENGINEER, A), other])[0] == FRESH
+
+
+@pytest.mark.parametrize(
+    ("edit", "who"),
+    [
+        (("w1", A, stamp(2000)), "w1"),
+        (("", A, stamp(2000)), "the main agent"),
+        (("t1", "/p/src/a.py", stamp(2000)), "t1"),
+        (("w1", f"/elsewhere/{A}", stamp(2000)), "w1"),
+        (("w1", A, stamp(1000)), "w1"),
+        (("w1", A, "2020-01-01 00:00"), "w1"),
+        (("r1", A, stamp(500)), "r1"),
+        (("w1", A, stamp(999)), ""),
+        (("", A, stamp(999)), ""),
+        (("e1", A, stamp(2000)), ""),
+        (("w1", B, stamp(2000)), ""),
+    ],
+)
+def test_edits_in_the_log(edit: tuple[str, str, str], who: str) -> None:
+    """Contract §5, bounded: an edit since, by another agent or the main one; of one that still runs, at any time."""
+    entries = [entry("e1", ENGINEER, A, end=1000), entry("r1", "writer", end=None), entry("t1", TESTER, end=2500)]
+    given = task(1, context=f"Mend {A}", owner=ENGINEER)
+    found = resume.decide(
+        given, entries, load(None).agent(ENGINEER), mechanism=True, root="/p", readers=(TESTER,), edits=[edit]
+    )
+    same = "its tier is bounded, the files are the same, and no other agent has edited them since"
+    wanted = (FRESH, f"{who} may have edited {A} since e1 did") if who else (RESUME, same)
+    assert (found["mode"], found["reason"]) == wanted

@@ -1,0 +1,98 @@
+"""`nexus-mcp catalog`: list, show, check, manifest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp import schemas
+from nexus_mcp.cli import main
+from nexus_mcp.packaged import data_path
+from tests.catalog.files import AGENT, put
+
+OWN = {"agents/gardener/meta.yml": AGENT.format(id="gardener"), "agents/gardener/body.md": "Prune \x1b[31mwell.\n"}
+
+
+def ran(capsys: pytest.CaptureFixture[str], project: Path, *words: str) -> tuple[int, str, str]:
+    code = main(["catalog", *words, "--project", str(project)])
+    return (code, *capsys.readouterr())
+
+
+def test_list_has_every_entry(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line for each agent and skill; those of the project say so."""
+    put(tmp_path / ".nexus", OWN)
+    code, out, err = ran(capsys, tmp_path, "list")
+    lines = out.splitlines()
+    assert (code, err) == (0, "")
+    assert (lines[0], lines.index("Skills:")) == ("Agents:", 11)
+    own = [line.split() for line in lines if line.endswith("(of this project)")]
+    assert [words[:4] for words in own] == [["gardener", "do,", "bounded,", "standard"]]
+    assert [line.split()[0] for line in lines if "by tag or command alone" in line] == ["nx-init"]
+
+
+def test_show_has_the_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What it is, then its text; control characters never reach a terminal raw."""
+    put(tmp_path / ".nexus", OWN)
+    code, out, _ = ran(capsys, tmp_path, "show", "gardener")
+    digest = hashlib.sha256(OWN["agents/gardener/body.md"].encode()).hexdigest()
+    assert code == 0
+    assert out.splitlines() == [
+        "Name",
+        "  id            gardener",
+        "  description   When to choose it.",
+        "  category      do",
+        "  resume_tier   bounded",
+        "  model_tier    standard",
+        "  capabilities  no_task_create",
+        "  origin        project",
+        f"  body_hash     sha256:{digest}",
+        "",
+        "Prune \\x1b[31mwell.",
+    ]
+    code, out, _ = ran(capsys, tmp_path, "show", "nx-plan")
+    assert (code, "  manual_only   no" in out) == (0, True)
+    assert ran(capsys, tmp_path, "show", "nx-pla") == (
+        1,
+        "",
+        "nexus-mcp: There is no agent or skill 'nx-pla'. Did you mean nx-plan?\n",
+    )
+
+
+def test_check_tells_what_was_looked_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Counts of what is shipped and of what is this project's."""
+    put(tmp_path / ".nexus", OWN)
+    assert ran(capsys, tmp_path, "check") == (
+        0,
+        "shipped: 9 agents, 4 skills, 3 capability maps\n"
+        "this project: 1 agent, 0 skills, 0 capability maps\n"
+        "Nothing is wrong with them.\n",
+        "",
+    )
+
+
+def test_check_tells_every_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each on a line with its place, then what to do; the exit code says that something is wrong."""
+    put(tmp_path / ".nexus", {"agents/gardener/meta.yml": AGENT.format(id="gardener").replace("bounded", "bound")})
+    code, _, err = ran(capsys, tmp_path, "check")
+    assert (code, err.splitlines()) == (
+        1,
+        [
+            "nexus-mcp: .nexus/agents/gardener/body.md: is missing",
+            "nexus-mcp: Mend it, then run nexus-mcp catalog check.",
+        ],
+    )
+
+
+def test_manifest_keeps_its_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Effective capabilities, and digests of the texts as they are on disk."""
+    put(tmp_path / ".nexus", {"agents/writer/meta.yml": "id: writer\ncapabilities: [no_task_create, no_shell_exec]\n"})
+    code, out, _ = ran(capsys, tmp_path, "manifest")
+    value = json.loads(out)
+    assert (code, schemas.faults(schemas.load("catalog/manifest"), value)) == (0, [])
+    writer = next(agent for agent in value["agents"] if agent["id"] == "writer")
+    body = Path(data_path("assets", "agents", "writer", "body.md")).read_bytes()
+    assert writer["capabilities"] == ["no_task_create", "no_shell_exec"]
+    assert writer["body_hash"] == f"sha256:{hashlib.sha256(body).hexdigest()}"
