@@ -1,0 +1,51 @@
+"""`nexus-mcp act MESSAGE`: carries out the inline actions of a message."""
+
+from __future__ import annotations
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.message import JSON, MESSAGE, message_of, print_json
+from nexus_mcp.cli.options import Command
+from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.cli.options import Values
+
+
+def run(values: Values) -> int:
+    """Prints what became of each action; 1 when one failed. Raises UsageError, CatalogError."""
+    from nexus_mcp.catalog.load import load
+    from nexus_mcp.cli.steps import lines
+    from nexus_mcp.log import printable
+    from nexus_mcp.store.store import Store
+    from nexus_mcp.tags.act import FAILED, act
+
+    message = message_of(values)
+    workspace = workspace_from(values)
+    done = act(message, load(workspace.root), Store(workspace))
+    if JSON.name in values:
+        print_json(done)
+    else:
+        if not done["steps"]:
+            print("The message has no tag that is an action.")
+        for step in done["steps"]:
+            name = f"[{step['tag']}{':' if step['variant'] else ''}{step['variant']}]"
+            what, *more = lines(step)
+            for line in (f"{name}  {what}", *more, *([f"  > {step['next_step']}"] if step["next_step"] else ())):
+                print(printable(line))
+        if done["left_out"]:
+            print(f"{done['left_out']} more tags are not looked at.")
+    return exits.FAILED if any(step["result"] == FAILED for step in done["steps"]) else exits.OK
+
+
+COMMAND = Command(
+    "act",
+    "carry out [m], [m:gc] and [rule:...] of a message",
+    "Does the file work of the tags in a message that are actions: keeps a note,\n"
+    "adds a rule, proposes a clean-up. [d] is left to the agent, which calls\n"
+    "plan_decide; [plan], [run] and [sync] start skills: nothing is done for them.\n"
+    "Exit code 0: done; 1: an action failed, and the line says why.",
+    (JSON, PROJECT),
+    run,
+    argument=MESSAGE,
+)

@@ -1,0 +1,74 @@
+"""`nexus-mcp brief TASK-ID`: what the agent that does a task is given."""
+
+from __future__ import annotations
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.one_task import TASK_ID, task_of
+from nexus_mcp.cli.options import Command, Option
+from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, workspace_from
+from nexus_mcp.errors import NexusError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nexus_mcp.catalog.load import Catalog
+    from nexus_mcp.cli.options import Values
+
+AGENT = Option("--agent", "ID", "the agent that it is for (default: the task's owner)")
+JSON = Option("--json", "", "print the parts as JSON")
+
+
+def run(values: Values) -> int:
+    """Prints the text. Raises NexusError for an unknown task or owner, UnknownEntry, StateError, CatalogError."""
+    from nexus_mcp.briefing.compose import joined, parts
+    from nexus_mcp.catalog import harness_notes
+    from nexus_mcp.catalog.load import load
+    from nexus_mcp.knowledge.index import index
+    from nexus_mcp.log import printable
+    from nexus_mcp.store.store import Store
+
+    workspace = workspace_from(values)
+    store, harness = Store(workspace), workspace.harness_id
+    task, catalog = task_of(store, values[TASK_ID.name]), load(workspace.root)
+    agent = values[AGENT.name] if AGENT.name in values else _owner(task, catalog)
+    with store.nexus() as nexus:
+        notes = index(nexus)
+    found = parts(catalog, task, agent, harness, notes=notes, harness_notes=harness_notes.read(harness))
+    if JSON.name in values:
+        import json
+
+        # In ASCII: what tasks and notes hold may mislead a terminal.
+        print(json.dumps({"task_id": task["id"], "agent": agent, "harness_id": harness, "parts": found}))
+        return exits.OK
+    for line in joined(found).split("\n"):
+        print(printable(line))
+    return exits.OK
+
+
+def _owner(task: dict[str, Any], catalog: Catalog) -> str | None:
+    """The agent that owns the task; None when nobody does. Raises NexusError for an owner that is no agent."""
+    owner = task.get("owner")
+    if not isinstance(owner, str) or not owner.strip():
+        return None
+    if owner not in catalog.agents:
+        from nexus_mcp.catalog.placeholders import suggestion
+
+        raise NexusError(
+            f"The owner of task {task['id']} is {owner!r}, and no agent has that id"
+            f"{suggestion(owner, catalog.agents) or '.'}",
+            next_step="Name the agent that does it with --agent; nexus-mcp catalog list has them.",
+        )
+    return owner
+
+
+COMMAND = Command(
+    "brief",
+    "print what the agent that does a task is given",
+    "The task with context, approach and acceptance, the notes of the project, what\n"
+    "the tools are called in the harness, and what the agent may not do. What is\n"
+    "stored is quoted as data. Changes nothing.",
+    (AGENT, JSON, PROJECT, HARNESS_ID),
+    run,
+    argument=TASK_ID,
+)

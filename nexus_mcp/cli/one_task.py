@@ -1,0 +1,32 @@
+"""The task that a command line names by its id."""
+
+from __future__ import annotations
+
+from nexus_mcp.cli.options import Argument
+from nexus_mcp.errors import NexusError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nexus_mcp.store.store import Store
+
+TASK_ID = Argument("TASK-ID", "the id of a task, as task_list has it")
+_DIGITS = 15  # more than any list has, fewer than a number would need that is slow to read
+_LISTED = 20
+
+
+def task_of(store: Store, word: str) -> dict[str, Any]:
+    """The task whose id `word` spells. Raises UsageError, NexusError when there is none, StateError, PathRefused."""
+    if not (word.isascii() and word.isdigit() and len(word) <= _DIGITS):
+        raise UsageError(f"{TASK_ID.name} is a number from 1, not {word!r}.")
+    found = store.tasks()
+    if found is None or not found["tasks"]:
+        raise NexusError(f"There is no task {int(word)}: this project has none now.", next_step="task_add adds them.")
+    for task in found["tasks"]:
+        if task["id"] == int(word):
+            one: dict[str, Any] = task
+            return one
+    ids = [str(task["id"]) for task in found["tasks"]]
+    more = f" and {len(ids) - _LISTED} more" if len(ids) > _LISTED else ""
+    raise NexusError(f"There is no task {int(word)}.", next_step=f"The tasks are {', '.join(ids[:_LISTED])}{more}.")

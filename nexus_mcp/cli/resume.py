@@ -1,0 +1,64 @@
+"""`nexus-mcp resume TASK-ID`: whether the owner of a task is started fresh or resumed, and why."""
+
+from __future__ import annotations
+
+import sys
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.one_task import TASK_ID, task_of
+from nexus_mcp.cli.options import Command, Option
+from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, workspace_from
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nexus_mcp.cli.options import Values
+
+JSON = Option("--json", "", "print the decision as JSON")
+
+
+def run(values: Values) -> int:
+    """Prints the decision. Raises NexusError for an unknown task, StateError, CatalogError, PathRefused."""
+    from nexus_mcp.briefing.owner import decision
+    from nexus_mcp.catalog.load import load
+    from nexus_mcp.log import printable
+    from nexus_mcp.store.harness_files import TOOL_LOG, agents, tool_log
+    from nexus_mcp.store.store import Store
+
+    workspace = workspace_from(values)
+    store = Store(workspace)
+    task = task_of(store, values[TASK_ID.name])
+    harness = workspace.harness_id
+    log, bad = tool_log(store) or ([], 0)
+    found = decision(load(workspace.root), task, agents(store, harness), harness, workspace.root, log=log)
+    if bad:
+        lines = f"{bad} unreadable line{'s' * (bad > 1)}"
+        print(f"nexus-mcp: .nexus/state/{TOOL_LOG} has {lines}; what they say is not counted.", file=sys.stderr)
+    if JSON.name in values:
+        import json
+
+        # In ASCII: names of files and ids may mislead a terminal.
+        print(json.dumps({"task_id": task["id"], **_owner(task), "harness_id": harness, **found}))
+        return exits.OK
+    print(printable(f"{found['mode']} {found.get('agent_id', '')}".rstrip()))
+    print(printable(f"why: {found['reason']}"))
+    for path in found["reread"]:
+        print(printable(f"read again first: {path}"))
+    return exits.OK
+
+
+def _owner(task: dict[str, Any]) -> dict[str, Any]:
+    return {"owner": task["owner"]} if isinstance(task.get("owner"), str) else {}
+
+
+COMMAND = Command(
+    "resume",
+    "tell whether a task's owner is resumed, and why",
+    "Decides from the task's owner_reuse_policy, the agent's tier, the agents of\n"
+    "this session, the files that they touched and the log of the tools. Without a\n"
+    "recorded id, and where the harness cannot resume, it is fresh. Changes nothing.",
+    (JSON, PROJECT, HARNESS_ID),
+    run,
+    argument=TASK_ID,
+)

@@ -1,0 +1,76 @@
+"""`nexus-mcp route MESSAGE`: what the bracket tags of a message would do."""
+
+from __future__ import annotations
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.message import JSON, MESSAGE, message_of, print_json
+from nexus_mcp.cli.options import Command
+from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, workspace_from
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nexus_mcp.cli.options import Values
+
+_LONGEST = 300
+
+
+def run(values: Values) -> int:
+    """Prints what each tag would do. Raises UsageError, CatalogError, PathRefused, StorageError."""
+    from nexus_mcp.catalog.load import load
+    from nexus_mcp.store.store import Store
+    from nexus_mcp.tags.route import route
+
+    message = message_of(values)
+    workspace = workspace_from(values)
+    found = route(message, load(workspace.root), Store(workspace), workspace.harness_id)
+    if JSON.name in values:
+        print_json(found)
+    else:
+        _print(found)
+    return exits.OK
+
+
+def _print(found: dict[str, Any]) -> None:
+    from nexus_mcp.log import printable
+
+    if not found["tags"]:
+        print("The message has no tag.")
+    for tag in found["tags"]:
+        name = f"[{tag['tag']}{':' if tag['variant'] else ''}{tag['variant']}]"
+        what, *more = _told(tag)
+        print(printable(f"{name}  {what}"))
+        for line in [*more, *([f"> {tag['advice']}"] if tag["advice"] else [])]:
+            print(printable(f"  {line}"))
+    if found["left_out"]:
+        print(f"{found['left_out']} more tags are not looked at.")
+
+
+def _told(tag: dict[str, Any]) -> list[str]:
+    from nexus_mcp.cli.steps import lines
+    from nexus_mcp.knowledge.shown import quoted
+
+    text = [f"with {quoted(tag['text'], _LONGEST)}"] if tag["text"] else []
+    if tag["outcome"] == "skill":
+        mode = f", mode {tag['mode']}" if tag["mode"] else ""
+        notes = " and the notes of the harness" if tag["harness_notes"] else ""
+        return [f"starts the skill {tag['skill']}{mode}: {len(tag['body'])} characters{notes}", *text]
+    if tag["outcome"] == "nothing":
+        return ["does nothing as things are"]
+    would = tag["would"]
+    if "pending" in would:
+        open_ones = [f"open: {issue['id']} {quoted(issue['title'], _LONGEST)}" for issue in would["pending"]]
+        return ["records a decision (plan_decide)", *text, *open_ones]
+    return [f"{tag['action']}: {lines(would)[0]}", *text, *lines(would)[1:]]
+
+
+COMMAND = Command(
+    "route",
+    "show what the bracket tags of a message would do",
+    "Finds the tags of a message, such as [plan] or [m], and tells what each would\n"
+    "do in this project as it is, or what to do first. Changes nothing.",
+    (JSON, PROJECT, HARNESS_ID),
+    run,
+    argument=MESSAGE,
+)

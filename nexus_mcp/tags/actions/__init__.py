@@ -1,0 +1,39 @@
+"""What the inline actions of tags do themselves, one file for each; ACTIONS is their table.
+
+plan_decide is not among them: only the agent knows which question of the plan the user has decided, so that it calls
+the tool.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nexus_mcp.tags.actions.definition import Action
+
+
+def _memory_store() -> Action:
+    from nexus_mcp.tags.actions.memory_store import ACTION
+
+    return ACTION
+
+
+def _memory_gc() -> Action:
+    from nexus_mcp.tags.actions.memory_gc import ACTION
+
+    return ACTION
+
+
+def _rule_store() -> Action:
+    from nexus_mcp.tags.actions.rule_store import ACTION
+
+    return ACTION
+
+
+# Loaded by function: most messages have no tag.
+ACTIONS: dict[str, Callable[[], Action]] = {
+    "memory_store": _memory_store,
+    "memory_gc": _memory_gc,
+    "rule_store": _rule_store,
+}

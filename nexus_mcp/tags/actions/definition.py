@@ -1,0 +1,73 @@
+"""What an inline action is."""
+
+from __future__ import annotations
+
+from nexus_mcp.errors import UNCHANGED, NexusError
+from nexus_mcp.knowledge.notes import WRITTEN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from nexus_mcp.catalog.load import Catalog
+    from nexus_mcp.store.store import Store
+
+
+class Desk:
+    """What an action works with."""
+
+    __slots__ = ("catalog", "store")
+
+    def __init__(self, catalog: Catalog, store: Store) -> None:
+        self.catalog = catalog
+        self.store = store
+
+
+class Action:
+    """One inline action. Both functions take the desk, the variant of the tag and the text behind it.
+
+    `preview` tells what `run` would come to, and changes nothing. What they return are the members of a
+    step of schemas/catalog/act.schema.json. They raise NexusError when nothing can be done.
+    """
+
+    __slots__ = ("preview", "run")
+
+    def __init__(
+        self, preview: Callable[[Desk, str, str], dict[str, Any]], run: Callable[[Desk, str, str], dict[str, Any]]
+    ) -> None:
+        self.preview = preview
+        self.run = run
+
+
+def told(error: NexusError) -> str:
+    """An error on one line, with all of its faults."""
+    faults = getattr(error, "faults", None)
+    return f"{'; '.join(faults)}. {error.next_step}" if faults else str(error)
+
+
+def kept_text(text: str, tag: str) -> str:
+    """`text` as it is kept. Raises NexusError when there is nothing, or too much, or it cannot be in a file of text."""
+    if not text.strip():
+        raise NexusError(
+            f"Nothing is written behind [{tag}]",
+            effect=UNCHANGED,
+            next_step=f"Write it so: [{tag}] what is to be kept.",
+        )
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        problem = "a lone surrogate, which no text file can hold"
+    else:
+        problem = "a NUL character" if "\0" in text else ""
+        if size > WRITTEN:
+            raise NexusError(
+                f"The text behind [{tag}] has {size} bytes, more than the {WRITTEN >> 20} MiB that a note may have",
+                effect=UNCHANGED,
+                next_step="Keep what is worth remembering in a few sentences; an artifact can hold the whole.",
+            )
+    if problem:
+        raise NexusError(
+            f"The text behind [{tag}] has {problem}", effect=UNCHANGED, next_step="Take it out, then send it again."
+        )
+    return text.replace("\r\n", "\n").strip()

@@ -1,0 +1,104 @@
+"""memory_store, `[m] text`: keeps a text as a note in .nexus/memory/, by the policy of contract §5.
+
+`[m] name.md: text` says which note it is for: it is begun, or added to. Without a name the text gets one by its words,
+unless a note is there that it belongs to (merge before create): then nothing is written, and the answer says how to
+have it either way.
+"""
+
+from __future__ import annotations
+
+from nexus_mcp import schemas
+from nexus_mcp.knowledge import merge, names, notes, tag_line
+from nexus_mcp.knowledge.words import WIDE, words
+from nexus_mcp.tags.actions.definition import Action, kept_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.tags.actions.definition import Desk
+
+KIND = "memory"
+FOLDER = f".nexus/{KIND}"
+_MOST_TAGS = 5
+
+
+class Wanted:
+    """Where a text goes: the note's `name`, "" when the user has to say; `own`, a name for a new one."""
+
+    __slots__ = ("is_new", "name", "own", "similar", "tags", "text")
+
+    def __init__(self, text: str, tags: list[str], name: str, own: str, similar: list[str], *, is_new: bool) -> None:
+        self.text = text
+        self.tags = tags
+        self.name = name
+        self.own = own
+        self.similar = similar
+        self.is_new = is_new
+
+
+def preview(desk: Desk, _: str, text: str) -> dict[str, Any]:
+    with desk.store.nexus() as nexus:
+        wanted = _wanted(desk, nexus, text)
+        if not wanted.name:
+            return _asked(wanted)
+        return _told("creates" if wanted.is_new else "extends", wanted)
+
+
+def run(desk: Desk, _: str, text: str) -> dict[str, Any]:
+    with desk.store.nexus() as nexus:  # first without the lock: where nothing is written nothing is made
+        wanted = _wanted(desk, nexus, text)
+    if not wanted.name:
+        return _asked(wanted)
+    with notes.locked(desk.store, KIND) as (nexus, folder, held):
+        wanted = _wanted(desk, nexus, text)  # anew: another process may have begun such a note meanwhile
+        if not wanted.name:
+            return _asked(wanted)
+        return _told(notes.put(folder, wanted.name, wanted.text, wanted.tags, held), wanted)
+
+
+def _wanted(desk: Desk, nexus: Folder | None, text: str) -> Wanted:
+    """Raises NexusError for a text or a name that cannot be kept."""
+    policy = desk.catalog.vocabulary["memory_policy"]
+    name, rest = names.given(text.strip())
+    kept = kept_text(rest, "m")
+    if name:
+        names.checked(name, policy["name_pattern"], FOLDER)
+    tags = tag_line.read(kept.encode())
+    if tags:
+        kept = kept_text(kept.partition("\n")[2], "m")
+    there = notes.with_texts(nexus, KIND)
+    taken = {_name(entry["path"]) for entry in there}
+    # What is not called as notes are cannot be named in a message, and its name may say anything.
+    is_note = schemas.search(policy["name_pattern"])
+    similar = merge.belongs_to(kept, tags, [entry for entry in there if is_note(_name(entry["path"]))], policy["merge"])
+    own = name or names.made(kept, taken)
+    chosen = name or ("" if similar else own)
+    tags = tags or [word for word in words(kept) if word[0] < WIDE][:_MOST_TAGS]
+    others = [path for path in similar if path != f"{KIND}/{chosen}"]
+    return Wanted(kept, tags, chosen, own, others, is_new=chosen not in taken)
+
+
+def _told(result: str, wanted: Wanted) -> dict[str, Any]:
+    advice = ""
+    if wanted.similar and wanted.is_new:
+        advice = f"Similar notes: {', '.join(wanted.similar)}. If they say the same, keep one of them."
+    path = f"{KIND}/{wanted.name}"
+    return {"result": result, "path": path, "similar": wanted.similar, "next_step": advice}
+
+
+def _asked(wanted: Wanted) -> dict[str, Any]:
+    best = _name(wanted.similar[0])
+    advice = (
+        f"It belongs to {wanted.similar[0]}, so no new note is begun. To add it there, write [m] {best}: and the text; "
+        f"for a note of its own, [m] {wanted.own}: and the text."
+    )
+    return {"result": "would_extend", "path": wanted.similar[0], "similar": wanted.similar[1:], "next_step": advice}
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+ACTION = Action(preview, run)

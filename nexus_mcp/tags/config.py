@@ -1,0 +1,51 @@
+"""`.nexus/config.yml`: what a project sets for itself (schemas/catalog/config.schema.json, docs/config.md).
+
+YAML is loaded only where there is such a file.
+"""
+
+from __future__ import annotations
+
+from nexus_mcp.errors import CatalogError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nexus_mcp.store.folder import Folder
+
+NAME = "config.yml"
+_SCHEMA = "catalog/config"
+_LIMIT = 1 << 20
+_LONGEST = 40
+_NEXT_STEP = "Mend it, then call again; docs/config.md tells what may stand there."
+
+
+def read(nexus: Folder | None) -> dict[str, Any]:
+    """What the file says, {} when there is none. Raises CatalogError with file, line and column of each fault,
+    PathRefused, StorageError, StateError."""
+    data = None if nexus is None else nexus.read(NAME, _LIMIT)
+    if nexus is None or data is None:
+        return {}
+    from nexus_mcp import schemas
+    from nexus_mcp.catalog import yaml_file
+
+    try:
+        document = yaml_file.read(data, nexus.show(NAME))
+    except CatalogError as error:
+        raise CatalogError(error.faults, next_step=_NEXT_STEP) from error
+    value = {} if document.value is None else document.value
+    found = schemas.faults(schemas.load(_SCHEMA), value, most=20)
+    if found:
+        raise CatalogError([document.told(fault.pointer, _told(fault)) for fault in found], next_step=_NEXT_STEP)
+    made: dict[str, Any] = value
+    return made
+
+
+def _told(fault: Any) -> str:
+    from nexus_mcp.knowledge.shown import quoted
+    from nexus_mcp.schemas import UNKNOWN_FIELD
+
+    name = fault.pointer.rpartition("/")[2]
+    if fault.message == UNKNOWN_FIELD:  # somebody's own words, and a model may be told of it
+        name = quoted(name, _LONGEST)
+    return f"{name} {fault.message}" if name else f"the file {fault.message}"

@@ -1,0 +1,141 @@
+"""The outcome of one tag, in the project as it is."""
+
+from __future__ import annotations
+
+from nexus_mcp.log import printable
+from nexus_mcp.state import plan as plans
+from nexus_mcp.state import tasks as task_lists
+from nexus_mcp.tags.actions import ACTIONS
+from nexus_mcp.tags.actions.definition import Desk
+from nexus_mcp.tags.route import ACTION, NOTHING, SKILL
+from nexus_mcp.tags.skills import harness_notes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nexus_mcp.catalog.load import Catalog
+    from nexus_mcp.store.store import Store
+
+PLAN_DECIDE = "plan_decide"
+_RUN, _PLAN = "nx-run", "nx-plan"
+
+
+def variant_of(spec: dict[str, Any], tag: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """(the entry of the vocabulary that the tag stands for, "" or why there is no such variant)."""
+    variant = tag["variant"]
+    if not variant or spec.get("any_variant"):
+        return spec, ""
+    known = spec["variants"]
+    if variant in known:
+        return {**spec, **known[variant]}, ""
+    from nexus_mcp.catalog.placeholders import near
+
+    name, shown = tag["tag"], printable(variant)
+    names = [f"[{name}:{one}]" for one in near(variant, known) or known]
+    instead = f"Did you mean {' or '.join(names)}?" if names else f"Write [{name}], and what belongs to it behind it."
+    return spec, f"There is no [{name}:{shown}]. {instead}"
+
+
+class Outcomes:
+    """What the tags of one message come to. Plan and tasks are read once at most, and only for a tag that needs it."""
+
+    __slots__ = ("_catalog", "_desk", "_harness_id", "_read", "_store")
+
+    def __init__(self, catalog: Catalog, store: Store, harness_id: str) -> None:
+        self._catalog = catalog
+        self._store = store
+        self._harness_id = harness_id
+        self._desk = Desk(catalog, store)
+        self._read: dict[str, dict[str, Any] | None] = {}
+
+    def of(self, tag: dict[str, Any]) -> dict[str, Any]:
+        """The members of the tag's outcome. Raises NexusError for what cannot be read, or must not be written."""
+        spec, unknown = variant_of(self._catalog.vocabulary["tags"][tag["tag"]], tag)
+        if unknown:
+            return _nothing(unknown)
+        if spec["kind"] == SKILL:
+            return self._skill(spec["skill"], tag["variant"])
+        action = spec["action"]
+        if action == PLAN_DECIDE:
+            return self._decision(tag["text"])
+        would = ACTIONS[action]().preview(self._desk, tag["variant"], tag["text"])
+        return {"outcome": ACTION, "action": action, "would": would, "advice": would["next_step"]}
+
+    def _skill(self, name: str, mode: str) -> dict[str, Any]:
+        advice = ""
+        if name == _RUN:
+            stops = self._nothing_to_run()
+            if stops:
+                return _nothing(stops)
+        elif name == _PLAN:
+            finished = self._finished()
+            advice = f"{finished} Call task_close first; then plan." if finished else ""
+        skill = self._catalog.skill(name)
+        return {
+            "outcome": SKILL,
+            "skill": name,
+            "mode": mode,
+            "body": self._catalog.body("skills", name),
+            "harness_notes": harness_notes(skill, self._harness_id),
+            "advice": advice,
+        }
+
+    def _decision(self, text: str) -> dict[str, Any]:
+        plan = self._plan()
+        if plan is None:
+            return _nothing(
+                "No plan is open, so there is no question to decide. Start one first: [plan] and the topic."
+            )
+        pending = plans.pending(plan)
+        if not pending:
+            return _nothing("Every question of the plan is decided. Reopen one or add one with plan_update first.")
+        if not text.strip():
+            return _nothing("Nothing is written behind [d]. Write the decision there: [d] what was decided.")
+        finished = self._finished()
+        open_ones = [{"id": issue["id"], "title": issue["title"]} for issue in pending]
+        advice = f"{finished} If this belongs to something new, call task_close first." if finished else ""
+        return {"outcome": ACTION, "action": PLAN_DECIDE, "would": {"pending": open_ones}, "advice": advice}
+
+    def _nothing_to_run(self) -> str:
+        """Why [run] has nothing to run, "" when it has."""
+        tasks = self._tasks()
+        if tasks is None or not tasks["tasks"]:
+            plan = self._plan()
+            if plan is None:
+                return "There are no tasks to run, and no plan. Begin with [plan] and the topic."
+            pending = len(plans.pending(plan))
+            if pending:
+                what = "a question" if pending == 1 else f"{pending} questions"
+                return (
+                    f"There are no tasks to run, and {what} of the plan {'is' if pending == 1 else 'are'} open. Decide "
+                    "first: [d] and the decision; then call task_add for each decision."
+                )
+            if not plan["issues"]:
+                return "There are no tasks to run, and the plan has no question. Add one with plan_update first."
+            return "There are no tasks to run. Derive them from the plan first: call task_add for each decision."
+        finished = self._finished()
+        return f"{finished} Call task_close; there is nothing left to run." if finished else ""
+
+    def _finished(self) -> str:
+        """A sentence about a cycle whose tasks are all completed and that nobody closed, "" when there is none."""
+        tasks = self._tasks()
+        if tasks is None or not tasks["tasks"] or task_lists.count(tasks, task_lists.COMPLETED) < len(tasks["tasks"]):
+            return ""
+        number = len(tasks["tasks"])
+        what = "The only task is" if number == 1 else f"All {number} tasks are"
+        return f"{what} completed, but the cycle is not closed."
+
+    def _plan(self) -> dict[str, Any] | None:
+        if "plan" not in self._read:
+            self._read["plan"] = self._store.plan()
+        return self._read["plan"]
+
+    def _tasks(self) -> dict[str, Any] | None:
+        if "tasks" not in self._read:
+            self._read["tasks"] = self._store.tasks()
+        return self._read["tasks"]
+
+
+def _nothing(advice: str) -> dict[str, Any]:
+    return {"outcome": NOTHING, "advice": advice}

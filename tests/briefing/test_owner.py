@@ -1,0 +1,74 @@
+"""Whether the owner of a task is resumed, with what the project and the harness have to say about it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.briefing.owner import can_resume, decision, edits, kind_in
+from nexus_mcp.catalog.load import load
+from tests.catalog.files import put
+from tests.catalog.resume_rows import entry
+from tests.support import task
+
+
+@pytest.mark.parametrize(
+    ("harness", "can"), [("claude-code", True), ("codex", True), ("opencode", True), ("nexus-mcp", False), ("x", False)]
+)
+def test_which_harness_resumes(harness: str, can: bool) -> None:
+    """Contract §5: without a resume mechanism every start is fresh; the map of the harness tells."""
+    assert can_resume(load(None), harness) is can
+    found = decision(load(None), task(1, owner="architect"), [entry("a1", "architect")], harness, "/nowhere")
+    assert found["mode"] == ("resume" if can else "fresh")
+
+
+def test_files_that_are_there_count(tmp_path: Path) -> None:
+    """Names without a suffix are targets where the project has such a file, or such a folder with a slash in it."""
+    put(tmp_path, {"Makefile": "all:\n", "src/state/a.py": "", "tests/x": ""})
+    os.symlink("Makefile", tmp_path / "linked")
+    kind = kind_in(str(tmp_path))
+    assert [kind(path) for path in ("Makefile", "src/state", "linked", "absent", "a\0b")] == [
+        "file",
+        "folder",
+        "",
+        "",
+        "",
+    ]
+    given = task(1, context="Let Makefile run the tests of src/state", owner="engineer")
+    found = decision(load(None), given, [entry("e1", "engineer", "Makefile", "src/state/a.py")], "codex", str(tmp_path))
+    assert (found["mode"], found["reread"]) == ("resume", ["Makefile", "src/state/"])
+
+
+def test_who_only_reads_does_not_edit() -> None:
+    """A tester that looked at the files since is no reason for a fresh engineer; a writer is."""
+    given = task(1, context="Mend src/a.py", owner="engineer")
+    before = entry("e1", "engineer", "src/a.py", end=1000)
+    for name, mode in (("tester", "resume"), ("researcher", "resume"), ("writer", "fresh"), ("somebody", "fresh")):
+        since = entry("x1", name, "src/a.py", start=1500, end=2000)
+        assert decision(load(None), given, [before, since], "codex", "/nowhere")["mode"] == mode
+
+
+def test_which_lines_of_the_log_are_edits() -> None:
+    """By an editing tool of any harness, with a file, that did not fail; a line edited by hand stops nothing."""
+    at = "2026-01-05T09:00:00.000Z"
+    line: dict[str, object] = {"timestamp": at, "agent_id": "w1", "tool": "Edit", "file": "a.py", "status": "ok"}
+    lines: list[dict[str, object]] = [
+        line,
+        {**line, "tool": "apply_patch", "agent_id": "main"},
+        {**line, "tool": "write", "status": "completed"},
+        {"tool": "mcp__files__write_file", "file": "b.py", "timestamp": 1, "agent_id": None},
+        {**line, "tool": "Read"},
+        {**line, "tool": "Bash"},
+        {**line, "status": "Denied"},
+        {**line, "status": " error: no such file"},
+        {**line, "file": ["a.py"]},
+        {},
+    ]
+    assert list(edits(load(None), lines)) == [
+        ("w1", "a.py", at),
+        ("", "a.py", at),
+        ("w1", "a.py", at),
+        ("", "b.py", ""),
+    ]

@@ -1,0 +1,96 @@
+"""`nexus-mcp route`, `act` and `memory gc`: the message, the answers, the exit codes."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from tests.cli.support import nexus, nexus_on_terminal
+from tests.support import Project
+from tests.tags.support import aged, check
+
+
+def test_a_message_on_stdin(project: Project) -> None:
+    """It may be long, and begin with anything."""
+    message = "- [sync] now\n" + "`[plan]` and so on\n" * 100_000
+    ran = nexus("route", "--json", cwd=project.root, stdin=message)
+    value = json.loads(ran.out)
+    check(value, "route")
+    assert (ran.code, [tag["skill"] for tag in value["tags"]]) == (0, ["nx-sync"])
+
+
+@pytest.mark.parametrize("command", ["route", "act"])
+def test_a_message_that_is_too_long(project: Project, command: str) -> None:
+    """Beyond 4 MiB it is not read."""
+    ran = nexus(command, cwd=project.root, stdin="x" * ((4 << 20) + 1))
+    assert ran == (2, "", "nexus-mcp: The message on stdin is larger than the 4 MiB that are read.\n")
+
+
+def test_no_message() -> None:
+    """On a terminal nobody waits for one."""
+    ran = nexus_on_terminal("route")
+    assert (ran.code, ran.err) == (
+        2,
+        "nexus-mcp: There is no message. Write it in quotation marks, or send it to stdin.\n",
+    )
+
+
+def test_what_is_shown_is_printable(project: Project) -> None:
+    """Text of a message and of the plan is quoted, on one line, without what acts on a terminal."""
+    issue = {"id": 1, "title": "Wh\x1b[31mere\n?", "status": "pending"}
+    project.put("state/plan.json", {"id": 1, "topic": "T", "issues": [issue], "created_at": "2026-01-01T00:00:00.000Z"})
+    ran = nexus("route", "[d] a\x1b[2J\u202e\nb [d:\x07x]", cwd=project.root)
+    assert ran.out.split("\n") == [
+        "[d]  records a decision (plan_decide)",
+        '  with "a\\x1b[2J\\u202e\\nb"',
+        '  open: 1 "Wh\\x1b[31mere\\n?"',
+        "[d:\\x07x]  does nothing as things are",
+        "  > There is no [d:\\x07x]. Write [d], and what belongs to it behind it.",
+        "",
+    ]
+
+
+def test_the_other_lines_of_route(project: Project) -> None:
+    """A skill, its mode and the notes of the harness; a message without tags; one with too many."""
+    ran = nexus("route", "[run:x]", "--harness-id", "codex", cwd=project.root)
+    assert ran.out.startswith("[run:x]  does nothing as things are\n")
+    ran = nexus("route", "[plan:auto] a cache", "--harness-id", "codex", cwd=project.root)
+    assert ran.out.startswith("[plan:auto]  starts the skill nx-plan, mode auto: ")
+    assert ran.out.endswith(' characters and the notes of the harness\n  with "a cache"\n')
+    assert nexus("route", "nothing", cwd=project.root).out == "The message has no tag.\n"
+    assert nexus("route", "[d] " * 22, cwd=project.root).out.endswith("\n2 more tags are not looked at.\n")
+
+
+def test_acting(project: Project) -> None:
+    """JSON keeps the schema; exit code 1 when an action failed, 0 when there was none."""
+    ran = nexus("act", "[m] Slow locks [rule:../x] no", "--json", cwd=project.root)
+    value = json.loads(ran.out)
+    check(value, "act")
+    assert (ran.code, ran.err, [step["result"] for step in value["steps"]]) == (1, "", ["created", "failed"])
+    assert nexus("act", "[plan] x", cwd=project.root) == (0, "The message has no tag that is an action.\n", "")
+    ran = nexus("act", "[d] x", cwd=project.root)
+    assert (ran.code, ran.out.split("\n")[0]) == (0, "[d]  left to the agent")
+
+
+def test_cleaning_up(project: Project) -> None:
+    """A dry run and a run without --apply delete nothing; --apply is refused outside git's reach, with exit code 1."""
+    note = project.put("memory/old.md", "Old.\n")
+    aged(note, 200.5, time.time())
+    dry, plain = nexus("memory", "gc", "--dry-run", cwd=project.root), nexus("memory", "gc", cwd=project.root)
+    assert dry == plain
+    assert dry.out.startswith("these notes could go\n  .nexus/memory/old.md: no read of it is on record")
+    both = nexus("memory", "gc", "--dry-run", "--apply", cwd=project.root)
+    assert both == (2, "", "nexus-mcp: --apply and --dry-run are opposites. Give one of them.\n")
+    project.put("config.yml", "memory: 1\n")
+    broken = nexus("memory", "gc", "--json", cwd=project.root)
+    assert (broken.code, broken.err.split("\n")[0]) == (
+        1,
+        "nexus-mcp: .nexus/config.yml:1:1: memory must be of type object",
+    )
+    (project.nexus / "config.yml").unlink()
+    refused = nexus("memory", "gc", "--apply", cwd=project.root)
+    assert (refused.code, refused.out) == (1, "")
+    assert refused.err.startswith("nexus-mcp: The git repository has no commit")
+    assert note.exists()

@@ -1,0 +1,122 @@
+"""`nexus-mcp resume`: whether a task's owner is resumed, and why."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from nexus_mcp import schemas
+from nexus_mcp.cli import main
+from tests.catalog.resume_rows import entry
+from tests.cli.support import nexus
+from tests.support import Project, task, tasks
+
+TRACKER = "state/claude-code/agent-tracker.json"
+
+
+def resume(project: Project, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(["resume", "--project", str(project.root), *words])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+@pytest.fixture
+def two_tasks(project: Project) -> Project:
+    """Task 1 about a file that engineer e1 touched last, and task 3 of somebody who is no agent."""
+    given = task(1, context="Mend src/a.py \x1b", owner="engineer")
+    project.put("state/tasks.json", tasks(given, task(3, owner="bob")))
+    project.put(TRACKER, [entry("e1\u202e", "engineer", f"{project.root}/src/a.py")])
+    return project
+
+
+def test_a_resume(two_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """The id, why, and what is read again first; nothing acts on the terminal, and nothing is changed."""
+    before = two_tasks.snapshot()
+    why = "its tier is bounded, the files are the same, and no other agent has edited them since"
+    assert resume(two_tasks, capsys, "1", "--harness-id", "claude-code") == (
+        0,
+        f"resume e1\\u202e\nwhy: {why}\nread again first: src/a.py\n",
+        "",
+    )
+    code, out, _ = resume(two_tasks, capsys, "1", "--harness-id", "claude-code", "--json")
+    assert (code, out.isascii()) == (0, True)
+    assert schemas.faults(schemas.load("catalog/resume"), json.loads(out)) == []
+    assert json.loads(out) == {
+        "task_id": 1,
+        "owner": "engineer",
+        "harness_id": "claude-code",
+        "mode": "resume",
+        "agent_id": "e1\u202e",
+        "reason": why,
+        "reread": ["src/a.py"],
+    }
+    assert two_tasks.snapshot() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("1",), "the harness cannot resume an agent"),
+        (("1", "--harness-id", "codex"), "no earlier agent of this owner is recorded"),
+        (("3", "--harness-id", "claude-code"), "its owner is no agent of the catalog"),
+    ],
+)
+def test_fresh_is_no_failure(
+    two_tasks: Project, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], why: str
+) -> None:
+    """Contract §5: no resume mechanism or no recorded id: fresh, silently. Another harness's agents are not ours."""
+    assert resume(two_tasks, capsys, *words) == (0, f"fresh\nwhy: {why}\n", "")
+    found = json.loads(resume(two_tasks, capsys, *words, "--json")[1])
+    assert schemas.faults(schemas.load("catalog/resume"), found) == []
+    assert (found["mode"], found["reread"]) == ("fresh", [])
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (("2",), 1, "There is no task 2. The tasks are 1, 3."),
+        (("one",), 2, "TASK-ID is a number from 1, not 'one'."),
+        (("9" * 5000,), 2, "TASK-ID is a number from 1, not '9999"),
+        ((), 2, "nexus-mcp resume needs an argument TASK-ID."),
+    ],
+)
+def test_no_such_task(
+    two_tasks: Project, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], code: int, told: str
+) -> None:
+    """Bad input: the tasks there are."""
+    found, out, err = resume(two_tasks, capsys, *words)
+    assert (found, out, err[: len(told) + 11]) == (code, "", f"nexus-mcp: {told}")
+
+
+def test_no_tasks(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """A project without a list, and one with an empty list."""
+    told = "nexus-mcp: There is no task 1: this project has none now. task_add adds them.\n"
+    assert resume(project, capsys, "1") == (1, "", told)
+    project.put("state/tasks.json", tasks())
+    assert resume(project, capsys, "1") == (1, "", told)
+
+
+def test_a_broken_tracker(two_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """Bad input: a tracker edited by hand is named, with what is wrong, and stays as it is."""
+    two_tasks.put(TRACKER, '[{"agent_id": "e1"}]')
+    before = two_tasks.snapshot()
+    code, out, err = resume(two_tasks, capsys, "1", "--harness-id", "claude-code")
+    assert (code, out) == (1, "")
+    assert err.startswith(f"nexus-mcp: .nexus/{TRACKER} is not a valid agent-tracker file: /0/harness_id is required")
+    assert two_tasks.snapshot() == before
+
+
+def test_an_edit_of_the_main_agent(two_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a hook logged of the main agent's edit since; a broken line is told and does not count."""
+    words = ("hook", "post_tool_use", "--project", str(two_tasks.root), "--harness-id", "claude-code")
+    for tool, mode in (("Read", "resume"), ("Edit", "fresh")):
+        payload = {"tool": tool, "tool_input": {"file_path": f"{two_tasks.root}/src/a.py"}}
+        assert nexus(*words, stdin=json.dumps(payload)).code == 0
+        code, out, err = resume(two_tasks, capsys, "1", "--harness-id", "claude-code", "--json")
+        assert (code, json.loads(out)["mode"], err) == (0, mode, "")
+    assert json.loads(out)["reason"] == "the main agent may have edited src/a.py since e1\u202e did"
+    two_tasks.put("state/tool-log.jsonl", "{broken\n")
+    code, out, err = resume(two_tasks, capsys, "1", "--harness-id", "claude-code")
+    told = "nexus-mcp: .nexus/state/tool-log.jsonl has 1 unreadable line; what they say is not counted.\n"
+    assert (code, out.partition(" ")[0], err) == (0, "resume", told)

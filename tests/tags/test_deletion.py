@@ -1,0 +1,249 @@
+"""Deleting notes through git: what is refused, what is left alone, and what is never run."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.errors import NexusError
+from nexus_mcp.tags.actions import deletion
+from tests.conftest import git
+from tests.support import Project
+from tests.tags.support import aged
+from tests.tags.test_memory_gc import clean, committed, notes, there
+
+
+def dirty(project: Project) -> None:
+    aged(project.put("memory/old.md", "changed\n"), 200)
+
+
+def staged(project: Project) -> None:
+    dirty(project)
+    git(project.root, "add", ".")
+
+
+def untracked(project: Project) -> None:
+    notes(project, new=200)
+
+
+def merging(project: Project) -> None:
+    (project.root / ".git" / "MERGE_HEAD").write_text(git(project.root, "rev-parse", "HEAD"))
+
+
+def rebasing(project: Project) -> None:
+    (project.root / ".git" / "rebase-merge").mkdir()
+
+
+def nameless(project: Project) -> None:
+    git(project.root, "config", "user.useConfigOnly", "true")
+    git(project.root, "config", "--unset", "user.email")
+
+
+def locked(project: Project) -> None:
+    (project.root / ".git" / "refs" / "heads" / "main.lock").touch()
+
+
+@pytest.mark.requirement("memory.refused")
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (dirty, "Some of the notes are not as they are in the last commit, and could not be had back: old.md"),
+        (staged, "Some of the notes are not as they are in the last commit, and could not be had back: old.md"),
+        (untracked, "Some of the notes are not in git, and could not be had back: new.md"),
+        (merging, "There is a merge under way in the git repository"),
+        (rebasing, "There is a rebase under way in the git repository"),
+        (locked, "git update-ref failed: "),
+        (nameless, "git commit-tree failed: "),
+    ],
+)
+def test_what_could_not_be_had_back_stays(
+    real_repository: Project, spoil: Callable[[Project], None], words: str
+) -> None:
+    """The call is refused in clear words, and neither the notes nor the branch nor the index change."""
+    project = real_repository
+    notes(project, old=200, fine=200)
+    head = committed(project)
+    spoil(project)
+    before, status = there(project), git(project.root, "status", "--porcelain")
+    with pytest.raises(NexusError) as raised:
+        clean(project)
+    assert raised.value.fault.startswith(words)
+    assert raised.value.message.endswith("nothing was changed.")
+    assert raised.value.next_step
+    assert (there(project), git(project.root, "status", "--porcelain")) == (before, status)
+    assert git(project.root, "rev-parse", "HEAD").strip() == head
+
+
+@pytest.mark.requirement("memory.refused")
+def test_without_git_or_a_commit(tmp_path: Path) -> None:
+    """Outside a repository, and before its first commit, nothing is deleted."""
+    project = Project(tmp_path / "plain")
+    notes(project, old=200)
+    with pytest.raises(NexusError, match="The notes are in no git repository"):
+        clean(project)
+    git(project.root, "init", "-q", "-b", "main")
+    with pytest.raises(NexusError, match="The git repository has no commit"):
+        clean(project)
+    assert there(project) == ["old"]
+
+
+@pytest.mark.requirement("memory.commit")
+def test_nothing_else_goes_into_the_commit(real_repository: Project) -> None:
+    """What is staged, changed or untracked elsewhere stays just so."""
+    project = real_repository
+    notes(project, old=200)
+    (project.root / "code").write_text("1\n")
+    committed(project)
+    (project.root / "code").write_text("2\n")
+    (project.root / "new").write_text("staged\n")
+    (project.root / "loose").write_text("untracked\n")
+    git(project.root, "add", "new")
+    clean(project)
+    assert git(project.root, "show", "--format=", "--name-status", "HEAD") == "D\t.nexus/memory/old.md\n"
+    assert git(project.root, "status", "--porcelain") == " M code\nA  new\n?? loose\n"
+
+
+@pytest.mark.requirement("memory.commit")
+def test_a_detached_head_and_a_project_below_the_top(real_repository: Project) -> None:
+    """The commit goes where HEAD is, and the way back is told from the top of the repository."""
+    project = Project(real_repository.root / "a b" / "c")
+    notes(project, old=200)
+    parent = committed(project)
+    git(project.root, "checkout", "-q", "--detach")
+    (gone,) = clean(project)["deleted"]
+    assert gone["restore"] == f"git checkout {parent} -- 'a b/c/.nexus/memory/old.md'"
+    subprocess.run(["sh", "-c", gone["restore"]], cwd=real_repository.root, check=True)
+    assert there(project) == ["old"]
+    assert git(project.root, "rev-parse", "main").strip() == parent
+    assert git(project.root, "rev-parse", "HEAD^").strip() == parent
+
+
+@pytest.mark.requirement("memory.no-programs")
+def test_nothing_of_the_repository_is_run(real_repository: Project, tmp_path: Path) -> None:
+    """No hook, filter, monitor, editor or signing program that the repository names."""
+    project = real_repository
+    notes(project, old=200)
+    committed(project)
+    trap = tmp_path / "trap"
+    trap.write_text(f'#!/bin/sh\necho "$0" >> {tmp_path}/sprung\n')
+    trap.chmod(0o755)
+    hooks = project.root / ".git" / "hooks"
+    hooks.mkdir(exist_ok=True)
+    for name in ("pre-commit", "commit-msg", "post-commit", "reference-transaction", "post-index-change"):
+        (hooks / name).unlink(missing_ok=True)
+        (hooks / name).symlink_to(trap)
+    with (project.root / ".git" / "config").open("a") as config:
+        config.write(f"[core]\n\tfsmonitor = {trap}\n\teditor = {trap}\n\tpager = {trap}\n[gpg]\n\tprogram = {trap}\n")
+        config.write(f'[commit]\n\tgpgSign = true\n[filter "trap"]\n\tclean = {trap}\n\tprocess = {trap}\n')
+    (project.root / ".git" / "info").mkdir(exist_ok=True)
+    (project.root / ".git" / "info" / "attributes").write_text("*.md filter=trap\n")
+    assert clean(project)["result"] == "deleted"
+    assert not (tmp_path / "sprung").exists()
+    subprocess.run(["git", "status"], cwd=project.root, capture_output=True, check=False)
+    assert (tmp_path / "sprung").exists()  # so it was armed
+
+
+@pytest.mark.requirement("memory.refused")
+def test_a_note_that_is_changed_meanwhile(real_repository: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What somebody wrote while the commit was made is seen in time, and nothing is deleted."""
+    project = real_repository
+    notes(project, old=200, other=200)
+    head = committed(project)
+    commit = deletion._Git.commit
+
+    def meanwhile(self: deletion._Git, parent: str, names: list[str], message: str) -> str:
+        project.put("memory/old.md", "newer\n")
+        return commit(self, parent, names, message)
+
+    monkeypatch.setattr(deletion._Git, "commit", meanwhile)
+    with pytest.raises(NexusError, match=r"^A note was changed meanwhile; nothing was changed\."):
+        clean(project)
+    assert (there(project), git(project.root, "rev-parse", "HEAD").strip()) == (["old", "other"], head)
+
+
+@pytest.mark.requirement("memory.refused")
+def test_a_note_that_is_changed_at_the_last_moment(real_repository: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an editor wrote once the commit was made is kept, as a new file for git."""
+    project = real_repository
+    notes(project, old=200, other=200)
+    committed(project)
+    advance = deletion._Git.advance
+
+    def then_changed(self: deletion._Git, commit: str, parent: str) -> None:
+        advance(self, commit, parent)
+        project.put("memory/old.md", "newer\n")
+
+    monkeypatch.setattr(deletion._Git, "advance", then_changed)
+    done = clean(project)
+    assert [one["path"] for one in done["deleted"]] == ["memory/other.md"]
+    assert done["next_step"].startswith("Left there, because somebody changed or holds them: old.md.")
+    assert project.get("memory/old.md") == b"newer\n"
+    assert git(project.root, "status", "--porcelain") == "?? .nexus/memory/\n"
+
+
+@pytest.mark.requirement("memory.refused")
+def test_a_commit_that_comes_in_between(real_repository: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody else's commit on the branch stays the last one, and nothing is deleted."""
+    project = real_repository
+    notes(project, old=200)
+    committed(project)
+    advance = deletion._Git.advance
+
+    def behind(self: deletion._Git, commit: str, parent: str) -> None:
+        git(project.root, "commit", "-q", "--allow-empty", "-m", "Theirs")
+        advance(self, commit, parent)
+
+    monkeypatch.setattr(deletion._Git, "advance", behind)
+    with pytest.raises(NexusError, match=r"^git update-ref failed"):
+        clean(project)
+    assert git(project.root, "log", "-1", "--format=%s") == "Theirs\n"
+    assert there(project) == ["old"]
+
+
+def test_line_ends_that_git_changed_are_no_change(real_repository: Project) -> None:
+    """A note whose line ends git turned into those of Windows is as it is in the commit."""
+    project = real_repository
+    git(project.root, "config", "core.autocrlf", "true")
+    aged(project.put("memory/old.md", "a\r\nb\r\n"), 200)
+    committed(project)
+    assert clean(project)["result"] == "deleted"
+
+
+def test_names_that_look_like_patterns(real_repository: Project) -> None:
+    """A name is taken as it is: no pattern, no option, no magic."""
+    project = real_repository
+    for name in ("-f.md", "*.md", ":(top)x.md", "it's.md", "a.md"):
+        aged(project.put(f"memory/{name}", name), 1 if name == "a.md" else 200)
+    committed(project)
+    done = clean(project)
+    assert sorted(one["path"] for one in done["deleted"]) == [
+        "memory/*.md",
+        "memory/-f.md",
+        "memory/:(top)x.md",
+        "memory/it's.md",
+    ]
+    assert there(project) == ["a"]
+
+
+def test_an_index_that_is_locked_at_the_end(real_repository: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commit is made and the notes are gone: the message says so, and what puts the index right."""
+    project = real_repository
+    notes(project, old=200)
+    committed(project)
+    advance = deletion._Git.advance
+
+    def then_locked(self: deletion._Git, commit: str, parent: str) -> None:
+        advance(self, commit, parent)
+        (project.root / ".git" / "index.lock").touch()
+
+    monkeypatch.setattr(deletion._Git, "advance", then_locked)
+    with pytest.raises(NexusError, match="the commit is made, but git's index still has them") as raised:
+        clean(project)
+    (project.root / ".git" / "index.lock").unlink()
+    assert there(project) == []
+    assert raised.value.next_step == "git reset -q -- .nexus/memory puts that right."
+    git(project.root, "reset", "-q", "--", ".nexus/memory")
+    assert git(project.root, "status", "--porcelain") == ""

@@ -1,0 +1,45 @@
+"""docs/tags.md tells what there is, and its examples are run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import time
+
+import pytest
+
+from nexus_mcp.catalog.load import load
+from tests.cli.support import nexus
+from tests.conftest import CHECKOUT
+from tests.support import Project
+from tests.tags.support import aged
+
+PAGE = (CHECKOUT / "docs" / "tags.md").read_text(encoding="utf-8")
+SESSIONS = re.findall(r"^```text\n(\$ .*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def test_every_tag_is_on_the_page() -> None:
+    """Each tag and variant of the vocabulary has a row in the first table."""
+    table = load(None).vocabulary["tags"]
+    names = [f"[{tag}{suffix}]" for tag in table for suffix in ("", *(f":{one}" for one in table[tag]["variants"]))]
+    rows = set(re.findall(r"^\| `(\[[a-z]+(?::[a-z]+)?\])", PAGE, re.MULTILINE))
+    assert {*names} - rows <= {"[rule]"}
+    assert rows - {*names} == {"[rule:frontend]"}
+
+
+@pytest.mark.parametrize("session", SESSIONS, ids=lambda session: session.partition("\n")[0])
+def test_examples(project: Project, session: str) -> None:
+    """Each command of a block, one after the other in one project, prints what the page shows."""
+    if "memory gc" in session:
+        aged(project.put("memory/old-idea.md", "Old.\n"), 200.5, time.time())
+    steps = re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]
+    for step in steps:
+        line, _, shown = step.partition("\n")
+        words = shlex.split(line)
+        assert words[0] == "nexus-mcp"
+        assert nexus(*words[1:], cwd=project.root).out == shown
+
+
+def test_there_are_examples() -> None:
+    """Four blocks of commands."""
+    assert len(SESSIONS) == 4
