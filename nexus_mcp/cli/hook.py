@@ -2,74 +2,97 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.options import Argument, Command
 from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, workspace_from
-from nexus_mcp.errors import InvalidArguments, StateError, UsageError
+from nexus_mcp.errors import NexusError, StateError, UsageError
 from nexus_mcp.lifecycle import EVENTS
+from nexus_mcp.workspace import DEFAULT_HARNESS_ID, check_harness_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.cli.options import Values
-    from nexus_mcp.lifecycle.definition import Event
+    from nexus_mcp.workspace import Workspace
 
-LIMIT = 4 << 20
+LIMIT = 16 << 20
+"""Bytes. More than any event needs, because payloads bring along what a tool answered, or an agent said."""
+_DRAINED = 64 << 20
 _CHUNK = 1 << 16
-_SHOWN = {"agent_name": "engineer", "agent_id": "a1"}
 
-EVENT = Argument("EVENT", "what happened", {name: event.summary for name, event in EVENTS.items()})
+EVENT = Argument("EVENT", "what happened", {name: row.summary for name, row in EVENTS.items()})
+
+
+class _Unusable(Exception):
+    """What came on stdin is no payload. The text has nothing of it."""
 
 
 def run(values: Values) -> int:
-    """Prints the answer to one event as a line of JSON. Raises UsageError for params that are not the event's."""
-    event = EVENTS[values[EVENT.name]]
-    workspace = workspace_from(values)
-    params = _params(_stdin(event), event)
-    from nexus_mcp.lifecycle.handle import handle
-    from nexus_mcp.store.codec import compact, without_surrogates
+    """Prints the answer to one event as a line of JSON. Raises UsageError when the command line itself is wrong."""
+    gc.disable()  # the process is over before there is anything to collect
+    name = values[EVENT.name]
+    if sys.stdin is not None and os.isatty(0):
+        problem = "The params come on stdin as JSON, and stdin is a terminal."
+        raise UsageError(problem, next_step=f"Example: echo '{{}}' | nexus-mcp hook {name}")
+    from nexus_mcp.lifecycle.safely import answered, failed
 
+    workspace: Workspace | None = None
     try:
-        answer = handle(event, params, workspace)
-    except InvalidArguments as error:
-        raise UsageError(f"{event.name}: {error}.", next_step=_example(event)) from error
-    # Bytes, because the encoding of the terminal is not that of JSON.
-    sys.stdout.buffer.write(without_surrogates(compact(answer)).encode() + b"\n")
-    sys.stdout.buffer.flush()
+        workspace = _workspace(values)
+        answer = answered(name, _params(_stdin()), workspace)
+    except _Unusable as problem:
+        answer = failed(name, str(problem), workspace)
+    _print(answer)
     return exits.OK
 
 
-def _example(event: Event) -> str:
-    import json
-
-    params = json.dumps({name: _SHOWN[name] for name in event.required})
-    return f"Example: echo '{params}' | nexus-mcp hook {event.name}"
-
-
-def _stdin(event: Event) -> bytes:
-    """All that comes on stdin. Raises UsageError when that is somebody's keyboard, cannot be read, or has no end."""
-    if sys.stdin is None:
-        raise UsageError("There is no stdin to read the params from.", next_step=_example(event))
-    if os.isatty(0):
-        raise UsageError("The params come on stdin as JSON, and stdin is a terminal.", next_step=_example(event))
-    data = bytearray()
+def _workspace(values: Values) -> Workspace:
+    """Raises UsageError for options that are wrong, _Unusable when it is the surroundings that do not lead anywhere."""
+    check_harness_id(values.get(HARNESS_ID.name, DEFAULT_HARNESS_ID))
     try:
-        while len(data) <= LIMIT and (chunk := os.read(0, _CHUNK)):
-            data += chunk
+        return workspace_from(values)
+    except NexusError as error:
+        told = values.get(PROJECT.name)
+        if told is not None and not os.path.isdir(told):
+            raise
+        raise _Unusable(str(error)) from error
+
+
+def _print(answer: dict[str, Any]) -> None:
+    from nexus_mcp.store.codec import compact, without_surrogates
+
+    # Bytes, because the encoding of the terminal is not that of JSON.
+    sys.stdout.buffer.write(without_surrogates(compact(answer)).encode() + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _stdin() -> bytes:
+    """All that comes on stdin. Raises _Unusable when it cannot be read, or is too much."""
+    if sys.stdin is None:
+        raise _Unusable("There is no stdin to read the params from.")
+    data, seen = bytearray(), 0
+    try:
+        while seen <= _DRAINED and (chunk := os.read(0, _CHUNK)):
+            seen += len(chunk)
+            if seen <= LIMIT:
+                data += chunk
     except OSError as error:
-        problem = f"The params could not be read from stdin: {error.strerror}."
-        raise UsageError(problem, next_step=_example(event)) from error
-    if len(data) > LIMIT:
-        raise UsageError(f"The params on stdin are larger than the {LIMIT >> 20} MiB that are read.")
+        raise _Unusable(f"The params could not be read from stdin: {error.strerror}.") from error
+    if seen > LIMIT:  # read all the same: a writer whose pipe breaks may take it for a failure of the hook
+        problem = f"The params on stdin are larger than the {LIMIT >> 20} MiB that are read."
+        raise _Unusable(
+            f"{problem} Have the hook leave out what the event does not take, such as the answer of a tool."
+        )
     return bytes(data)
 
 
-def _params(data: bytes, event: Event) -> Any:
-    """The JSON value in `data`; nothing at all stands for no params. Raises UsageError."""
+def _params(data: bytes) -> Any:
+    """The JSON value in `data`; nothing at all stands for no params. Raises _Unusable."""
     from nexus_mcp.store.codec import decode
 
     if not data.strip():
@@ -78,14 +101,16 @@ def _params(data: bytes, event: Event) -> Any:
         return decode(data, "stdin")
     except StateError as error:
         where = f" ({error.where})" if error.where else ""
-        raise UsageError(f"The JSON on stdin{where} {error.problem}.", next_step=_example(event)) from error
+        raise _Unusable(f"The JSON on stdin{where} {error.problem}.") from error
 
 
 COMMAND = Command(
     "hook",
     "tell of an event in a session; a harness's hooks call this",
     "Reads the params of the event from stdin, one JSON object, and answers with one\n"
-    "line of JSON on stdout. Nothing on stdin stands for {}.",
+    "line of JSON on stdout. Nothing on stdin stands for {}. Whatever goes wrong,\n"
+    "the exit code is 0 and the answer says what it was; only an answer that cannot\n"
+    "be written ends with 1.",
     (PROJECT, HARNESS_ID),
     run,
     argument=EVENT,

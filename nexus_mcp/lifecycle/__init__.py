@@ -1,9 +1,79 @@
-"""The lifecycle events of a session: one file each, and this table."""
+"""The lifecycle events of a session: one file each, and this table (contract.md §4, docs/lifecycle.md)."""
 
 from __future__ import annotations
 
-from nexus_mcp.lifecycle import agent_complete, agent_resume, agent_spawn, session_end
+from nexus_mcp.lifecycle.definition import Row
 
-EVENTS = {
-    event.name: event for event in (agent_spawn.EVENT, agent_resume.EVENT, agent_complete.EVENT, session_end.EVENT)
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.lifecycle.definition import Event
+
+
+def _session_start() -> Event:
+    from nexus_mcp.lifecycle.session_start import EVENT
+
+    return EVENT
+
+
+def _user_message() -> Event:
+    from nexus_mcp.lifecycle.user_message import EVENT
+
+    return EVENT
+
+
+def _agent_spawn() -> Event:
+    from nexus_mcp.lifecycle.agent_spawn import EVENT
+
+    return EVENT
+
+
+def _agent_resume() -> Event:
+    from nexus_mcp.lifecycle.agent_resume import EVENT
+
+    return EVENT
+
+
+def _agent_complete() -> Event:
+    from nexus_mcp.lifecycle.agent_complete import EVENT
+
+    return EVENT
+
+
+def _pre_tool_use() -> Event:
+    from nexus_mcp.lifecycle.pre_tool_use import EVENT
+
+    return EVENT
+
+
+def _post_tool_use() -> Event:
+    from nexus_mcp.lifecycle.post_tool_use import EVENT
+
+    return EVENT
+
+
+def _session_end() -> Event:
+    from nexus_mcp.lifecycle.session_end import EVENT
+
+    return EVENT
+
+
+def _context_compact() -> Event:
+    from nexus_mcp.lifecycle.context_compact import EVENT
+
+    return EVENT
+
+
+# Loaded by function: a hook is a process of its own, and pays for what it imports at every step of an agent.
+EVENTS: dict[str, Row] = {
+    "session_start": Row("a session begins, or goes on", _session_start),
+    "user_message": Row("the user has sent a message", _user_message),
+    "subagent_spawn": Row("an agent begins its work, or goes on with it", _agent_spawn),
+    "subagent_complete": Row("an agent has ended its work", _agent_complete),
+    "pre_tool_use": Row("a tool is about to be used", _pre_tool_use),
+    "post_tool_use": Row("a tool was used", _post_tool_use),
+    "session_end": Row("the session is over", _session_end),
+    "context_compact": Row("the context of the model was compacted", _context_compact),
+    "agent_spawn": Row("subagent_spawn under its shorter name", _agent_spawn),
+    "agent_resume": Row("an agent goes on with its work", _agent_resume),
+    "agent_complete": Row("subagent_complete under its shorter name", _agent_complete),
 }

@@ -11,7 +11,14 @@ from nexus_mcp.store.harness_files import TOOL_LOG, change_tracker, tool_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
+
+
+MESSAGE = 1 << 16
+"""Characters that are kept of a last message."""
+FILES, PATH = 1000, 4096
+"""How many files are kept, and how many characters a path may have."""
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
@@ -26,6 +33,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
         files = _logged_files(ctx, agent_id)
         if files is not None:
             told["files_touched"] = files
+    _bound(ctx, told)
     left = unfinished(tasks_of(ctx))
     entries = change_tracker(
         ctx.store, ctx.harness_id, lambda entries: tracker.complete(entries, agent_id, ctx.store.stamp(), told)
@@ -37,6 +45,18 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
         return {"agent_id": agent_id, "completed": False}
     _warn_unfinished(ctx, entry, left)
     return {"agent_id": agent_id, "completed": True, **{n: told[n] for n in ("files_touched",) if n in told}}
+
+
+def _bound(ctx: EventContext, told: dict[str, Any]) -> None:
+    """Cut what is too long for the tracker, which every event about an agent reads, and tell it."""
+    if len(told.get("last_message", "")) > MESSAGE:
+        told["last_message"] = told["last_message"][:MESSAGE]
+        ctx.warn(f"Of last_message the first {MESSAGE} characters are kept. Keep what matters in an artifact.")
+    files = told.get("files_touched", [])
+    kept = [file for file in files if len(file) <= PATH][:FILES]
+    if len(kept) < len(files):
+        told["files_touched"] = kept
+        ctx.warn(f"Of {len(files)} files touched {len(kept)} are kept: {FILES} at most, of {PATH} characters at most.")
 
 
 def _logged_files(ctx: EventContext, agent_id: str) -> list[str] | None:
@@ -51,8 +71,18 @@ def _logged_files(ctx: EventContext, agent_id: str) -> list[str] | None:
     lines, bad = log
     if bad:
         ctx.warn(f".nexus/state/{TOOL_LOG} has {bad} unreadable line{'s' * (bad > 1)}; what they say is not counted.")
-    files = [line.get("file") for line in lines if line.get("agent_id") == agent_id]
-    return list(dict.fromkeys(file for file in files if isinstance(file, str)))
+    own = [line for line in lines if line.get("agent_id") == agent_id and isinstance(line.get("file"), str)]
+    is_reader = _readers(ctx) if own else bool  # loads the catalog
+    return list(dict.fromkeys(str(line["file"]) for line in own if not is_reader(str(line.get("tool", "")))))
+
+
+def _readers(ctx: EventContext) -> Callable[[str], bool]:
+    """Whether a tool of the harness only reads: a file that was looked at is none that was touched."""
+    from nexus_mcp.catalog.tool_files import only_reads
+    from nexus_mcp.lifecycle.known import catalog_of
+
+    known = catalog_of(ctx).maps.get(ctx.harness_id)
+    return lambda tool: known is not None and only_reads(known, tool)
 
 
 def _warn_unfinished(ctx: EventContext, entry: dict[str, Any], tasks: list[dict[str, Any]]) -> None:
@@ -70,8 +100,6 @@ def _warn_unfinished(ctx: EventContext, entry: dict[str, Any], tasks: list[dict[
 
 
 EVENT = Event(
-    name="agent_complete",
-    summary="an agent has ended its work",
     required=("agent_id",),
     optional=("last_message", "files_touched"),
     run=run,

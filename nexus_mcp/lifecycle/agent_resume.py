@@ -24,8 +24,6 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
 
 
 EVENT = Event(
-    name="agent_resume",
-    summary="an agent goes on with its work",
     required=("agent_id",),
     run=run,
 )

@@ -4,51 +4,83 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from nexus_mcp.store.store import Store
     from nexus_mcp.workspace import Workspace
 
+ALLOW = "allow"
+DENY = "deny"
+BLOCK = "block"
+CONTINUE = "continue"
+MAIN = "main"
+"""Who is at work where no agent is named: the session itself."""
+
 
 class EventContext:
     """What `run` gets beside the params: the workspace of the harness that tells of the event, and its store.
 
-    What the model should hear of, though nothing failed, goes into `warnings`.
+    What the model should hear of, though nothing failed, goes into `warnings`; what it is given to work with into
+    `context`, a text for each part; what may happen next, and why not, into `decision` and `reason`.
     """
 
-    __slots__ = ("harness_id", "store", "warnings", "workspace")
+    __slots__ = ("context", "decision", "harness_id", "reason", "store", "warnings", "workspace")
 
     def __init__(self, workspace: Workspace, store: Store) -> None:
         self.workspace = workspace
         self.store = store
         self.harness_id = workspace.harness_id
+        self.decision = CONTINUE
+        self.reason = ""
+        self.context: list[str] = []
         self.warnings: list[str] = []
 
     def warn(self, text: str) -> None:
         self.warnings.append(text)
 
+    def decide(self, decision: str, reason: str = "") -> None:
+        self.decision, self.reason = decision, reason
+
+    def answer(self, name: str, members: dict[str, Any]) -> dict[str, Any]:
+        """The whole answer to the event that was told as `name`: schemas/lifecycle/answer.schema.json."""
+        answer: dict[str, Any] = {"event": name, "harness_id": self.harness_id, "decision": self.decision}
+        if self.reason:
+            answer["reason"] = self.reason
+        if self.context:
+            answer["context"] = "\n\n".join(self.context)
+        return {**answer, **members, "warnings": self.warnings}
+
 
 class Event:
     """One event of a session.
 
-    `required` and `optional` name the params it takes (lifecycle/params.py has their types). `run(ctx, params)` gets
-    params that keep them and returns the members of the answer that are the event's own.
+    `required` and `optional` name the params it takes (lifecycle/params.py has their types, `types` those that are
+    other ones here). `run(ctx, params)` gets params that keep them and returns the members of the answer that are the
+    event's own.
     """
 
-    __slots__ = ("name", "optional", "required", "run", "summary")
+    __slots__ = ("optional", "required", "run", "types")
 
     def __init__(
         self,
         *,
-        name: str,
-        summary: str,
         required: tuple[str, ...] = (),
         optional: tuple[str, ...] = (),
+        types: Mapping[str, dict[str, Any]] | None = None,
         run: Callable[[EventContext, dict[str, Any]], dict[str, Any]],
     ) -> None:
-        self.name = name
-        self.summary = summary
         self.required = required
         self.optional = optional
+        self.types: Mapping[str, dict[str, Any]] = types or {}
         self.run = run
+
+
+class Row:
+    """A line of the table of events: what it is, in a few words, and how it is loaded when it happens."""
+
+    __slots__ = ("load", "summary")
+
+    def __init__(self, summary: str, load: Callable[[], Event]) -> None:
+        self.summary = summary
+        self.load = load

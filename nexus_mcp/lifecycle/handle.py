@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from nexus_mcp.errors import InvalidArguments, UsageError
+from nexus_mcp.lifecycle import EVENTS
 from nexus_mcp.lifecycle.definition import EventContext
 from nexus_mcp.lifecycle.params import HARNESS_ID, checked
 from nexus_mcp.store.store import Store
@@ -12,21 +14,36 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from nexus_mcp.lifecycle.definition import Event
+WAIT_SECONDS = 2.0
+"""For the lock. A hook stands in the way of an agent, and some harnesses end one after 3 s."""
 
 
 def handle(
-    event: Event, params: object, workspace: Workspace, now: Callable[[], float] | None = None
+    name: str, params: object, workspace: Workspace, now: Callable[[], float] | None = None, wait: float = WAIT_SECONDS
 ) -> dict[str, Any]:
-    """Carry out what `event` means: {"event", "harness_id", …the event's own members, "warnings": [text, …]}.
+    """Carry out what the event `name` of EVENTS means; the answer keeps schemas/lifecycle/answer.schema.json.
 
     The harness is the one that the params name, else that of `workspace`. `now` gives seconds since 1970. Raises
-    InvalidArguments and UsageError for params of the wrong shape, StateError, PathRefused and StorageError when
-    nothing was changed, NotAppliedYet and NotConfirmed when it was.
+    InvalidArguments for params of the wrong shape, StateError, PathRefused and StorageError when nothing was changed,
+    NotAppliedYet and NotConfirmed when it was.
     """
+    event = EVENTS[name].load()
     given = checked(event, params)
-    harness_id = check_harness_id(given.pop(HARNESS_ID, workspace.harness_id))
-    own = Workspace(workspace.root, harness_id)
-    ctx = EventContext(own, Store(own, now))
+    own = Workspace(workspace.root, harness_of(given.pop(HARNESS_ID, None), workspace))
+    ctx = EventContext(own, Store(own, now, wait))
     members = event.run(ctx, given)
-    return {"event": event.name, "harness_id": harness_id, **members, "warnings": ctx.warnings}
+    return ctx.answer(name, members)
+
+
+def harness_of(told: object, workspace: Workspace) -> str:
+    """The harness that params tell, that of the workspace when they tell none. Raises InvalidArguments."""
+    if told is None:
+        return workspace.harness_id
+    try:
+        return check_harness_id(told if isinstance(told, str) else "")
+    except UsageError as error:
+        # Not its own words: they have what was told, and a failure is noted in a file.
+        problem = (
+            "harness_id is not usable: it starts with a-z, goes on with a-z, 0-9 and -, and is not artifacts or lock"
+        )
+        raise InvalidArguments([problem]) from error

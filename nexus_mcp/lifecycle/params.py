@@ -12,20 +12,37 @@ if TYPE_CHECKING:
     from nexus_mcp.lifecycle.definition import Event
 
 HARNESS_ID = "harness_id"
-_TEXT = {"type": "string"}
+TEXT = {"type": "string"}
+WORD = {"type": "string", "minLength": 1}
 FIELDS: dict[str, dict[str, Any]] = {
-    HARNESS_ID: _TEXT,
-    "agent_id": {"type": "string", "minLength": 1},
-    "agent_name": {"type": "string", "pattern": r"^[a-z][a-z0-9-]*\Z"},
-    "last_message": _TEXT,
-    "files_touched": {"type": "array", "items": _TEXT},
+    HARNESS_ID: TEXT,
+    "session_id": TEXT,
+    # Not an enum: of a kind of start that comes later nothing is known but that it is none of those that reset.
+    "source": TEXT,
+    "prompt": TEXT,
+    "agent_id": WORD,
+    "agent_name": TEXT,
+    "tool": WORD,
+    # Of any type: whoever the agent is and which tool it uses is enough to refuse it.
+    "tool_input": {},
+    "file": TEXT,
+    "status": TEXT,
+    "last_message": TEXT,
+    "files_touched": {"type": "array", "items": TEXT},
 }
+LONGEST = 256
+"""Characters of what names an agent or a session. All of them end up in files that are read at every event."""
+_NAMING = ("agent_id", "agent_name", "session_id")
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
+_CHARACTERS = _LETTERS | frozenset("0123456789-")
+_UNSTORED = ("prompt", "tool_input")
 
 
 def checked(event: Event, params: object) -> dict[str, Any]:
-    """The params that `event` takes, those that are null left out. Raises InvalidArguments.
+    """The params that `event` takes, those that are null left out. Raises InvalidArguments, which has no value of them.
 
-    Others are ignored, whatever they are: a harness may tell more than an event needs.
+    Others are ignored, whatever they are: a harness may tell more than an event needs. A name that is too long is
+    refused by an event that is about who it names, and cut by any other, which has something to do without it.
     """
     if not isinstance(params, dict):
         raise InvalidArguments(["the params must be an object"])
@@ -36,15 +53,29 @@ def checked(event: Event, params: object) -> dict[str, Any]:
         raise InvalidArguments(missing)
     faults = []
     for name, value in given.items():
-        faults += [f"{name}{fault.pointer} {fault.message}" for fault in schemas.faults(FIELDS[name], value)]
+        type_ = event.types.get(name, FIELDS[name])
+        faults += [f"{name}{fault.pointer} {fault.message}" for fault in schemas.faults(type_, value)]
         texts = value if isinstance(value, list) else [value]
-        if any(isinstance(text, str) and not _is_storable(text) for text in texts):
+        if name not in _UNSTORED and any(isinstance(text, str) and not _is_storable(text) for text in texts):
             faults.append(f"{name} must not have NUL or lone surrogates")
-        elif FIELDS[name].get("minLength") and isinstance(value, str) and value.isspace():
+        elif type_.get("minLength") and isinstance(value, str) and value.isspace():
             faults.append(f"{name} must not be blank")
+    for name in _NAMING:
+        if isinstance(told := given.get(name), str) and len(told) > LONGEST:
+            given[name] = told[:LONGEST]
+            if name in event.required:
+                faults.append(f"{name} must not be longer than {LONGEST} characters")
     if faults:
         raise InvalidArguments(faults)
     return given
+
+
+def is_name(text: str) -> bool:
+    """Whether an agent may be called so: the pattern of agent_name in schemas/state/agent-tracker.schema.json.
+
+    Looked at by hand, because a regular expression costs a hook a millisecond.
+    """
+    return bool(text) and text[0] in _LETTERS and _CHARACTERS.issuperset(text)
 
 
 def _is_storable(text: str) -> bool:

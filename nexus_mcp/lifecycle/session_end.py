@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nexus_mcp.lifecycle import memory
 from nexus_mcp.lifecycle.definition import Event, EventContext
 from nexus_mcp.lifecycle.unfinished import listed, tasks_of, unfinished
 from nexus_mcp.store.harness_files import end_session
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def run(ctx: EventContext, _: dict[str, Any]) -> dict[str, Any]:
+def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     """Warn about what is left open, and clear what belongs to this session of this harness alone."""
     tasks = tasks_of(ctx)
     left = unfinished(tasks)
@@ -25,11 +26,8 @@ def run(ctx: EventContext, _: dict[str, Any]) -> dict[str, Any]:
     made, removed, kept = end_session(ctx.store, ctx.harness_id)
     if kept:
         ctx.warn(f"The record of this session's agents could not be read, and is kept as {kept}. Look what it holds.")
+    memory.forget(ctx, params.get("session_id", ""))
     return {"made": made, "deleted": removed}
 
 
-EVENT = Event(
-    name="session_end",
-    summary="the session is over",
-    run=run,
-)
+EVENT = Event(optional=("session_id",), run=run)

@@ -1,8 +1,8 @@
-"""The tasks of the session, as events see them: what cannot be read is worth a warning, it stops no event."""
+"""The tasks of the session that are not done, and how texts name them."""
 
 from __future__ import annotations
 
-from nexus_mcp.errors import PathRefused, StateError
+from nexus_mcp.lifecycle.stored import task_list_of
 from nexus_mcp.state.tasks import COMPLETED
 
 TYPE_CHECKING = False
@@ -11,14 +11,12 @@ if TYPE_CHECKING:
 
     from nexus_mcp.lifecycle.definition import EventContext
 
+_NAMED = 20
+
 
 def tasks_of(ctx: EventContext) -> list[dict[str, Any]]:
     """All tasks there are; none, and a warning, when tasks.json cannot be used. Raises StorageError."""
-    try:
-        found = ctx.store.tasks()
-    except (StateError, PathRefused) as error:
-        ctx.warn(f"The tasks could not be looked at: {error.fault}. {error.next_step}".rstrip())
-        return []
+    found = task_list_of(ctx)
     return [] if found is None else found["tasks"]
 
 
@@ -28,5 +26,6 @@ def unfinished(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def listed(tasks: list[dict[str, Any]]) -> str:
-    """`1 (pending), 3 (in_progress)`: ids and statuses for a text."""
-    return ", ".join(f"{task['id']} ({task['status']})" for task in tasks)
+    """`1 (pending), 3 (in_progress)`: ids and statuses for a text, of the first 20."""
+    more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
+    return ", ".join(f"{task['id']} ({task['status']})" for task in tasks[:_NAMED]) + more

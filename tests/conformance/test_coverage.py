@@ -36,7 +36,7 @@ def test_fields() -> None:
         (ACCESS, "memory-access"),
         ("plan.json", ""),
         (".nexus/state/artifacts/plan.json", ""),
-        (".nexus/state/tool-log.jsonl", ""),
+        (".nexus/state/tool-log.jsonl", "tool-log"),
     ],
 )
 def test_schemas_of_files(path: str, name: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from nexus_mcp.lifecycle import EVENTS
+from nexus_mcp import schemas
 from nexus_mcp.lifecycle.handle import handle
 from nexus_mcp.workspace import Workspace
 from tests.support import Json, Project, pretty
@@ -27,7 +27,9 @@ class Teller:
         return self.send(event, params)
 
     def send(self, event: str, params: object) -> dict[str, Any]:
-        return handle(EVENTS[event], params, self.workspace, self.now)
+        answer = handle(event, params, self.workspace, self.now)
+        assert schemas.faults(schemas.load("lifecycle/answer"), answer) == []
+        return answer
 
 
 def put(project: Project, path: str, content: Json) -> bytes:

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from nexus_mcp.briefing.limits import limits_text
+from nexus_mcp.catalog.load import load
 from tests.lifecycle.support import SPAWN, TRACKER, Teller, entry, put, stored
 from tests.support import Clock, Project, compact, task, tasks, without_lock
 
@@ -14,6 +16,7 @@ UNKNOWN = (
     "No agent 'a9' is in the tracker of nexus-mcp, so nothing was recorded. "
     "Tell of an agent with agent_spawn when it begins."
 )
+ENGINEER = limits_text(load(None), "engineer", "nexus-mcp")
 
 
 @pytest.mark.requirement("agent_spawn.appends", "agent_spawn.result", "tree.first-write")
@@ -23,8 +26,12 @@ def test_spawn(tell: Teller, project: Project, clock: Clock) -> None:
     assert answer == {
         "event": "agent_spawn",
         "harness_id": "nexus-mcp",
+        "decision": "continue",
+        "context": ENGINEER,
         "agent_id": "a1",
         "resumed": False,
+        "capabilities": ["no_task_create"],
+        "disallowed_tools": [],
         "warnings": [],
     }
     assert stored(project, entry(at=clock.stamp()))
@@ -57,6 +64,7 @@ def test_resume(tell: Teller, project: Project, clock: Clock) -> None:
     assert answer == {
         "event": "agent_resume",
         "harness_id": "nexus-mcp",
+        "decision": "continue",
         "agent_id": "a1",
         "resumed": True,
         "warnings": [],
@@ -86,6 +94,7 @@ def test_complete(tell: Teller, project: Project, clock: Clock, told: dict[str, 
     assert answer == {
         "event": "agent_complete",
         "harness_id": "nexus-mcp",
+        "decision": "continue",
         "agent_id": "a1",
         "completed": True,
         **files,
@@ -177,7 +186,14 @@ def test_broken_tasks(tell: Teller, project: Project, clock: Clock) -> None:
 @pytest.mark.parametrize(("event", "member"), [("agent_resume", "resumed"), ("agent_complete", "completed")])
 def test_unknown_agent(tell: Teller, project: Project, event: str, member: str) -> None:
     """An agent that is not tracked is worth a warning; nothing is written, not so much as a folder."""
-    expected = {"event": event, "harness_id": "nexus-mcp", "agent_id": "a9", member: False, "warnings": [UNKNOWN]}
+    expected = {
+        "event": event,
+        "harness_id": "nexus-mcp",
+        "decision": "continue",
+        "agent_id": "a9",
+        member: False,
+        "warnings": [UNKNOWN],
+    }
     before = project.snapshot()
     assert tell(event, agent_id="a9") == expected
     assert project.snapshot() == before

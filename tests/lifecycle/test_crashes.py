@@ -19,16 +19,16 @@ CALLS: dict[str, dict[str, Any]] = {
     "agent_spawn": {"agent_name": "tester", "agent_id": "a2"},
     "agent_resume": {"agent_id": "a1"},
     "agent_complete": {"agent_id": "a1", "last_message": "done"},
+    "session_start": {"source": "startup"},
     "session_end": {},
 }
 SPAWNING = """
 import sys
-from nexus_mcp.lifecycle import EVENTS
 from nexus_mcp.lifecycle.handle import handle
 from nexus_mcp.workspace import Workspace
 for number in range(int(sys.argv[3])):
     params = {"agent_name": "engineer", "agent_id": f"{sys.argv[2]}-{number}"}
-    handle(EVENTS["agent_spawn"], params, Workspace(sys.argv[1]))
+    handle("agent_spawn", params, Workspace(sys.argv[1]))
 """
 
 

@@ -22,6 +22,7 @@ def test_it_clears(tell: Teller, project: Project) -> None:
     assert tell("session_end") == {
         "event": "session_end",
         "harness_id": "nexus-mcp",
+        "decision": "continue",
         "made": [ACCESS],
         "deleted": [TRACKER],
         "warnings": [],

@@ -30,7 +30,7 @@ BROKEN: dict[str, tuple[Json, str]] = {
 
 
 @pytest.mark.requirement("agents.broken", "files.broken-kept", "files.broken-quiet")
-@pytest.mark.parametrize("event", CALLS)
+@pytest.mark.parametrize("event", ["agent_resume", "agent_complete"])
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken(tell: Teller, project: Project, name: str, event: str) -> None:
     """A tracker that is none is refused with its name and place, and no byte of the project changes."""
@@ -43,6 +43,38 @@ def test_broken(tell: Teller, project: Project, name: str, event: str) -> None:
     assert problem in str(caught.value)
     assert "asleep" not in str(caught.value)
     assert without_lock(project.snapshot()) == before
+
+
+@pytest.mark.requirement("agent_spawn.given", "agents.broken", "files.broken-kept")
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_when_an_agent_begins(tell: Teller, project: Project, name: str) -> None:
+    """An agent that cannot be recorded hears what it has to know all the same, and why it was not; nothing changes."""
+    project.put("rules/css.md", "<!-- tags: frontend -->\n")
+    expected = tell("agent_spawn", agent_name="reviewer", agent_id="r1", harness_id="claude-code")
+    content, problem = BROKEN[name]
+    put(project, TRACKER.replace("nexus-mcp", "claude-code"), content)
+    before = without_lock(project.snapshot())
+    answer = tell("agent_spawn", agent_name="reviewer", agent_id="r1", harness_id="claude-code")
+    (warning,) = answer.pop("warnings")
+    assert answer == {name: value for name, value in expected.items() if name != "warnings"}
+    assert warning.startswith("The agent was not recorded: ")
+    assert problem in warning
+    assert without_lock(project.snapshot()) == before
+
+
+@pytest.mark.requirement("agents.broken", "pre_tool_use.capabilities")
+def test_the_good_entries(tell: Teller, project: Project) -> None:
+    """A tracker in which one entry is spoilt still says who the others are, so that their restrictions hold."""
+    good = {**GOOD, "harness_id": "claude-code", "agent_name": "reviewer"}
+    place = TRACKER.replace("nexus-mcp", "claude-code")
+    put(project, place, [good, {"agent_id": "a2", "agent_name": "reviewer"}])
+    fault = f"{place} is not a valid agent-tracker file: /1/harness_id is required; /1/started_at is required"
+    for agent_id, decision, head in (
+        ("a1", "deny", "The tracker is not whole"),
+        ("a2", "allow", "What the tracker says of the agent is not known"),
+    ):
+        answer = tell("pre_tool_use", harness_id="claude-code", tool="Edit", agent_id=agent_id, file=".nexus/x")
+        assert (answer["decision"], answer["warnings"][0].startswith(f"{head}: {fault}")) == (decision, True)
 
 
 @pytest.mark.requirement("session_end.aside", "files.broken-kept")

@@ -54,7 +54,6 @@ ACCEPTED: tuple[tuple[str, str, str], ...] = (
         _HINT,
     ),
     ("lifecycle/unfinished", r".*", _HINT),
-    ("lifecycle/handle", r".*'event'.*", _HINT),
     (
         "lifecycle/params",
         r"(raise|'the params|value if|value left|return False -> return None).*",

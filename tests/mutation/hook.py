@@ -12,12 +12,11 @@ from tests.mutation.install import install
 
 def main(module: str, file: str, event: str) -> int:
     install(module, Path(file).read_text(encoding="utf-8"))
-    from nexus_mcp.lifecycle import EVENTS
-    from nexus_mcp.lifecycle.handle import handle
+    from nexus_mcp.lifecycle.safely import answered
     from nexus_mcp.workspace import Workspace, find_root
 
     root = find_root(None, os.environ, str(Path.cwd()))
-    print(json.dumps(handle(EVENTS[event], json.loads(sys.stdin.read() or "{}"), Workspace(root))))
+    print(json.dumps(answered(event, json.loads(sys.stdin.read() or "{}"), Workspace(root))))
     return 0
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from nexus_mcp.lifecycle import EVENTS
 from nexus_mcp.tools import TOOLS
 
 _ALL = tuple(tool.name for tool in TOOLS)
 _PLANS = ("plan_start", "plan_status", "plan_update", "plan_decide")
 _TASKS = ("task_add", "task_list", "task_update")
-_EVENTS = tuple(f"event {name}" for name in EVENTS)
+_AGENTS = ("agent_spawn", "agent_resume", "agent_complete", "session_end")
+_EVENTS = tuple(f"event {name}" for name in _AGENTS)
 
 SERVED: dict[str, tuple[str, ...]] = {
     **{f"tools/{name}": (name,) for name in _ALL},
@@ -20,7 +20,7 @@ SERVED: dict[str, tuple[str, ...]] = {
     "state/tasks": (*_TASKS, "context"),
     "state/times": ("plan_start", "task_add", "task_close"),
     "state/tracker": _EVENTS,
-    **{f"lifecycle/{name}": (f"event {name}",) for name in EVENTS},
+    **{f"lifecycle/{name}": (f"event {name}",) for name in _AGENTS},
     "lifecycle/handle": _EVENTS,
     "lifecycle/params": _EVENTS,
     "lifecycle/unfinished": _EVENTS,

@@ -1,0 +1,67 @@
+"""What a model is given after its context was compacted, and that it is given only once.
+
+A harness may tell of one compaction twice: by context_compact, and by session_start with the source "compact". The one
+that comes second gives nothing but what changed between. A message of the user after that is a new beginning, and so is
+the same event again: it is of another compaction, which took away what was given.
+"""
+
+from __future__ import annotations
+
+from nexus_mcp.errors import NexusError
+from nexus_mcp.knowledge.shown import text as notes_text
+from nexus_mcp.lifecycle import active_skill, memory
+from nexus_mcp.lifecycle.holding import BOTH, OTHER, PLAN, SKILL, TASKS, skill_digest, skill_key
+from nexus_mcp.lifecycle.known import catalog_of, notes_of
+from nexus_mcp.lifecycle.picture import HEAD, agents_text, plan_text, tasks_text
+from nexus_mcp.lifecycle.stored import plan_of, task_list_of
+from nexus_mcp.store.harness_files import agents
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.lifecycle.definition import EventContext
+
+
+def give(ctx: EventContext, session: str, *, by: str) -> None:
+    """Put the parts into the context, fresh from disk, but for those that the other event gave for this compaction."""
+    known = active_skill.follow(ctx, session)
+    is_second = known.get("by") == OTHER[by]
+    before = known.get("given", {}) if is_second else {}
+    parts = _parts(ctx, known)
+    skill = parts.pop(SKILL, "")
+    given = {name: memory.digest(text) for name, text in parts.items()}
+    new = {name: text for name, text in parts.items() if given[name] != before.get(name)}
+    if skill:
+        key = skill_key(known["skill"])
+        given[key] = skill_digest(skill)
+        ctx.context += [skill] if given[key] != before.get(key) else []  # an instruction, unlike all that follows
+    if new:
+        ctx.context += [HEAD, *new.values()]
+    memory.note(ctx, session, given=given or None, by=BOTH if is_second else by)
+
+
+def _parts(ctx: EventContext, known: dict[str, str]) -> dict[str, str]:
+    """Name and text of each part that there is."""
+    parts = {
+        SKILL: _skill(ctx, known),
+        PLAN: plan_text(plan_of(ctx)),
+        TASKS: tasks_text(task_list_of(ctx)),
+        "notes": notes_text(notes_of(ctx)),
+        "agents": _agents(ctx),
+    }
+    return {name: text for name, text in parts.items() if text}
+
+
+def _skill(ctx: EventContext, known: dict[str, str]) -> str:
+    if "skill" not in known:
+        return ""
+    from nexus_mcp.lifecycle.skill_text import active
+
+    return active(ctx, catalog_of(ctx), known["skill"], known.get("mode", ""))
+
+
+def _agents(ctx: EventContext) -> str:
+    try:
+        return agents_text(agents(ctx.store, ctx.harness_id))
+    except NexusError as error:
+        ctx.warn(f"The agents of this session are not known: {error.fault}. {error.next_step}".rstrip())
+        return ""

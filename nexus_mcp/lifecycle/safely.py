@@ -1,0 +1,68 @@
+"""An event for a hook: whatever goes wrong, the session goes on and is told, and a line is left in a log."""
+
+from __future__ import annotations
+
+import time
+
+from nexus_mcp.errors import InvalidArguments, NexusError
+from nexus_mcp.lifecycle.definition import CONTINUE
+from nexus_mcp.workspace import DEFAULT_HARNESS_ID, Workspace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def answered(name: str, params: object, workspace: Workspace) -> dict[str, Any]:
+    """The answer to an event; to one that could not be carried out too: "continue", and a warning that says why."""
+    try:
+        from nexus_mcp.lifecycle.handle import handle
+
+        return handle(name, params, workspace)
+    except Exception as error:  # noqa: BLE001 - a fault of ours is no reason to stop somebody's work
+        return failed(name, fault_of(error), workspace, params)
+
+
+def failed(name: str, fault: str, workspace: Workspace | None, params: object = None) -> dict[str, Any]:
+    """The answer to an event of which nothing could be made. Without a workspace there is no place for a line."""
+    own = None if workspace is None else _own(workspace, params)
+    if own is not None:
+        from nexus_mcp.state.times import stamp
+        from nexus_mcp.store import error_log
+
+        error_log.note(own, stamp(time.time()), name, fault)
+    return {
+        "event": name,
+        "harness_id": DEFAULT_HARNESS_ID if own is None else own.harness_id,
+        "decision": CONTINUE,
+        "warnings": [f"The event {name} could not be dealt with: {fault}"],
+    }
+
+
+def fault_of(error: Exception) -> str:
+    """What went wrong in words that have nothing of what the params held."""
+    if isinstance(error, InvalidArguments):
+        return f"{error}. Mend the hook that tells of it, then all goes on as usual."
+    if isinstance(error, NexusError):
+        return str(error)
+    # The text of any other exception may quote what it choked on.
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    where = "" if at is None else f" ({_module(at.tb_frame.f_code.co_filename)}, line {at.tb_lineno})"
+    return f"nexus-mcp has a fault of its own: {type(error).__name__}{where}. Please report it."
+
+
+def _module(path: str) -> str:
+    return "/".join(path.replace("\\", "/").rsplit("/", 2)[-2:])
+
+
+def _own(workspace: Workspace, params: object) -> Workspace:
+    """The workspace for the harness that the params tell, where that much can be made of them."""
+    told = params.get("harness_id") if isinstance(params, dict) else None
+    from nexus_mcp.lifecycle.handle import harness_of
+
+    try:
+        return Workspace(workspace.root, harness_of(told, workspace))
+    except InvalidArguments:
+        return workspace

@@ -1,0 +1,53 @@
+"""session_start: a session begins, or goes on."""
+
+from __future__ import annotations
+
+from nexus_mcp.errors import NexusError
+from nexus_mcp.lifecycle.definition import Event, EventContext
+from nexus_mcp.store.harness_files import begin_session, drop_old_tracker
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+RESETTING = ("startup", "clear", "")
+COMPACT = "compact"
+
+
+def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
+    """Make the folders. A session that is new begins with an empty tracker, and hears of what an earlier one left.
+
+    One that goes on ("resume", "compact", and whatever else comes) keeps its agents. After a compaction it is given
+    what context_compact gives, unless that was given already.
+    """
+    source, session = params.get("source", ""), params.get("session_id", "")
+    reset = source in RESETTING
+    if reset:
+        from nexus_mcp.lifecycle import leftovers
+
+        leftovers.warn(ctx)  # reads, so before anything is written: what it raises says that nothing was
+    kept = begin_session(ctx.store, ctx.harness_id, reset=reset)
+    if kept:
+        ctx.warn(f"The record of an earlier session's agents could not be read, and is kept as {kept}. Look at it.")
+    deleted = _without_the_old(ctx)
+    if reset:
+        from nexus_mcp.lifecycle import memory
+
+        memory.forget(ctx, session)
+    elif source == COMPACT:
+        from nexus_mcp.lifecycle import compaction
+        from nexus_mcp.lifecycle.holding import STARTED
+
+        compaction.give(ctx, session, by=STARTED)
+    return {"reset": reset, "deleted": deleted}
+
+
+def _without_the_old(ctx: EventContext) -> list[str]:
+    try:
+        return drop_old_tracker(ctx.store)
+    except NexusError as error:
+        ctx.warn(str(error))
+        return []
+
+
+EVENT = Event(optional=("source", "session_id"), run=run)

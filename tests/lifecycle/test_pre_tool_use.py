@@ -1,0 +1,224 @@
+"""pre_tool_use: who may use which tool, and when files may be edited."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.catalog.load import load
+from tests.lifecycle.support import Teller, put
+from tests.support import Json, Project, task, tasks, without_lock
+
+CLAUDE = {"harness_id": "claude-code"}
+EDIT: dict[str, Json] = {**CLAUDE, "tool": "Edit", "tool_input": {"file_path": "src/a.py"}}
+TASKS = ".nexus/state/tasks.json"
+TRACKER = ".nexus/state/claude-code/agent-tracker.json"
+GATE = 'There is no task list, and "Edit" would change "src/a.py": files are edited for a task. '
+FIRST = GATE + (
+    "First add one with task_add, with title, context and acceptance, then use the tool again; where it is open "
+    "what to do, begin with plan_start. Files under .nexus/ need none."
+)
+HAND_OVER = GATE + (
+    "You add no tasks yourself: end here, and tell whoever leads the work which task is missing, with title, context "
+    "and acceptance. Files under .nexus/ need none."
+)
+
+
+def decision(tell: Teller, **params: Json) -> Json:
+    return tell("pre_tool_use", **params)["decision"]
+
+
+def edits(path: str) -> dict[str, Json]:
+    return {**CLAUDE, "tool": "Write", "tool_input": {"file_path": path}}
+
+
+@pytest.mark.requirement("pre_tool_use.gate", "pre_tool_use.reason")
+def test_the_gate(tell: Teller, project: Project) -> None:
+    """A file-editing tool without tasks.json is blocked, with an instruction for what to do next; with it, it may."""
+    assert tell("pre_tool_use", **EDIT) == {
+        "event": "pre_tool_use",
+        "harness_id": "claude-code",
+        "decision": "block",
+        "reason": FIRST,
+        "warnings": [],
+    }
+    assert not project.nexus.exists()
+    put(project, TASKS, tasks(task(1)))
+    assert tell("pre_tool_use", **EDIT) == {
+        "event": "pre_tool_use",
+        "harness_id": "claude-code",
+        "decision": "allow",
+        "warnings": [],
+    }
+
+
+@pytest.mark.requirement("pre_tool_use.reason")
+def test_who_cannot_add_tasks(tell: Teller) -> None:
+    """An agent that may not add tasks is told whom to tell, not to add one."""
+    tell("agent_spawn", **CLAUDE, agent_name="engineer", agent_id="e1")
+    assert tell("pre_tool_use", **EDIT, agent_id="e1")["reason"] == HAND_OVER
+
+
+@pytest.mark.requirement("pre_tool_use.broken")
+@pytest.mark.parametrize("content", ["{", "", b"\xff", "[]", {"tasks": 5}])
+def test_broken_tasks(tell: Teller, project: Project, content: Json) -> None:
+    """A tasks.json that cannot be used counts as there, and stays."""
+    before = put(project, TASKS, content)
+    assert decision(tell, **EDIT) == "allow"
+    assert (project.root / TASKS).read_bytes() == before
+
+
+@pytest.mark.requirement("pre_tool_use.broken")
+@pytest.mark.parametrize("place", [TASKS, ".nexus/state", ".nexus"])
+def test_links(tell: Teller, project: Project, place: str) -> None:
+    """Where a link stands on the way to tasks.json nobody is kept from work by it."""
+    link = project.root / place
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(project.root / "nowhere")
+    assert decision(tell, **EDIT) == "allow"
+
+
+@pytest.mark.requirement("pre_tool_use.reading")
+@pytest.mark.parametrize("harness", ["claude-code", "codex", "opencode"])
+def test_reading(tell: Teller, harness: str) -> None:
+    """Reading tools are never blocked, for no agent and without tasks, whatever class they were put into."""
+    catalog = load(None)
+    tools = [name.replace("*", "x") for name in catalog.maps[harness]["reading"]]
+    asked = [(tool, agent) for tool in tools for agent in (None, *catalog.agents)]
+    seen = [decision(tell, harness_id=harness, tool=tool, agent_name=agent) for tool, agent in asked]
+    assert seen == ["allow"] * len(asked)
+
+
+@pytest.mark.requirement("pre_tool_use.capabilities")
+@pytest.mark.parametrize("harness", ["claude-code", "codex", "opencode"])
+def test_capabilities(tell: Teller, project: Project, harness: str) -> None:
+    """A tool outside the agent's capabilities never runs, whichever agent and tool of the map; the reason is told."""
+    put(project, TASKS, tasks(task(1)))
+    catalog = load(None)
+    known = catalog.maps[harness]
+    for agent in catalog.agents.values():
+        closed = [name for one in agent["capabilities"] for name in catalog.vocabulary["capabilities"][one]["classes"]]
+        for tool in (name for one in closed for name in known["classes"][one] if "*" not in name):
+            answer = tell("pre_tool_use", harness_id=harness, tool=tool, agent_name=agent["id"])
+            assert answer["decision"] == "deny"
+            assert answer["reason"].startswith(f"{agent['id']} may not use {tool} (")
+
+
+@pytest.mark.requirement("pre_tool_use.who")
+def test_who_it_is(tell: Teller, project: Project) -> None:
+    """The tracker tells the name of an agent by its id; without it the payload does, and no name is no limit."""
+    put(project, TASKS, tasks(task(1)))
+    tell("agent_spawn", **CLAUDE, agent_name="architect", agent_id="a1")
+    assert decision(tell, **EDIT, agent_id="a1") == "deny"
+    assert decision(tell, **EDIT, agent_id="a1", agent_name="engineer") == "deny"
+    assert decision(tell, **EDIT, agent_id="a2", agent_name="architect") == "deny"
+    assert decision(tell, **EDIT, agent_name="architect") == "deny"
+    assert decision(tell, **EDIT, agent_id="a2") == "allow"
+    assert decision(tell, **EDIT, agent_name="The Explorer") == "allow"
+    assert decision(tell, **EDIT) == "allow"
+
+
+@pytest.mark.requirement("pre_tool_use.who", "agents.broken")
+def test_a_broken_tracker(tell: Teller, project: Project) -> None:
+    """A tracker that was edited by hand is told, and an agent is then who the payload says."""
+    put(project, TASKS, tasks(task(1)))
+    before = put(project, TRACKER, '[{"agent_id": "a1"}]')
+    answer = tell("pre_tool_use", **EDIT, agent_id="a1", agent_name="architect")
+    assert (answer["decision"], len(answer["warnings"])) == ("deny", 1)
+    assert answer["warnings"][0].startswith("What the tracker says of the agent is not known: ")
+    assert decision(tell, **EDIT, agent_id="a1") == "allow"
+    assert (project.root / TRACKER).read_bytes() == before
+
+
+@pytest.mark.requirement("pre_tool_use.exempt")
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        (".nexus/memory/a.md", "allow"),
+        ("./.nexus//memory/a.md", "allow"),
+        ("{root}/.nexus/rules/a.md", "allow"),
+        ("{root}/src/../.nexus/a", "allow"),
+        ("src/.nexus/a.md", "block"),
+        (".nexus/../src/a.py", "block"),
+        ("{root}/.nexus/../src/a.py", "block"),
+        (".nexus/out/a.py", "block"),
+        ("{root}2/.nexus/a.md", "block"),
+        ("/.nexus/a.md", "block"),
+        (".nexus", "block"),
+        (".nexusx/a", "block"),
+        (".NEXUS/a", "block"),
+        ("~/.nexus/a", "block"),
+        ("", "block"),
+        (".nexus/a\0", "block"),
+    ],
+)
+def test_exemptions(tell: Teller, project: Project, path: str, expected: str) -> None:
+    """Files under .nexus/ are exempt from the edit gate; where a path really leads is what counts."""
+    (project.root / "src").mkdir()
+    project.nexus.mkdir()
+    (project.nexus / "out").symlink_to(project.root / "src")
+    told = path.replace("{root}", str(project.root))
+    assert decision(tell, **edits(told)) == expected
+
+
+@pytest.mark.requirement("pre_tool_use.exempt")
+@pytest.mark.parametrize(
+    ("files", "told", "expected"),
+    [
+        ((".nexus/a.md", ".nexus/b.md"), None, "allow"),
+        ((".nexus/a.md", "src/b.py"), None, "block"),
+        ((".nexus/a.md",), "src/b.py", "block"),
+        ((), None, "block"),
+        ((), ".nexus/a.md", "allow"),
+    ],
+)
+def test_a_patch(tell: Teller, files: tuple[str, ...], told: str | None, expected: str) -> None:
+    """Of several files all must be exempt, those that an adapter tells as well; not to know them is not enough."""
+    body = "".join(f"*** Update File: {path}\n@@\n-a\n+b\n" for path in files)
+    tool_input = {"command": f"*** Begin Patch\n{body}*** End Patch\n"}
+    assert decision(tell, harness_id="codex", tool="apply_patch", tool_input=tool_input, file=told) == expected
+
+
+@pytest.mark.requirement("pre_tool_use.map")
+def test_no_map(tell: Teller, project: Project) -> None:
+    """Of a harness without a capability map nothing is decided, and nothing is written."""
+    before = project.snapshot()
+    assert decision(tell, tool="Edit", file="src/a.py", agent_name="architect") == "continue"
+    assert project.snapshot() == before
+
+
+@pytest.mark.requirement("pre_tool_use.map")
+def test_an_own_map(tell: Teller, project: Project) -> None:
+    """The project's own map wins: what it adds to editing is gated."""
+    project.put("capability-map.yml", "claude-code:\n  editing:\n    Scribble: path\n")
+    assert decision(tell, **CLAUDE, tool="Scribble", tool_input={"path": "src/a.py"}) == "block"
+
+
+@pytest.mark.requirement("pre_tool_use.catalog")
+def test_a_broken_catalog(tell: Teller, project: Project) -> None:
+    """What a project adds and cannot be used is told; what is shipped holds."""
+    project.put("capability-map.yml", "claude-code: [")
+    answer = tell("pre_tool_use", **EDIT, agent_name="architect")
+    assert answer["decision"] == "deny"
+    (warning,) = answer["warnings"]
+    assert warning.startswith("What this project adds to agents and skills cannot be used, so what is shipped is: ")
+    assert "capability-map.yml:" in warning
+
+
+@pytest.mark.requirement("pre_tool_use.broken", "storage.pending")
+def test_a_foreign_journal(tell: Teller, project: Project) -> None:
+    """While a recorded change waits that cannot be completed, work goes on, with a warning."""
+    put(project, ".nexus/state/txn.json", {"version": 99})
+    before = without_lock(project.snapshot())
+    answer = tell("pre_tool_use", **EDIT)
+    assert (answer["decision"], len(answer["warnings"])) == ("allow", 1)
+    assert without_lock(project.snapshot()) == before
+
+
+def test_it_starts_below(tell: Teller, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Relative paths are taken from the project root, wherever the hook runs."""
+    (project.root / "src").mkdir()
+    monkeypatch.chdir(project.root / "src")
+    assert decision(tell, **edits(".nexus/a.md")) == "allow"
+    assert decision(tell, **edits(str(Path("..") / ".nexus" / "a.md"))) == "block"

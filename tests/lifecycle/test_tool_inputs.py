@@ -1,0 +1,63 @@
+"""pre_tool_use by what a tool is given: moves, patches, and inputs that are no object."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.lifecycle.support import Teller, put
+from tests.lifecycle.test_pre_tool_use import CLAUDE, TASKS, decision
+from tests.support import Json, Project, task, tasks
+
+
+@pytest.mark.requirement("pre_tool_use.exempt")
+@pytest.mark.parametrize(
+    ("source", "destination", "expected"),
+    [
+        (".nexus/memory/a.md", ".nexus/memory/b.md", "allow"),
+        (".nexus/memory/a.md", "src/a.py", "block"),
+        ("src/a.py", ".nexus/memory/a.md", "block"),
+        (".nexus/memory/a.md", None, "block"),
+    ],
+)
+def test_a_move(tell: Teller, source: str, destination: str | None, expected: str) -> None:
+    """Of a file that is moved both ends have to be exempt."""
+    moved: Json = {"source": source, "destination": destination}
+    assert decision(tell, **CLAUDE, tool="mcp__files__move_file", tool_input=moved) == expected
+
+
+@pytest.mark.requirement("pre_tool_use.capabilities", "pre_tool_use.gate")
+@pytest.mark.parametrize("tool_input", ["*** Begin Patch", ["src/a.py"], 5, True, "", []])
+def test_an_input_that_is_no_object(tell: Teller, project: Project, tool_input: Json) -> None:
+    """Whatever the input is, a tool that edits is blocked without tasks, and denied to whom it is not open."""
+    used: dict[str, Json] = {"harness_id": "codex", "tool": "apply_patch", "tool_input": tool_input}
+    assert decision(tell, **used) == "block"
+    assert decision(tell, **used, agent_name="architect") == "deny"
+    put(project, TASKS, tasks(task(1)))
+    assert decision(tell, **used) == "allow"
+
+
+@pytest.mark.requirement("pre_tool_use.who")
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Architect", "deny"),
+        ("nexus:architect", "deny"),
+        ("plugin:nexus:Architect ", "deny"),
+        ("architect:", "allow"),
+        ("architect:engineer", "allow"),
+        ("chief architect", "allow"),
+    ],
+)
+def test_names_as_harnesses_show_them(tell: Teller, project: Project, name: str, expected: str) -> None:
+    """A name in capitals, or behind that of a plug-in, is that of the agent; its last part counts."""
+    put(project, TASKS, tasks(task(1)))
+    edit: Json = {"file_path": "src/a.py"}
+    assert decision(tell, **CLAUDE, tool="Edit", tool_input=edit, agent_name=name) == expected
+
+
+@pytest.mark.requirement("pre_tool_use.exempt")
+@pytest.mark.parametrize(("path", "expected"), [(".nexus/a.md", "allow"), ("src/a.py", "block")])
+def test_an_input_that_is_a_patch(tell: Teller, path: str, expected: str) -> None:
+    """An input that is the text of a patch tells which files it is about."""
+    patch = f"*** Begin Patch\n*** Update File: {path}\n@@\n-a\n+b\n*** End Patch\n"
+    assert decision(tell, harness_id="codex", tool="apply_patch", tool_input=patch) == expected
