@@ -112,6 +112,14 @@ class App:
         except Exception as error:  # noqa: BLE001 - whoever calls is told, if it still is so
             log.debug(f"not ready beforehand: {type(error).__name__}: {error}")
 
+    def look(self, method: str, params: dict[str, Any], client_name: str = "", *, modern: bool) -> Shown:
+        """Answer a request that only looks (lookups.METHODS). Raises Fault, without an id, for all that goes wrong."""
+        from nexus_mcp.server import lookups  # hardly any client begins with it
+        from nexus_mcp.server.resources.definition import Look
+
+        look = Look(self.workspace, self._store, self._prefix, client_name, is_modern=modern)
+        return Shown(lookups.answer(look, method, params))
+
     def call(self, name: str, arguments: dict[str, Any] | None, client_name: str = "") -> Answer:
         """Carry out one call. Raises UnknownTool; everything else that goes wrong is an answer with `isError`."""
         tool = self._table.get(name)
@@ -135,6 +143,20 @@ class App:
             is_open = ran or BEGUN in getattr(error, "__notes__", ())
             told += "look at what is there before you repeat it." if is_open else UNCHANGED
             return Answer({"error": f"{told} The server's log on stderr has more."}, is_error=True)
+
+
+class Shown:
+    """The result of a look: it is the same whether or not it is delivered."""
+
+    __slots__ = ("rendered", "result")
+
+    def __init__(self, result: dict[str, Any]) -> None:
+        self.result = self.rendered = result
+
+    def delivered(self) -> None:
+        """Nothing is to be done then."""
+
+    undelivered = delivered
 
 
 def _told(error: Exception) -> str:

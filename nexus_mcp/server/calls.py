@@ -1,4 +1,4 @@
-"""Tool calls in arrival order, on one thread, while the main thread goes on reading."""
+"""Tool calls, and looks at files, in arrival order on one thread, while the main thread goes on reading."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from nexus_mcp.server.stopping import Watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nexus_mcp.server.app import Answer, App
+    from nexus_mcp.server.app import Answer, App, Shown
+    from nexus_mcp.server.asked import Lookup
     from nexus_mcp.server.faults import Id
     from nexus_mcp.server.pipes import Sink
     from nexus_mcp.server.protocol import Call
@@ -28,7 +29,7 @@ MAX_BYTES = MAX_LINE + 256 * 1024
 class _Job:
     __slots__ = ("call", "cancelled", "size")
 
-    def __init__(self, call: Call, size: int) -> None:
+    def __init__(self, call: Call | Lookup, size: int) -> None:
         self.call = call
         self.size = size
         self.cancelled = False
@@ -61,7 +62,7 @@ class Calls:
             self._watch.end()
             raise
 
-    def add(self, call: Call, size: int) -> None:
+    def add(self, call: Call | Lookup, size: int) -> None:
         """Let a call, whose line had `size` bytes, wait for its turn. `wait_for_room` first."""
         job = _Job(call, size)
         with self._changed:
@@ -124,12 +125,14 @@ class Calls:
 
     def _serve(self, job: _Job) -> None:
         call = job.call
-        answer: Answer | None = None
+        answer: Answer | Shown | None = None
         try:
-            answer = self._app.call(call.name, call.arguments, call.client_name)
+            answer = call.run(self._app)
             message = {"jsonrpc": "2.0", "id": call.id, "result": call.result(answer.rendered)}
         except UnknownTool as error:
             message = Fault(INVALID_PARAMS, str(error), call.id).response()
+        except Fault as fault:
+            message = fault.of(call.id).response()
         except BaseException as error:  # noqa: BLE001 - a defect in one call must not end the others
             log.error(f"{call.name}: {type(error).__name__}: {error}")
             message = internal_error(call.id).response()

@@ -14,6 +14,8 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 UNSUPPORTED_PROTOCOL_VERSION = -32022
+RESOURCE_NOT_FOUND = -32002
+"""Up to 2025-11-25. Since 2026-07-28 it is INVALID_PARAMS, and this code is never used again."""
 
 _NO_DATA = object()
 
@@ -27,6 +29,10 @@ class Fault(Exception):
         self.message = message
         self.id = id
         self.data = data
+
+    def of(self, id: Id) -> Fault:
+        """The same for the request with this id."""
+        return Fault(self.code, self.message, id, self.data)
 
     def response(self) -> dict[str, Any]:
         """The JSON-RPC error object of this fault."""
@@ -43,6 +49,11 @@ def invalid_params(id: Id) -> Fault:
 
 def method_not_found(id: Id, method: str) -> Fault:
     return Fault(METHOD_NOT_FOUND, "Method not found", id, method)
+
+
+def id_in_use(id: Id) -> Fault:
+    """For a request that would stay open beside another one: by their id nobody could tell them apart."""
+    return Fault(INVALID_REQUEST, "Invalid request: a subscription with this id is open; use another id", id)
 
 
 def internal_error(id: Id) -> Fault:

@@ -14,7 +14,18 @@ if TYPE_CHECKING:
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN_VERSION = "2026-07-28"
 META = "io.modelcontextprotocol/"
-HANDLED = frozenset({"initialize", "ping", "server/discover", "tools/list", "tools/call"})
+SUBSCRIBING = frozenset({"resources/subscribe", "resources/unsubscribe", "subscriptions/listen"})
+LOOKING = frozenset(
+    {
+        "completion/complete",
+        "prompts/get",
+        "prompts/list",
+        "resources/list",
+        "resources/read",
+        "resources/templates/list",
+    }
+)
+HANDLED = frozenset({"initialize", "ping", "server/discover", "tools/list", "tools/call", *SUBSCRIBING, *LOOKING})
 
 _LEVEL = frozenset({"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"})
 _ICON = {"src": "string", "mimeType?": "string", "sizes?": ["string"], "theme?": frozenset({"light", "dark"})}
@@ -65,10 +76,10 @@ _PARAMS: dict[str, dict[str, Any]] = {
     },
     "logging/setLevel": {"level": _LEVEL},
     "ping": {},
-    "prompts/get": {"name": "string", "arguments?": {"*": "string"}},
+    "prompts/get": {"name": "string", "arguments?": {"*": "string"}, **_ANSWERS},
     "prompts/list": {"cursor?": "string"},
     "resources/list": {"cursor?": "string"},
-    "resources/read": {"uri": "string"},
+    "resources/read": {"uri": "string", **_ANSWERS},
     "resources/subscribe": {"uri": "string"},
     "resources/templates/list": {"cursor?": "string"},
     "resources/unsubscribe": {"uri": "string"},
@@ -86,7 +97,6 @@ _PARAMS: dict[str, dict[str, Any]] = {
 }
 _ONLY_LEGACY = frozenset({"initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"})
 _ONLY_MODERN = frozenset({"server/discover", "subscriptions/listen"})
-_ASKING = frozenset({"prompts/get", "resources/read"})  # in the modern era these may carry answers
 
 
 def legacy_shape(method: str) -> dict[str, Any] | None:
@@ -107,8 +117,7 @@ def modern_shape(method: str) -> dict[str, Any] | None:
         f"{META}logLevel?": _LEVEL,
         _token(method): "token",
     }
-    answers = _ANSWERS if method in _ASKING else {}
-    return {"_meta": envelope, **_PARAMS[method], **answers}
+    return {"_meta": envelope, **_PARAMS[method]}
 
 
 def _token(method: str) -> str:

@@ -22,14 +22,32 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Literal
 
-    from nexus_mcp.server.app import App
+    from nexus_mcp.server.app import Answer, App
+    from nexus_mcp.server.asked import Lookup, Subscription
     from nexus_mcp.server.faults import Id
     from nexus_mcp.server.messages import Message
 
-CAPABILITIES = {"tools": {"listChanged": False}}
-# The table of tools stays as it is while a server runs and says nothing about a user or a project.
-CACHE_TTL_MS = 3_600_000
-CACHE_SCOPE: Literal["public"] = "public"
+    Result = Callable[[dict[str, Any]], dict[str, Any]]
+
+_CAPABILITIES: dict[str, Any] = {
+    "completions": {},
+    "prompts": {"listChanged": False},
+    "resources": {"listChanged": False, "subscribe": True},
+    "tools": {"listChanged": False},
+}
+# Only who listens is told of lists, and only 2026-07-28 has a way to say so. That of the tools never changes.
+_LISTENING = {"prompts": {"listChanged": True}, "resources": {"listChanged": True, "subscribe": True}}
+CAPABILITIES = {False: _CAPABILITIES, True: {**_CAPABILITIES, **_LISTENING}}
+"""Of the handshake era, and of 2026-07-28."""
+
+# These stay as they are while a server runs, and say nothing about a user or a project. All else may change at once.
+_LASTING = ("server/discover", "tools/list", "resources/templates/list")
+_PASSING = ("prompts/list", "resources/list", "resources/read")
+CACHE: dict[str, tuple[int, Literal["public", "private"]]] = {
+    **dict.fromkeys(_LASTING, (3_600_000, "public")),
+    **dict.fromkeys(_PASSING, (0, "private")),
+}
+"""How many milliseconds the result of a method may be kept, and for whom."""
 
 _VERSION_KEY = f"{methods.META}protocolVersion"
 _CAPABILITIES_KEY = f"{methods.META}clientCapabilities"
@@ -49,13 +67,17 @@ class Call:
         name: str,
         arguments: dict[str, Any] | None,
         client_name: str,
-        result: Callable[[dict[str, Any]], dict[str, Any]],
+        result: Result,
     ) -> None:
         self.id = id
         self.name = name
         self.arguments = arguments
         self.client_name = client_name
         self.result = result
+
+    def run(self, app: App) -> Answer:
+        """Raises UnknownTool."""
+        return app.call(self.name, self.arguments, self.client_name)
 
 
 class Connection:
@@ -72,13 +94,13 @@ class Connection:
         if message.method == "notifications/initialized" and self._modern is not True:
             self._open = self._open or fits({"_meta?": "object"}, message.params or {})
 
-    def request(self, message: Message) -> dict[str, Any] | Call:
-        """The result of a request, or the tool call it asks for. Raises Fault with the request's id."""
+    def request(self, message: Message) -> dict[str, Any] | Call | Lookup | Subscription:
+        """The result of a request, or what has to be done for one. Raises Fault with the request's id."""
         if self._modern is None:
             self._modern = message.method != "initialize" and _is_enveloped(message.params)
         return self._modern_request(message) if self._modern else self._legacy_request(message)
 
-    def _legacy_request(self, message: Message) -> dict[str, Any] | Call:
+    def _legacy_request(self, message: Message) -> dict[str, Any] | Call | Lookup | Subscription:
         id, method, params = message.id, message.method, message.params or {}
         if method != "initialize" and _is_enveloped(params):
             raise Fault(
@@ -96,7 +118,9 @@ class Connection:
             raise invalid_params(id)
         if method == "tools/list":
             return self._list(message)
-        return Call(id, params["name"], params.get("arguments"), self._client_name, dict)
+        if method == "tools/call":
+            return Call(id, params["name"], params.get("arguments"), self._client_name, dict)
+        return _asked(message, self._client_name, dict, is_modern=False)
 
     def _initialize(self, params: dict[str, Any]) -> dict[str, Any]:
         asked = params["protocolVersion"]
@@ -104,37 +128,41 @@ class Connection:
         self._client_name = params["clientInfo"]["name"]
         return {
             "protocolVersion": asked if asked in methods.HANDSHAKE_VERSIONS else methods.HANDSHAKE_VERSIONS[-1],
-            "capabilities": CAPABILITIES,
+            "capabilities": CAPABILITIES[False],
             "serverInfo": self._app.server_info,
             "instructions": self._app.instructions,
         }
 
-    def _modern_request(self, message: Message) -> dict[str, Any] | Call:
+    def _modern_request(self, message: Message) -> dict[str, Any] | Call | Lookup | Subscription:
         method, params = message.method, message.params or {}
         _check_envelope(message)
         _check(message, methods.modern_shape(method))
         if method == "server/discover":
             discovery = {
                 "supportedVersions": _SUPPORTED,
-                "capabilities": CAPABILITIES,
+                "capabilities": CAPABILITIES[True],
                 "instructions": self._app.instructions,
             }
-            return self._stamped({**discovery, **_cache_hints()})
+            return self._stamped({**discovery, **_cache_hints(method)})
         if method == "tools/list":
-            return self._stamped({**self._list(message), **_cache_hints()})
-        client = params["_meta"].get(_CLIENT_KEY) or {"name": ""}
-        return Call(message.id, params["name"], params.get("arguments"), client["name"], self._stamped)
+            return self._stamped({**self._list(message), **_cache_hints(method)})
+        client = (params["_meta"].get(_CLIENT_KEY) or {"name": ""})["name"]
+        if method == "tools/call":
+            return Call(message.id, params["name"], params.get("arguments"), client, self._stamped)
+        hints = _cache_hints(method)
+        return _asked(message, client, lambda result: self._stamped({**result, **hints}), is_modern=True)
 
     def _list(self, message: Message) -> dict[str, Any]:
         check_cursor((message.params or {}).get("cursor"), message.id)
         return {"tools": self._app.tools()}
 
     def _stamped(self, result: dict[str, Any]) -> dict[str, Any]:
-        return {"resultType": "complete", **result, "_meta": {_SERVER_KEY: self._app.server_info}}
+        meta = {**result.get("_meta", {}), _SERVER_KEY: self._app.server_info}
+        return {"resultType": "complete", **result, "_meta": meta}
 
 
 def check_cursor(cursor: str | None, id: Id = None) -> None:
-    """Raise the fault of a cursor: no list of this server has a second page."""
+    """Raise the fault of a cursor for a list that has no second page."""
     if cursor:
         raise Fault(INVALID_PARAMS, "Invalid cursor: this list has one page; ask for it without a cursor", id)
 
@@ -153,8 +181,17 @@ def _params_fit(shape: dict[str, Any], params: dict[str, Any] | None) -> bool:
     return fits(shape, {} if params is None else params)
 
 
-def _cache_hints() -> dict[str, Any]:
-    return {"ttlMs": CACHE_TTL_MS, "cacheScope": CACHE_SCOPE}
+def _asked(message: Message, client_name: str, result: Result, *, is_modern: bool) -> Lookup | Subscription:
+    from nexus_mcp.server import asked  # hardly any client begins with it
+
+    if message.method in methods.SUBSCRIBING:
+        return asked.Subscription(message, result)
+    return asked.Lookup(message, client_name, result, is_modern=is_modern)
+
+
+def _cache_hints(method: str) -> dict[str, Any]:
+    kept = CACHE.get(method)
+    return {} if kept is None else {"ttlMs": kept[0], "cacheScope": kept[1]}
 
 
 def _is_enveloped(params: dict[str, Any] | None) -> bool:

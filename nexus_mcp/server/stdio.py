@@ -1,7 +1,8 @@
 """MCP on standard input and output, without the SDK: what a harness waits for at start is here and little else.
 
-The main thread reads, and answers whatever needs no tool. Tool calls run in arrival order on a second thread, started
-by the first of them or once the tools were listed. docs/wire.md tells what happens to every kind of line.
+The main thread reads, and answers whatever needs no file. Tool calls, and looks at files, run in arrival order on a
+second thread, started by the first of them or once the tools were listed; a third is there while somebody subscribes to
+something. docs/wire.md tells what happens to every kind of line.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nexus_mcp.server.app import App
+    from nexus_mcp.server.asked import Lookup, Subscription
     from nexus_mcp.server.calls import Calls
     from nexus_mcp.server.messages import Message
     from nexus_mcp.server.pipes import Sink, Source
     from nexus_mcp.server.stopping import Stop
+    from nexus_mcp.server.subscriptions.connection import Subscriptions
 
 STOPPING = "asked to stop: the call under way is finished, no other is begun"
 
@@ -39,6 +42,7 @@ class _Session:
         self._stop = stop
         self._connection = Connection(app)
         self._calls: Calls | None = None
+        self._subscriptions: Subscriptions | None = None
 
     def run(self) -> None:
         try:
@@ -56,6 +60,9 @@ class _Session:
         finally:
             if self._calls is not None:
                 self._calls.finish()
+            if self._subscriptions is not None:
+                self._stop.request()  # all is answered: nobody who takes no notifications holds up the end
+                self._subscriptions.finish()
 
     def _take(self, line: bytes | Fault) -> None:
         try:
@@ -68,6 +75,9 @@ class _Session:
                 self._notify(message)
                 return
             reply = self._connection.request(message)
+            if not isinstance(reply, (dict, Call)):
+                self._ask(reply, _size(line))
+                return
         except Fault as fault:
             self._sink.send(fault.response())
             return
@@ -85,11 +95,36 @@ class _Session:
     def _notify(self, message: Message) -> None:
         if message.method == "notifications/cancelled":
             id = (message.params or {}).get("requestId")
-            if self._calls is not None and isinstance(id, (str, int)) and not isinstance(id, bool):
-                self._calls.cancel(id)
+            if isinstance(id, (str, int)) and not isinstance(id, bool):
+                if self._calls is not None:
+                    self._calls.cancel(id)
+                if self._subscriptions is not None:
+                    self._subscriptions.cancel(id)
         self._connection.notify(message)
 
-    def _add(self, call: Call, size: int) -> None:
+    def _ask(self, asked: Lookup | Subscription, size: int) -> None:
+        """Raises Fault."""
+        from nexus_mcp.server.asked import Lookup
+
+        if isinstance(asked, Lookup):
+            self._add(asked, size)
+        else:
+            self._subscribe(asked)
+
+    def _subscribe(self, request: Subscription) -> None:
+        """Carry out a request about subscriptions, and answer it unless it stays open. Raises Fault."""
+        if self._subscriptions is None:
+            from nexus_mcp.server.subscriptions.connection import Subscriptions  # few clients subscribe
+
+            self._subscriptions = Subscriptions(self._app.workspace.root, self._sink)
+        try:
+            result = self._subscriptions.take(request)
+        except Fault as fault:
+            raise fault.of(request.id) from None
+        if result is not None:
+            self._sink.send({"jsonrpc": "2.0", "id": request.id, "result": request.result(result)})
+
+    def _add(self, call: Call | Lookup, size: int) -> None:
         trouble = self._make_calls() if self._calls is None else ""
         if self._calls is None:
             log.error(f"{call.name} cannot be carried out: {trouble}")

@@ -6,6 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any, cast
 
 from nexus_mcp.errors import UnknownTool
+from nexus_mcp.server.faults import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +25,15 @@ DEFINITION = {
         "idempotentHint": True,
         "openWorldHint": False,
     },
+}
+
+LOOKS: dict[str, dict[str, Any]] = {
+    "completion/complete": {"completion": {"values": ["a"]}},
+    "prompts/get": {"messages": []},
+    "prompts/list": {"prompts": []},
+    "resources/list": {"resources": []},
+    "resources/read": {"contents": []},
+    "resources/templates/list": {"resourceTemplates": []},
 }
 
 
@@ -79,6 +89,18 @@ class FakeApp:
         self.clients.append(client_name)
         content = self.run(name, given)
         return FakeAnswer(lambda what: self.events.append(f"{what} {label}"), content)
+
+    def look(self, method: str, params: dict[str, Any], client_name: str = "", *, modern: bool) -> FakeAnswer:
+        label = f"look {method}{' modern' * modern}"
+        self.events.append(label)
+        self.clients.append(client_name)
+        if params.get("uri") == "fault":
+            raise Fault(-32002, "no such thing", data={"uri": "fault"})
+        if params.get("uri") == "raise":
+            raise RuntimeError("a defect of the look")
+        answer = FakeAnswer(lambda _: None, {})
+        answer.result = answer.rendered = LOOKS[method]
+        return answer
 
     def run(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         if name == "hold":

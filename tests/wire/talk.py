@@ -119,6 +119,11 @@ class Talk:
             self.stop_reading()
         return left
 
+    def wait(self) -> None:
+        """Wait until the server ends, whose answers nobody reads."""
+        self._thread.join(60)
+        assert not self._thread.is_alive()
+
     def close(self) -> None:
         for fd in (self._input, self._output):
             if fd >= 0:

@@ -21,6 +21,12 @@ ECHOED = {
     "isError": False,
 }
 REFUSED = {"code": -32602, "message": "Invalid request parameters", "data": ""}
+OFFERED = {
+    "completions": {},
+    "prompts": {"listChanged": False},
+    "resources": {"listChanged": False, "subscribe": True},
+    "tools": {"listChanged": False},
+}
 VERSION = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 
@@ -32,7 +38,7 @@ def ok(id: Json, result: Json) -> Json:
 def welcome(version: str) -> Json:
     return {
         "protocolVersion": version,
-        "capabilities": {"tools": {"listChanged": False}},
+        "capabilities": OFFERED,
         "serverInfo": INFO,
         "instructions": "Say it in order.",
     }
@@ -69,19 +75,23 @@ def test_before_the_handshake() -> None:
         request(1, "tools/list"),
         request(2, "ping"),
         call(3, "echo"),
-        request(4, "prompts/list"),
+        request(4, "logging/setLevel", {"level": "info"}),
         request(5, "server/discover"),
-        initialize(6),
-        request(7, "ping"),
+        request(6, "prompts/list"),
+        request(7, "resources/subscribe", {"uri": "nexus://plan"}),
+        initialize(8),
+        request(9, "ping"),
     ]
     assert answers(*messages) == [
         {"jsonrpc": "2.0", "id": 1, "error": REFUSED},
         ok(2, {}),
         {"jsonrpc": "2.0", "id": 3, "error": REFUSED},
-        error(4, -32601, "Method not found", data="prompts/list"),
+        error(4, -32601, "Method not found", data="logging/setLevel"),
         error(5, -32601, "Method not found", data="server/discover"),
-        ok(6, welcome("2025-11-25")),
-        ok(7, {}),
+        {"jsonrpc": "2.0", "id": 6, "error": REFUSED},
+        {"jsonrpc": "2.0", "id": 7, "error": REFUSED},
+        ok(8, welcome("2025-11-25")),
+        ok(9, {}),
     ]
 
 
@@ -94,9 +104,10 @@ def test_modern() -> None:
         modern(4, "ping"),
     ]
     hints = {"ttlMs": 3_600_000, "cacheScope": "public"}
+    listening = {"prompts": {"listChanged": True}, "resources": {"listChanged": True, "subscribe": True}}
     discovered = {
         "supportedVersions": ["2026-07-28"],
-        "capabilities": {"tools": {"listChanged": False}},
+        "capabilities": {**OFFERED, **listening},
         "instructions": "Say it in order.",
     }
     complete = {"resultType": "complete", "_meta": STAMP}

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.wire.talk import ROOT, initialize, line, request
 
 # Each of these costs more than the answer itself (docs/wire.md).
@@ -50,8 +52,8 @@ sys.exit(main(["serve"]))
 """
 
 
-def test_modules_before_the_first_answer(tmp_path: Path) -> None:
-    """Nothing slow is imported before tools/list is answered, and neither is the thread of the calls."""
+def at_the_list(tmp_path: Path) -> set[str]:
+    """The modules that are loaded when tools/list is answered."""
     child = subprocess.run(
         [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{SPY}"],
         cwd=tmp_path,
@@ -61,6 +63,28 @@ def test_modules_before_the_first_answer(tmp_path: Path) -> None:
         check=True,
     )
     assert child.stdout.count(b"\n") == 2
-    modules = set(child.stderr.decode().split())
+    return set(child.stderr.decode().split())
+
+
+def test_modules_before_the_first_answer(tmp_path: Path) -> None:
+    """Nothing slow is imported before tools/list is answered, and neither is the thread of the calls."""
+    modules = at_the_list(tmp_path)
     assert "nexus_mcp.server.stdio" in modules
     assert modules & {*SLOW, "nexus_mcp.server.calls", "nexus_mcp.server.sdk"} == set()
+
+
+# What answers requests that hardly any client begins with: resources, prompts, completion, subscriptions.
+ROOMS = ("asked", "completion", "lookups", "paging", "prompts", "resources", "subscriptions")
+
+
+@pytest.mark.requirement("resources.start")
+def test_rooms_that_are_not_entered(tmp_path: Path) -> None:
+    """Of resources, prompts and subscriptions, and of the catalog behind them, nothing is loaded at the start."""
+    modules = at_the_list(tmp_path)
+    entered = {name for name in modules if name.startswith("nexus_mcp.") and name.split(".")[1] == "server"}
+    assert {name for name in entered if name.split(".")[2:3] and name.split(".")[2] in ROOMS} == set()
+    assert {name for name in modules if name.startswith(("nexus_mcp.catalog", "nexus_mcp.knowledge"))} == set()
+    assert {name for name in os.listdir(ROOT / "nexus_mcp" / "server") if name.removesuffix(".py") in ROOMS} == {
+        *(f"{name}.py" for name in ("asked", "completion", "lookups", "paging")),
+        *("prompts", "resources", "subscriptions"),
+    }

@@ -15,7 +15,10 @@ from mcp.shared.exceptions import MCPError
 from nexus_mcp import log
 from nexus_mcp.errors import UnknownTool
 from nexus_mcp.server.faults import Fault
-from nexus_mcp.server.protocol import CACHE_SCOPE, CACHE_TTL_MS, check_cursor
+from nexus_mcp.server.methods import MODERN_VERSION
+from nexus_mcp.server.protocol import CACHE, CAPABILITIES, check_cursor
+from nexus_mcp.server.sdk.looking import PARAMS, Looking
+from nexus_mcp.server.sdk.subscribing import Subscribing
 from nexus_mcp.server.sdk.turns import Turns
 
 if TYPE_CHECKING:
@@ -25,24 +28,44 @@ if TYPE_CHECKING:
 Context = ServerRequestContext[Any]
 
 
-def build_server(app: App, turns: Turns | None = None, stop: Stop | None = None) -> Server[Any]:
+class NexusServer(Server[Any]):
+    """The SDK's server of one connection, with what this one says of itself. `subscribing` has what stays open."""
+
+    def __init__(self, app: App) -> None:
+        info = app.server_info
+        self.subscribing = Subscribing(app)
+        hints: dict[Any, CacheHint] = {name: CacheHint(ttl_ms=ttl, scope=scope) for name, (ttl, scope) in CACHE.items()}
+        super().__init__(
+            info["name"],
+            version=info["version"],
+            title=info["title"],
+            instructions=app.instructions,
+            cache_hints=hints,
+            lifespan=self.subscribing.lifespan,
+        )
+
+    def get_capabilities(self, *_: Any, protocol_version: str | None = None, **__: Any) -> types.ServerCapabilities:
+        """Said by the table, not derived from what is registered: that some lists never change it cannot know."""
+        return types.ServerCapabilities.model_validate(CAPABILITIES[protocol_version == MODERN_VERSION])
+
+
+def build_server(app: App, turns: Turns | None = None, stop: Stop | None = None) -> NexusServer:
     """The SDK's server over the app.
 
     The transport settles each answer in `turns`, and the next call waits for that; without `turns` every answer
-    counts as written. Once `stop` is due no call is begun.
+    counts as written. Once `stop` is due no call is begun. Before its input ends, the transport lets
+    `subscribing.end` answer what stays open.
     """
-    info = app.server_info
-    hint = CacheHint(ttl_ms=CACHE_TTL_MS, scope=CACHE_SCOPE)
-    server: Server[Any] = Server(
-        info["name"],
-        version=info["version"],
-        title=info["title"],
-        instructions=app.instructions,
-        cache_hints={"tools/list": hint, "server/discover": hint},
-    )
-    tools = _Tools(app, turns or Turns(at_once=True), stop)
+    server = NexusServer(app)
+    turns = turns or Turns(at_once=True)
+    tools, looking, subscribing = _Tools(app, turns, stop), Looking(app, turns, stop), server.subscribing
     server.add_request_handler("tools/list", types.PaginatedRequestParams, tools.list_tools)
     server.add_request_handler("tools/call", types.CallToolRequestParams, tools.call)
+    for method, params in PARAMS.items():
+        server.add_request_handler(method, params, looking.look)
+    server.add_request_handler("resources/subscribe", types.SubscribeRequestParams, subscribing.subscribe)
+    server.add_request_handler("resources/unsubscribe", types.UnsubscribeRequestParams, subscribing.unsubscribe)
+    server.add_request_handler("subscriptions/listen", types.SubscriptionsListenRequestParams, subscribing.listen)
     return server
 
 

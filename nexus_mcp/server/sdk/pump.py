@@ -12,7 +12,7 @@ from mcp.shared.message import SessionMessage
 
 from nexus_mcp import log
 from nexus_mcp.server.calls import MAX_WAITING, correlation_key
-from nexus_mcp.server.faults import Fault
+from nexus_mcp.server.faults import Fault, id_in_use
 from nexus_mcp.server.messages import Message, parse
 from nexus_mcp.server.sdk.handlers import build_server
 from nexus_mcp.server.sdk.turns import Turns
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from nexus_mcp.server.pipes import Sink, Source
     from nexus_mcp.server.stopping import Stop
 
+LISTEN = "subscriptions/listen"
+
 
 class Pump:
     """Carries messages between the wire and the SDK, and knows which requests have no answer yet."""
@@ -32,6 +34,7 @@ class Pump:
         self._sink = sink
         self._stop = stop
         self._open: dict[str | int, int] = defaultdict(int)
+        self._listening: dict[str | int, int] = defaultdict(int)  # open as long as the client likes
         self._changed: anyio.Event | None = None
         self._turns = Turns()
         self._server = build_server(app, self._turns, stop)
@@ -51,17 +54,22 @@ class Pump:
             while (line := await anyio.to_thread.run_sync(next, lines, None)) is not None:
                 try:
                     message = parse(line) if isinstance(line, bytes) else _raise(line)
+                    if message is not None:
+                        self._note(message)
                 except Fault as fault:
                     await self._send(fault.response())
                     continue
                 if message is not None:
-                    self._note(message)
                     await to_sdk.send(SessionMessage(_for_sdk(message)))
                 await self._until(MAX_WAITING)
             if self._stop.requested:
                 log.info(STOPPING)
             # The SDK drops what it has not answered when its input ends, so its input ends last.
             await self._until(0)
+            if self._server.subscribing.is_used:
+                self._stop.request()  # all is answered: nobody who takes no notifications holds up the end
+            await self._server.subscribing.end()
+            await self._until_unheard()
 
     async def _write(self, from_sdk: MemoryObjectReceiveStream[SessionMessage]) -> None:
         async with from_sdk:
@@ -79,25 +87,39 @@ class Pump:
         self._close(correlation_key(id))
 
     def _note(self, message: Message) -> None:
+        """Raises Fault for a request that cannot be open beside another one. The SDK would cancel the wrong one."""
         if message.is_request:
-            self._open[correlation_key(message.id)] += 1
+            key, listens = correlation_key(message.id), message.method == LISTEN
+            if listens and key in self._listening:
+                raise id_in_use(message.id)
+            requests = self._listening if listens else self._open
+            requests[key] += 1
         elif message.method == "notifications/cancelled":
             id = (message.params or {}).get("requestId")
             if isinstance(id, (str, int)) and not isinstance(id, bool):
                 self._close(correlation_key(id))  # never answered
 
     def _close(self, key: str | int) -> None:
-        if self._open.get(key):
-            self._open[key] -= 1
-            if not self._open[key]:
-                del self._open[key]
+        for requests in (self._open, self._listening):
+            if requests.get(key):
+                requests[key] -= 1
+                if not requests[key]:
+                    del requests[key]
+                break
         if self._changed is not None:
             self._changed.set()
 
     async def _until(self, most: int) -> None:
         while sum(self._open.values()) > most:
-            self._changed = anyio.Event()
-            await self._changed.wait()
+            await self._change()
+
+    async def _until_unheard(self) -> None:
+        while self._listening:
+            await self._change()
+
+    async def _change(self) -> None:
+        self._changed = anyio.Event()
+        await self._changed.wait()
 
 
 def _raise(fault: Fault) -> Message | None:

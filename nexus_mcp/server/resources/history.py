@@ -1,0 +1,52 @@
+"""nexus://history: the closed cycles, in short."""
+
+from __future__ import annotations
+
+from nexus_mcp.server.resources.definition import JSON, Entry, Refused, Resource, as_json
+from nexus_mcp.server.resources.session import modified
+from nexus_mcp.tools import history_search
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from nexus_mcp.server.resources.definition import Content, Look, Values
+
+FILE = "history.json"
+_MOST_DIGITS = 18
+
+
+def read(look: Look, values: Values) -> list[Content]:
+    """What the tool history_search answers. Raises Refused when last_n is no number from 1 on."""
+    arguments: dict[str, Any] = {name: values[name] for name in ("query",) if name in values}
+    if "last_n" in values:
+        arguments["last_n"] = _count(values["last_n"])
+    return as_json(history_search.run(look.asking(), arguments))
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS and int(text) >= 1):
+        raise Refused("last_n is a whole number from 1 on")
+    return int(text)
+
+
+def entries(look: Look, after: str | None) -> Iterator[Entry]:
+    if after is None:
+        yield Entry("", {}, modified=modified(look, FILE))
+
+
+RESOURCE = Resource(
+    "nexus://history{?query,last_n}",
+    name="history",
+    title="The history",
+    description=(
+        "Closed cycles as history_search answers: the last_n newest (10 when left out) whose text has the query, "
+        "case aside."
+    ),
+    mime_type=JSON,
+    priority=0.6,
+    read=read,
+    entries=entries,
+    watched=lambda _: (FILE,),
+)

@@ -1,0 +1,151 @@
+"""Looks at files again and again, and tells which of them changed, whoever changed them.
+
+By what the system says of a file (number, size, times), never by what is in it. One thread, and only while there is
+something to look at.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from collections import Counter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+PAUSE = 0.25
+"""Seconds between two looks: what changed is told well within a second."""
+MOST_NAMES = 10_000
+"""Of a folder; a change among the rest goes unnoticed."""
+NAMES = "//"
+"""Ends the path of a folder of which only the names below it count. A path that ends with one slash stands for all
+that lies in the folder itself."""
+
+Mark = object
+
+
+class Lookout:
+    """Over the paths below the folder `base`. `tell` gets those that changed, on the thread, and must not raise."""
+
+    def __init__(self, base: str, tell: Callable[[set[str]], None], pause: float = PAUSE) -> None:
+        self._base = base
+        self._tell = tell
+        self._pause = pause
+        self._changed = threading.Condition()
+        self._wanted: Counter[str] = Counter()
+        self._marks: dict[str, Mark] = {}
+        self._thread: threading.Thread | None = None
+        self._is_called = False
+        self._ended = False
+
+    def add(self, paths: Iterable[str]) -> None:
+        """Look at these too: what changes from now on is told. Raises RuntimeError when there is no thread left."""
+        with self._changed:
+            for path in paths:
+                self._wanted[path] += 1
+                if path not in self._marks:
+                    self._marks[path] = mark(self._base, path)
+            if self._wanted and self._thread is None and not self._ended:
+                thread = threading.Thread(target=self._run, name="lookout")
+                thread.start()
+                self._thread = thread
+
+    def remove(self, paths: Iterable[str]) -> None:
+        """Look at these no longer, unless somebody else added them as well."""
+        with self._changed:
+            for path in paths:
+                self._wanted[path] -= 1
+                if self._wanted[path] <= 0:
+                    del self._wanted[path]
+                    self._marks.pop(path, None)
+            self._changed.notify_all()
+
+    def call(self) -> None:
+        """Let `tell` be called soon, even if nothing changes."""
+        with self._changed:
+            self._is_called = True
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        """Take a last look and end; returns when `tell` will not be called any more."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+            thread = self._thread
+        if thread is not None:
+            thread.join()
+
+    def _run(self) -> None:
+        goes_on = True
+        while goes_on:
+            goes_on = self._wait()
+            self._tell(self._look())
+
+    def _wait(self) -> bool:
+        """Wait until the next look is due; False when it is the last one."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._ended or self._is_called or not self._wanted, self._pause)
+            self._is_called = False
+            if not self._wanted and not self._ended:
+                self._thread = None  # whoever adds something starts another one
+            return bool(self._wanted) and not self._ended
+
+    def _look(self) -> set[str]:
+        with self._changed:
+            before = dict(self._marks)
+        now = {path: mark(self._base, path) for path in before}
+        changed = {path for path in before if before[path] != now[path]}
+        with self._changed:
+            for path in changed & self._marks.keys():
+                self._marks[path] = now[path]
+        return changed
+
+
+def mark(base: str, path: str) -> Mark:
+    """What changes when the file or the folder does. Never raises; no link is followed."""
+    where = os.path.join(base, path.rstrip("/"))
+    try:
+        seen = os.lstat(where)
+        if path.endswith(NAMES):
+            return hash(frozenset(_names(where))) if stat.S_ISDIR(seen.st_mode) else None
+        if path.endswith("/"):
+            return hash(frozenset(_entries(where))) if stat.S_ISDIR(seen.st_mode) else None
+        return _of(seen)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        return str(error)
+
+
+def _of(seen: os.stat_result) -> tuple[int, ...]:
+    return (seen.st_mode, seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
+
+
+def _entries(where: str) -> Iterator[tuple[str, tuple[int, ...]]]:
+    with os.scandir(where) as entries:
+        for number, entry in enumerate(entries):
+            if number == MOST_NAMES:
+                return
+            try:
+                yield entry.name, _of(entry.stat(follow_symlinks=False))
+            except FileNotFoundError:
+                continue
+
+
+def _names(where: str) -> Iterator[str]:
+    waiting, seen = [where], 0
+    while waiting:
+        folder = waiting.pop()
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    seen += 1
+                    if seen > MOST_NAMES:
+                        return
+                    yield entry.path
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+        except OSError:
+            continue

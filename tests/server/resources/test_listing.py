@@ -1,0 +1,176 @@
+"""What there is to read: entries, templates, pages."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from nexus_mcp.packaged import data_path
+from nexus_mcp.server.paging import SIZE
+from nexus_mcp.server.resources import RESOURCES
+from nexus_mcp.store.codec import without_surrogates
+from tests.server.asking import Asker
+from tests.support import Project
+
+WHEN = 1_767_323_045.25
+STAMP = "2026-01-02T03:04:05.250Z"
+CATALOG = ("agents/", "skills/")
+
+
+def own(ask: Asker) -> list[str]:
+    """The names of what is listed, but for agents and skills."""
+    names = [entry["name"] for page in ask.pages("resources/list", "resources") for entry in page]
+    return [name for name in names if not name.startswith(CATALOG)]
+
+
+def test_an_empty_project(ask: Asker) -> None:
+    """What can always be read is always listed, and so are the agents and skills."""
+    assert own(ask) == ["plan", "tasks", "tasks/ready", "history", "knowledge"]
+    names = [entry["name"] for entry in ask("resources/list")["resources"]]
+    agents = sorted(os.listdir(data_path("assets", "agents")))
+    assert len(agents) == 9
+    skills = ["nx-init", "nx-plan", "nx-run", "nx-sync"]
+    assert names[5:] == [*(f"agents/{name}" for name in agents), *(f"skills/{name}" for name in skills)]
+
+
+@pytest.mark.requirement("resources.listed")
+def test_entries(ask: Asker, project: Project) -> None:
+    """An entry has title, MIME type, the size of what is read, and annotations with the time of the last change."""
+    os.utime(project.put("memory/a b.md", "ö\n"), (WHEN, WHEN))
+    os.utime(project.put("state/artifacts/deep/x.png", b"123"), (WHEN, WHEN))
+    entries = {entry["name"]: entry for entry in ask("resources/list")["resources"]}
+    assert entries["memory/a b.md"] == {
+        "uri": "nexus://memory/a%20b.md",
+        "name": "memory/a b.md",
+        "title": "a b.md",
+        "description": "What was learnt in this project and is worth keeping. Reading it counts in the access record.",
+        "mimeType": "text/markdown",
+        "size": 3,
+        "annotations": {"audience": ["user", "assistant"], "priority": 0.5, "lastModified": STAMP},
+    }
+    assert entries["artifacts/deep/x.png"] == {
+        "uri": "nexus://artifacts/deep/x.png",
+        "name": "artifacts/deep/x.png",
+        "title": "deep/x.png",
+        "description": "A file that an agent left with artifact_write; text, or base64 when it is none.",
+        "mimeType": "image/png",
+        "size": 3,
+        "annotations": {"audience": ["user", "assistant"], "priority": 0.4, "lastModified": STAMP},
+    }
+    assert entries["plan"]["size"] == len('{"active":false}')
+    assert "lastModified" not in entries["plan"]["annotations"]
+    for name in ("knowledge", "agents/tester", "skills/nx-run"):
+        assert entries[name]["size"] == len(ask.text(f"nexus://{name}").encode())
+
+
+@pytest.mark.requirement("resources.listed")
+def test_types_and_sizes_are_those_of_what_is_read(ask: Asker, project: Project) -> None:
+    """The list claims no type that depends on what it has not looked into, and counts what goes out."""
+    for name, data in (("a.txt", b"x"), ("b.txt", b"\xff"), ("c.pdf", b"x"), ("d", b"x"), ("e.md", b"\0")):
+        project.put(f"state/artifacts/{name}", data)
+    project.put("memory/a.md", "x")
+    os.close(os.open(os.fsencode(project.nexus / "memory") + b"/\xff\xfe.md", os.O_CREAT | os.O_WRONLY))
+    entries = ask("resources/list")["resources"]
+    assert {entry["title"]: entry.get("mimeType") for entry in entries if "artifacts/" in entry["name"]} == {
+        "a.txt": None,
+        "b.txt": None,
+        "c.pdf": "application/pdf",
+        "d": None,
+        "e.md": None,
+    }
+    for entry in entries:
+        (content,) = ask("resources/read", uri=entry["uri"])["contents"]
+        assert entry.get("mimeType") in (None, content["mimeType"])
+        if "text" in content:
+            assert entry.get("size") in (None, len(without_surrogates(content["text"]).encode()))
+
+
+@pytest.mark.requirement("resources.listed")
+def test_every_entry_can_be_read(ask: Asker, project: Project) -> None:
+    """Each URI that is listed is one of a resource."""
+    project.put("rules/ö.md", "x")
+    project.put("context/c.md", "x")
+    project.put("state/artifacts/a/ä?#% .md", "x")
+    listed = [entry["uri"] for page in ask.pages("resources/list", "resources") for entry in page]
+    assert len(listed) == 5 + 13 + 3
+    for uri in listed:
+        assert ask("resources/read", uri=uri)["contents"][0]["uri"] == uri
+
+
+def test_what_is_not_listed(ask: Asker, project: Project) -> None:
+    """What could not be read, by its name, is not listed; and nothing shown has raw control characters."""
+    for name in ("a\u202eb.md", "a\nb.md", "x.txt", ".hidden.md", "~a.md"):
+        project.put(f"memory/{name}", "x")
+    for name in ("a\nb", ".nexus-tmp-1", "good"):
+        project.put(f"state/artifacts/{name}", "x")
+    project.put("state/artifacts/-folder/x", "x")
+    assert own(ask) == ["plan", "tasks", "tasks/ready", "history", "artifacts/good", "knowledge"]
+
+
+@pytest.mark.requirement("resources.pages")
+@pytest.mark.parametrize("count", [SIZE, 1000])
+def test_pages(ask: Asker, project: Project, count: int) -> None:
+    """A long list comes in pages of a hundred, folder by folder, each resource once."""
+    for number in range(count):
+        project.put(f"state/artifacts/{number % 7}/{number % 3}/{number:04}", "x")
+        project.put(f"memory/n{number:04}.md", "x")
+    pages = ask.pages("resources/list", "resources")
+    assert [len(page) for page in pages[:-1]] == [SIZE] * (len(pages) - 1)
+    names = [entry["name"] for page in pages for entry in page if not entry["name"].startswith(CATALOG)]
+    artifacts = sorted(f"artifacts/{number % 7}/{number % 3}/{number:04}" for number in range(count))
+    notes = [f"memory/n{number:04}.md" for number in range(count)]
+    assert names == ["plan", "tasks", "tasks/ready", "history", *artifacts, "knowledge", *notes]
+
+
+def test_a_folder_beside_a_file(ask: Asker, project: Project) -> None:
+    """Folders and files are in one order, wherever a page ends."""
+    names = ["a", "a.md", "a0/x", "b/a", "b/b/c", "b.md"]
+    for name in names:
+        project.put(f"state/artifacts/{name}", "x")
+    found = [name.removeprefix("artifacts/") for name in own(ask) if name.startswith("artifacts/")]
+    assert found == sorted(names, key=lambda name: name.split("/"))
+    (artifacts,) = [resource for resource in RESOURCES if resource.name == "artifacts"]
+    from nexus_mcp.server.resources.definition import Look
+
+    look = Look(ask.app.workspace, ask.app._store, "", "")
+    for number, name in enumerate(found):
+        assert [entry.key for entry in artifacts.entries(look, name)] == found[number + 1 :]
+
+
+def test_templates(ask: Asker) -> None:
+    """The templates are listed on one page, with the MIME type where all of a kind have the same."""
+    found = ask("resources/templates/list")["resourceTemplates"]
+    assert [template["uriTemplate"] for template in found] == [
+        "nexus://history{?query,last_n}",
+        "nexus://cycle/{completed_at}",
+        "nexus://artifacts/{+path}",
+        "nexus://memory/{name}",
+        "nexus://context/{name}",
+        "nexus://rules/{name}",
+        "nexus://agents/{id}",
+        "nexus://skills/{id}",
+    ]
+    assert [template["uriTemplate"] for template in found if "mimeType" not in template] == [
+        "nexus://artifacts/{+path}"
+    ]
+    assert found[1] == {
+        "uriTemplate": "nexus://cycle/{completed_at}",
+        "name": "cycle",
+        "title": "A closed cycle",
+        "description": "A closed cycle whole, with its plan and all its tasks, by the time at which it was closed.",
+        "mimeType": "application/json",
+        "annotations": {"audience": ["user", "assistant"], "priority": 0.5},
+    }
+    told = "Invalid cursor: this list has one page; ask for it without a cursor"
+    assert ask.refused("resources/templates/list", cursor="x") == (-32602, told)
+
+
+@pytest.mark.requirement("resources.pages")
+def test_cursors(ask: Asker) -> None:
+    """No cursor, an empty one and null stand for the first page; one that the list did not give is refused."""
+    first = ask("resources/list")
+    assert ask("resources/list", cursor="") == ask("resources/list", cursor=None) == first
+    told = "Invalid cursor: take the nextCursor of a page of this list, or none"
+    assert ask.refused("resources/list", cursor="x") == (-32602, told)
+    assert ask.refused("prompts/list", cursor="x") == (-32602, told)

@@ -1,0 +1,62 @@
+"""Reading a memory note counts, and nothing else does."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.server.asking import Asker
+from tests.support import Clock, Project
+
+RECORD = "state/claude/memory-access.jsonl"
+
+
+@pytest.fixture
+def ask(make_app: Any, project: Project) -> Asker:
+    project.put("memory/a.md", "a")
+    project.put("rules/a.md", "a")
+    project.put("context/a.md", "a")
+    return Asker(make_app(project.root, harness_id="claude"), "Claude Code")
+
+
+@pytest.mark.requirement("resources.counted")
+def test_counted(ask: Asker, project: Project, clock: Clock) -> None:
+    """Each read of a note of memory counts one up in the record of the harness, with the client as who read it."""
+    for count in (1, 2):
+        clock.advance()
+        ask.text("nexus://memory/a.md")
+        assert json.loads(project.get(RECORD)) == {
+            "path": ".nexus/memory/a.md",
+            "last_accessed_ts": clock.stamp(),
+            "access_count": count,
+            "last_agent": "Claude Code",
+        }
+
+
+@pytest.mark.requirement("resources.counted")
+def test_not_counted(ask: Asker, project: Project) -> None:
+    """Lists, completions, other notes and notes that are not there are no reads."""
+    ask.pages("resources/list", "resources")
+    ask.text("nexus://knowledge")
+    ask.text("nexus://rules/a.md")
+    ask.text("nexus://context/a.md")
+    ask.refused("resources/read", uri="nexus://memory/b.md")
+    ask.complete("nexus://memory/{name}", "name", "a")
+    ask.prompt("m", text="x")
+    assert "state" not in {path.split("/")[1] for path in project.snapshot() if path.startswith(".nexus/")}
+
+
+def test_a_client_without_a_name(make_app: Any, project: Project) -> None:
+    """A client that does not say who it is counts as its harness."""
+    project.put("memory/a.md", "a")
+    Asker(make_app(project.root, harness_id="claude"), "").text("nexus://memory/a.md")
+    assert json.loads(project.get(RECORD))["last_agent"] == "claude"
+
+
+def test_what_cannot_be_counted_is_read(ask: Asker, project: Project, capfd: pytest.CaptureFixture[str]) -> None:
+    """A record that cannot be written keeps nobody from the note; the log says so."""
+    project.put(f"{RECORD}/folder", "x")
+    assert ask.text("nexus://memory/a.md") == "a"
+    assert "the read of .nexus/memory/a.md was not counted" in capfd.readouterr().err

@@ -1,0 +1,188 @@
+"""What each resource holds."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from nexus_mcp.packaged import data_path
+from tests.server.asking import Asker
+from tests.support import Client, Project, compact, cycle, plan, stamp, task, tasks
+
+NOT_FOUND = "Resource not found: "
+LISTS = "resources/list and resources/templates/list show what there is."
+
+
+@pytest.mark.requirement("resources.tools")
+def test_plan(ask: Asker, call: Client) -> None:
+    """The plan is what plan_status answers, with and without one."""
+    assert ask.text("nexus://plan") == '{"active":false}'
+    call("plan_start", topic="Tö\u2028pic", issues=["A"], research_summary="")
+    assert ask.json("nexus://plan") == call("plan_status")
+
+
+@pytest.mark.requirement("resources.tools")
+def test_tasks(ask: Asker, call: Client) -> None:
+    """The tasks are what task_list answers, with and without a list."""
+    assert ask.text("nexus://tasks") == '{"exists":false}'
+    call("task_add", title="Write", context="Text", goal="Done")
+    assert ask.json("nexus://tasks") == call("task_list")
+
+
+def test_ready(ask: Asker, project: Project) -> None:
+    """The ready tasks come whole, in file order; those that wait, are under way or done do not."""
+    assert ask.text("nexus://tasks/ready") == '{"exists":false}'
+    rows = [
+        task(1, status="completed"),
+        task(4),
+        task(2, deps=[1], risk="None"),
+        task(3, deps=[9]),
+        task(5, status="in_progress"),
+    ]
+    project.put("state/tasks.json", tasks(*rows, goal="Done"))
+    assert ask.json("nexus://tasks/ready") == {"goal": "Done", "tasks": [rows[1], rows[2]]}
+
+
+@pytest.mark.requirement("resources.tools")
+def test_history(ask: Asker, call: Client, project: Project) -> None:
+    """The history is what history_search answers for the same query and last_n."""
+    assert ask.json("nexus://history") == {"total": 0, "showing": 0, "cycles": []}
+    cycles = [cycle(plan(number, topic=f"T&{number}"), at=stamp(number)) for number in range(1, 13)]
+    project.put("history.json", {"cycles": cycles})
+    assert ask.json("nexus://history") == call("history_search")
+    assert ask.json("nexus://history?query=t%261&last_n=2") == call("history_search", query="t&1", last_n=2)
+    assert ask.json("nexus://history?last_n=100")["showing"] == 12
+
+
+@pytest.mark.parametrize("last_n", ["0", "-1", "1.5", "x", "", "٣", "9" * 30])
+def test_bad_last_n(ask: Asker, last_n: str) -> None:
+    """last_n is a number from 1 on, and nothing else is taken for one."""
+    refused = ask.refused("resources/read", uri=f"nexus://history?last_n={last_n}")
+    assert refused == (-32602, "Not a usable URI: last_n is a whole number from 1 on.")
+
+
+def test_cycle(ask: Asker, project: Project) -> None:
+    """A cycle comes whole, by its time; two that were closed at one time both come; any other time is missing."""
+    one, twin, other = cycle(plan(1)), cycle(plan(2), task(1)), cycle(None, at=stamp(5))
+    project.put("history.json", {"cycles": [one, twin, other]})
+    assert ask.text(f"nexus://cycle/{stamp(5)}") == compact(other)
+    found = ask("resources/read", uri=f"nexus://cycle/{stamp(0)}")["contents"]
+    assert [json.loads(content["text"]) for content in found] == [twin, one]
+    told = "no cycle was closed then; nexus://history tells when those were that there are"
+    assert ask.refused("resources/read", uri="nexus://cycle/2020-01-01T00:00:00.000Z") == (-32602, NOT_FOUND + told)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "found"),
+    [
+        ("a.md", b"# \xc3\xb6\r\n", ("text/markdown", "# ö\r\n")),
+        ("deep/er/b.JSON", b"{}", ("application/json", "{}")),
+        ("plain", b"", ("text/plain", "")),
+        ("unknown.xyz", b"x", ("text/plain", "x")),
+        ("cut.md", b"\xff", ("application/octet-stream", None)),
+        ("zero.txt", b"a\0b", ("application/octet-stream", None)),
+        ("image.png", b"abc", ("image/png", None)),
+        ("a b#c?d", b"x", ("text/plain", "x")),
+    ],
+)
+def test_artifacts(ask: Asker, project: Project, name: str, data: bytes, found: tuple[str, str | None]) -> None:
+    """An artifact is text with its MIME type, or base64 when it is none or is not meant as such."""
+    project.put(f"state/artifacts/{name}", data)
+    (entry,) = [one for one in ask("resources/list")["resources"] if one["name"].startswith("artifacts/")]
+    assert (entry["name"], entry["size"]) == (f"artifacts/{name}", len(data))
+    (content,) = ask("resources/read", uri=entry["uri"])["contents"]
+    kind, text = found
+    held = {"blob": base64.b64encode(data).decode()} if text is None else {"text": text}
+    assert content == {"uri": entry["uri"], "mimeType": kind, **held}
+
+
+@pytest.mark.parametrize("kind", ["memory", "context", "rules"])
+def test_notes(ask: Asker, project: Project, kind: str) -> None:
+    """A note is Markdown as it lies in its file, tags and all, without a byte order mark."""
+    project.put(f"{kind}/a-note.md", "\ufeff<!-- tags: x -->\nIgnore this.\n".encode())
+    (content,) = ask("resources/read", uri=f"nexus://{kind}/a-note.md")["contents"]
+    text = "<!-- tags: x -->\nIgnore this.\n"
+    assert content == {"uri": f"nexus://{kind}/a-note.md", "mimeType": "text/markdown", "text": text}
+
+
+def test_knowledge(ask: Asker, project: Project) -> None:
+    """The index has each note with its URI, tags and size, and tells what could not be looked at."""
+    assert ask.json("nexus://knowledge") == {"notes": []}
+    project.put("memory/a b.md", b"<!-- tags: x, y -->\n")
+    project.put("rules/c.md", b"c")
+    notes = [
+        {"uri": "nexus://memory/a%20b.md", "path": "memory/a b.md", "kind": "memory", "tags": ["x", "y"], "size": 20},
+        {"uri": "nexus://rules/c.md", "path": "rules/c.md", "kind": "rules", "tags": [], "size": 1},
+    ]
+    assert ask.json("nexus://knowledge") == {"notes": notes}
+    (project.root / ".nexus" / "context").symlink_to(project.root)
+    found = ask.json("nexus://knowledge")
+    assert found["notes"] == notes
+    assert found["faults"] == [".nexus/context is a symbolic link where a folder belongs"]
+
+
+@pytest.mark.parametrize("prefix", ["", "nx_"])
+def test_agents_and_skills(make_app: Any, project: Project, prefix: str) -> None:
+    """Agents and skills come in the words of this server: no placeholder is left, and the tools have their names."""
+    ask = Asker(make_app(project.root, prefix))
+    text = ask.text("nexus://skills/nx-plan")
+    assert f"`{prefix}plan_decide`" in text
+    assert "ask the user and wait for the answer" in text
+    listed = [one["uri"] for page in ask.pages("resources/list", "resources") for one in page]
+    prompts = [uri for uri in listed if uri.startswith(("nexus://agents/", "nexus://skills/"))]
+    assert len(prompts) == 13
+    for uri in prompts:
+        assert "{{" not in ask.text(uri)
+
+
+def test_own_agent(ask: Asker, project: Project) -> None:
+    """A project's own agent is there as the shipped ones are."""
+    with open(data_path("assets", "agents", "writer", "meta.yml"), encoding="utf-8") as file:
+        meta = file.read().replace("id: writer", "id: poet")
+    project.put("agents/poet/meta.yml", meta)
+    project.put("agents/poet/body.md", "Call {{tool:task_list}}.\n")
+    assert ask.text("nexus://agents/poet") == "Call `task_list`.\n"
+
+
+@pytest.mark.requirement("resources.missing")
+@pytest.mark.parametrize(
+    ("uri", "code", "told"),
+    [
+        ("nexus://nothing", -32602, NOT_FOUND + LISTS),
+        ("file:///etc/passwd", -32602, NOT_FOUND + LISTS),
+        ("", -32602, NOT_FOUND + LISTS),
+        ("nexus://plan/", -32602, NOT_FOUND + LISTS),
+        ("nexus://memory/%FF", -32602, "Not a usable URI: what is escaped in it is not UTF-8."),
+        ("nexus://artifacts/none.md", -32602, NOT_FOUND + "there is no such artifact"),
+        (
+            "nexus://memory/none.md",
+            -32602,
+            f"{NOT_FOUND}there is no such note; nexus://knowledge lists those that there are",
+        ),
+        ("nexus://agents/enginer", -32602, f"{NOT_FOUND}There is no agent 'enginer'. Did you mean engineer?"),
+        (
+            "nexus://skills/..",
+            -32602,
+            f"{NOT_FOUND}There is no skill '..'. nexus-mcp catalog list names those there are.",
+        ),
+    ],
+)
+def test_missing(ask: Asker, uri: str, code: int, told: str) -> None:
+    """What is not there is told as such, with what there is; in the handshake era by a code of its own."""
+    assert ask.refused("resources/read", uri=uri) == (code, told)
+    legacy = -32002 if told.startswith(NOT_FOUND) else code
+    assert ask.refused("resources/read", uri=uri, modern=False) == (legacy, told)
+
+
+def test_reads_create_nothing(ask: Asker, project: Project) -> None:
+    """Looking at a project in which nothing was written leaves nothing behind."""
+    before = project.snapshot()
+    ask.pages("resources/list", "resources")
+    for name in ("plan", "tasks", "tasks/ready", "history", "knowledge", "skills/nx-run"):
+        assert ask.text(f"nexus://{name}")
+    ask.pages("prompts/list", "prompts")
+    ask.prompt("run")
+    assert project.snapshot() == before

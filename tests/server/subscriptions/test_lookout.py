@@ -1,0 +1,178 @@
+"""Looking at files again and again: what counts as a change, and that nothing goes on once nobody wants it."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from nexus_mcp.server.subscriptions import lookout
+from nexus_mcp.server.subscriptions.lookout import Lookout, mark
+
+Told = queue.Queue[set[str]]
+
+
+@pytest.fixture
+def told() -> Told:
+    return queue.Queue()
+
+
+@pytest.fixture
+def watch(tmp_path: Path, told: Told) -> Iterator[Lookout]:
+    """A lookout that does not wait between two looks, and tells what changed."""
+    made = Lookout(str(tmp_path), lambda changed: told.put(changed) if changed else None, 0.001)
+    yield made
+    made.end()
+
+
+def threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name == "lookout"]
+
+
+def replaced(path: Path) -> None:
+    """Other bytes of the same length and the same time, in another file of the same name."""
+    before = path.stat()
+    other = path.with_name("other")
+    other.write_bytes(b"B" * before.st_size)
+    os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
+    other.replace(path)
+
+
+def rewritten(path: Path) -> None:
+    """Other bytes of the same length and the same time, in place."""
+    before = path.stat()
+    path.write_bytes(b"C" * before.st_size)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda path: path.write_bytes(b"longer"),
+        replaced,
+        rewritten,
+        lambda path: path.unlink(),
+        lambda path: (path.unlink(), path.mkdir()),
+        lambda path: (path.unlink(), path.symlink_to("elsewhere")),
+    ],
+)
+def test_every_change_of_a_file(tmp_path: Path, watch: Lookout, told: Told, change: Callable[[Path], object]) -> None:
+    """A file that was written, replaced or removed has changed, whatever its size and times pretend."""
+    path = tmp_path / "a"
+    path.write_bytes(b"A")
+    watch.add(["a", "absent"])
+    change(path)
+    assert told.get() == {"a"}
+
+
+def test_a_file_that_appears(tmp_path: Path, watch: Lookout, told: Told) -> None:
+    """A file need not be there, nor its folder."""
+    watch.add(["folder/a"])
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "a").write_bytes(b"")
+    assert told.get() == {"folder/a"}
+
+
+def test_folders(tmp_path: Path) -> None:
+    """A folder changes with what lies in it; where names alone count, only when one comes or goes, however deep."""
+    marks = []
+
+    def look() -> tuple[bool, bool]:
+        marks.append((mark(str(tmp_path), "d/"), mark(str(tmp_path), "d//")))
+        return marks[-1][0] != marks[-2][0], marks[-1][1] != marks[-2][1]
+
+    marks.append((mark(str(tmp_path), "d/"), mark(str(tmp_path), "d//")))
+    (tmp_path / "d").mkdir()
+    assert look() == (True, True)
+    (tmp_path / "d" / "a").write_bytes(b"")
+    assert look() == (True, True)
+    (tmp_path / "d" / "a").write_bytes(b"more")
+    assert look() == (True, False)
+    (tmp_path / "d" / "e").mkdir()
+    assert look() == (True, True)
+    (tmp_path / "d" / "e" / "f").write_bytes(b"")
+    assert look()[1] is True
+    assert look() == (False, False)
+
+
+def test_no_link_is_followed(tmp_path: Path) -> None:
+    """What a link leads to does not matter, and a folder that is a link has nothing in it."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    before = [mark(str(tmp_path), path) for path in ("link", "link/", "link//")]
+    (tmp_path / "real" / "a").write_bytes(b"")
+    assert [mark(str(tmp_path), path) for path in ("link", "link/", "link//")] == before
+    assert before[1:] == [None, None]
+
+
+def test_a_huge_folder(tmp_path: Path) -> None:
+    """Of a folder with too many names only so many are looked at."""
+    for number in range(5):
+        (tmp_path / str(number)).write_bytes(b"")
+    with patch.object(lookout, "MOST_NAMES", 3):
+        seen = len(list(lookout._names(str(tmp_path)))), len(list(lookout._entries(str(tmp_path))))
+    assert seen == (3, 3)
+
+
+def test_what_cannot_be_looked_at(tmp_path: Path) -> None:
+    """A path that the system refuses is the same as long as it refuses it."""
+    assert mark(str(tmp_path), "a\0b") == mark(str(tmp_path), "a\0b") != None  # noqa: E711
+    assert mark(str(tmp_path), "x" * 300) == mark(str(tmp_path), "x" * 300)
+
+
+def test_one_thread_and_only_while_wanted(tmp_path: Path, watch: Lookout, told: Told) -> None:
+    """There is one thread however much is wanted, and none before or after."""
+    assert threads() == []
+    watch.add(["a", "b"])
+    watch.add(["b"])
+    assert threads() == ["lookout"]
+    (thread,) = [thread for thread in threading.enumerate() if thread.name == "lookout"]
+    watch.remove(["a", "b"])
+    (tmp_path / "a").write_bytes(b"")
+    (tmp_path / "b").write_bytes(b"")
+    assert told.get() == {"b"}
+    watch.remove(["b"])
+    thread.join()
+    watch.add(["a"])
+    (tmp_path / "a").unlink()
+    assert told.get() == {"a"}
+
+
+def test_the_last_look(tmp_path: Path, told: Told) -> None:
+    """What has changed when it ends is still told; nothing is afterwards, and the thread is gone."""
+    watch = Lookout(str(tmp_path), lambda changed: told.put(changed) if changed else None, pause=1000)
+    watch.add(["a"])
+    (tmp_path / "a").write_bytes(b"")
+    watch.end()
+    assert told.get_nowait() == {"a"}
+    assert threads() == []
+    watch.add(["b"])
+    (tmp_path / "b").write_bytes(b"")
+    watch.end()
+    assert told.empty()
+
+
+@pytest.mark.requirement("subscriptions.told")
+def test_how_often(tmp_path: Path) -> None:
+    """A change is told within a second, and the files are looked at four times a second at most."""
+    assert 1 / 4 <= lookout.PAUSE <= 1 / 2
+    waits: list[float | None] = []
+    looked = threading.Semaphore(0)
+    watch = Lookout(str(tmp_path), lambda _: looked.release())
+    real = watch._changed.wait_for
+
+    def wait_for(predicate: Callable[[], bool], timeout: float | None = None) -> bool:
+        waits.append(timeout)
+        return real(predicate, 0)
+
+    with patch.object(watch._changed, "wait_for", wait_for):
+        watch.add(["a"])
+        for _ in range(3):
+            looked.acquire()
+        watch.end()
+    assert set(waits) == {lookout.PAUSE}

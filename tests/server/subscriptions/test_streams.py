@@ -1,0 +1,219 @@
+"""Who is told of what."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from nexus_mcp.server.faults import Fault
+from nexus_mcp.server.resources import RESOURCES
+from nexus_mcp.server.subscriptions import streams, targets
+from nexus_mcp.server.subscriptions.streams import Streams
+from tests.support import Project
+
+Told = queue.Queue[tuple[str, Any]]
+UPDATED = "notifications/resources/updated"
+META = {"io.modelcontextprotocol/subscriptionId": 7}
+
+
+@pytest.fixture
+def told() -> Told:
+    return queue.Queue()
+
+
+@pytest.fixture
+def open_streams(project: Project) -> Iterator[Streams]:
+    made = Streams(str(project.root), 0.001)
+    yield made
+    made.end()
+
+
+def updated(uri: str, **more: Any) -> tuple[str, Any]:
+    return UPDATED, {"uri": uri, **more}
+
+
+CHANGES = (
+    ("nexus://plan", "state/plan.json"),
+    ("nexus://tasks", "state/tasks.json"),
+    ("nexus://tasks/ready", "state/tasks.json"),
+    ("nexus://history", "history.json"),
+    ("nexus://history?query=x&last_n=2", "history.json"),
+    ("nexus://cycle/2026-01-02T03:04:05.250Z", "history.json"),
+    ("nexus://artifacts/a/b%20c.md", "state/artifacts/a/b c.md"),
+    ("nexus://knowledge", "rules/new.md"),
+    ("nexus://memory/a.md", "memory/a.md"),
+    ("nexus://context/a.md", "context/a.md"),
+    ("nexus://rules/a.md", "rules/a.md"),
+    ("nexus://agents/engineer", "agents/engineer/body.md"),
+    ("nexus://skills/nx-run", "skills/nx-run/meta.yml"),
+)
+
+
+@pytest.mark.parametrize(("uri", "file"), CHANGES)
+def test_every_resource(project: Project, open_streams: Streams, told: Told, uri: str, file: str) -> None:
+    """A resource of any kind, there or not, is told of when a file behind it changes."""
+    open_streams.subscribe(uri, lambda *event: told.put(event))
+    project.put("other", "x")
+    project.put(file, "x")
+    assert told.get() == updated(uri)
+
+
+def test_no_kind_is_left_out() -> None:
+    """The test before this one has a URI of each kind."""
+    matched = {
+        resource.name for uri, _ in CHANGES for resource in RESOURCES if resource.template.match(uri) is not None
+    }
+    assert matched == {resource.name for resource in RESOURCES}
+
+
+def test_unsubscribing(project: Project, open_streams: Streams, told: Told) -> None:
+    """Who no longer wants to hear is not told, others are; to end twice, or what never began, is no error."""
+    open_streams.subscribe("nexus://plan", lambda *event: told.put(event))
+    open_streams.subscribe("nexus://plan", lambda *event: told.put(event))
+    open_streams.subscribe("nexus://tasks", lambda *event: told.put(event))
+    open_streams.unsubscribe("nexus://plan")
+    open_streams.unsubscribe("nexus://plan")
+    open_streams.unsubscribe("nothing at all")
+    project.put("state/plan.json", "{}")
+    project.put("state/tasks.json", "{}")
+    assert told.get() == updated("nexus://tasks")
+    open_streams.end()
+    assert told.empty()
+
+
+def test_a_stream(project: Project, open_streams: Streams, told: Told) -> None:
+    """A stream has all its kinds of events, each marked; of a file behind two resources both are told, once each."""
+    asked = {
+        "resourceSubscriptions": ["nexus://tasks", "nexus://tasks/ready", "nexus://tasks"],
+        "resourcesListChanged": True,
+        "promptsListChanged": False,
+    }
+    stream, kept = open_streams.open(asked, META, lambda *event: told.put(event))
+    assert kept == {
+        "resourcesListChanged": True,
+        "resourceSubscriptions": ["nexus://tasks", "nexus://tasks/ready"],
+    }
+    open_streams.begin(stream)
+    project.put("state/tasks.json", "{}")
+    assert [told.get(), told.get()] == [
+        updated("nexus://tasks", _meta=META),
+        updated("nexus://tasks/ready", _meta=META),
+    ]
+    project.put("memory/a.md", "x")
+    assert told.get() == ("notifications/resources/list_changed", {"_meta": META})
+    open_streams.close(stream)
+    open_streams.close(stream)
+    project.put("state/tasks.json", "{ }")
+    open_streams.end()
+    assert told.empty()
+
+
+def test_nothing_before_the_acknowledgement(project: Project, open_streams: Streams, told: Told) -> None:
+    """What changes before a stream begins is told once it does."""
+    asked = {"resourceSubscriptions": ["nexus://plan"]}
+    late, _ = open_streams.open(asked, META, lambda *event: told.put(("late", *event[1:])))
+    open_streams.subscribe("nexus://plan", lambda *event: told.put(event))
+    project.put("state/plan.json", "{}")
+    assert told.get() == updated("nexus://plan")
+    assert told.empty()
+    open_streams.begin(late)
+    assert told.get() == ("late", {"uri": "nexus://plan", "_meta": META})
+
+
+@pytest.mark.parametrize(
+    ("folder", "method"),
+    [
+        *((folder, "notifications/resources/list_changed") for folder in ("memory", "context", "rules", "agents/x")),
+        ("state/artifacts/deep", "notifications/resources/list_changed"),
+        ("skills/x", "notifications/prompts/list_changed"),
+    ],
+)
+def test_lists(project: Project, open_streams: Streams, told: Told, folder: str, method: str) -> None:
+    """A list changes when something comes or goes that is in it, and not when something in it changes."""
+    project.put(f"{folder}/a.md", "x")
+    name = "promptsListChanged" if "prompts" in method else "resourcesListChanged"
+    stream, _ = open_streams.open({name: True}, META, lambda *event: told.put(event))
+    open_streams.begin(stream)
+    project.put(f"{folder}/a.md", "changed")
+    project.put(f"{folder}/b.md", "x")
+    assert told.get() == (method, {"_meta": META})
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept"),
+    [
+        ({}, {}),
+        ({"toolsListChanged": True, "promptsListChanged": True}, {"promptsListChanged": True}),
+        ({"resourcesListChanged": "YES", "promptsListChanged": 0}, {"resourcesListChanged": True}),
+        ({"resourcesListChanged": None, "resourceSubscriptions": []}, {}),
+        (
+            {"resourceSubscriptions": ["x:y", "nexus://artifacts/../plan.json", "nexus://memory/%FF", "nexus://plan"]},
+            {"resourceSubscriptions": ["nexus://plan"]},
+        ),
+    ],
+)
+def test_what_is_kept_of_a_filter(asked: dict[str, Any], kept: dict[str, Any]) -> None:
+    """What this server cannot tell of is left out: the tools never change, and a foreign URI is nobody's."""
+    assert targets.honoured(asked) == kept
+
+
+@pytest.mark.parametrize(
+    ("uri", "code"),
+    [
+        ("x:y", -32002),
+        ("nexus://artifacts/../../x", -32602),
+        ("nexus://agents/..", -32602),
+        ("nexus://memory/%FF", -32602),
+    ],
+)
+def test_foreign_uris(open_streams: Streams, uri: str, code: int) -> None:
+    """Nothing outside .nexus is ever looked at."""
+    with pytest.raises(Fault) as raised:
+        open_streams.subscribe(uri, print)
+    assert (raised.value.code, raised.value.data) == (code, {"uri": uri})
+
+
+def test_how_many(open_streams: Streams, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Resources and streams are bounded; what is ended makes room."""
+    monkeypatch.setattr(streams, "MOST_URIS", 2)
+    monkeypatch.setattr(streams, "MOST_STREAMS", 1)
+    told = "Subscription limit reached: 1 streams and 2 resources may be open; end one, then ask again"
+    open_streams.subscribe("nexus://plan", print)
+    stream, _ = open_streams.open({"resourceSubscriptions": ["nexus://tasks"]}, META, print)
+
+    def refused() -> None:
+        for attempt in (
+            lambda: open_streams.subscribe("nexus://history", print),
+            lambda: open_streams.open({"resourcesListChanged": True}, META, print),
+            lambda: open_streams.open({"resourceSubscriptions": ["a", "b", "c"]}, META, print),
+        ):
+            with pytest.raises(Fault) as raised:
+                attempt()
+            assert (raised.value.code, raised.value.message) == (-32603, told)
+
+    refused()
+    refused()
+    open_streams.unsubscribe("nexus://plan")
+    open_streams.subscribe("nexus://history", print)
+    open_streams.close(stream)
+    open_streams.open({"resourceSubscriptions": ["nexus://tasks"]}, META, print)
+
+
+def test_one_that_cannot_be_told(
+    project: Project, open_streams: Streams, told: Told, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A subscriber that cannot be reached takes the others nothing."""
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("nobody there")
+
+    open_streams.subscribe("nexus://plan", broken)
+    open_streams.subscribe("nexus://knowledge", lambda *event: told.put(event))
+    project.put("state/plan.json", "{}")
+    project.put("memory/a.md", "x")
+    assert told.get() == updated("nexus://knowledge")
+    open_streams.end()
+    assert "a notification could not be delivered: RuntimeError: nobody there" in capfd.readouterr().err
