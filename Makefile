@@ -1,7 +1,7 @@
 # Two commands: `make demo` shows the server at work, `make test` checks everything.
 # Both make the environment in .venv first, from requirements-dev.lock.
 
-.PHONY: help demo test pytest test-pythons lint format types docs conformance miniatures mutants upstream torture bench bench-page bench-trend bench-env lock wheel env clean
+.PHONY: help demo test pytest test-pythons lint format types docs catalog conformance miniatures mutants upstream torture bench bench-page bench-trend bench-env lock wheel env clean
 .DEFAULT_GOAL := help
 
 VENV := .venv
@@ -14,6 +14,7 @@ help:
 	@echo "make test-pythons  the tests on every other supported Python found here"
 	@echo "make format        let ruff put the code in order"
 	@echo "make docs          write docs/tools.md anew from the tool definitions"
+	@echo "make catalog       write assets/catalog.json anew from the agents, skills and vocabulary beside it"
 	@echo "make conformance   our server against the conformance suite: in memory, the fast loop, --sdk (4 minutes)"
 	@echo "make miniatures    every deliberately wrong server against the fixtures: what catches what (10 minutes)"
 	@echo "make mutants       small changes of our own tools against the fixtures: what nobody notices (10 minutes)"
@@ -37,7 +38,7 @@ test: env
 
 # A process for each core: the tests share nothing, and most of them wait for a disk.
 pytest: env
-	$(BIN)/python -m pytest --numprocesses auto
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 lint: env
 	$(BIN)/ruff check .
@@ -66,6 +67,10 @@ miniatures: env
 # After `make miniatures`: fixtures that catch one there need not be tried again.
 mutants: env
 	$(BIN)/python -m tests.mutation
+
+# What hooks and servers read of the agents, skills and maps, because YAML takes too long for them.
+catalog: env
+	$(BIN)/python -m nexus_mcp.catalog.shipped
 
 # The list of what differs, and why: docs/upstream.md.
 upstream: env

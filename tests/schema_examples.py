@@ -40,6 +40,7 @@ WHOLE_LINE = {
     "last_agent": "main",
     "schema_version": "0.5",
 }
+WHOLE_USE = {"timestamp": stamp(0), "agent_id": "main", "tool": "Edit", "file": "größe.md", "status": "ok"}
 
 GOOD: dict[str, list[Any]] = {
     "plan": [
@@ -64,6 +65,7 @@ GOOD: dict[str, list[Any]] = {
         ],
     ],
     "memory-access": [WHOLE_LINE, {k: v for k, v in WHOLE_LINE.items() if k != "schema_version"}],
+    "tool-log": [WHOLE_USE, {k: v for k, v in WHOLE_USE.items() if k != "file"}],
 }
 
 _DROP = object()
@@ -75,6 +77,7 @@ WHOLE: dict[str, Any] = {
     "history": GOOD["history"][1],
     "agent-tracker": GOOD["agent-tracker"][1],
     "memory-access": WHOLE_LINE,
+    "tool-log": WHOLE_USE,
 }
 _NO_ID: tuple[Any, ...] = (0, -1, 1.5, True, "1", None, _DROP)
 _NO_TEXT: tuple[Any, ...] = (5, None, [], {}, True)
@@ -150,6 +153,14 @@ _BREAKS: dict[str, dict[str, tuple[Any, ...]]] = {
         "/access_count": (-1, 1.5, "1", True, None, _DROP),
         "/last_agent": (5, None, _DROP),
         "/schema_version": (1, None),
+        "/unknown": (1,),
+    },
+    "tool-log": {
+        "/timestamp": ("", "yesterday", 5, None, _DROP),
+        "/agent_id": ("", 5, None, _DROP),
+        "/tool": ("", 5, None, _DROP),
+        "/file": ("", *_NO_TEXT),
+        "/status": ("", 5, None, _DROP),
         "/unknown": (1,),
     },
 }

@@ -18,7 +18,7 @@ MAX_LINES = 250
 # Each part of the package, and the parts it may import beside itself. Imports go downwards only.
 BASE = ("errors", "log", "packaged", "schemas", "workspace")
 RULES = (*BASE, "state", "store")
-TABLES = (*RULES, "catalog", "tools", "lifecycle", "harness")
+TABLES = (*RULES, "catalog", "knowledge", "briefing", "tags", "tools", "lifecycle", "harness")
 PARTS = {
     "errors": (),
     "log": (),
@@ -28,8 +28,11 @@ PARTS = {
     "state": BASE,
     "store": (*BASE, "state"),
     "catalog": RULES,
+    "knowledge": RULES,
+    "briefing": (*RULES, "catalog", "knowledge"),
+    "tags": (*RULES, "catalog", "knowledge", "merging"),
     "tools": (*RULES, "catalog"),
-    "lifecycle": (*RULES, "catalog"),
+    "lifecycle": (*RULES, "catalog", "knowledge", "briefing", "tags"),
     "harness": (*RULES, "catalog"),
     "merging": RULES,
     "doctor": (*RULES, "merging"),
@@ -41,7 +44,9 @@ PARTS = {
 }
 MCP_MODULES = {
     "server/sdk/handlers.py",
+    "server/sdk/looking.py",
     "server/sdk/pump.py",
+    "server/sdk/subscribing.py",
     "server/http.py",
     "conformance/client/answers.py",
     "conformance/client/connection.py",

@@ -7,7 +7,7 @@ import os
 import sys
 
 from nexus_mcp.cli import exits
-from nexus_mcp.errors import HarnessFault, NexusError, UsageError
+from nexus_mcp.errors import CatalogError, HarnessFault, NexusError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,6 +64,48 @@ def _history() -> Group:
     return COMMAND
 
 
+def _catalog() -> Group:
+    from nexus_mcp.cli.catalog import COMMAND
+
+    return COMMAND
+
+
+def _route() -> Command:
+    from nexus_mcp.cli.route import COMMAND
+
+    return COMMAND
+
+
+def _act() -> Command:
+    from nexus_mcp.cli.act import COMMAND
+
+    return COMMAND
+
+
+def _memory() -> Group:
+    from nexus_mcp.cli.memory import COMMAND
+
+    return COMMAND
+
+
+def _capabilities() -> Group:
+    from nexus_mcp.cli.capabilities import COMMAND
+
+    return COMMAND
+
+
+def _resume() -> Command:
+    from nexus_mcp.cli.resume import COMMAND
+
+    return COMMAND
+
+
+def _brief() -> Command:
+    from nexus_mcp.cli.brief import COMMAND
+
+    return COMMAND
+
+
 def _demo() -> Command:
     from nexus_mcp.cli.demo import COMMAND
 
@@ -79,6 +121,13 @@ COMMANDS: dict[str, Callable[[], Command | Group]] = {
     "undo": _undo,
     "doctor": _doctor,
     "history": _history,
+    "catalog": _catalog,
+    "capabilities": _capabilities,
+    "resume": _resume,
+    "brief": _brief,
+    "route": _route,
+    "act": _act,
+    "memory": _memory,
     "demo": _demo,
     "conformance": _conformance,
 }
@@ -108,12 +157,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         for fault in error.faults:
             _complain(fault, exits.USAGE)
         return _complain(error.next_step, exits.USAGE) if error.next_step else exits.USAGE
+    except CatalogError as error:
+        for fault in error.faults:
+            _complain(fault, exits.FAILED)
+        return _complain(error.next_step, exits.FAILED)
     except NexusError as error:
         return _complain(str(error), exits.FAILED)
     except OSError as error:
         _drop_stdout()
         return _complain(f"{error.filename or 'The output'}: {error.strerror or error}.", exits.FAILED)
-    return code
+    return exits.left(code) if argv is None else code
 
 
 def _dispatch(argv: list[str]) -> int:

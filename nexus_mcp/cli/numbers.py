@@ -14,3 +14,8 @@ def from_one(text: str, source: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(MOST)) and int(text)):
         raise UsageError(f"{source} needs a number from 1, not {text!r}.")
     return int(text)
+
+
+def counted(number: int, word: str) -> str:
+    """`1 agent`, `2 agents`."""
+    return f"{number} {word}{'s' * (number != 1)}"
