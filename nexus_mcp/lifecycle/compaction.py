@@ -36,7 +36,8 @@ def give(ctx: EventContext, session: str, *, by: str) -> None:
         ctx.context += [skill] if given[key] != before.get(key) else []  # an instruction, unlike all that follows
     if new:
         ctx.context += [HEAD, *new.values()]
-    memory.note(ctx, session, given=given or None, by=BOTH if is_second else by)
+    if given or memory.has_begun(ctx):  # a project without Nexus is left as it is
+        memory.note(ctx, session, given=given or None, by=BOTH if is_second else by)
 
 
 def _parts(ctx: EventContext, known: dict[str, str]) -> dict[str, str]:

@@ -23,6 +23,14 @@ def recall(ctx: EventContext, session: str) -> dict[str, Any]:
         return {}
 
 
+def has_begun(ctx: EventContext) -> bool:
+    """Whether a session of this harness began here: a project that no session began in is not written to."""
+    try:
+        return file.has_place(ctx.store, ctx.harness_id)
+    except NexusError:  # told by whoever has to write there
+        return True
+
+
 def note(ctx: EventContext, session: str, **fields: object) -> None:
     """Remember these of a session from now on; None takes one away."""
     now = ctx.store.stamp()

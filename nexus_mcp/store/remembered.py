@@ -31,6 +31,15 @@ def read(store: Store, harness_id: str) -> list[Entry]:
             return _read(own)[0]
 
 
+def has_place(store: Store, harness_id: str) -> bool:
+    """Whether the harness has its folder here: some session began. Raises PathRefused, StorageError."""
+    with store.state() as state:
+        own = None if state is None else state.child(harness_id)
+        if own is not None:
+            own.close()
+        return own is not None
+
+
 def change(store: Store, harness_id: str, make: Callable[[list[Entry]], list[Entry]]) -> str:
     """Put what `make` makes of them in their place. A file that cannot be used is kept under another name: "" for none.
 

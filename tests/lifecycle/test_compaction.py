@@ -105,7 +105,8 @@ def test_a_skill_after_a_compaction(tell: Teller) -> None:
 
 @pytest.mark.requirement("context_compact.once")
 def test_a_skill_after_an_empty_compaction(tell: Teller) -> None:
-    """A compaction that had nothing to give counts as well."""
+    """A compaction that had nothing to give counts as well, where a session began."""
+    tell("session_start", session_id="s", source="startup")
     assert context(tell("context_compact", session_id="s")) is None
     first, second = (tell("user_message", session_id="s", prompt="[sync]")["context"] for _ in range(2))
     assert ("Work by its text:" in first, second) == (True, "The user's tag [sync] starts the skill nx-sync.")
