@@ -16,7 +16,7 @@ from benchmarks.data.project import Project, projects
 from benchmarks.data.tasks import tasks_file
 from benchmarks.disk import durable, sync, timed
 from benchmarks.figures import BUN, NODE, OURS, PYTHON, Figures
-from benchmarks.goals import FIRST_WRITTEN, LOADED
+from benchmarks.goals import FIRST_WRITTEN, LATER, LOADED
 from benchmarks.memory import resident
 from benchmarks.peers.servers import CONTEXT, Server, available
 from benchmarks.scenarios.bench import Bench
@@ -57,6 +57,7 @@ def run(bench: Bench) -> None:
         for server in servers:
             for tool, arguments in FIRST.items():
                 _first(server, tool, arguments, figures, counts=counts)
+                _first(server, tool, arguments, figures, counts=counts, pause=LATER)
         for tool, names in modules.items() if counts else ():
             figures.add(f"first-{tool}", LOADED, load_time(names))
         milliseconds = bare_python()
@@ -77,15 +78,18 @@ def _start(server: Server, figures: Figures, *, counts: bool) -> None:
         figures.add("memory", server.name, megabytes)
 
 
-def _first(server: Server, tool: str, arguments: dict[str, Any], figures: Figures, *, counts: bool) -> None:
-    """One call in a project with a plan and 20 tasks, by a server that answered tools/list before."""
+def _first(
+    server: Server, tool: str, arguments: dict[str, Any], figures: Figures, *, counts: bool, pause: float = 0.0
+) -> None:
+    """One call in a project with a plan and 20 tasks, by a server that answered tools/list `pause` seconds before."""
     with projects([server.name]) as made:
         _give(made[server.name])
         os.sync()  # the call waits for its own bytes, not for those of the project
         with server.start(made[server.name].root) as session:
             session.ready()
+            time.sleep(pause)
             milliseconds, answer = session.call(tool, **arguments)
-        if counts and tool == "task_add" and server.name == OURS:
+        if counts and tool == "task_add" and server.name == OURS and not pause:
             figures.add("first-task_add", FIRST_WRITTEN, timed(partial(_first_write, made[server.name].root / "limit")))
     seen = {
         "plan_status": [issue["status"] for issue in answer.get("issues", ())],
@@ -95,7 +99,7 @@ def _first(server: Server, tool: str, arguments: dict[str, Any], figures: Figure
     expected = {"plan_status": ["decided", "pending", "pending"], "task_list": 20, "task_add": 21}
     figures.expect(server.name, f"first {tool}", seen[tool], expected[tool])
     if counts:
-        figures.add(f"first-{tool}", server.name, milliseconds)
+        figures.add(f"{'later' if pause else 'first'}-{tool}", server.name, milliseconds)
 
 
 def _first_write(root: Path) -> None:

@@ -35,15 +35,14 @@ FILE_LIMIT = 1 << 20
 def named(folder: Folder) -> list[str]:
     """What may be an entry of a kind in its folder, sorted: all but files with a dot, as a README.md is one.
 
-    A folder with a dot is among them: its name is a fault, which reading.py tells. Not one that we did not finish.
+    A folder with a dot in its name is among them, as a fault that reading.py tells; not one that is hidden, as editors
+    have, or a copy of an entry that was not finished.
     """
-    return sorted(name for name in folder.names() if "." not in name or _is_folder(folder, name))
+    return sorted(name for name in folder.names() if "." not in name or _is_shown_folder(folder, name))
 
 
-def _is_folder(folder: Folder, name: str) -> bool:
-    from nexus_mcp.store.atomic import PREFIX
-
-    return not name.startswith(PREFIX) and os.path.isdir(os.path.join(folder.path, name))
+def _is_shown_folder(folder: Folder, name: str) -> bool:
+    return not name.startswith(".") and os.path.isdir(os.path.join(folder.path, name))
 
 
 class Shipped:

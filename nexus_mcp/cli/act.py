@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 def run(values: Values) -> int:
     """Prints what became of each action; 1 when one failed. Raises UsageError, CatalogError."""
     from nexus_mcp.catalog.load import load
-    from nexus_mcp.cli.steps import lines
     from nexus_mcp.log import printable
     from nexus_mcp.store.store import Store
     from nexus_mcp.tags.act import FAILED, act
+    from nexus_mcp.tags.steps import lines
 
     message = message_of(values)
     workspace = workspace_from(values)

@@ -48,8 +48,8 @@ def _print(found: dict[str, Any]) -> None:
 
 
 def _told(tag: dict[str, Any]) -> list[str]:
-    from nexus_mcp.cli.steps import lines
     from nexus_mcp.knowledge.shown import quoted
+    from nexus_mcp.tags.steps import lines
 
     text = [f"with {quoted(tag['text'], _LONGEST)}"] if tag["text"] else []
     if tag["outcome"] == "skill":

@@ -1,9 +1,12 @@
-"""What the bracket tags of a message ask for, as the model is told it; nothing is carried out (contract.md §5)."""
+"""The bracket tags of a message: those that do file work do it, of the others the model is told what to do.
+
+The rules are those of contract.md §5. A decision is for the model, which knows which question it answers.
+"""
 
 from __future__ import annotations
 
 from nexus_mcp.knowledge.shown import quoted
-from nexus_mcp.lifecycle import memory
+from nexus_mcp.lifecycle import active_skill, memory
 from nexus_mcp.lifecycle.holding import skill_digest, skill_key
 from nexus_mcp.lifecycle.known import catalog_of
 from nexus_mcp.log import printable
@@ -20,9 +23,9 @@ _QUESTIONS, _TITLE = 20, 160
 
 
 def give(ctx: EventContext, session: str, prompt: str) -> list[str]:
-    """Puts what the tags ask for into the context, and remembers the skill that the last of them starts.
+    """Carries out the tags that do file work, puts what became of all into the context, and remembers the last skill.
 
-    The tags, in order, in lower case.
+    Returns the tags, in order, in lower case.
     """
     catalog = catalog_of(ctx)
     if not parse(prompt, catalog.vocabulary["tags"]):
@@ -30,16 +33,26 @@ def give(ctx: EventContext, session: str, prompt: str) -> list[str]:
     from nexus_mcp.tags.route import route
 
     routed = route(prompt, catalog, ctx.store, ctx.harness_id)
+    done = _done(ctx, catalog, prompt)
     skills: dict[str, dict[str, Any]] = {}
     for tag in routed["tags"]:
         if tag["outcome"] == "skill":
             skills[tag["skill"]] = tag
-        ctx.context.append(_told(tag))
+        step = done.get(tag["start"])
+        ctx.context.append(_told(tag) if step is None else _carried_out(tag, step))
     if routed["left_out"]:
         ctx.warn(f"The message has {routed['left_out']} more tags, which were not looked at.")
     if skills:
         _start(ctx, session, catalog, list(skills.values()))
     return [_name(tag) for tag in routed["tags"]]
+
+
+def _done(ctx: EventContext, catalog: Catalog, prompt: str) -> dict[int, dict[str, Any]]:
+    """Carry out the tags that do file work: what became of each, by the place of the tag."""
+    from nexus_mcp.tags.act import act
+    from nexus_mcp.tags.actions import ACTIONS
+
+    return {step["start"]: step for step in act(prompt, catalog, ctx.store)["steps"] if step["action"] in ACTIONS}
 
 
 def _start(ctx: EventContext, session: str, catalog: Catalog, tags: list[dict[str, Any]]) -> None:
@@ -55,7 +68,7 @@ def _start(ctx: EventContext, session: str, catalog: Catalog, tags: list[dict[st
             mode = f"mode {tag['mode']}" if tag["mode"] else "without a mode"
             ctx.context.append(f"The skill {skill} is active now, {mode}. Work by its text, which you were given.")
         given[key] = seen
-    fields: dict[str, object] = {"skill": tags[-1]["skill"], "mode": tags[-1]["mode"] or None, "work": None}
+    fields = active_skill.begun(ctx, tags[-1]["skill"], tags[-1]["mode"])
     if "by" in known:  # there was a compaction: what comes after it is not given twice
         fields["given"] = given
     memory.note(ctx, session, **fields)
@@ -74,20 +87,28 @@ def _told(tag: dict[str, Any]) -> str:
         return f"{name} starts the skill {tag['skill']}.{advice}"
     if tag["outcome"] == "nothing":
         return f"{name} does nothing as things are: {tag['advice']}"
-    if tag["action"] == "plan_decide":
-        open_ones = tag["would"]["pending"]
-        shown = [f"{issue['id']} {quoted(issue['title'], _TITLE)}" for issue in open_ones[:_QUESTIONS]]
-        more = f" and {len(open_ones) - len(shown)} more" if len(open_ones) > len(shown) else ""
-        return (
-            f"{name} records the text behind it as a decision: call plan_decide for the question that it answers. "
-            f"Open are {', '.join(shown)}{more}.{advice}"
-        )
-    path = tag["would"].get("path")
-    what = f", for {path}" if path else ""
+    open_ones = tag["would"]["pending"]
+    shown = [f"{issue['id']} {quoted(issue['title'], _TITLE)}" for issue in open_ones[:_QUESTIONS]]
+    more = f" and {len(open_ones) - len(shown)} more" if len(open_ones) > len(shown) else ""
     return (
-        f"{name} asks for {tag['action']}{what}. Carry it out: give the tag, and the text that the user wrote behind "
-        f"it, to the command nexus-mcp act on stdin, and tell the user what it answers.{advice}"
+        f"{name} records the text behind it as a decision: call plan_decide for the question that it answers. "
+        f"Open are {', '.join(shown)}{more}.{advice}"
     )
+
+
+def _carried_out(tag: dict[str, Any], step: dict[str, Any]) -> str:
+    """One tag that does file work: what became of it, and what is left to the user."""
+    from nexus_mcp.tags.steps import lines
+
+    name, advice = f"The user's tag [{_name(tag)}]", step["next_step"]
+    if step["result"] == "failed":
+        return f"{name} did nothing: {advice}"
+    if step["result"] == "would_extend":
+        asked = "Ask the user which, and give that to the command nexus-mcp act on stdin."
+        return f"{name} kept nothing yet. {advice} {asked}"
+    what, *more = lines(step, quoting=True)
+    asked = " Run that only if the user says so." if step.get("proposals") else ""
+    return "\n".join([f"{name} is carried out already: {what}.", *more, f"Tell the user. {advice}{asked}".rstrip()])
 
 
 def _name(tag: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 MOST = 16
 """Sessions. Whoever comes back after so many others is given everything anew."""
 _LONGEST_ID = 200
-_TEXTS = ("session_id", "at", "skill", "mode", "work", "by")
+_TEXTS = ("session_id", "at", "skill", "mode", "work", "history", "by")
 
 
 def usable(value: object) -> list[Entry] | None:

@@ -112,6 +112,14 @@ def test_a_folder_with_a_dot_is_told(project: Path, kind: str) -> None:
     assert raised.value.faults == [told]
 
 
+@pytest.mark.parametrize("kind", ["agents", "skills"])
+def test_what_is_hidden_is_left_alone(project: Path, kind: str) -> None:
+    """An editor's folder, and one that a tool has not finished, are no agents."""
+    for name in (".idea", ".nexus-tmp-1"):
+        (project / f".nexus/{kind}" / name).mkdir()
+    assert own_faults(project) == []
+
+
 def test_an_empty_folder_is_told_beside_others(project: Path) -> None:
     """What was kept does not hide that something was begun since."""
     (project / ".nexus/state").mkdir()

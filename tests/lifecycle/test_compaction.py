@@ -9,8 +9,9 @@ import pytest
 from nexus_mcp.lifecycle.picture import HEAD
 from tests.lifecycle.standing import BOTH, PLAN, PLAN_TEXT, TASKS, TASKS_TEXT, THE_PLAN, THE_TASKS
 from tests.lifecycle.support import SPAWN, Teller, put
-from tests.support import Json, Project, plan, tasks
+from tests.support import Json, Project, cycle, plan, tasks
 
+HISTORY = ".nexus/history.json"
 REMEMBERED = ".nexus/state/nexus-mcp/remembered.extension.json"
 
 
@@ -150,6 +151,16 @@ def test_a_skill_that_is_not_over(tell: Teller, project: Project) -> None:
     assert not _gives_a_skill(tell)
     tell("user_message", session_id="s", prompt="[plan]")
     assert _gives_a_skill(tell)
+
+
+@pytest.mark.requirement("context_compact.gives")
+def test_a_skill_whose_work_no_event_saw(tell: Teller, project: Project) -> None:
+    """A cycle that was opened and closed between two messages ends the skill as well."""
+    tell("user_message", session_id="s", prompt="[plan:auto]")
+    tell("user_message", session_id="s", prompt="go on")
+    assert _gives_a_skill(tell)
+    put(project, HISTORY, {"cycles": [cycle()]})
+    assert not _gives_a_skill(tell)
 
 
 @pytest.mark.requirement("context_compact.gives")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from nexus_mcp import schemas
@@ -102,26 +104,61 @@ def test_the_commands_of_a_skill(tell: Teller) -> None:
     ("prompt", "tags", "begins"),
     [
         ("[d] SQLite", ["d"], "The user's tag [d] records the text behind it as a decision: call plan_decide for the"),
-        (
-            "[m] Locks are slow",
-            ["m"],
-            "The user's tag [m] asks for memory_store, for memory/locks-slow.md. Carry it out",
-        ),
-        (
-            "[rule:css] Grid",
-            ["rule:css"],
-            "The user's tag [rule:css] asks for rule_store, for rules/css.md. Carry it out",
-        ),
-        ("[m:gc]", ["m:gc"], "The user's tag [m:gc] asks for memory_gc. Carry it out"),
         ("[plan:aut]", ["plan:aut"], "The user's tag [plan:aut] does nothing as things are: There is no [plan:aut]."),
     ],
 )
 def test_actions(tell: Teller, working: Project, prompt: str, tags: list[str], begins: str) -> None:
-    """A tag of an action says what is to be done and how; nothing is done by the event, and the message stays."""
+    """A decision is for the model, which is told how; the event records none, and the message stays."""
     before = without_lock(working.snapshot())
     answer = tell("user_message", prompt=prompt)
     assert (answer["tags"], answer["context"][: len(begins)]) == (tags, begins)
     assert answer["context"].endswith(BOTH)
+    assert without_lock(working.snapshot()) == before
+
+
+@pytest.mark.requirement("user_message.file-work")
+@pytest.mark.parametrize(
+    ("prompt", "tag", "written"),
+    [
+        ("[m] Locks are slow", "m", ("memory/locks-slow.md", "<!-- tags: locks, slow -->\n\nLocks are slow\n")),
+        ("[rule:css] Grid", "rule:css", ("rules/css.md", "<!-- tags: css -->\n\nGrid\n")),
+    ],
+)
+def test_file_work(tell: Teller, working: Project, prompt: str, tag: str, written: tuple[str, str]) -> None:
+    """[m] and [rule] do their file work with the message, once however often it is told, and say what they did."""
+    path, text = written
+    said = f"The user's tag [{tag}] is carried out already: began .nexus/{path}.\nTell the user.\n"
+    answer = tell("user_message", prompt=prompt)
+    assert (answer["tags"], answer["context"][: len(said)]) == ([tag], said)
+    assert answer["context"].endswith(BOTH)
+    before = without_lock(working.snapshot())
+    assert (working.root / ".nexus" / path).read_text(encoding="utf-8") == text
+    again = tell("user_message", prompt=prompt)["context"]
+    assert again.startswith(f"The user's tag [{tag}] is carried out already: .nexus/{path} has it already.\n")
+    assert without_lock(working.snapshot()) == before
+
+
+@pytest.mark.requirement("user_message.file-work")
+@pytest.mark.parametrize(
+    ("prompt", "begins"),
+    [
+        ("[m] On shares locks are slow", "The user's tag [m] kept nothing yet. It belongs to memory/locks-slow.md, so"),
+        ("[m]", "The user's tag [m] did nothing: Nothing is written behind [m]"),
+        ("[m:gx] x", "The user's tag [m:gx] did nothing: There is no [m:gx]. Did you mean [m:gc]?"),
+        ("[rule:../x] Grid", "The user's tag [rule:../x] did nothing: .nexus/rules/../x.md is not how a note may be"),
+        (
+            "[m:gc]",
+            'The user\'s tag [m:gc] is carried out already: these notes could go.\n  ".nexus/memory/a\\"b.md": no',
+        ),
+    ],
+)
+def test_file_work_that_is_left(tell: Teller, working: Project, prompt: str, begins: str) -> None:
+    """What a tag must not do, or what the user has to say first, changes nothing and is told; names are data."""
+    working.put("memory/locks-slow.md", "<!-- tags: locks, slow -->\n\nOn shares locks are slow, they say\n")
+    working.put('memory/a"b.md', "Old\n")
+    os.utime(working.root / ".nexus/memory" / 'a"b.md', (0, 0))
+    before = without_lock(working.snapshot())
+    assert tell("user_message", prompt=prompt)["context"].startswith(begins)
     assert without_lock(working.snapshot()) == before
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from nexus_mcp.catalog.load import load
-from nexus_mcp.cli.steps import lines
 from nexus_mcp.tags.actions import memory_gc
 from nexus_mcp.tags.actions.definition import Desk
+from nexus_mcp.tags.steps import lines
 from tests.conftest import git
 from tests.support import Project, stamp
 from tests.tags.support import DAY, NOW, acted, aged, routed, store_of

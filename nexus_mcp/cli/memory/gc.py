@@ -20,11 +20,11 @@ DRY_RUN = Option("--dry-run", "", "tell what could go, and delete nothing")
 def run(values: Values) -> int:
     """Prints the proposals, and what was deleted. Raises NexusError with nothing deleted."""
     from nexus_mcp.catalog.load import load
-    from nexus_mcp.cli.steps import lines
     from nexus_mcp.log import printable
     from nexus_mcp.store.store import Store
     from nexus_mcp.tags.actions import memory_gc
     from nexus_mcp.tags.actions.definition import Desk
+    from nexus_mcp.tags.steps import lines
 
     apply, dry = APPLY.name in values, DRY_RUN.name in values
     if apply and dry:

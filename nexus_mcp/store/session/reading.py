@@ -9,8 +9,6 @@ Whatever does not is read whole, and so is everything that is wrong: only that t
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-
 from nexus_mcp.state import delta, shapes
 from nexus_mcp.state.rows import Rows
 from nexus_mcp.store import codec
@@ -50,6 +48,8 @@ def whole(kind: Kind, data: bytes) -> Document:
 
 def patched(known: Document, data: bytes) -> Document | None:
     """As `read`, from where `data` begins to differ from what is known; None when it has to be read whole."""
+    from bisect import bisect_left, bisect_right  # a shared object: the first call does without
+
     ends, old = known.ends, known.data
     if known.opening < 0:
         return None

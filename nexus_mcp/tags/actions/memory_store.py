@@ -43,7 +43,9 @@ def preview(desk: Desk, _: str, text: str) -> dict[str, Any]:
         wanted = _wanted(desk, nexus, text)
         if not wanted.name:
             return _asked(wanted)
-        return _told("creates" if wanted.is_new else "extends", wanted)
+        before = notes.read(nexus, KIND, wanted.name)
+        result = "creates" if before is None else "unchanged" if notes.has(before, wanted.text) else "extends"
+        return _told(result, wanted)
 
 
 def run(desk: Desk, _: str, text: str) -> dict[str, Any]:
@@ -72,9 +74,12 @@ def _wanted(desk: Desk, nexus: Folder | None, text: str) -> Wanted:
     taken = {_name(entry["path"]) for entry in there}
     # What is not called as notes are cannot be named in a message, and its name may say anything.
     is_note = schemas.search(policy["name_pattern"])
-    similar = merge.belongs_to(kept, tags, [entry for entry in there if is_note(_name(entry["path"]))], policy["merge"])
+    there = [entry for entry in there if is_note(_name(entry["path"]))]
+    similar = merge.belongs_to(kept, tags, there, policy["merge"])
     own = name or names.made(kept, taken)
-    chosen = name or ("" if similar else own)
+    # A harness may tell of one message twice: what a note has already is kept once.
+    has_it = next((_name(entry["path"]) for entry in there if notes.has(entry["text"], kept)), "")
+    chosen = name or has_it or ("" if similar else own)
     tags = tags or [word for word in words(kept) if word[0] < WIDE][:_MOST_TAGS]
     others = [path for path in similar if path != f"{KIND}/{chosen}"]
     return Wanted(kept, tags, chosen, own, others, is_new=chosen not in taken)

@@ -1,13 +1,16 @@
-"""What an inline action came to, or would come to, as lines for people."""
+"""What an inline action came to, or would come to, as lines to be read."""
 
 from __future__ import annotations
 
+from nexus_mcp.knowledge.shown import quoted
 from nexus_mcp.log import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
+_LONGEST = 400
 RESULTS = {
     "creates": "would begin {path}",
     "extends": "would add to {path}",
@@ -24,20 +27,27 @@ RESULTS = {
 }
 
 
-def lines(step: dict[str, Any]) -> list[str]:
-    """The result in a line, then what belongs to it; `next_step` is not among them."""
+def lines(step: dict[str, Any], *, quoting: bool = False) -> list[str]:
+    """The result in a line, then what belongs to it; `next_step` is not among them.
+
+    With `quoting` names of notes, which anybody may have given, stand between quotation marks: for a model.
+    """
+    shown = (lambda text: quoted(text, _LONGEST)) if quoting else str
     path = f".nexus/{step.get('path', '')}"
     told = [RESULTS[step["result"]].format(path=path, commit=step.get("commit", "")[:12])]
     told += [f"  also like it: .nexus/{other}" for other in step.get("similar", ())]
-    told += [f"  gone: .nexus/{gone['path']}; back with: {gone['restore']}" for gone in step.get("deleted", ())]
-    told += [_proposal(one) for one in step.get("deletes", ())]
+    told += [
+        f"  gone: {shown('.nexus/' + gone['path'])}; back with: {shown(gone['restore'])}"
+        for gone in step.get("deleted", ())
+    ]
+    told += [_proposal(one, shown) for one in step.get("deletes", ())]
     if (step.get("deleted") or step.get("deletes")) and step.get("proposals"):
         told.append("these could go, too")
-    told += [_proposal(one) for one in step.get("proposals", ())]
+    told += [_proposal(one, shown) for one in step.get("proposals", ())]
     if step.get("more"):
         told.append(f"  and {step['more']} more")
     return [printable(line) for line in told]
 
 
-def _proposal(one: dict[str, Any]) -> str:
-    return f"  .nexus/{one['path']}: {', '.join(one['reasons'])}"
+def _proposal(one: dict[str, Any], shown: Callable[[str], str]) -> str:
+    return f"  {shown('.nexus/' + one['path'])}: {', '.join(one['reasons'])}"
