@@ -79,6 +79,7 @@ class Store:
             from nexus_mcp.store import commit, jsonl  # noqa: F401
 
             yield
+            import bisect  # noqa: F401 - a shared object, like the next
             import zlib  # noqa: F401
 
             self._kept.prepare(state)
