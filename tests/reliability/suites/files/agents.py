@@ -15,6 +15,7 @@ Json = Any
 
 _RECORD = "state/nexus-mcp/memory-access.jsonl"
 _ASIDE = "state/nexus-mcp/conflict-agent-tracker.json"
+_LONGEST = 4096  # characters of a path that the tracker keeps (docs/lifecycle.md)
 EVENTS: tuple[tuple[str, Json], ...] = (
     ("agent_spawn", {"agent_name": "writer", "agent_id": "a-new"}),
     ("agent_spawn", {"agent_name": "writer", "agent_id": "a-1"}),
@@ -108,7 +109,8 @@ def tool_log(ground: Ground, rng: random.Random, files: Files) -> Iterator[str]:
     agent = rng.choice(("a-1", "a-2"))
     good, bad = _lines(files[TOOL_LOG])
     touched = [line.get("file") for line in good if line.get("agent_id") == agent]
-    given = {"agent_id": agent, "files_touched": list(dict.fromkeys(f for f in touched if isinstance(f, str)))}
+    files_touched = list(dict.fromkeys(f for f in touched if isinstance(f, str) and len(f) <= _LONGEST))
+    given = {"agent_id": agent, "files_touched": files_touched}
     done = ground.event("agent_complete", agent_id=agent)
     if done.error:
         yield f"agent_complete is refused: {done.error[:300]}"
