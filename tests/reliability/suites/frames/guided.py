@@ -90,7 +90,7 @@ def _converse(stdio: Any, data: bytes) -> None:
     chunks = [rest[start : start + size] for start in range(0, len(rest), size)] + [b""]
     answers: list[bytes] = []
     session = stdio._Session(
-        SimpleNamespace(server_info={}, instructions="", tools=list),
+        SimpleNamespace(server_info={}, instructions="", tools=list, workspace=SimpleNamespace(root=str(Path.cwd()))),
         SimpleNamespace(read=iter(chunks).__next__),
         SimpleNamespace(send=lambda message: answers.append(stdio_line(message))),
         SimpleNamespace(requested=False, request=lambda: None),
