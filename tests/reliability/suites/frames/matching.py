@@ -151,20 +151,23 @@ class _Search:
         """(queue, place) of each line that the answer may be for.
 
         It is for the next one of those that are answered at once, or of the calls; only what may have been
-        answered otherwise, or not at all, is passed over.
+        answered otherwise, or not at all, is passed over. A line that may be in either order is tried in one of them.
         """
+        tried = set()
         for place in range(self._places[0], len(self._at_once)):
             owed = self._at_once[place]
             if id(owed) not in self._found:
                 if _fits(owed, answer):
+                    tried.add(id(owed))
                     yield 0, place
-                    return
+                    if owed.at_once is True:
+                        return
                 if owed.at_once is True:
                     break
         for place in range(self._places[1], len(self._in_turn)):
             owed = self._in_turn[place]
             if id(owed) not in self._found:
-                if _fits(owed, answer):
+                if id(owed) not in tried and _fits(owed, answer):
                     yield 1, place
                 if owed.at_once is False and not owed.optional:
                     return
