@@ -1,0 +1,36 @@
+"""Answers are held against the lines that they are owed to, also where several lines have one id."""
+
+from __future__ import annotations
+
+import json
+
+from tests.reliability.suites.frames.matching import faults
+
+HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
+SENT = [
+    {"id": 1, "method": "initialize", "params": HELLO},
+    {"id": 7, "method": "prompts/get", "params": {"name": "d"}},
+    {"id": 7, "method": "tools/call", "params": {"name": 5}},
+    {"id": 8, "method": "ping"},
+]
+GREETED, PONG = {"id": 1, "result": HELLO}, {"id": 8, "result": {}}
+REFUSED = {"id": 7, "error": {"code": -32602, "message": "Invalid params"}}
+LOOKED = {"id": 7, "result": {"messages": []}}
+
+
+def _told(*answers: dict[str, object]) -> list[str]:
+    sent, received = ([json.dumps({"jsonrpc": "2.0", **line}).encode() for line in lines] for lines in (SENT, answers))
+    return faults(sent, received)
+
+
+def test_two_lines_of_one_id() -> None:
+    """What is answered at once may be the later of them: the first answer need not be for the first line."""
+    assert _told(GREETED, REFUSED, PONG, LOOKED) == []
+    assert _told(GREETED, REFUSED, LOOKED, PONG) == []
+
+
+def test_what_is_wrong_is_told() -> None:
+    """An answer that never came, one too many, and one before its turn are found."""
+    assert "never came" in _told(GREETED, REFUSED, PONG)[0]
+    assert "is owed to no line" in _told(GREETED, REFUSED, PONG, LOOKED, LOOKED)[0]
+    assert "is owed to no line" in _told(GREETED, PONG, LOOKED, REFUSED)[0]
