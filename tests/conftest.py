@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -56,6 +57,16 @@ def _hear_signals() -> None:
 
 
 _hear_signals()
+
+# Thousands of tests are kept all along; a collection that looks through all of them finds nothing.
+gc.set_threshold(20_000, 20, 50)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What is there before the first test stays to the end: leave it out of every collection, and of every fork's."""
+    gc.collect()
+    gc.freeze()
+
 
 # How long an example takes depends on what else the machine does.
 hypothesis.settings.register_profile("nexus", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
