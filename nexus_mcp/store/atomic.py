@@ -37,8 +37,11 @@ def replace(
     check: Callable[[], None] | None = None,
     *,
     mode: int | None = None,
+    confirmed: bool = True,
 ) -> None:
     """Put `parts`, one after the other, in the place of the file `name`: durable when this returns.
+
+    Unless `confirmed` is false: then whoever calls syncs the folder before anybody is told.
 
     A temporary file beside the target, fsync, rename, fsync of the folder. Raises OSError with the old file untouched,
     Unsynced after the rename, PathRefused when a link or a folder stands in the target's place. A failed fsync is
@@ -54,32 +57,49 @@ def replace(
         except BaseException:
             folder.unlink(temporary)
             raise
-    install(folder, temporary, name)
+    install(folder, temporary, name, confirmed=confirmed)
 
 
-def install(folder: Folder, temporary: str, name: str) -> None:
+def install(folder: Folder, temporary: str, name: str, *, confirmed: bool = True) -> None:
     """Put a prepared file in the place of `name`. Raises as `replace` does."""
     try:
         folder.rename(temporary, name)
     except OSError:
         folder.unlink(temporary)
         raise
-    confirm(folder)
+    if confirmed:
+        confirm(folder)
 
 
 def put(folder: Folder, name: str, data: bytes | None, check: Callable[[], None] | None = None) -> None:
     """Replace the file `name` by `data`, or remove it for None. Raises StorageError, NotConfirmed, PathRefused."""
+    put_unsynced(folder, name, data, check)()
+
+
+def put_unsynced(
+    folder: Folder, name: str, data: bytes | None, check: Callable[[], None] | None = None
+) -> Callable[[], None]:
+    """As `put`, but for the sync of the folder: what is returned does that, and raises NotConfirmed.
+
+    Nobody may be told of the change before.
+    """
     try:
         if data is None:
             if check is not None:
                 check()
-            remove(folder, name)
+            folder.unlink(name)
         else:
-            replace(folder, name, [data], check)
-    except Unsynced as error:
-        raise NotConfirmed(folder.show(name), reason(error.cause)) from error
+            replace(folder, name, [data], check, confirmed=False)
     except OSError as error:
         raise StorageError(folder.show(name), "write", reason(error)) from error
+
+    def sync() -> None:
+        try:
+            confirm(folder)
+        except Unsynced as error:
+            raise NotConfirmed(folder.show(name), reason(error.cause)) from error
+
+    return sync
 
 
 def set_aside(folder: Folder, name: str, as_: str) -> str:

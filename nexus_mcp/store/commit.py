@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, suppress
 
-from nexus_mcp.errors import NexusError, NotAppliedYet, NotConfirmed, StateError, StorageError
+from nexus_mcp.errors import NexusError, NotAppliedYet, StateError, StorageError
 from nexus_mcp.state import oplog as entries
 from nexus_mcp.store import atomic, journal, leftovers, oplog, places, unanswered
 from nexus_mcp.store.access import finish
@@ -35,7 +35,7 @@ def carry_out(
                 folder, last = places.found(stack, state, name)
                 if folder is None:
                     raise StorageError(state.show(name), "write", "its folder is gone")
-                put_one(state, folder, last, after, lambda: entry_of(asked), check=held.check)
+                put_one(state, folder, last, after, lambda: entry_of(asked), held=held)
         return None
     return together(nexus, state, asked, held, answer)
 
@@ -60,18 +60,22 @@ def put_one(
     after: bytes | None,
     make_entry: Callable[[], entries.Entry],
     *,
-    check: Callable[[], None] | None = None,
+    held: Held | None = None,
 ) -> None:
-    """Replace the file `name` in `folder`, or remove it for None, and note that. Raises as atomic.put does."""
+    """Replace the file `name` in `folder`, or remove it for None, and note that. Raises as atomic.put does.
+
+    A file in `state` itself is synced into it once the lock is let go, so that others need not wait for the disk: every
+    later change syncs that folder, too, before it is answered, and so never outlives this one.
+    """
     if folder is not state:
         _confirm_removals(state)
         atomic.sweep(folder)
-    try:
-        atomic.put(folder, name, after, check)
-    except NotConfirmed:
-        oplog.note(state, make_entry)  # every reader sees the change
-        raise
-    oplog.note(state, make_entry)
+    sync = atomic.put_unsynced(folder, name, after, None if held is None else held.check)
+    oplog.note(state, make_entry)  # every reader sees the change
+    if held is None or folder is not state:
+        sync()
+    else:
+        held.afterwards = sync
 
 
 def _confirm_removals(state: Folder) -> None:

@@ -48,20 +48,27 @@ class Held:
     """The lock while it is held. `created`: its file was made for it, so nothing was ever written here before.
 
     `orderly`: the folders on the way to it are on disk, and what whoever died with it may have left is swept. Until
-    then the file stays as it was found, empty or signed by him, for the next one to know.
+    then the file stays as it was found, empty or signed by him, for the next one to know. `afterwards` is called
+    once the lock was let go, before the folder is closed.
     """
 
-    __slots__ = ("_fd", "_state", "created", "orderly")
+    __slots__ = ("_fd", "_state", "afterwards", "created", "orderly")
 
-    def __init__(self, state: Folder, fd: int | None, *, created: bool, orderly: bool = False) -> None:
+    def __init__(self, state: Folder, fd: int | None, *, created: bool) -> None:
         self._state = state
         self._fd = fd
         self.created = created
-        self.orderly = orderly
+        self.orderly = False
+        self.afterwards: Callable[[], None] | None = None
 
     def is_ours(self) -> bool:
         """Whether the lock file and its folder are still there; else somebody else may hold a new one."""
         return self._fd is None or (self._state.is_current() and self._state.is_file(NAME, self._fd))
+
+    def end(self) -> None:
+        """The lock was let go. Raises what `afterwards` raises."""
+        if self.afterwards is not None:
+            self.afterwards()
 
     def check(self) -> None:
         """Raises StorageError when the lock is not ours any more."""
@@ -83,17 +90,24 @@ def held(
     `meanwhile` is called once when somebody else has it.
 
     Raises LockTimeout after `wait` seconds, with the holder's pid, WaitStopped when `stopped()` becomes true while
-    waiting, and StorageError when it cannot be locked at all.
+    waiting, StorageError when it cannot be locked at all, and what `afterwards` of the lock raises.
     """
     if fcntl is None:
         fd, created = _opened(state)
         let_go(fd)
-        with _held_by_package(os.path.join(state.path, NAME), state.show(NAME), wait):
-            yield Held(state, None, created=created)
+        ours = Held(state, None, created=created)
+        try:
+            from nexus_mcp.store.lock_by_package import held_by_package
+
+            with held_by_package(os.path.join(state.path, NAME), state.show(NAME), wait):
+                yield ours
+        finally:
+            ours.end()
         return
     end = time.monotonic() + wait
     while True:
         fd, created = _opened(state)
+        ours = Held(state, fd, created=created)
         try:
             try:
                 _acquire(fd, state.show(NAME), wait, end, stopped=stopped, meanwhile=meanwhile)
@@ -105,7 +119,7 @@ def held(
             # Whoever removed the file while we waited for it left us with a lock that a newcomer does not see.
             if state.is_file(NAME, fd):
                 before = _sign(fd, file)
-                ours = Held(state, fd, created=created, orderly=before == settled(file))
+                ours.orderly = before == settled(file)
                 try:
                     yield ours
                 finally:
@@ -114,6 +128,7 @@ def held(
                 return
         finally:
             let_go(fd)
+            ours.end()
 
 
 def _opened(state: Folder) -> tuple[int, bool]:
@@ -227,20 +242,3 @@ def _pid_in(text: bytes) -> int | None:
         return int(text)
     except ValueError:
         return None
-
-
-@contextmanager
-def _held_by_package(path: str, shown: str, wait: float) -> Iterator[None]:
-    import filelock
-
-    lock = filelock.FileLock(path, timeout=wait, thread_local=False)
-    try:
-        lock.acquire(poll_interval=0.005)
-    except filelock.Timeout as error:
-        raise LockTimeout(shown, wait, None) from error
-    except OSError as error:
-        raise StorageError(shown, "lock", reason(error)) from error
-    try:
-        yield
-    finally:
-        lock.release()

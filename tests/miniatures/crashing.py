@@ -30,7 +30,9 @@ def keeps_the_list(call: Call) -> Answer:
 
 @contextmanager
 def _open_door(state: Folder, *_: object) -> Iterator[lock.Held]:
-    yield lock.Held(state, None, created=False)
+    ours = lock.Held(state, None, created=False)
+    yield ours
+    ours.end()
 
 
 def takes_no_lock(call: Call) -> Answer:

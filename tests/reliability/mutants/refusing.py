@@ -77,7 +77,9 @@ def _lock_or_not() -> tuple[Any, str, Any]:
         try:
             found = locked.__enter__()
         except StorageError:
-            yield lock.Held(state, None, created=False)
+            ours = lock.Held(state, None, created=False)
+            yield ours
+            ours.end()
             return
         try:
             yield found

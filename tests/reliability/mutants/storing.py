@@ -25,9 +25,15 @@ def _no_lock() -> tuple[Any, str, Any]:
     def held(state: Folder, *_: Any, **__: Any) -> Iterator[lock.Held]:
         created = not state.check_plain(lock.NAME)
         os.close(state.open(lock.NAME, os.O_RDWR | os.O_CREAT))
-        yield lock.Held(state, None, created=created)
+        ours = lock.Held(state, None, created=created)
+        yield ours
+        ours.end()
 
     return lock, "held", held
+
+
+def _no_sync_afterwards() -> tuple[Any, str, Any]:
+    return lock.Held, "end", lambda self: None
 
 
 def _in_place() -> tuple[Any, str, Any]:
@@ -87,6 +93,7 @@ def _wrong_order() -> tuple[Any, str, Any]:
 MUTANTS = (
     Mutant("no-fsync", "A new file's bytes are not synced before its rename.", _no_fsync),
     Mutant("no-folder-fsync", "A rename is not synced.", _no_folder_fsync),
+    Mutant("no-sync-afterwards", "What is synced once the lock was let go is not.", _no_sync_afterwards),
     Mutant("no-lock", "Writers do not exclude each other.", _no_lock),
     Mutant("in-place", "A file is truncated and written in place.", _in_place),
     Mutant("no-journal", "Several files change one after the other, without a commit point.", _no_journal),

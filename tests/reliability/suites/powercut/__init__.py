@@ -120,6 +120,7 @@ SUITE = Suite(
     mutants=(
         "no-fsync",
         "no-folder-fsync",
+        "no-sync-afterwards",
         "wrong-order",
         "in-place",
         "unlink-before-archive",

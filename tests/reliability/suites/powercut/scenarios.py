@@ -92,6 +92,8 @@ SCENARIOS = {
     "close after a death": Scenario((CLOSE, LOOK), BEGUN),
     "plan after a death": Scenario((NEXT, LOOK, MORE), BEGUN),
     "task after a death": Scenario((TASK, MORE), old=False),
+    "change after a death": Scenario((MORE, DECIDE), BEGUN),
+    "artifact after the death of a change": Scenario((MORE, NOTE), BEGUN),
     "artifact after a death": Scenario((NOTE, NOTE), BEGUN),
     "undo after a death": Scenario((UNDO_TWO, LOOK, MORE), BEGUN),
     "undo of artifacts after a death": Scenario((UNDO_TWO, LOOK, OTHER), (*BEGUN, NOTE, BESIDE)),

@@ -1,0 +1,88 @@
+"""The lock is handed over while the disk is still at work: what is synced afterwards, and what is answered when."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from nexus_mcp.server.app import App
+from nexus_mcp.store.folder import Folder
+from nexus_mcp.workspace import Workspace
+from tests.store.logged import answered
+
+TASK = {"title": "Do", "context": "because"}
+NOTE = {"filename": "a.md", "content": "A"}
+PLAN: dict[str, Any] = {"topic": "T", "issues": ["I"], "research_summary": ""}
+
+
+def _is_held(root: Path) -> bool:
+    fd = os.open(root / ".nexus/state/lock", os.O_RDWR)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "held"),
+    [
+        ("task_add", TASK, [False]),
+        ("plan_update", {"action": "add", "title": "J"}, [False]),
+        ("artifact_write", NOTE, [True]),
+        ("task_close", {}, [True, True, True]),
+    ],
+)
+def test_folders_are_synced(tmp_path: Path, tool: str, arguments: dict[str, Any], held: list[bool]) -> None:
+    """`state/` is synced after the lock was let go for a change of one file in it, under the lock for all else."""
+    for name, given in (("plan_start", PLAN), ("task_add", TASK), ("artifact_write", NOTE)):
+        answered(tmp_path, name, given)
+    seen: list[bool] = []
+    real = Folder.sync
+
+    def sync(self: Folder) -> None:
+        if self.shown.startswith(".nexus/state"):
+            seen.append(_is_held(tmp_path))
+        real(self)
+
+    with patch.object(Folder, "sync", sync):
+        answered(tmp_path, tool, arguments)
+    assert seen[: len(held)] == held
+    assert len(set(seen)) == 1
+
+
+def test_whoever_comes_meanwhile_builds_upon_it(tmp_path: Path) -> None:
+    """A change that is not synced yet is there for the next one, and is on the disk when that one is answered."""
+    answered(tmp_path, "task_add", TASK)
+    real = Folder.sync
+    ids: list[int] = []
+    synced: list[str] = []
+
+    def sync(self: Folder) -> None:
+        if not ids and self.shown == ".nexus/state":
+            ids.append(0)
+            ids.append(answered(tmp_path, "task_add", TASK)["task"]["id"])
+            assert synced == [".nexus/state"]
+        synced.append(self.shown)
+        real(self)
+
+    with patch.object(Folder, "sync", sync):
+        first = answered(tmp_path, "task_add", TASK)["task"]["id"]
+    assert (first, ids[1], synced) == (2, 3, [".nexus/state", ".nexus/state"])
+
+
+def test_a_sync_that_fails_is_told(tmp_path: Path) -> None:
+    """The change is there and is not repeated; the next one goes on from it."""
+    answered(tmp_path, "task_add", TASK)
+    with patch.object(Folder, "sync", side_effect=OSError(errno.EIO, os.strerror(errno.EIO))):
+        told = App(Workspace(str(tmp_path))).call("task_add", TASK).result["structuredContent"]["error"]
+    assert "tasks.json holds the change, but the disk did not confirm it: Input/output error" in told
+    assert answered(tmp_path, "task_add", TASK)["task"]["id"] == 3
