@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 LIMIT = 16 << 20
 """Bytes. More than any event needs, because payloads bring along what a tool answered, or an agent said."""
 _DRAINED = 64 << 20
+"""Bytes. What is more than LIMIT is read all the same: a writer whose pipe breaks may take it for a failure."""
 _CHUNK = 1 << 16
 
 EVENT = Argument("EVENT", "what happened", {name: row.summary for name, row in EVENTS.items()})
@@ -39,14 +40,17 @@ def run(values: Values) -> int:
     if sys.stdin is not None and os.isatty(0):
         problem = "The params come on stdin as JSON, and stdin is a terminal."
         raise UsageError(problem, next_step=f"Example: echo '{{}}' | nexus-mcp hook {name}")
-    from nexus_mcp.lifecycle.safely import answered, failed
+    from nexus_mcp.lifecycle.safely import DECIDING, answered, failed
 
     workspace: Workspace | None = None
+    data = bytearray()
     try:
         workspace = _workspace(values)
-        answer = answered(name, _params(_stdin()), workspace)
+        _read(data, _DRAINED if name == DECIDING else LIMIT)
+        answer = answered(name, _params(bytes(data)), workspace)
     except _Unusable as problem:
-        answer = failed(name, str(problem), workspace)
+        told, is_whole = _outline(data) if name == DECIDING else ({}, True)
+        answer = failed(name, str(problem), workspace, told, is_whole=is_whole)
     _print(answer)
     return exits.OK
 
@@ -71,24 +75,30 @@ def _print(answer: dict[str, Any]) -> None:
     sys.stdout.buffer.flush()
 
 
-def _stdin() -> bytes:
-    """All that comes on stdin. Raises _Unusable when it cannot be read, or is too much."""
+def _read(data: bytearray, most: int) -> None:
+    """Put `most` bytes of what comes on stdin into `data`. Raises _Unusable when it cannot be read, or is too much."""
     if sys.stdin is None:
         raise _Unusable("There is no stdin to read the params from.")
-    data, seen = bytearray(), 0
+    seen = 0
     try:
         while seen <= _DRAINED and (chunk := os.read(0, _CHUNK)):
             seen += len(chunk)
-            if seen <= LIMIT:
+            if seen <= most:
                 data += chunk
     except OSError as error:
         raise _Unusable(f"The params could not be read from stdin: {error.strerror}.") from error
-    if seen > LIMIT:  # read all the same: a writer whose pipe breaks may take it for a failure of the hook
+    if seen > LIMIT:
         problem = f"The params on stdin are larger than the {LIMIT >> 20} MiB that are read."
         raise _Unusable(
             f"{problem} Have the hook leave out what the event does not take, such as the answer of a tool."
         )
-    return bytes(data)
+
+
+def _outline(data: bytearray) -> tuple[dict[str, object], bool]:
+    from nexus_mcp.lifecycle.outlines import outline
+    from nexus_mcp.lifecycle.unsure import NAMES
+
+    return outline(bytes(data), NAMES)
 
 
 def _params(data: bytes) -> Any:

@@ -35,7 +35,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     ctx.decide(ALLOW)
     if only_reads(known, tool):
         return {}
-    agent = _agent(catalog, name_of(ctx, params))
+    agent = agent_of(catalog, name_of(ctx, params))
     if agent is not None:
         may, reason = allowed(catalog, agent["id"], tool, ctx.harness_id)
         if not may:
@@ -51,7 +51,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def _agent(catalog: Catalog, name: str) -> dict[str, Any] | None:
+def agent_of(catalog: Catalog, name: str) -> dict[str, Any] | None:
     """The agent of this name; also of one as a harness may show it: with a plug-in before it, or in capitals."""
     return catalog.agents.get(name) or catalog.agents.get(name.rpartition(":")[2].strip().lower())
 

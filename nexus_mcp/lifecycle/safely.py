@@ -12,9 +12,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+DECIDING = "pre_tool_use"
+"""The event whose answer keeps a tool from running."""
+
 
 def answered(name: str, params: object, workspace: Workspace) -> dict[str, Any]:
-    """The answer to an event; to one that could not be carried out too: "continue", and a warning that says why."""
+    """The answer to an event; to one that could not be carried out too: a warning says why.
+
+    Its decision is "continue" then, but for what an agent may not do whatever the rest of the params is (unsure.py).
+    """
     try:
         from nexus_mcp.lifecycle.handle import handle
 
@@ -23,20 +29,44 @@ def answered(name: str, params: object, workspace: Workspace) -> dict[str, Any]:
         return failed(name, fault_of(error), workspace, params)
 
 
-def failed(name: str, fault: str, workspace: Workspace | None, params: object = None) -> dict[str, Any]:
-    """The answer to an event of which nothing could be made. Without a workspace there is no place for a line."""
+def failed(
+    name: str, fault: str, workspace: Workspace | None, params: object = None, *, is_whole: bool = True
+) -> dict[str, Any]:
+    """The answer to an event of which nothing could be made. Without a workspace there is no place for a line.
+
+    `params` is what is known of them all the same; `is_whole` says that there are no others.
+    """
     own = None if workspace is None else _own(workspace, params)
     if own is not None:
         from nexus_mcp.state.times import stamp
         from nexus_mcp.store import error_log
 
         error_log.note(own, stamp(time.time()), name, fault)
-    return {
+    answer: dict[str, Any] = {
         "event": name,
         "harness_id": DEFAULT_HARNESS_ID if own is None else own.harness_id,
         "decision": CONTINUE,
         "warnings": [f"The event {name} could not be dealt with: {fault}"],
     }
+    if own is None or name != DECIDING or not isinstance(params, dict):
+        return answer
+    try:
+        return _decided(answer, own, params, is_whole=is_whole)
+    except Exception as error:  # noqa: BLE001 - as above
+        answer["warnings"].append(fault_of(error))
+        return answer
+
+
+def _decided(answer: dict[str, Any], own: Workspace, params: dict[str, Any], *, is_whole: bool) -> dict[str, Any]:
+    from nexus_mcp.lifecycle import unsure
+    from nexus_mcp.lifecycle.definition import EventContext
+    from nexus_mcp.store.store import Store
+
+    ctx = EventContext(own, Store(own, wait=0.0))
+    unsure.decide(ctx, params, is_whole=is_whole)
+    told = {"decision": ctx.decision, **({"reason": ctx.reason} if ctx.reason else {})}
+    warnings = dict.fromkeys([*answer.pop("warnings"), *ctx.warnings])
+    return {**answer, **told, "warnings": list(warnings)}
 
 
 def fault_of(error: Exception) -> str:

@@ -1,0 +1,75 @@
+"""What a payload that cannot be read as JSON says all the same: the texts of its first level.
+
+What lies deeper is an agent's own, and no fault in it may hide who the agent is.
+"""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+UNUSABLE = False
+"""Stands for a value that is no text, or that was told twice in two ways."""
+_NAME = 64  # bytes of a name that can be one of ours, however it is escaped
+# Possessive, as in store/oddity.py. Brackets in runs, because there may be millions of them.
+_STRING = rb'"(?:[^"\\]++|\\.)*+"'
+_TOKEN = re.compile(_STRING + rb"|[\[{]++|[\]}]++|[,:]|[^\s\[\]{},:\"]++", re.DOTALL)
+_DEEPER = re.compile(_STRING + rb"|[\[{]++|[\]}]++", re.DOTALL)
+
+
+def outline(data: bytes, names: Collection[str]) -> tuple[dict[str, object], bool]:
+    """(the members of the object in `data` that are called so, whether it was seen to its end).
+
+    Of a member there is its text, or UNUSABLE; one that is null is left out.
+    """
+    found: dict[str, object] = {}
+    is_whole = False
+    for name, value in _members(data):
+        is_whole = not name
+        if is_whole or name not in names or value is None:
+            continue
+        found[name] = value if found.get(name, value) == value else UNUSABLE
+    return found, is_whole
+
+
+def _members(data: bytes) -> Iterator[tuple[str, object]]:
+    """Name and value of each member of the first level, then ("", None) where the object ends."""
+    depth, at, name, is_value = 0, 0, "", False
+    while found := (_TOKEN if depth <= 1 else _DEEPER).search(data, at):
+        token, at = found[0], found.end()
+        first = token[:1]
+        if first in b"{[":
+            if depth == 0 and (first != b"{" or data[: found.start()].strip(b" \t\r\n\xef\xbb\xbf")):
+                return
+            if depth == 1 and is_value:
+                yield name, UNUSABLE
+            depth += len(token)
+        elif first in b"}]":
+            depth -= len(token)
+            if depth <= 0:
+                yield "", None
+                return
+        elif depth > 1:
+            continue
+        elif first == b",":
+            name, is_value = "", False
+        elif first == b":":
+            is_value = bool(name)
+        elif is_value:
+            yield name, None if token == b"null" else _text(token)
+        else:
+            text = _text(token) if len(token) <= _NAME * 6 else UNUSABLE
+            name = text if isinstance(text, str) else ""
+
+
+def _text(token: bytes) -> object:
+    import json
+
+    try:
+        value = json.loads(token.decode("utf-8", "replace"), strict=False)
+    except ValueError:
+        return UNUSABLE
+    return value if isinstance(value, str) else UNUSABLE

@@ -1,0 +1,73 @@
+"""pre_tool_use where the payload cannot be used: what an agent may not do stays so, whatever it put into the input."""
+
+from __future__ import annotations
+
+from nexus_mcp.catalog.capabilities import allowed, effective
+from nexus_mcp.knowledge.shown import quoted
+from nexus_mcp.lifecycle.definition import BLOCK, CONTINUE, DENY
+from nexus_mcp.lifecycle.known import catalog_of
+from nexus_mcp.lifecycle.pre_tool_use import agent_of
+from nexus_mcp.lifecycle.pre_tool_use import run as decide_on
+from nexus_mcp.lifecycle.who import name_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from nexus_mcp.catalog.load import Catalog
+    from nexus_mcp.lifecycle.definition import EventContext
+
+NAMES = ("harness_id", "tool", "agent_id", "agent_name")
+_WHO = ("agent_id", "agent_name")
+_SHOWN, _NAMED = 200, 3
+
+
+def decide(ctx: EventContext, told: Mapping[str, object], *, is_whole: bool) -> None:
+    """Deny or block as far as what is told of the tool and the agent goes, with the input unknown.
+
+    `told` is of NAMES, whatever the values are; `is_whole` says that the payload has no more of them. An agent that
+    cannot be told from it may be any, so what any may not use is denied.
+    """
+    catalog = catalog_of(ctx)
+    known = {name: text for name in _WHO if (text := _word(told.get(name)))}
+    name = name_of(ctx, dict(known))
+    tool = _word(told.get("tool"))
+    if tool:
+        decide_on(ctx, {"tool": tool, **({"agent_name": name} if name else {})})
+        if ctx.decision != DENY and not name and not (is_whole and _is_told(told)):
+            _deny_if_any(ctx, catalog, tool)
+    else:
+        _deny_if_limited(ctx, catalog, name)
+    if ctx.decision not in (DENY, BLOCK):  # no more than that is certain
+        ctx.decide(CONTINUE)
+
+
+def _deny_if_any(ctx: EventContext, catalog: Catalog, tool: str) -> None:
+    barred = [agent for agent in catalog.agents if not allowed(catalog, agent, tool, ctx.harness_id)[0]]
+    if barred:
+        more = f" and {len(barred) - _NAMED} more" if len(barred) > _NAMED else ""
+        ctx.decide(
+            DENY,
+            f"Which agent wants to use {quoted(tool, _SHOWN)} cannot be told, and {', '.join(barred[:_NAMED])}{more} "
+            "may not. Use it again with a smaller and plainer input.",
+        )
+
+
+def _deny_if_limited(ctx: EventContext, catalog: Catalog, name: str) -> None:
+    agent = agent_of(catalog, name)
+    if agent is not None and effective(agent) and ctx.harness_id in catalog.maps:
+        ctx.decide(
+            DENY,
+            f"Which tool {agent['id']} wants to use cannot be told, and it may not use all of them. Use it again with "
+            "a smaller and plainer input.",
+        )
+
+
+def _is_told(told: Mapping[str, object]) -> bool:
+    """Whether what is told of the agent can be used, or nothing is: then it is the session itself."""
+    return all(told.get(name) is None or isinstance(told[name], str) for name in _WHO)
+
+
+def _word(value: object) -> str:
+    """A text that is more than blanks; "" for anything else."""
+    return value if isinstance(value, str) and value.strip() else ""

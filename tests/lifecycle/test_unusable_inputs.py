@@ -1,0 +1,136 @@
+"""pre_tool_use with a payload that cannot be used: nothing in it makes a restricted agent's tool run."""
+
+from __future__ import annotations
+
+import pytest
+
+from nexus_mcp.lifecycle import safely
+from nexus_mcp.lifecycle.outlines import UNUSABLE, outline
+from nexus_mcp.lifecycle.unsure import NAMES
+from nexus_mcp.workspace import Workspace
+from tests.lifecycle.hooks import answer_of, hook
+from tests.lifecycle.support import put
+from tests.support import Json, Project, compact
+
+INPUTS = {
+    "deep": b'{"file_path": "a", "x": ' + b"[" * 70 + b"]" * 70 + b"}",
+    "abyss": b'{"x": ' + b'[{"a":' * 20_000 + b"1" + b"}]" * 20_000 + b"}",
+    "twice": b'{"file_path": "a", "file_path": "b"}',
+    "infinite": b'{"file_path": "a", "x": 1e400}',
+    "NaN": b'{"file_path": "a", "x": NaN}',
+    "digits": b'{"file_path": "a", "x": ' + b"1" * 5000 + b"}",
+    "latin": b'{"file_path": "a", "x": "\xff"}',
+    "17 MiB": b'{"file_path": "a", "x": "' + b'\\"agent_name\\": \\"engineer\\", ' * 650_000 + b'"}',
+    "no JSON": b"{'file_path'}",
+    "cut": b'{"file_path": "a',
+}
+HEAD = b'{"harness_id": "claude-code", "tool": "%s", "agent_name": "%s", "tool_input": %s}'
+
+
+def ready(project: Project) -> None:
+    put(project, ".nexus/state/tasks.json", {"goal": "", "decisions": [], "tasks": []})
+
+
+@pytest.mark.requirement("pre_tool_use.unusable")
+@pytest.mark.parametrize("kind", INPUTS)
+def test_a_restricted_agent(project: Project, kind: str) -> None:
+    """What an agent may not use is denied whatever it puts into the input; what only reads is not, nor another."""
+    ready(project)
+    stdin = HEAD % (b"Write", b"architect", INPUTS[kind])
+    answer = answer_of(hook("pre_tool_use", project.root, stdin))
+    assert answer["decision"] == "deny"
+    assert answer["reason"].startswith("architect may not use Write (no_file_edit:")
+    assert answer["warnings"][0].startswith("The event pre_tool_use could not be dealt with: The ")
+    for tool, agent in ((b"Read", b"architect"), (b"Write", b"engineer")):
+        answer = answer_of(hook("pre_tool_use", project.root, HEAD % (tool, agent, INPUTS[kind])))
+        assert answer["decision"] == "continue"
+
+
+@pytest.mark.requirement("pre_tool_use.unusable", "pre_tool_use.gate")
+@pytest.mark.parametrize("kind", ["twice", "17 MiB"])
+def test_no_task(project: Project, kind: str) -> None:
+    """Without a task list an edit that cannot be seen into is blocked, as any other."""
+    answer = answer_of(hook("pre_tool_use", project.root, HEAD % (b"Write", b"engineer", INPUTS[kind])))
+    assert (answer["decision"], answer["reason"][:23]) == ("block", "There is no task list, ")
+
+
+@pytest.mark.requirement("pre_tool_use.unusable")
+def test_whoever_stands_last(project: Project) -> None:
+    """The agent is found behind 17 MiB of input too; where the payload was cut before it, it may be any."""
+    ready(project)
+    stdin = b'{"tool_input": %s, "tool": "Write", "agent_name": "%s", "harness_id": "claude-code"}'
+    for agent, decision in ((b"architect", "deny"), (b"engineer", "continue")):
+        answer = answer_of(hook("pre_tool_use", project.root, stdin % (INPUTS["17 MiB"], agent)))
+        assert answer["decision"] == decision
+    cut = b'{"harness_id": "claude-code", "tool": "%s", "tool_input": {"file_path": "a'
+    answer = answer_of(hook("pre_tool_use", project.root, cut % b"Write"))
+    assert answer["decision"] == "deny"
+    assert answer["reason"].startswith('Which agent wants to use "Write" cannot be told, and architect, ')
+    assert answer_of(hook("pre_tool_use", project.root, cut % b"Read"))["decision"] == "continue"
+
+
+@pytest.mark.requirement("pre_tool_use.unusable")
+@pytest.mark.parametrize(
+    ("params", "decision"),
+    [
+        ({"tool": "Write", "agent_name": "architect", "file": 5}, "deny"),
+        ({"tool": "Write", "agent_name": "architect", "agent_id": 5}, "deny"),
+        ({"tool": "Write", "agent_name": 5}, "deny"),
+        ({"tool": "Write", "agent_id": ["architect"]}, "deny"),
+        ({"tool": "Read", "agent_name": 5}, "continue"),
+        ({"tool": ["Write"], "agent_name": "architect"}, "deny"),
+        ({"agent_name": "architect"}, "deny"),
+        ({"tool": ["Write"]}, "continue"),
+        ({"tool": "Write", "agent_id": " ", "agent_name": "engineer"}, "continue"),
+        ({"tool": "Write", "agent_id": " "}, "continue"),
+        ({"tool": "Write", "file": 5, "agent_name": "architect", "harness_id": "unmapped"}, "continue"),
+        ({"tool": 5, "agent_name": "architect", "harness_id": "unmapped"}, "continue"),
+    ],
+)
+def test_wrong_types(project: Project, params: dict[str, Json], decision: str) -> None:
+    """Of params of wrong types those that can be used decide; an agent that cannot be told may be any."""
+    ready(project)
+    answer = safely.answered("pre_tool_use", {"harness_id": "claude-code", **params}, Workspace(str(project.root)))
+    assert (answer["decision"], "reason" in answer) == (decision, decision == "deny")
+    assert answer["warnings"][0].startswith("The event pre_tool_use could not be dealt with: ")
+
+
+@pytest.mark.requirement("pre_tool_use.unusable", "pre_tool_use.who")
+def test_the_tracker(project: Project) -> None:
+    """The name that the tracker has for the id counts here as well."""
+    ready(project)
+    project.put(
+        "state/claude-code/agent-tracker.json",
+        compact([{"harness_id": "claude-code", "started_at": "", "agent_id": "a1", "agent_name": "architect"}]),
+    )
+    answer = answer_of(
+        hook(
+            "pre_tool_use", project.root, b'{"harness_id": "claude-code", "agent_id": "a1", "tool": "Edit", "x": 1e400}'
+        )
+    )
+    assert answer["decision"] == "deny"
+
+
+@pytest.mark.requirement("pre_tool_use.unusable")
+@pytest.mark.parametrize(
+    ("data", "found", "is_whole"),
+    [
+        (b"", {}, False),
+        (b"[]", {}, False),
+        (b'x{"tool": "a"}', {}, False),
+        (b'\xef\xbb\xbf {"tool" : "a"}', {"tool": "a"}, True),
+        (b'{"tool": "a", "tool": "a"}', {"tool": "a"}, True),
+        (b'{"tool": "a", "tool": "b"}', {"tool": UNUSABLE}, True),
+        (b'{"tool": "a", "tool": null}', {"tool": "a"}, True),
+        (b'{"tool": null}', {}, True),
+        (b'{"tool": {"tool": "a"}, "x": {"agent_id": "b"}}', {"tool": UNUSABLE}, True),
+        (b'{"tool": 5, "agent_id": "a\\u0062"}', {"tool": UNUSABLE, "agent_id": "ab"}, True),
+        (b'{"\\u0074ool": "a"', {"tool": "a"}, False),
+        (b'{"tool": "a\nb"}', {"tool": "a\nb"}, True),
+        (b'{"tool": "a\\q"}', {"tool": UNUSABLE}, True),
+        (b'{"x": "tool", "tool"}', {}, True),
+    ],
+)
+def test_the_outline(data: bytes, found: dict[str, object], is_whole: bool) -> None:
+    """Of the first level the texts are found, however it goes on; what is told in two ways, or no text, is unusable."""
+    assert outline(data, NAMES) == (found, is_whole)
