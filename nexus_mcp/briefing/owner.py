@@ -40,6 +40,7 @@ def decision(
         tracker_entries,
         catalog.agents.get(owner) if isinstance(owner, str) else None,
         mechanism=can_resume(catalog, harness),
+        harness=harness,
         targets=target_files.of_task(task, root, kind_in(root)),
         root=root,
         readers=[name for name, agent in catalog.agents.items() if _NO_EDITS in effective(agent)],

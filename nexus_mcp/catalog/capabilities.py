@@ -81,6 +81,19 @@ def classes_of(catalog: Catalog, tool: str, harness: str) -> list[str]:
     return [] if known is None else [name for name in known["classes"] if named(of_class(known, name), tool)]
 
 
+def unmapped(catalog: Catalog, harness: str) -> str:
+    """What a harness goes without that has no capability map, and what to do about it; "" for one that has."""
+    if harness in catalog.maps:
+        return ""
+    from nexus_mcp.catalog.placeholders import suggestion
+
+    instead = suggestion(harness, catalog.maps) or f"; there is one of {', '.join(catalog.maps)}."
+    return (
+        f"There is no capability map of {harness}, so no tool is refused, no edit needs a task, and no agent is resumed"
+        f"{instead} Name the harness with --harness-id, or give it a map: docs/capabilities.md."
+    )
+
+
 def _in_the_way(catalog: Catalog, capabilities: Iterable[str], tool: str, harness: str) -> str | None:
     """The first of the capabilities that takes the tool away."""
     known = catalog.maps.get(harness)

@@ -31,6 +31,7 @@ def decide(
     agent: Mapping[str, Any] | None,
     *,
     mechanism: bool,
+    harness: str = "the harness",
     targets: Iterable[str] | None = None,
     root: str = "",
     readers: Collection[str] = (),
@@ -39,9 +40,10 @@ def decide(
     """{"mode": "fresh"|"resume", "agent_id"? (of resume), "reason", "reread": [files to read again first]}.
 
     `agent` is the catalog's entry of the task's owner, None for an owner that is no agent. `mechanism`: whether the
-    harness can resume. `targets` are the task's files where the caller knows more than its texts; `root`, the project,
-    is taken off absolute paths. `readers` are the names of agents that edit no files: what they touched they read.
-    `edits` are the edits in the log of the tools, which also has those of agents that still run, and the main agent's.
+    `harness` can resume. `targets` are the task's files where the caller knows more than its texts; `root`, the
+    project, is taken off absolute paths. `readers` are the names of agents that edit no files: what they touched they
+    read. `edits` are the edits in the log of the tools, which also has those of agents that still run, and the main
+    agent's.
     The task's own policy comes before the tier of the agent.
     """
     policy = task.get("owner_reuse_policy")
@@ -53,7 +55,7 @@ def decide(
     if rule is None:
         return _fresh("the task has no owner" if not task.get("owner") else "its owner is no agent of the catalog")
     if not mechanism:
-        return _fresh("the harness cannot resume an agent")
+        return _fresh(f"{harness} cannot resume an agent")
     entries = [_checked(entry, root) for entry in tracker_entries]
     named = _text(task, "owner_agent_id")
     if rule == RESUME:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nexus_mcp.cli import exits
-from nexus_mcp.cli.one_task import TASK_ID, task_of
+from nexus_mcp.cli.one_task import TASK_ID, task_of, tell_unmapped
 from nexus_mcp.cli.options import Command, Option
 from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, workspace_from
 from nexus_mcp.errors import NexusError
@@ -35,6 +35,7 @@ def run(values: Values) -> int:
     with store.nexus() as nexus:
         notes = index(nexus)
     found = parts(catalog, task, agent, harness, notes=notes, harness_notes=harness_notes.read(harness))
+    tell_unmapped(catalog, harness)
     if JSON.name in values:
         import json
 

@@ -1,6 +1,8 @@
-"""The task that a command line names by its id."""
+"""The task that a command line names by its id, and the harness that it names for it."""
 
 from __future__ import annotations
+
+import sys
 
 from nexus_mcp.cli.options import Argument
 from nexus_mcp.errors import NexusError, UsageError
@@ -9,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.store.store import Store
 
 TASK_ID = Argument("TASK-ID", "the id of a task, as task_list has it")
@@ -30,3 +33,12 @@ def task_of(store: Store, word: str) -> dict[str, Any]:
     ids = [str(task["id"]) for task in found["tasks"]]
     more = f" and {len(ids) - _LISTED} more" if len(ids) > _LISTED else ""
     raise NexusError(f"There is no task {int(word)}.", next_step=f"The tasks are {', '.join(ids[:_LISTED])}{more}.")
+
+
+def tell_unmapped(catalog: Catalog, harness: str) -> None:
+    """Say on stderr what an answer for a harness without a capability map lacks."""
+    from nexus_mcp.catalog.capabilities import unmapped
+
+    told = unmapped(catalog, harness)
+    if told:
+        print(f"nexus-mcp: {told}", file=sys.stderr)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from nexus_mcp.cli import exits
-from nexus_mcp.cli.one_task import TASK_ID, task_of
+from nexus_mcp.cli.one_task import TASK_ID, task_of, tell_unmapped
 from nexus_mcp.cli.options import Command, Option
 from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, workspace_from
 
@@ -31,7 +31,9 @@ def run(values: Values) -> int:
     task = task_of(store, values[TASK_ID.name])
     harness = workspace.harness_id
     log, bad = tool_log(store) or ([], 0)
-    found = decision(load(workspace.root), task, agents(store, harness), harness, workspace.root, log=log)
+    catalog = load(workspace.root)
+    found = decision(catalog, task, agents(store, harness), harness, workspace.root, log=log)
+    tell_unmapped(catalog, harness)
     if bad:
         lines = f"{bad} unreadable line{'s' * (bad > 1)}"
         print(f"nexus-mcp: .nexus/state/{TOOL_LOG} has {lines}; what they say is not counted.", file=sys.stderr)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nexus_mcp.briefing.compose import parts
-from nexus_mcp.catalog.capabilities import disallowed, effective
+from nexus_mcp.catalog.capabilities import disallowed, effective, unmapped
 from nexus_mcp.errors import StateError
 from nexus_mcp.lifecycle.definition import Event, EventContext
 from nexus_mcp.lifecycle.known import catalog_of, notes_of
@@ -23,9 +23,12 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     """Add the agent to the tracker; one that is in it already is resumed. Either way it hears what it has to know:
 
     the index of the notes, what it may not do, and which tools of this harness that takes away. It does so too when
-    the tracker cannot be used.
+    the tracker cannot be used. Without a capability map nothing is taken away, which is told.
     """
     catalog, agent_id = catalog_of(ctx), params["agent_id"]
+    told = unmapped(catalog, ctx.harness_id)
+    if told:
+        ctx.warn(told)
     name = _name(catalog, params["agent_name"])
     resumed = False
 

@@ -17,6 +17,7 @@ COMPACT = "compact"
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     """Make the folders. A session that is new begins with an empty tracker, and hears of what an earlier one left.
 
+    It hears as well that there is no capability map of its harness.
     One that goes on ("resume", "compact", and whatever else comes) keeps its agents. After a compaction it is given
     what context_compact gives, unless that was given already.
     """
@@ -25,6 +26,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     if reset:
         from nexus_mcp.lifecycle import leftovers
 
+        _tell_unmapped(ctx)
         leftovers.warn(ctx)  # reads, so before anything is written: what it raises says that nothing was
     kept = begin_session(ctx.store, ctx.harness_id, reset=reset)
     if kept:
@@ -40,6 +42,16 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
 
         compaction.give(ctx, session, by=STARTED)
     return {"reset": reset, "deleted": deleted}
+
+
+def _tell_unmapped(ctx: EventContext) -> None:
+    """In the context: a new session of any harness, in a project with nothing in it, has no warnings."""
+    from nexus_mcp.catalog.capabilities import unmapped
+    from nexus_mcp.lifecycle.known import catalog_of
+
+    told = unmapped(catalog_of(ctx), ctx.harness_id)
+    if told:
+        ctx.context.append(f"Tell the user: {told}")
 
 
 def _without_the_old(ctx: EventContext) -> list[str]:

@@ -63,6 +63,14 @@ def test_json(some_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
+def test_an_unknown_harness(some_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """A harness without a capability map is named, with the near name; the text goes out all the same."""
+    code, out, err = brief(some_tasks, capsys, "1", "--harness-id", "claudecode")
+    assert (code, out.partition("\n")[0]) == (0, "TASK: Do it")
+    assert err.startswith("nexus-mcp: There is no capability map of claudecode, so no tool is refused, ")
+    assert "; did you mean claude-code? " in err
+
+
 def test_another_agent(some_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """--agent comes before the owner, and is needed where the owner is none."""
     code, out, _ = brief(some_tasks, capsys, "4", "--agent", "tester")

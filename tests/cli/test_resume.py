@@ -57,7 +57,6 @@ def test_a_resume(two_tasks: Project, capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("1",), "the harness cannot resume an agent"),
         (("1", "--harness-id", "codex"), "no earlier agent of this owner is recorded"),
         (("3", "--harness-id", "claude-code"), "its owner is no agent of the catalog"),
     ],
@@ -70,6 +69,26 @@ def test_fresh_is_no_failure(
     found = json.loads(resume(two_tasks, capsys, *words, "--json")[1])
     assert schemas.faults(schemas.load("catalog/resume"), found) == []
     assert (found["mode"], found["reread"]) == ("fresh", [])
+
+
+@pytest.mark.parametrize(
+    ("words", "harness", "near"),
+    [
+        ((), "nexus-mcp", "there is one of claude-code, codex, opencode."),
+        (("--harness-id", "claudecode"), "claudecode", "did you mean claude-code?"),
+    ],
+)
+def test_an_unknown_harness(
+    two_tasks: Project, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], harness: str, near: str
+) -> None:
+    """A harness without a capability map is named, with the near name: it may be a slip that nothing is resumed."""
+    code, out, err = resume(two_tasks, capsys, "1", *words)
+    assert (code, out) == (0, f"fresh\nwhy: {harness} cannot resume an agent\n")
+    assert err == (
+        f"nexus-mcp: There is no capability map of {harness}, so no tool is refused, no edit needs a task, and no "
+        f"agent is resumed; {near} Name the harness with --harness-id, or give it a map: docs/capabilities.md.\n"
+    )
+    assert json.loads(resume(two_tasks, capsys, "1", *words, "--json")[1])["mode"] == "fresh"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from nexus_mcp.briefing.limits import limits_text
 from nexus_mcp.catalog.load import load
-from tests.lifecycle.support import SPAWN, TRACKER, Teller, entry, put, stored
+from tests.lifecycle.support import SPAWN, TRACKER, UNMAPPED, Teller, entry, put, stored
 from tests.support import Clock, Project, compact, task, tasks, without_lock
 
 UNKNOWN = (
@@ -32,7 +32,7 @@ def test_spawn(tell: Teller, project: Project, clock: Clock) -> None:
         "resumed": False,
         "capabilities": ["no_task_create"],
         "disallowed_tools": [],
-        "warnings": [],
+        "warnings": [UNMAPPED],
     }
     assert stored(project, entry(at=clock.stamp()))
     assert project.get(".gitignore") == b"state/\n"

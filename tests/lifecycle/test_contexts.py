@@ -10,7 +10,7 @@ from nexus_mcp import schemas
 from nexus_mcp.catalog.load import load
 from nexus_mcp.lifecycle.picture import HEAD
 from tests.lifecycle.standing import BOTH, PLAN, TASKS, TASKS_TEXT
-from tests.lifecycle.support import SPAWN, Teller, put
+from tests.lifecycle.support import SPAWN, UNMAPPED, Teller, put
 from tests.support import Project, issue, plan, task, tasks, without_lock
 
 
@@ -196,7 +196,7 @@ def test_foreign_names(tell: Teller, project: Project, told: str, tracked: str |
     project.put("rules/css.md", "<!-- tags: frontend -->\n")
     answer = tell("subagent_spawn", agent_name=told, agent_id="x1")
     (entry,) = project.json("state/nexus-mcp/agent-tracker.json")
-    assert (entry["agent_id"], entry.get("agent_name"), answer["warnings"]) == ("x1", tracked, [])
+    assert (entry["agent_id"], entry.get("agent_name"), answer["warnings"]) == ("x1", tracked, [UNMAPPED])
     assert '- "rules/css.md" tags: "frontend"' in answer["context"]
     assert ("capabilities" in answer) == (tracked == "reviewer")
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.lifecycle.support import SPAWN, TRACKER, Teller, put
+from nexus_mcp.catalog.load import load
+from nexus_mcp.catalog.maps import classes_of
+from tests.lifecycle.support import SPAWN, TRACKER, UNMAPPED, Teller, put
 from tests.support import Json, Project, issue, plan, task, tasks, without_lock
 
 OLD = ".nexus/state/agent-tracker.json"
@@ -37,6 +39,7 @@ def test_a_new_project(tell: Teller, project: Project) -> None:
         "event": "session_start",
         "harness_id": "nexus-mcp",
         "decision": "continue",
+        "context": f"Tell the user: {UNMAPPED}",
         "reset": True,
         "deleted": [],
         "warnings": [],
@@ -167,3 +170,28 @@ def test_two_harnesses(tell: Teller, project: Project) -> None:
             after = {path: what for path, what in project.snapshot().items() if f"/state/{other}" in path}
             assert after == before
     assert {path.name for path in project.state.iterdir() if path.is_dir()} == {"claude-code", "codex"}
+
+
+@pytest.mark.requirement("session_start.map", "agent_spawn.map")
+def test_an_unknown_harness(tell: Teller, project: Project) -> None:
+    """A harness without a capability map is told where work begins, with the near name; others hear nothing."""
+    told = UNMAPPED.replace("nexus-mcp", "claudecode").replace(
+        "; there is one of claude-code, codex, opencode.", "; did you mean claude-code?"
+    )
+    for source in ("startup", "clear"):
+        answer = tell("session_start", harness_id="claudecode", source=source)
+        assert (answer["context"], answer["warnings"]) == (f"Tell the user: {told}", [])
+    assert "context" not in tell("session_start", harness_id="claudecode", source="resume")
+    assert tell("subagent_spawn", **SPAWN, harness_id="claudecode")["warnings"] == [told]
+    assert tell("pre_tool_use", tool="Write", harness_id="claudecode")["warnings"] == []
+    for harness in ("claude-code", "codex", "opencode"):
+        assert "context" not in tell("session_start", harness_id=harness)
+        assert tell("subagent_spawn", **SPAWN, harness_id=harness)["warnings"] == []
+
+
+@pytest.mark.requirement("session_start.map")
+def test_a_map_of_the_project(tell: Teller, project: Project) -> None:
+    """A harness that the project itself gives a map is known."""
+    classes = {name: ["x"] for name in classes_of(load(None).vocabulary)}
+    project.put("capability-map.yml", {"mine": {"classes": classes}})
+    assert "context" not in tell("session_start", harness_id="mine")

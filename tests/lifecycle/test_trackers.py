@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nexus_mcp.errors import NexusError, PathRefused, StateError
-from tests.lifecycle.support import ACCESS, SPAWN, TRACKER, Teller, put
+from tests.lifecycle.support import ACCESS, SPAWN, TRACKER, UNMAPPED, Teller, put
 from tests.support import Json, Project, without_lock
 
 CALLS = {
@@ -90,7 +90,7 @@ def test_broken_at_the_end(tell: Teller, project: Project, name: str) -> None:
         assert answer["warnings"] == [warning]
         assert not (project.root / TRACKER).exists()
         assert (project.root / aside).read_bytes() == before
-    assert tell("agent_spawn", **SPAWN)["warnings"] == []
+    assert tell("agent_spawn", **SPAWN)["warnings"] == [UNMAPPED]
 
 
 @pytest.mark.requirement("links.refused", "tree.outside")
