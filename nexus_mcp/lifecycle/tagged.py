@@ -10,7 +10,7 @@ from nexus_mcp.lifecycle import active_skill, memory
 from nexus_mcp.lifecycle.holding import skill_digest, skill_key
 from nexus_mcp.lifecycle.known import catalog_of
 from nexus_mcp.log import printable
-from nexus_mcp.tags.parse import parse
+from nexus_mcp.tags.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,31 +28,36 @@ def give(ctx: EventContext, session: str, prompt: str) -> list[str]:
     Returns the tags, in order, in lower case.
     """
     catalog = catalog_of(ctx)
-    if not parse(prompt, catalog.vocabulary["tags"]):
+    message = Message(prompt, catalog.vocabulary["tags"])
+    if not message.tags:
         return []
-    from nexus_mcp.tags.route import route
+    from nexus_mcp.tags.route import routed
 
-    routed = route(prompt, catalog, ctx.store, ctx.harness_id)
-    done = _done(ctx, catalog, prompt)
+    done = _done(ctx, catalog, message)
+    left = [tag for tag in message.tags if tag["start"] not in done]
+    found = {tag["start"]: tag for tag in routed(message, left, catalog, ctx.store, ctx.harness_id)}
     skills: dict[str, dict[str, Any]] = {}
-    for tag in routed["tags"]:
-        if tag["outcome"] == "skill":
-            skills[tag["skill"]] = tag
-        step = done.get(tag["start"])
-        ctx.context.append(_told(tag) if step is None else _carried_out(tag, step))
-    if routed["left_out"]:
-        ctx.warn(f"The message has {routed['left_out']} more tags, which were not looked at.")
+    for tag in message.tags:
+        at = tag["start"]
+        if at in done:
+            ctx.context.append(_carried_out(tag, done[at]))
+            continue
+        if found[at]["outcome"] == "skill":
+            skills[found[at]["skill"]] = found[at]
+        ctx.context.append(_told(found[at]))
+    if message.left_out:
+        ctx.warn(f"The message has {message.left_out} more tags, which were not looked at.")
     if skills:
         _start(ctx, session, catalog, list(skills.values()))
-    return [_name(tag) for tag in routed["tags"]]
+    return [_name(tag) for tag in message.tags]
 
 
-def _done(ctx: EventContext, catalog: Catalog, prompt: str) -> dict[int, dict[str, Any]]:
+def _done(ctx: EventContext, catalog: Catalog, message: Message) -> dict[int, dict[str, Any]]:
     """Carry out the tags that do file work: what became of each, by the place of the tag."""
-    from nexus_mcp.tags.act import act
+    from nexus_mcp.tags.act import steps
     from nexus_mcp.tags.actions import ACTIONS
 
-    return {step["start"]: step for step in act(prompt, catalog, ctx.store)["steps"] if step["action"] in ACTIONS}
+    return {step["start"]: step for step in steps(message, catalog, ctx.store) if step["action"] in ACTIONS}
 
 
 def _start(ctx: EventContext, session: str, catalog: Catalog, tags: list[dict[str, Any]]) -> None:

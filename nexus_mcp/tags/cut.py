@@ -11,17 +11,17 @@ _ENDS = (".", "!", "?", ";", "…", "。", "！", "？")
 _CLOSING = "\"'”’»)]*_"
 
 
-def told(message: str, tag: dict[str, Any], following: dict[str, Any] | None) -> str:
-    """What is not kept of the sentence behind `tag`, and how it would be; "" where `following` begins a new one."""
-    if following is None:
+def told(message: str, tag: dict[str, Any], until: int) -> str:
+    """What is not kept of the sentence behind `tag`, and how it would be; "" where what begins at `until` is new."""
+    if until == len(message):
         return ""
-    before = message[tag["end"] : following["start"]]
+    before = message[tag["end"] : until]
     text = before.rstrip(" \t")
     if not text.strip() or text.endswith(("\n", "\r")) or text.rstrip(_CLOSING).endswith(_ENDS):
         return ""
     from nexus_mcp.knowledge.shown import quoted
 
-    rest = message[following["start"] :].partition("\n")[0].rstrip()
+    rest = message[until:].partition("\n")[0].rstrip()
     return (
         f"The text ends before the next tag; not in it is {quoted(rest, _LONGEST)}. To keep that too, write \\ before "
         "the tag's bracket and send the whole text again."

@@ -6,7 +6,7 @@ Changes nothing, and fails for nothing that one tag needs and another does not.
 from __future__ import annotations
 
 from nexus_mcp.errors import NexusError
-from nexus_mcp.tags.parse import parse
+from nexus_mcp.tags.message import MOST, Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,41 +15,39 @@ if TYPE_CHECKING:
     from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.store.store import Store
 
+__all__ = ["ACTION", "MOST", "NOTHING", "SKILL", "route", "routed"]
+
 SKILL, ACTION, NOTHING = "skill", "action", "nothing"
-MOST = 20
-"""Tags of one message that are looked at. Nobody types more; what has more was pasted."""
 
 
-def route(message: str, catalog: Catalog, store: Store, harness_id: str = "") -> dict[str, Any]:
-    """{"tags": […], "left_out": tags beyond MOST}, of the shape schemas/catalog/route.schema.json.
+def route(text: str, catalog: Catalog, store: Store, harness_id: str = "") -> dict[str, Any]:
+    """{"tags": […], "left_out": tags beyond MOST}, of the shape schemas/catalog/route.schema.json."""
+    message = Message(text, catalog.vocabulary["tags"])
+    return {"tags": routed(message, message.tags, catalog, store, harness_id), "left_out": message.left_out}
+
+
+def routed(
+    message: Message, tags: list[dict[str, Any]], catalog: Catalog, store: Store, harness_id: str
+) -> list[dict[str, Any]]:
+    """These `tags` of a message, each with what it would do.
 
     A tag has its place in the message, an `outcome` (SKILL, ACTION, NOTHING) and `advice`: what to do first, or
     instead; "" for nothing to say. Of a skill: `skill`, `mode` (the variant), `body` with its placeholders,
     `harness_notes`. Of an action: `action`, `would`, what it would come to.
     """
-    tags = parse(message, catalog.vocabulary["tags"])
     if not tags:
-        return {"tags": [], "left_out": 0}
+        return []
     from nexus_mcp.tags.outcomes import Outcomes
 
     outcomes = Outcomes(catalog, store, harness_id)
-    routed = [
-        {**tag, **_whole(message, tag, following, _outcome(outcomes, tag))}
-        for tag, following in zip(tags[:MOST], [*tags[1:], None], strict=False)
-    ]
-    return {"tags": routed, "left_out": len(tags) - len(routed)}
+    return [{**tag, **_whole(message, tag, _outcome(outcomes, tag))} for tag in tags]
 
 
-def _whole(
-    message: str, tag: dict[str, Any], following: dict[str, Any] | None, found: dict[str, Any]
-) -> dict[str, Any]:
+def _whole(message: Message, tag: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
     """The outcome of a text that would be kept, with what would not be kept of it."""
     if "path" not in found.get("would", ()):
         return found
-    from nexus_mcp.tags import cut
-
-    advice = [found["advice"], cut.told(message, tag, following)]
-    return {**found, "advice": " ".join(filter(None, advice))}
+    return {**found, "advice": " ".join(filter(None, [found["advice"], message.cut(tag)]))}
 
 
 def _outcome(outcomes: Any, tag: dict[str, Any]) -> dict[str, Any]:
