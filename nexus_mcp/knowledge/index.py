@@ -56,11 +56,8 @@ def notes_of(nexus: Folder, kind: str, faults: list[str] | None = None) -> list[
     if folder is None:
         return []
     with folder:
-        names = sorted(name for name in folder.names() if name.endswith(SUFFIX) and not name.startswith("."))
-        if len(names) > MOST_NOTES:
-            raise StateError(folder.shown, f"has {len(names)} notes, more than the {MOST_NOTES} that are listed")
         found = []
-        for name in names:
+        for name in names_of(folder):
             try:
                 seen = _head(folder, name)
             except NexusError as error:
@@ -72,6 +69,14 @@ def notes_of(nexus: Folder, kind: str, faults: list[str] | None = None) -> list[
                 tags = tag_line.read(seen[0])
                 found.append({"path": f"{kind}/{name}", "kind": kind, "tags": tags, "size": seen[1]})
         return found
+
+
+def names_of(folder: Folder) -> list[str]:
+    """The names of the notes in an open folder, in order. Raises StorageError, and StateError for too many."""
+    names = sorted(name for name in folder.names() if name.endswith(SUFFIX) and not name.startswith("."))
+    if len(names) > MOST_NOTES:
+        raise StateError(folder.shown, f"has {len(names)} notes, more than the {MOST_NOTES} that are listed")
+    return names
 
 
 def _head(folder: Folder, name: str) -> tuple[bytes, int] | None:

@@ -8,14 +8,13 @@ from contextlib import contextmanager
 
 from nexus_mcp.errors import NexusError, NotConfirmed, StateError
 from nexus_mcp.knowledge import tag_line
-from nexus_mcp.knowledge.index import SUFFIX, notes_of
+from nexus_mcp.knowledge.index import SUFFIX
 from nexus_mcp.store import atomic
 from nexus_mcp.store.folder import let_go
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.lock import Held
@@ -30,23 +29,6 @@ COMPARED = 1 << 12
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 _BOM = "\ufeff"
 _MARKERS = (b"<<<<<<< ", b">>>>>>> ")
-
-
-def with_texts(nexus: Folder | None, kind: str) -> list[dict[str, Any]]:
-    """The notes of a folder, entries of the index, with the beginning of each as "text", COMPARED bytes at most.
-
-    One that cannot be read is left out: what is wrong with it is told where it is asked for itself.
-    """
-    if nexus is None:
-        return []
-    found = notes_of(nexus, kind, [])
-    folder = nexus.child(kind)
-    if folder is None:
-        return []
-    with folder:
-        for entry in found:
-            entry["text"] = _beginning(folder, entry["path"].rpartition("/")[2])
-        return found
 
 
 def written(folder: Folder) -> list[tuple[str, float]]:
@@ -155,14 +137,3 @@ def _text(folder: Folder, name: str) -> str | None:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise StateError(shown, "is not UTF-8", where=f"line {line}") from error
-
-
-def _beginning(folder: Folder, name: str) -> str:
-    try:
-        fd = folder.open(name, _READ)
-        try:
-            return os.read(fd, COMPARED).decode("utf-8", "replace")
-        finally:
-            let_go(fd)
-    except (OSError, NexusError):
-        return ""

@@ -42,8 +42,8 @@ def words(text: str) -> list[str]:
     A run of a script that puts no blanks between words is taken by pairs of characters.
     """
     found: dict[str, None] = {}
-    for run in text.casefold().translate(_BLANKED).split():
-        if max(run) >= WIDE:
+    for run in dict.fromkeys(text.casefold().translate(_BLANKED).split()):
+        if not run.isascii() and max(run) >= WIDE:
             found.update(dict.fromkeys(run[at : at + 2] for at in range(max(1, len(run) - 1))))
         elif len(run) >= SHORTEST and run not in _EMPTY and not run.isdecimal():
             found[run] = None

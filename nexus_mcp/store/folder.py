@@ -99,12 +99,12 @@ class Folder:
             except OSError as error:
                 if error.errno not in (errno.ELOOP, errno.ENOTDIR):
                     raise StorageError(shown, "open", reason(error)) from error
-        mode = self._mode(name)
-        if mode is not None and not stat.S_ISDIR(mode):
-            raise _refused(shown, mode, "a folder")
+        seen = self.look(name)
+        if seen is not None and not stat.S_ISDIR(seen.st_mode):
+            raise _refused(shown, seen.st_mode, "a folder")
         if AT:  # a link or a file stood there a moment ago
             raise PathRefused(shown, "is not a plain folder", next_step=_ADVICE)
-        return None if mode is None else Folder(path, shown, None)
+        return None if seen is None else Folder(path, shown, None)
 
     def read(self, name: str, limit: int) -> bytes | None:
         """The bytes of the plain file `name`, None when absent.
@@ -136,17 +136,17 @@ class Folder:
     def open(self, name: str, flags: int, mode: int = 0o644) -> int:
         """A descriptor of the file `name`; a link is refused. Raises PathRefused and OSError."""
         if not AT:
-            seen = self._mode(name)
-            if seen is not None and not stat.S_ISREG(seen):
-                raise _refused(self.show(name), seen, "a file")
+            seen = self.look(name)
+            if seen is not None and not stat.S_ISREG(seen.st_mode):
+                raise _refused(self.show(name), seen.st_mode, "a file")
             return os.open(os.path.join(self.path, name), flags | _CLOEXEC, mode)
         try:
             return os.open(name, flags | _NOFOLLOW | _CLOEXEC, mode, dir_fd=self._fd)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
-                seen = self._mode(name)
-                if seen is not None and not stat.S_ISREG(seen):
-                    raise _refused(self.show(name), seen, "a file") from error
+                seen = self.look(name)
+                if seen is not None and not stat.S_ISREG(seen.st_mode):
+                    raise _refused(self.show(name), seen.st_mode, "a file") from error
             raise
 
     def check_plain(self, name: str) -> bool:
@@ -155,10 +155,10 @@ class Folder:
 
     def permissions(self, name: str) -> int | None:
         """The permission bits of the file `name`, None when absent. Raises as `check_plain` does."""
-        mode = self._mode(name)
-        if mode is not None and not stat.S_ISREG(mode):
-            raise _refused(self.show(name), mode, "a file")
-        return None if mode is None else stat.S_IMODE(mode)
+        seen = self.look(name)
+        if seen is not None and not stat.S_ISREG(seen.st_mode):
+            raise _refused(self.show(name), seen.st_mode, "a file")
+        return None if seen is None else stat.S_IMODE(seen.st_mode)
 
     def rename(self, old: str, new: str) -> None:
         """Put `old` in the place of `new`, at once for every reader. Raises OSError."""
@@ -191,11 +191,18 @@ class Folder:
 
     def is_file(self, name: str, fd: int) -> bool:
         """Whether the file `name` is, still, the one that is open as `fd`. Raises StorageError."""
+        named = self.look(name)
         try:
-            named = os.stat(*self._at(name), follow_symlinks=False, **self._dir_fd())
-            return os.path.samestat(named, os.fstat(fd))
+            return named is not None and os.path.samestat(named, os.fstat(fd))
+        except OSError as error:
+            raise StorageError(self.show(name), "look at", reason(error)) from error
+
+    def look(self, name: str) -> os.stat_result | None:
+        """What the system knows of the file or folder `name` itself, None when absent. Raises StorageError."""
+        try:
+            return os.stat(*self._at(name), follow_symlinks=False, **self._dir_fd())
         except FileNotFoundError:
-            return False
+            return None
         except OSError as error:
             raise StorageError(self.show(name), "look at", reason(error)) from error
 
@@ -214,14 +221,6 @@ class Folder:
     def show(self, name: str) -> str:
         """The path of `name` from the project root, with `/`."""
         return f"{self.shown}/{name}" if self.shown else name
-
-    def _mode(self, name: str) -> int | None:
-        try:
-            return os.stat(*self._at(name), follow_symlinks=False, **self._dir_fd()).st_mode
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise StorageError(self.show(name), "look at", reason(error)) from error
 
     def _at(self, name: str) -> tuple[str]:
         return (name if AT else os.path.join(self.path, name),)

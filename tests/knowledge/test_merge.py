@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from nexus_mcp.knowledge.merge import belongs_to
+from nexus_mcp.knowledge.merge import Note, belongs_to
 
 POLICY = {"min_shared_tags": 2, "min_similarity": 0.3}
-LOCKS = {"path": "memory/locks.md", "tags": ["locks", "nfs"], "text": "Locks are slow on NFS shares."}
-CACHE = {"path": "memory/cache.md", "tags": ["cache"], "text": "Warm the cache before measuring anything."}
+LOCKS = Note("memory/locks.md", ["Locks", "nfs"], "Locks are slow on NFS shares.")
+CACHE = Note("memory/cache.md", ["cache"], "Warm the cache before measuring anything.")
 
 
 @pytest.mark.requirement("memory.merge")
@@ -33,8 +31,13 @@ def test_where_a_text_belongs(text: str, tags: list[str], paths: list[str]) -> N
 
 def test_the_best_comes_first() -> None:
     """Of several notes the one most like the text, three at most."""
-    notes: list[dict[str, Any]] = [
-        {"path": f"memory/{number}.md", "tags": [], "text": "slow locks shares " + "more words here " * number}
-        for number in range(5)
-    ]
+    notes = [Note(f"memory/{number}.md", [], "slow locks shares " + "more words here " * number) for number in range(5)]
     assert belongs_to("slow locks shares", [], notes, POLICY) == ["memory/0.md", "memory/1.md", "memory/2.md"]
+
+
+@pytest.mark.parametrize("more", [0, 60])
+def test_a_long_text_is_compared_as_a_short_one(more: int) -> None:
+    """However many words it has; a word that is but a part of another one is none in common."""
+    text = " ".join(["Locks shares", *(f"w{number}x" for number in range(more))])
+    notes = [Note("memory/a.md", [], f"LOCKS, {text}"), Note("memory/b.md", [], f"unlockshares {text[6:].upper()[:1]}")]
+    assert belongs_to(text, [], notes, POLICY) == ["memory/a.md"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -113,18 +112,6 @@ def test_a_first_note_that_fails_leaves_nothing(project: Project) -> None:
     with pytest.raises(NexusError):
         put(project, "x" * (2 << 20))
     assert not project.nexus.exists()
-
-
-def test_texts_of_notes(project: Project) -> None:
-    """The index with the beginning of each note; one that cannot be read is left out."""
-    project.put("memory/a.md", b"<!-- tags: t -->\n" + b"x" * 20_000)
-    os.mkfifo(project.nexus / "memory" / "b.md")
-    with Store(Workspace(str(project.root))).nexus() as nexus:
-        found = notes.with_texts(nexus, "memory")
-        assert notes.with_texts(nexus, "rules") == []
-    assert [(entry["path"], entry["tags"], len(entry["text"])) for entry in found] == [
-        ("memory/a.md", ["t"], notes.COMPARED)
-    ]
 
 
 def test_reading_a_note(project: Project) -> None:

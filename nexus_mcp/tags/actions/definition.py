@@ -11,17 +11,19 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.catalog.load import Catalog
+    from nexus_mcp.knowledge.scan import Scan
     from nexus_mcp.store.store import Store
 
 
 class Desk:
-    """What an action works with."""
+    """What the actions of one message work with. `memory`: the notes as the last of them saw them, None before."""
 
-    __slots__ = ("catalog", "store")
+    __slots__ = ("catalog", "memory", "store")
 
     def __init__(self, catalog: Catalog, store: Store) -> None:
         self.catalog = catalog
         self.store = store
+        self.memory: Scan | None = None
 
 
 class Action:

@@ -7,8 +7,11 @@ have it either way.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from nexus_mcp import schemas
 from nexus_mcp.knowledge import merge, names, notes, tag_line
+from nexus_mcp.knowledge.scan import Scan
 from nexus_mcp.knowledge.words import WIDE, words
 from nexus_mcp.tags.actions.definition import Action, kept_text
 
@@ -40,7 +43,7 @@ class Wanted:
 
 def preview(desk: Desk, _: str, text: str) -> dict[str, Any]:
     with desk.store.nexus() as nexus:
-        wanted = _wanted(desk, nexus, text)
+        wanted = _looked(desk, nexus, text)
         if not wanted.name:
             return _asked(wanted)
         before = notes.read(nexus, KIND, wanted.name)
@@ -50,17 +53,33 @@ def preview(desk: Desk, _: str, text: str) -> dict[str, Any]:
 
 def run(desk: Desk, _: str, text: str) -> dict[str, Any]:
     with desk.store.nexus() as nexus:  # first without the lock: where nothing is written nothing is made
-        wanted = _wanted(desk, nexus, text)
+        wanted = _looked(desk, nexus, text)
     if not wanted.name:
         return _asked(wanted)
-    with notes.locked(desk.store, KIND) as (nexus, folder, held):
-        wanted = _wanted(desk, nexus, text)  # anew: another process may have begun such a note meanwhile
+    with notes.locked(desk.store, KIND) as (_nexus, folder, held):
+        if _scan(desk).refresh(folder):  # another process may have begun such a note meanwhile
+            wanted = _wanted(desk, folder, text)
         if not wanted.name:
             return _asked(wanted)
         return _told(notes.put(folder, wanted.name, wanted.text, wanted.tags, held), wanted)
 
 
-def _wanted(desk: Desk, nexus: Folder | None, text: str) -> Wanted:
+def _looked(desk: Desk, nexus: Folder | None, text: str) -> Wanted:
+    """As `_wanted`, with the notes as they are now."""
+    folder = None if nexus is None else nexus.child(KIND)
+    with folder or nullcontext():
+        _scan(desk).refresh(folder)
+        return _wanted(desk, folder, text)
+
+
+def _scan(desk: Desk) -> Scan:
+    """The notes, kept from one tag of a message to the next."""
+    if desk.memory is None:
+        desk.memory = Scan(KIND)
+    return desk.memory
+
+
+def _wanted(desk: Desk, folder: Folder | None, text: str) -> Wanted:
     """Raises NexusError for a text or a name that cannot be kept."""
     policy = desk.catalog.vocabulary["memory_policy"]
     name, rest = names.given(text.strip())
@@ -70,15 +89,14 @@ def _wanted(desk: Desk, nexus: Folder | None, text: str) -> Wanted:
     tags = tag_line.read(kept.encode())
     if tags:
         kept = kept_text(kept.partition("\n")[2], "m")
-    there = notes.with_texts(nexus, KIND)
-    taken = {_name(entry["path"]) for entry in there}
+    taken = _scan(desk).notes
     # What is not called as notes are cannot be named in a message, and its name may say anything.
     is_note = schemas.search(policy["name_pattern"])
-    there = [entry for entry in there if is_note(_name(entry["path"]))]
-    similar = merge.belongs_to(kept, tags, there, policy["merge"])
+    there = {given: note for given, note in taken.items() if is_note(given)}
+    similar = merge.belongs_to(kept, tags, there.values(), policy["merge"])
     own = name or names.made(kept, taken)
     # A harness may tell of one message twice: what a note has already is kept once.
-    has_it = next((_name(entry["path"]) for entry in there if notes.has(entry["text"], kept)), "")
+    has_it = "" if name else _scan(desk).holder(folder, kept, there)
     chosen = name or has_it or ("" if similar else own)
     tags = tags or [word for word in words(kept) if word[0] < WIDE][:_MOST_TAGS]
     others = [path for path in similar if path != f"{KIND}/{chosen}"]
