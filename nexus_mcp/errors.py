@@ -136,11 +136,12 @@ class LockTimeout(StorageError):
 
     def __init__(self, path: str, seconds: float, pid: int | None) -> None:
         holder = f"process {pid}" if pid else "another process"
+        waited = f"has held it for {round(seconds, 2):g} seconds"
         look = f"look at what {holder} is doing" if pid else f"find out which process has {path} open"
         super().__init__(
             path,
             "get the lock",
-            f"{holder} has held it for {seconds:g} seconds",
+            f"{holder} {waited if seconds else 'has it, and no time is left to wait'}",
             next_step=f"Call again; if it stays so, {look}.",
         )
         self.pid = pid

@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from nexus_mcp.lifecycle.definition import Event
+
 WAIT_SECONDS = 2.0
-"""For the lock. A hook stands in the way of an agent, and some harnesses end one after 3 s."""
+"""For the lock and for git, in all of an event. A hook stands in the way of an agent, and some harnesses end one after
+3 s."""
 
 
 def handle(
@@ -27,12 +30,21 @@ def handle(
     InvalidArguments for params of the wrong shape, StateError, PathRefused and StorageError when nothing was changed,
     NotAppliedYet and NotConfirmed when it was.
     """
+    event, ctx, given = begun(name, params, workspace, now, wait)
+    return ctx.answer(name, event.run(ctx, given))
+
+
+def begun(
+    name: str, params: object, workspace: Workspace, now: Callable[[], float] | None = None, wait: float = WAIT_SECONDS
+) -> tuple[Event, EventContext, dict[str, Any]]:
+    """(the event, what it works with, its params). The time that it may wait, `wait`, runs from now on.
+
+    Raises InvalidArguments.
+    """
     event = EVENTS[name].load()
     given = checked(event, params)
     own = Workspace(workspace.root, harness_of(given.pop(HARNESS_ID, None), workspace))
-    ctx = EventContext(own, Store(own, now, wait))
-    members = event.run(ctx, given)
-    return ctx.answer(name, members)
+    return event, EventContext(own, Store(own, now, wait, in_all=True)), given
 
 
 def harness_of(told: object, workspace: Workspace) -> str:

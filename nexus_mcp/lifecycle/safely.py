@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from nexus_mcp.lifecycle.definition import EventContext
+
 DECIDING = "pre_tool_use"
 """The event whose answer keeps a tool from running."""
 
@@ -21,12 +23,18 @@ def answered(name: str, params: object, workspace: Workspace) -> dict[str, Any]:
 
     Its decision is "continue" then, but for what an agent may not do whatever the rest of the params is (unsure.py).
     """
+    ctx: EventContext | None = None
     try:
-        from nexus_mcp.lifecycle.handle import handle
+        from nexus_mcp.lifecycle.handle import begun
 
-        return handle(name, params, workspace)
+        event, ctx, given = begun(name, params, workspace)
+        return ctx.answer(name, event.run(ctx, given))
     except Exception as error:  # noqa: BLE001 - a fault of ours is no reason to stop somebody's work
-        return failed(name, fault_of(error), workspace, params)
+        answer = failed(name, fault_of(error), workspace, params)
+    if ctx is not None:  # what it came to before it failed is good
+        answer["warnings"] = list(dict.fromkeys([*answer["warnings"], *ctx.warnings]))
+        answer |= {"context": "\n\n".join(ctx.context)} if ctx.context else {}
+    return answer
 
 
 def failed(

@@ -11,6 +11,7 @@ from nexus_mcp.merging.stages import unmerged
 from nexus_mcp.store import atomic, journal, lock
 from nexus_mcp.store.access import Access
 from nexus_mcp.store.beginnings import ignored
+from nexus_mcp.store.patience import Patience
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def examine(root: str) -> Repair:
 
 def _examined(root: str) -> tuple[bytes | None, Repair]:
     """The bytes that are there, and what there is to say of them."""
-    with Access(root, lock.WAIT_SECONDS).folders() as (nexus, state):
+    with Access(root, Patience(lock.WAIT_SECONDS)).folders() as (nexus, state):
         data = _read(nexus)
         return data, Repair(_diagnosed(root, data), "", interrupted=_waits(state))
 
@@ -61,7 +62,7 @@ def repair(
     before, seen = _examined(root)
     if _mended(seen.diagnosis, damage=damage) is None:
         return seen
-    access = Access(root, lock.WAIT_SECONDS)
+    access = Access(root, Patience(lock.WAIT_SECONDS))
     with access.locked() as (nexus, state, held):
         data = _read(nexus)
         found = seen.diagnosis if data == before else _diagnosed(root, data)

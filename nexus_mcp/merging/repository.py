@@ -85,14 +85,18 @@ def _git(folder: str, *words: str) -> tuple[int, str, str]:
     return code, os.fsdecode(answer), complaint
 
 
-def ask(folder: str, *words: str, data: bytes = b"", index: str = "") -> tuple[int, bytes, str]:
+def ask(
+    folder: str, *words: str, data: bytes = b"", index: str = "", seconds: float = SECONDS
+) -> tuple[int, bytes, str]:
     """(exit code, stdout, why it failed). Runs nothing that the repository names. Paths are no patterns.
 
     `data` comes on stdin. `index` is a file that stands for the repository's own index.
-    Raises UsageError when there is no git, or it does not end.
+    Raises UsageError when there is no git, or it does not end in `seconds`.
     """
     import subprocess
 
+    if seconds <= 0:
+        raise UsageError(f"No time is left for git {words[0]} in {folder}.", next_step="Call again.")
     environment = {name: value for name, value in os.environ.items() if name not in _LOCAL}
     try:
         done = subprocess.run(  # noqa: S603
@@ -106,11 +110,11 @@ def ask(folder: str, *words: str, data: bytes = b"", index: str = "") -> tuple[i
             input=data,
             capture_output=True,
             check=False,
-            timeout=SECONDS,
+            timeout=seconds,
         )
     except subprocess.TimeoutExpired as error:
         raise UsageError(
-            f"git did not answer in {SECONDS:g} seconds (git {words[0]} in {folder}).",
+            f"git did not answer in {round(seconds, 2):g} seconds (git {words[0]} in {folder}).",
             next_step="Run that git command yourself to see what it waits for, then call again.",
         ) from error
     except OSError as error:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from nexus_mcp.state.oplog import Entry
     from nexus_mcp.store.history.growing import Growth
+    from nexus_mcp.store.patience import Patience
 
     Found = TypeVar("Found")
     Rehearse = Callable[[Folder | None, Folder | None], object]
@@ -26,17 +27,17 @@ _DISK_ADVICE = "Check the free space and the permissions of .nexus, then call ag
 
 
 class Access:
-    """The folders `.nexus` and `.nexus/state` of the project at `root`. `wait`: seconds to wait for the lock.
+    """The folders `.nexus` and `.nexus/state` of the project at `root`. `patience`: how long to wait for the lock.
 
     `meanwhile` gets the second folder when somebody else has the lock, before it is waited for.
     """
 
-    __slots__ = ("_meanwhile", "_swept", "root", "stopping", "wait")
+    __slots__ = ("_meanwhile", "_swept", "patience", "root", "stopping")
 
-    def __init__(self, root: str, wait: float, meanwhile: Callable[[Folder], object] = bool) -> None:
+    def __init__(self, root: str, patience: Patience, meanwhile: Callable[[Folder], object] = bool) -> None:
         self.root = root
         self._meanwhile = meanwhile
-        self.wait = wait
+        self.patience = patience
         self.stopping = False
         self._swept = False  # whether this process has swept, and no change of its own has failed since
 
@@ -171,7 +172,7 @@ class Access:
         held.orderly = self._swept = True
 
     def _lock(self, state: Folder) -> AbstractContextManager[lock.Held]:
-        return lock.held(state, self.wait, lambda: self.stopping, lambda: self._meanwhile(state))
+        return lock.held(state, self.patience.left(), lambda: self.stopping, lambda: self._meanwhile(state))
 
 
 def roll_forward(nexus: Folder, state: Folder) -> Entry | None:

@@ -11,6 +11,7 @@ from nexus_mcp.store import lock, unanswered
 from nexus_mcp.store.access import Access
 from nexus_mcp.store.beginnings import ignored
 from nexus_mcp.store.history.memory import Memory
+from nexus_mcp.store.patience import Patience
 from nexus_mcp.store.places import SESSION
 from nexus_mcp.store.session.kept import Kept
 from nexus_mcp.store.transaction import PLAN, TASKS, Transaction, read_history, read_session, value_of
@@ -30,15 +31,24 @@ if TYPE_CHECKING:
 
 
 class Store:
-    """The files of one workspace. `now` gives seconds since 1970; `wait` is how long a writer waits for the lock."""
+    """The files of one workspace. `now` gives seconds since 1970; `wait` is how long a writer waits for the lock.
 
-    __slots__ = ("_access", "_kept", "_memory", "_now")
+    With `in_all` that is for all calls of this store together, and for what else they wait for.
+    """
+
+    __slots__ = ("_access", "_kept", "_memory", "_now", "patience")
 
     def __init__(
-        self, workspace: Workspace, now: Callable[[], float] | None = None, wait: float = lock.WAIT_SECONDS
+        self,
+        workspace: Workspace,
+        now: Callable[[], float] | None = None,
+        wait: float = lock.WAIT_SECONDS,
+        *,
+        in_all: bool = False,
     ) -> None:
+        self.patience = Patience(wait, in_all=in_all)
         self._kept = Kept()
-        self._access = Access(workspace.root, wait, self._kept.prepare)
+        self._access = Access(workspace.root, self.patience, self._kept.prepare)
         self._memory = Memory()
         self._now = now or time.time
 

@@ -24,7 +24,7 @@ def state(tmp_path: Path) -> Folder:
 
 def test_waiting_ends_with_the_holders_pid(state: Folder) -> None:
     """Who waits in vain is told which process holds the lock."""
-    expected = rf"process {os.getpid()} has held it for 0 seconds; nothing was changed"
+    expected = rf"process {os.getpid()} has it, and no time is left to wait; nothing was changed"
     with lock.held(state), pytest.raises(LockTimeout, match=expected) as told, lock.held(state, wait=0):
         raise AssertionError("two holders at once")
     assert told.value.pid == os.getpid()

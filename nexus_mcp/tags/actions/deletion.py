@@ -13,15 +13,18 @@ from contextlib import suppress
 
 from nexus_mcp.errors import UNCHANGED, NexusError
 from nexus_mcp.knowledge.notes import LIMIT
-from nexus_mcp.merging.repository import ask
+from nexus_mcp.merging.repository import SECONDS, ask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nexus_mcp.knowledge.cleanup import Signals
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.lock import Held
+    from nexus_mcp.store.patience import Patience
 
 MOST = 500
+_CHANGING = 0.5
+"""Seconds that git has to change a reference or the index, whatever is left: one that is killed leaves a lock there."""
 _UNDER_WAY = {
     "MERGE_HEAD": "a merge",
     "CHERRY_PICK_HEAD": "a cherry-pick",
@@ -41,13 +44,13 @@ class Deletion:
 
     __slots__ = ("commit", "contents", "git", "parent", "restore")
 
-    def __init__(self, folder: Folder, chosen: list[Signals]) -> None:
-        """Prepare it, MOST notes at most; git may take its time, so not under the lock.
+    def __init__(self, folder: Folder, chosen: list[Signals], patience: Patience) -> None:
+        """Prepare it, MOST notes at most; git may take its time, so not under the lock, and no more than `patience`.
 
         Raises NexusError with nothing changed when they could not be had back from git as they are.
         """
         chosen = chosen[:MOST]
-        self.git = _Git(folder.path)
+        self.git = _Git(folder.path, patience)
         self.parent = self.git.head()
         self.contents = {one.path: folder.read(one.path, LIMIT) for one in chosen}
         self.git.check(self.contents)
@@ -95,14 +98,15 @@ def _message(chosen: list[Signals], restore: dict[str, str]) -> str:
 class _Git:
     """The repository that the folder of the notes lies in, asked from there: paths are names."""
 
-    __slots__ = ("_folder",)
+    __slots__ = ("_folder", "_patience")
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, patience: Patience) -> None:
         self._folder = folder
+        self._patience = patience
 
     def head(self) -> str:
         """The commit that is checked out. Raises NexusError when none is, or when something is under way."""
-        code, answer, complaint = ask(self._folder, "rev-parse", "--absolute-git-dir", "--is-inside-work-tree")
+        code, answer, complaint = self._ask("rev-parse", "--absolute-git-dir", "--is-inside-work-tree")
         found, _, inside = os.fsdecode(answer).rstrip("\n").rpartition("\n")
         if code or inside != "true":
             problem = "The notes are in no git repository, and what is deleted could not be had back"
@@ -114,7 +118,7 @@ class _Git:
                     effect=UNCHANGED,
                     next_step="Finish it or give it up, then call again.",
                 )
-        code, answer, _ = ask(self._folder, "rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+        code, answer, _ = self._ask("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
         if code:
             raise NexusError(
                 "The git repository has no commit, and what is deleted could not be had back",
@@ -162,19 +166,24 @@ class _Git:
 
     def advance(self, commit: str, parent: str) -> None:
         """Make it the commit that is checked out, and of its branch, unless somebody committed meanwhile."""
-        self._asked("update-ref", "-m", "nexus-mcp memory gc", "HEAD", commit, parent)
+        self._asked("update-ref", "-m", "nexus-mcp memory gc", "HEAD", commit, parent, least=_CHANGING)
 
     def unstage(self, names: list[str]) -> None:
         """Take the files out of the repository's own index as well."""
-        code, _, complaint = ask(self._folder, "update-index", "-z", "--force-remove", "--stdin", data=_listed(names))
+        words = ("update-index", "-z", "--force-remove", "--stdin")
+        code, _, complaint = self._ask(*words, data=_listed(names), least=_CHANGING)
         if code:
             raise NexusError(
                 f"The notes are deleted and the commit is made, but git's index still has them: {complaint}",
                 next_step="git reset -q -- .nexus/memory puts that right.",
             )
 
-    def _asked(self, *words: str, data: bytes = b"", index: str = "") -> bytes:
-        code, answer, complaint = ask(self._folder, *words, data=data, index=index)
+    def _ask(self, *words: str, data: bytes = b"", index: str = "", least: float = 0.0) -> tuple[int, bytes, str]:
+        seconds = max(least, self._patience.left(SECONDS))
+        return ask(self._folder, *words, data=data, index=index, seconds=seconds)
+
+    def _asked(self, *words: str, data: bytes = b"", index: str = "", least: float = 0.0) -> bytes:
+        code, answer, complaint = self._ask(*words, data=data, index=index, least=least)
         if code:
             raise NexusError(
                 f"git {words[0]} failed: {complaint}",

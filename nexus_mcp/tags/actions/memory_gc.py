@@ -61,7 +61,7 @@ def clean(desk: Desk, *, apply: bool) -> dict[str, Any]:
             return told(found, {})
         from nexus_mcp.tags.actions.deletion import Deletion
 
-        prepared = Deletion(folder, chosen)
+        prepared = Deletion(folder, chosen, desk.store.patience)
     with notes.locked(desk.store, KIND) as (_, folder, held):
         names, left = prepared.carry_out(folder, held)
     gone = {name: prepared.restore[name] for name in names}

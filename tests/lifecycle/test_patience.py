@@ -1,0 +1,97 @@
+"""How long an event waits for others: once in all, for the lock and for git together."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nexus_mcp.errors import UsageError
+from nexus_mcp.lifecycle import handle, safely
+from nexus_mcp.merging import repository
+from nexus_mcp.store import lock
+from nexus_mcp.store.folder import Folder
+from nexus_mcp.store.patience import Patience
+from nexus_mcp.workspace import Workspace
+from tests.lifecycle.support import put
+from tests.support import Project
+
+OWN = {"harness_id": "claude-code", "session_id": "s"}
+READ = '{"path":".nexus/memory/z.md","last_accessed_ts":"2020-01-01T00:00:00.000Z","access_count":1,"last_agent":"m"}\n'
+UNASKED = "memory:\n  delete_unasked:\n    days_unread: 1\n    max_access_count: 0\n    min_age_days: 1\n"
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long each wait for the lock may take, by what the store says."""
+    seen: list[float] = []
+    real = lock.held
+
+    def noted(state: Folder, wait: float = 1.0, *more: Any) -> Any:
+        if more:
+            seen.append(wait)
+        return real(state, wait, *more)
+
+    monkeypatch.setattr("nexus_mcp.store.lock.held", noted)
+    monkeypatch.setattr(handle.begun, "__defaults__", (None, 0.05))
+    return seen
+
+
+@pytest.mark.requirement("events.patience")
+def test_a_lock_for_many_tags(project: Project, waits: list[float]) -> None:
+    """However many tags of a message need the lock, it is waited for once; each is told."""
+    put(project, ".nexus/state/plan.json", "{}")
+    prompt = "[rule] Use flex. [rule:css] No ids. [m] Locks are slow. [plan] Faster."
+    with Folder.root(str(project.state)) as state, lock.held(state):
+        answer = safely.answered("user_message", {**OWN, "prompt": prompt}, Workspace(str(project.root)))
+    assert answer["tags"] == ["rule", "rule:css", "m", "plan"]
+    assert answer["context"].count("did nothing: Could not get the lock") == 3
+    assert len(waits) >= 4
+    assert 0.0 < waits[0] <= 0.05
+    assert set(waits[1:]) == {0.0}
+
+
+@pytest.mark.requirement("events.patience")
+def test_a_git_that_hangs(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waits: list[float]
+) -> None:
+    """A git that does not end is asked once; it has the time that is left of the event."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "git").write_text(f"#!/bin/sh\necho >> {tmp_path}/asked\nexec tail -f /dev/null\n")
+    (folder / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    monkeypatch.setattr(handle.begun, "__defaults__", (None, 1.0))
+    project.put("memory/old.md", "x")
+    os.utime(project.nexus / "memory/old.md", (1, 1))
+    project.put("config.yml", UNASKED)
+    project.put("state/claude-code/memory-access.jsonl", READ)
+    prompt = "[m:gc] [m:gc] [m:gc]"
+    answer = safely.answered("user_message", {**OWN, "prompt": prompt}, Workspace(str(project.root)))
+    told = [line for line in answer["context"].splitlines() if "did nothing" in line]
+    assert ["git did not answer in " in line for line in told] == [True, False, False]
+    assert ["No time is left for git rev-parse" in line for line in told] == [False, True, True]
+    assert (tmp_path / "asked").read_text() == "\n"
+    assert (project.nexus / "memory/old.md").exists()
+
+
+@pytest.mark.requirement("events.patience")
+def test_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In all, each wait takes from the next ones; otherwise each has its own time."""
+    now = 100.0
+    monkeypatch.setattr("nexus_mcp.store.patience.time.monotonic", lambda: now)
+    each, in_all = Patience(2.0), Patience(2.0, in_all=True)
+    assert (each.left(), in_all.left(), in_all.left(10.0), in_all.left(0.5)) == (2.0, 2.0, 2.0, 0.5)
+    now = 101.5
+    assert (each.left(), each.left(10.0), in_all.left(), in_all.left(10.0)) == (2.0, 10.0, 0.5, 0.5)
+    now = 103.0
+    assert (each.left(), in_all.left(), in_all.left(10.0)) == (2.0, 0.0, 0.0)
+
+
+@pytest.mark.requirement("events.patience")
+def test_no_time_for_git(tmp_path: Path) -> None:
+    """Where no time is left git is not started."""
+    with pytest.raises(UsageError, match="No time is left for git status in "):
+        repository.ask(str(tmp_path / "nowhere"), "status", seconds=0.0)
