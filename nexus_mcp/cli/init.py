@@ -5,12 +5,13 @@ from __future__ import annotations
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.options import Command, Option
 from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, TOOL_PREFIX, check_prefix, workspace_from
-from nexus_mcp.errors import UsageError
+from nexus_mcp.errors import NexusError, UsageError
 from nexus_mcp.log import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
+    from nexus_mcp.workspace import Workspace
 
 GIT_MERGE = Option("--git-merge", "", "instead, have git merge history.json with nexus-mcp")
 REMOVE = Option("--remove", "", "with --git-merge: take that back")
@@ -38,11 +39,25 @@ def run(values: Values) -> int:
     print(printable(workspace.root))
     for path, note in NOTES.items():
         print(f"  {'made' if path in made else 'there already':13}  {path:17}  {note}")
-    options = [word for name in (HARNESS_ID.name, TOOL_PREFIX.name) if name in values for word in (name, values[name])]
+    options = [TOOL_PREFIX.name, values[TOOL_PREFIX.name]] if TOOL_PREFIX.name in values else []
     print("\nTo mount the server, paste one of these. It serves the repository that the client is started in.")
-    for place, text in snippets(options):
+    for place, text in snippets(options, values.get(HARNESS_ID.name, "")):
         print(f"\n{place}\n{text}")
+    if HARNESS_ID.name in values:
+        _tell_unmapped(workspace)
     return exits.OK
+
+
+def _tell_unmapped(workspace: Workspace) -> None:
+    from contextlib import suppress
+
+    from nexus_mcp.catalog.capabilities import unmapped
+    from nexus_mcp.catalog.load import load
+
+    with suppress(NexusError):  # what a broken map says is told by all that need it
+        told = unmapped(load(workspace.root), workspace.harness_id)
+        if told:
+            print(f"\n{told}")
 
 
 COMMAND = Command(

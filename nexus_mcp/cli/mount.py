@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SERVER_NAME = "nexus"
+CLAUDE_CODE = "claude-code"
+CLIENTS = (CLAUDE_CODE, "codex", "opencode")
+"""The harness ids of the clients that lines are printed for, each of which has a capability map."""
 
 
 def own_command() -> list[str]:
@@ -31,37 +34,49 @@ def serve_command(options: Sequence[str] = ()) -> list[str]:
 
 def claude_command(options: Sequence[str] = ()) -> str:
     """The shell line that mounts the server in Claude Code."""
-    from nexus_mcp.cli.spelling import shell_line
-
-    return f"claude mcp add {SERVER_NAME} -- {shell_line(serve_command(options))}"
+    return _claude_line(_command(CLAUDE_CODE, options))
 
 
-def snippets(options: Sequence[str] = ()) -> list[tuple[str, str]]:
-    """(where it belongs, the text to put there) for each client."""
+def snippets(options: Sequence[str] = (), harness_id: str = "") -> list[tuple[str, str]]:
+    """(where it belongs, the text to put there) for each client, each with its own harness id.
+
+    A `harness_id` that is none of theirs stands in all of them.
+    """
     from nexus_mcp.cli.spelling import quoted, quoted_list
 
-    words = serve_command(options)
-    command, args = quoted(words[0]), quoted_list(words[1:])
-    claude = {"type": '"stdio"', "command": command, "args": args}
-    opencode = {"type": '"local"', "command": quoted_list(words), "enabled": "true"}
+    claude_code, codex, opencode = (
+        _command(own if harness_id in ("", *CLIENTS) else harness_id, options) for own in CLIENTS
+    )
+    mcp_json = {"type": '"stdio"', "command": quoted(claude_code[0]), "args": quoted_list(claude_code[1:])}
+    opencode_json = {"type": '"local"', "command": quoted_list(opencode), "enabled": "true"}
     return [
-        ("Claude Code, in a shell in the project (for all your projects: --scope user)", claude_command(options)),
-        ("Claude Code, for everyone in the project: .mcp.json", _entry("mcpServers", claude)),
+        ("Claude Code, in a shell in the project (for all your projects: --scope user)", _claude_line(claude_code)),
+        ("Claude Code, for everyone in the project: .mcp.json", _entry("mcpServers", mcp_json)),
         (
             "Codex: ~/.codex/config.toml",
             "\n".join(
                 (
                     f"[mcp_servers.{SERVER_NAME}]",
-                    f"command = {command}",
-                    f"args = {args}",
+                    f"command = {quoted(codex[0])}",
+                    f"args = {quoted_list(codex[1:])}",
                     "required = true",
                     "startup_timeout_sec = 20",
                     'default_tools_approval_mode = "approve"',
                 )
             ),
         ),
-        ("OpenCode: opencode.json", _entry("mcp", opencode)),
+        ("OpenCode: opencode.json", _entry("mcp", opencode_json)),
     ]
+
+
+def _command(harness_id: str, options: Sequence[str]) -> list[str]:
+    return serve_command(["--harness-id", harness_id, *options])
+
+
+def _claude_line(words: Sequence[str]) -> str:
+    from nexus_mcp.cli.spelling import shell_line
+
+    return f"claude mcp add {SERVER_NAME} -- {shell_line(words)}"
 
 
 def _entry(section: str, server: dict[str, str]) -> str:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 import tomllib
 
-from tests.cli.support import nexus
+import pytest
+
+from nexus_mcp.catalog.load import load
+from nexus_mcp.cli.mount import CLIENTS
+from tests.cli.support import CHECKOUT, nexus
 from tests.support import Project, without_lock
 
 FILES = {".nexus/", ".nexus/state/", ".nexus/.gitignore"}
@@ -70,25 +75,56 @@ def test_refuses_a_link(project: Project) -> None:
     assert list(elsewhere.iterdir()) == []
 
 
-def test_prints_lines_that_parse(project: Project) -> None:
-    """The printed lines are JSON and TOML that start the server with the harness id asked for."""
-    out = nexus("init", "--harness-id", "codex", cwd=project.root).out
-    shell, claude, codex, opencode = out.split("\n\n")[2:]
-    assert shell.splitlines()[1].startswith("claude mcp add nexus -- ")
+def printed(project: Project, *options: str) -> dict[str, list[str]]:
+    """The words that start the server, by client; what is printed is JSON and TOML."""
+    out = nexus("init", *options, cwd=project.root).out
+    shell, claude, codex, opencode = out.split("\n\n")[2:6]
+    line = shell.splitlines()[1]
     server = json.loads(claude.partition("\n")[2])["mcpServers"]["nexus"]
-    assert server["type"] == "stdio"
-    assert server["args"][-3:] == ["serve", "--harness-id", "codex"]
-    command = [server["command"], *server["args"]]
     table = tomllib.loads(codex.partition("\n")[2])["mcp_servers"]["nexus"]
-    assert table == {
-        "command": command[0],
-        "args": command[1:],
-        "required": True,
-        "startup_timeout_sec": 20,
-        "default_tools_approval_mode": "approve",
+    entry = json.loads(opencode.partition("\n")[2])["mcp"]["nexus"]
+    assert line.startswith("claude mcp add nexus -- ")
+    assert (server.pop("type"), entry.pop("type"), entry.pop("enabled")) == ("stdio", "local", True)
+    found = {
+        "shell": shlex.split(line)[5:],
+        "claude-code": [server.pop("command"), *server.pop("args")],
+        "codex": [table.pop("command"), *table.pop("args")],
+        "opencode": entry.pop("command"),
     }
-    assert json.loads(opencode.partition("\n")[2])["mcp"]["nexus"] == {
-        "type": "local",
-        "command": command,
-        "enabled": True,
+    assert (server, entry) == ({}, {})
+    assert table == {"required": True, "startup_timeout_sec": 20, "default_tools_approval_mode": "approve"}
+    return found
+
+
+@pytest.mark.parametrize("options", [(), ("--harness-id", "codex")])
+def test_each_client_has_its_own_id(project: Project, options: tuple[str, ...]) -> None:
+    """The printed lines start the server with the id of the client that they are for, whichever of them is named."""
+    found = printed(project, *options, "--tool-prefix", "nx_")
+    assert {client: words[-5:] for client, words in found.items()} == {
+        client: ["serve", "--harness-id", "claude-code" if client == "shell" else client, "--tool-prefix", "nx_"]
+        for client in ("shell", *CLIENTS)
     }
+    assert len({tuple(words[:-5]) for words in found.values()}) == 1
+    assert list(load(None).maps) == list(CLIENTS)
+
+
+def test_an_id_of_ones_own(project: Project) -> None:
+    """An id that is none of the clients' stands in every line; that it has no capability map is told at the end."""
+    found = printed(project, "--harness-id", "claudecode")
+    assert [words[-2:] for words in found.values()] == [["--harness-id", "claudecode"]] * 4
+    out = nexus("init", "--harness-id", "claudecode", cwd=project.root).out
+    assert out.splitlines()[-1].startswith("There is no capability map of claudecode, ")
+    assert "; did you mean claude-code?" in out
+    project.put("capability-map.yml", "claudecode: [")
+    assert nexus("init", "--harness-id", "claudecode", cwd=project.root).out.rstrip().endswith("}")
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/install.md"])
+def test_the_pages_have_the_same_lines(project: Project, page: str) -> None:
+    """The lines of the pages that mount the server are those that init prints, but for the path."""
+    text = (CHECKOUT / page).read_text(encoding="utf-8")
+    found = {client: words[-2:] for client, words in printed(project).items()}
+    assert f"claude mcp add nexus -- /path/to/nexus-mcp serve {shlex.join(found['shell'])}\n" in text
+    if page == "docs/install.md":
+        for client, words in found.items():
+            assert client == "shell" or f'"serve", {json.dumps(words)[1:]}' in text

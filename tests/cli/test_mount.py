@@ -26,7 +26,8 @@ def test_the_script_that_runs(script: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(script.parent)
     monkeypatch.setattr(sys, "argv", ["./nexus-mcp"])
     assert mount.serve_command() == [str(script), "serve"]
-    assert mount.claude_command(["--harness-id", "a-b"]) == f"claude mcp add nexus -- '{script}' serve --harness-id a-b"
+    line = f"claude mcp add nexus -- '{script}' serve --harness-id claude-code --tool-prefix nx_"
+    assert mount.claude_command(["--tool-prefix", "nx_"]) == line
 
 
 def test_the_script_beside_the_interpreter(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
