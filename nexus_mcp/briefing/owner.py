@@ -8,7 +8,7 @@ import stat
 from nexus_mcp.catalog import resume, target_files
 from nexus_mcp.catalog.capabilities import effective
 from nexus_mcp.catalog.tool_files import came_to_nothing
-from nexus_mcp.catalog.tool_names import entry_of
+from nexus_mcp.catalog.tool_files import edits as is_editing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def edits(catalog: Catalog, log: Iterable[Mapping[str, object]]) -> Iterator[tup
         if not (tool and file) or came_to_nothing(status):
             continue
         if tool not in known:
-            known[tool] = any(entry_of(one["editing"], tool) is not None for one in maps)
+            known[tool] = any(is_editing(one, tool) for one in maps)
         if known[tool]:
             yield "" if who == _MAIN else who, file, _text(line, "timestamp")
 

@@ -5,13 +5,21 @@ Pure, and loaded by hooks: nothing here reads a file.
 
 from __future__ import annotations
 
-from nexus_mcp.catalog.tool_names import entry_of, named
+from nexus_mcp.catalog.tool_names import entry_of, named, of_class
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+FILE_CLASSES = (
+    "file_creation",
+    "file_modification",
+    "file_deletion",
+    "partial_file_edit",
+    "structured_document_edit",
+)
+SHELL_CLASSES = ("shell_command_exec", "subprocess_spawn", "interactive_shell_session")
 FAILED = ("error", "fail", "den", "block", "cancel", "interrupt")
 """How a status begins that says that the tool did not do what it is for."""
 _PATCH = "*** Begin Patch"
@@ -29,16 +37,28 @@ def came_to_nothing(status: str) -> bool:
     return status.strip().lower().startswith(FAILED)
 
 
+def edits(known: Mapping[str, Any], tool: str) -> bool:
+    """Whether the tool writes files: the map has it under editing, or in one of the classes about files.
+
+    A shell is none, whatever else a project has it under: most of what it runs writes nothing.
+    """
+    if entry_of(known["editing"], tool) is not None:
+        return True
+    return _is_of(known, FILE_CLASSES, tool) and not _is_of(known, SHELL_CLASSES, tool)
+
+
 def edited(known: Mapping[str, Any], tool: str, tool_input: object) -> list[str] | None:
     """The paths that a call writes, as it names them; None for a tool that writes no files.
 
-    An empty list: it does write, and which files is not to be seen. A tool with several parameters, with blanks between
-    them in the map, writes all that they name, and none is known when one is missing. An input that is itself a text
-    may be a patch.
+    An empty list: it does write, and which files is not to be seen, or the map does not tell where. A tool with several
+    parameters, with blanks between them in the map, writes all that they name, and none is known when one is missing.
+    An input that is itself a text may be a patch.
     """
+    if not edits(known, tool):
+        return None
     parameters = entry_of(known["editing"], tool)
     if parameters is None:
-        return None
+        return []
     if isinstance(tool_input, str):
         return _in_patch(tool_input) if _PATCH in tool_input else []
     given = [_text(tool_input, parameter) for parameter in parameters.split()]
@@ -53,6 +73,10 @@ def opened(known: Mapping[str, Any], tool: str, tool_input: object) -> list[str]
     value = tool_input.get(parameter) if parameter is not None and isinstance(tool_input, dict) else None
     paths = value if isinstance(value, list) else [value]
     return list(dict.fromkeys(path for path in paths if isinstance(path, str) and path))
+
+
+def _is_of(known: Mapping[str, Any], classes: tuple[str, ...], tool: str) -> bool:
+    return any(named(of_class(known, name), tool) for name in classes)
 
 
 def _text(tool_input: object, parameter: str) -> str:

@@ -70,6 +70,47 @@ def test_what_is_read(harness: str, tool: str, tool_input: Any, files: list[str]
     assert tool_files.opened(load(None).maps[harness], tool, tool_input) == files
 
 
+SERVERS = ("write_file", "create_file", "edit_file", "delete_file", "move_file")
+GATED = {
+    "claude-code": {"Write", "Edit", "MultiEdit", "NotebookEdit", *(f"mcp__*__{name}" for name in SERVERS)},
+    "codex": {"apply_patch", *(f"mcp__*__{name}" for name in SERVERS)},
+    "opencode": {"write", "edit", "multiedit", "apply_patch", "patch", *(f"*_{name}" for name in SERVERS)},
+}
+
+
+@pytest.mark.parametrize("harness", GATED)
+def test_what_writes_files(harness: str) -> None:
+    """In each shipped map these and no others write files: no shell, nothing that reads, no tool of nexus-mcp."""
+    known = load(None).maps[harness]
+    tools = {tool for names in known["classes"].values() for tool in names} | {*known["editing"], *known["reading"]}
+    assert {tool for tool in tools if tool_files.edits(known, tool)} == GATED[harness]
+    shells = {tool for name in tool_files.SHELL_CLASSES for tool in known["classes"][name]}
+    assert shells & {"Bash", "bash"}
+    assert [tool for tool in shells if tool_files.edited(known, tool, {"command": "rm a.py"}) is not None] == []
+
+
+def test_the_classes() -> None:
+    """The classes about files are those that no_file_edit blocks, those of shells what no_shell_exec does."""
+    capabilities = load(None).vocabulary["capabilities"]
+    assert list(tool_files.FILE_CLASSES) == capabilities["no_file_edit"]["classes"]
+    assert list(tool_files.SHELL_CLASSES) == capabilities["no_shell_exec"]["classes"]
+
+
+@pytest.mark.parametrize("name", tool_files.FILE_CLASSES)
+def test_a_tool_of_a_class_about_files(name: str) -> None:
+    """It writes files, and which is not to be seen; a shell that a project has there does only if editing says so."""
+    known = load(None).maps["opencode"]
+    classes = known["classes"]
+    more = {**known, "classes": {**classes, name: [*classes[name], "new_page", "bash", "pages_*"]}}
+    for tool in ("new_page", "pages_add"):
+        assert tool_files.edited(known, tool, {"path": "a.md"}) is None
+        assert tool_files.edited(more, tool, {"path": "a.md"}) == []
+    assert tool_files.edited(more, "bash", {"command": "rm a.py"}) is None
+    told = {**more, "editing": {"bash": "file", "new_page": "path"}}
+    assert tool_files.edited(told, "bash", {"file": "a.py"}) == ["a.py"]
+    assert tool_files.edited(told, "new_page", {"path": "a.md"}) == ["a.md"]
+
+
 def test_what_only_reads() -> None:
     """The shell is not among them, though it can read."""
     known = load(None).maps["codex"]

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.catalog.load import load
+from nexus_mcp.catalog.maps import classes_of
+from nexus_mcp.catalog.tool_files import SHELL_CLASSES
 from tests.lifecycle.support import Teller, put
 from tests.support import Json, Project, task, tasks, without_lock
 
@@ -193,6 +195,28 @@ def test_an_own_map(tell: Teller, project: Project) -> None:
     """The project's own map wins: what it adds to editing is gated."""
     project.put("capability-map.yml", "claude-code:\n  editing:\n    Scribble: path\n")
     assert decision(tell, **CLAUDE, tool="Scribble", tool_input={"path": "src/a.py"}) == "block"
+
+
+@pytest.mark.requirement("pre_tool_use.map", "pre_tool_use.gate")
+def test_a_class_of_an_own_map(tell: Teller, project: Project) -> None:
+    """A tool that is only named in a class about files is gated like any that edits, in a harness of one's own too."""
+    classes = {name: ["save"] for name in classes_of(load(None).vocabulary)}
+    classes.update({name: ["sh"] for name in SHELL_CLASSES})
+    shipped = load(None).maps["opencode"]["classes"]["file_creation"]
+    project.put(
+        "capability-map.yml",
+        {"opencode": {"classes": {"file_creation": [*shipped, "new_page"]}}, "mine": {"classes": classes}},
+    )
+    used = (("opencode", "new_page"), ("mine", "save"), ("opencode", "bash"), ("mine", "sh"))
+    path: Json = {"path": ".nexus/a.md"}
+    assert [decision(tell, harness_id=one, tool=tool, tool_input=path) for one, tool in used] == [
+        "block",
+        "block",
+        "allow",
+        "allow",
+    ]
+    put(project, TASKS, tasks(task(1)))
+    assert [decision(tell, harness_id=one, tool=tool) for one, tool in used] == ["allow"] * 4
 
 
 @pytest.mark.requirement("pre_tool_use.catalog")
