@@ -13,7 +13,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from nexus_mcp import schemas
-from tests.cli.support import COMMAND, Ran, nexus, nexus_on_terminal
+from tests.cli.support import COMMAND, LIMIT, Ran, environment, nexus, nexus_on_terminal
+from tests.warm import warm
 
 SERVE = shlex.join((*COMMAND, "serve"))
 HOOK = shlex.join((*COMMAND, "hook", "{type}"))
@@ -50,8 +51,18 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+# A client of the SDK, that is a second of imports, which test_terminal and test_in_memory pay.
+CLIENT = ("mcp", "rich.console", "nexus_mcp.server.sdk", "nexus_mcp.cli.conformance", "nexus_mcp.conformance.runner")
+
+
 def run(folder: Path, suite: str, *options: str) -> Ran:
-    return nexus("conformance", "run", "--fixtures", suite, *options, cwd=folder)
+    """`nexus-mcp conformance run` in a fork of a process that has imported it."""
+    return conformance(folder, "run", "--fixtures", suite, *options)
+
+
+def conformance(folder: Path, *words: str) -> Ran:
+    ran = warm("nexus_mcp.cli", ("conformance", *words), preload=CLIENT, cwd=folder, env=environment(), limit=LIMIT)
+    return Ran(*ran)
 
 
 def last(ran: Ran) -> str:
@@ -60,7 +71,7 @@ def last(ran: Ran) -> str:
 
 def test_in_memory(folder: Path) -> None:
     """Without a target our own tools are judged; what they cannot be asked there is counted with the reason."""
-    ran = run(folder, "good.json")
+    ran = nexus("conformance", "run", "--fixtures", "good.json", cwd=folder)
     assert (ran.code, ran.err) == (0, "")
     assert last(ran) == "1 passed, 0 failed, 1 not run (1 needs --event-command)"
 
@@ -165,7 +176,7 @@ def test_compare(folder: Path) -> None:
     """Servers with different prefixes are put side by side; where they differ is told."""
     servers = [f"{SERVE} --tool-prefix nx_", f"{SERVE} --sdk --tool-prefix zz_"]
     words = [word for server in servers for word in ("--server", server)]
-    ran = nexus("conformance", "compare", *words, "--fixtures", "mixed.json", "--json", "both.json", cwd=folder)
+    ran = conformance(folder, "compare", *words, "--fixtures", "mixed.json", "--json", "both.json")
     assert (ran.code, ran.err) == (1, "")
     assert [line for line in ran.out.splitlines() if line.startswith("task_add")] == ["task_add          ✗ 1/2   ✗ 1/2"]
     assert json.loads((folder / "both.json").read_text())["sections"] == {
@@ -175,7 +186,5 @@ def test_compare(folder: Path) -> None:
 
 def test_compare_without_a_server(folder: Path) -> None:
     """A command that is no server ends the comparison in one line, with exit code 2."""
-    ran = nexus(
-        "conformance", "compare", "--server", SERVE, "--server", "/no/such", "--fixtures", "mixed.json", cwd=folder
-    )
+    ran = conformance(folder, "compare", "--server", SERVE, "--server", "/no/such", "--fixtures", "mixed.json")
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)

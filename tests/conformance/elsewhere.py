@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.cli.support import CHECKOUT
+from tests.cli.support import environment
+from tests.warm import warm
 
 SERVER = shlex.join([sys.executable, "-m", "nexus_mcp", "serve"])
 HOOK = shlex.join([sys.executable, "-m", "nexus_mcp", "hook", "{type}"])
 LIMIT = 120
+# What the plug-in imports for a run: a second of it, which test_inert_without_its_option shows to be its own doing.
+CLIENT = (
+    *("pytest", "_pytest.junitxml", "mcp", "anyio._backends._asyncio", "nexus_mcp.conformance.runner"),
+    *("nexus_mcp.conformance.loading", "nexus_mcp.conformance.client.transport"),
+)
+# It imports all of hypothesis to say in the end that it has nothing to say.
+PLAIN = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-rA")
 
 
 class Outcome(NamedTuple):
@@ -40,17 +46,16 @@ class Elsewhere:
         return name
 
     def pytest(self, *arguments: str, server: str | None = SERVER) -> Outcome:
+        """Run pytest with these arguments; without a server in a process that has imported none of it."""
         options = [] if server is None else ["--nexus-server", server]
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rA", *options, *arguments],
+        ran = warm(
+            "pytest",
+            [*PLAIN, *options, *arguments],
+            preload=() if server is None else CLIENT,
             cwd=self.root,
-            env={**os.environ, "PYTHONPATH": str(CHECKOUT), "COLUMNS": "120", "NO_COLOR": "1"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=LIMIT,
-            check=False,
+            env=environment({"COLUMNS": "120", "NO_COLOR": "1"}),
+            limit=LIMIT,
+            joined=True,
         )
-        rows = re.findall(r"^(PASSED|FAILED|XFAIL|XPASS|ERROR) (\S+::\S+)", done.stdout, re.MULTILINE)
-        return Outcome(done.returncode, {name: word for word, name in rows}, done.stdout)
+        rows = re.findall(r"^(PASSED|FAILED|XFAIL|XPASS|ERROR) (\S+::\S+)", ran.out, re.MULTILINE)
+        return Outcome(ran.code, {name: word for word, name in rows}, ran.out)
