@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -36,13 +37,13 @@ Line = Change | str | None
 
 @dataclass(frozen=True)
 class Wrote:
-    """What a change does beside its own effect: the files it writes or removes, the cycle that it archives.
+    """What a change does beside its own effect: the files it writes or removes, with what they had, the cycle it adds.
 
     `log` is the operation log without it. `journaled`: a journal may wait for it after a crash. `answer` is a close's
     own, kept until it was delivered.
     """
 
-    files: tuple[str, ...]
+    files: dict[str, bytes | None]
     log: tuple[Line, ...]
     cycle: Any = None
     journaled: bool = False
@@ -139,15 +140,14 @@ class Possible(Model):
         if tool in READ_ONLY:
             return outcome, then, None
         if tool == UNDO:
-            files = tuple(outcome.result["files"])
-            return outcome, then, Wrote(files, tuple(self.log), journaled=True)
+            return outcome, then, Wrote(self._had(outcome.result["files"]), tuple(self.log), journaled=True)
         if len(then.cycles or []) > len(self.cycles or []):
             return outcome, then, then._archived(tool, self, outcome.result)
         if tool == "task_close":
             return outcome, then, None  # answered with what an earlier one had made
         name = _WRITTEN.get(tool) or ARTIFACTS + given["filename"]
         then.log.append(Change(self.clock.stamp(), {name: (self.bytes_of(name), then.bytes_of(name))}))
-        return outcome, then, Wrote((name,), tuple(self.log))
+        return outcome, then, Wrote(self._had((name,)), tuple(self.log))
 
     def undo(self, count: int) -> Any:
         """Take the last changes back. Raises Refused."""
@@ -169,11 +169,14 @@ class Possible(Model):
             self.lost = None
         return {"files": {name: data is not None for name, data in files.items()}}
 
+    def _had(self, names: Iterable[str]) -> dict[str, bytes | None]:
+        return {name: self.bytes_of(name) for name in names}
+
     def _archived(self, tool: str, before: Possible, result: Any) -> Wrote:
         assert self.cycles
         self.log.append(self.cycles[-1]["completed_at"])
         self.markers = []  # whoever did not get his answer has gone on
         if tool == "plan_start":
-            return Wrote((PLAN,), tuple(before.log), self.cycles[-1], journaled=True)
-        files = tuple(name for name in (PLAN, TASKS) if before.bytes_of(name) is not None)
+            return Wrote(before._had((PLAN,)), tuple(before.log), self.cycles[-1], journaled=True)
+        files = before._had(name for name in (PLAN, TASKS) if before.bytes_of(name) is not None)
         return Wrote(files, tuple(before.log), self.cycles[-1], journaled=True, answer=result)

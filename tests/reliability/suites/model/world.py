@@ -170,8 +170,8 @@ class World:
         for state in self.possible:
             if state.waiting is None or name not in state.waiting.files:
                 state.put(name, data)
-            elif data is not None and data != state.bytes_of(name):
-                state.conflicts.append(data)
+            elif data not in (None, state.bytes_of(name), state.waiting.files[name]):
+                state.conflicts.append(data)  # neither what the change makes of the file, nor what it had before
         path = self.project.state / name
         if data is None:
             path.unlink(missing_ok=True)
