@@ -11,7 +11,7 @@ import stat
 
 from nexus_mcp.errors import NexusError, PathRefused, StateError, StorageError
 from nexus_mcp.knowledge import tag_line
-from nexus_mcp.knowledge.shown import text
+from nexus_mcp.knowledge.shown import fault, text
 from nexus_mcp.store.folder import let_go, reason
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ def index(nexus: Folder | None, faults: list[str] | None = None) -> list[dict[st
 
     `nexus` is the folder `.nexus`; None, and a folder that is absent, have none. Raises PathRefused for a link or a
     special file, StorageError, and StateError for more than MOST_NOTES in a folder. With `faults` given these texts
-    are put there instead, and the notes that can be had are returned.
+    are put there instead, the paths in them quoted, and the notes that can be had are returned.
     """
     found: list[dict[str, Any]] = []
     if nexus is None:
@@ -46,7 +46,7 @@ def index(nexus: Folder | None, faults: list[str] | None = None) -> list[dict[st
         except NexusError as error:
             if faults is None:
                 raise
-            faults.append(error.fault)
+            faults.append(fault(error))
     return found
 
 
@@ -63,7 +63,7 @@ def notes_of(nexus: Folder, kind: str, faults: list[str] | None = None) -> list[
             except NexusError as error:
                 if faults is None:
                     raise
-                faults.append(error.fault)
+                faults.append(fault(error))
                 continue
             if seen is not None:
                 tags = tag_line.read(seen[0])

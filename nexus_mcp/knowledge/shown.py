@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from nexus_mcp.errors import NexusError
+
 LIMIT = 8000
 """Characters of the whole index at most, about 2 000 tokens."""
 _ORDER = ("rules", "context", "memory")  # what binds most comes first
@@ -21,6 +23,7 @@ _HEAD = (
 )
 _LONGEST_NAME = 120
 _LONGEST_TAG = 40
+_LONGEST_PATH = 300
 _MOST_TAGS = 12
 _REST = 200  # characters kept for the line about what is left out
 
@@ -33,6 +36,17 @@ def quoted(text: str, most: int) -> str:
     cut = text[:most]
     escaped = printable(cut.replace("\\", "\\\\").replace('"', '\\"'))
     return f'"{escaped}"' if len(cut) == len(text) else f'"{escaped}"…'
+
+
+def fault(error: NexusError, told: str = "") -> str:
+    """What an error says, its fault unless `told` is another text of it, with the path that it names quoted.
+
+    Not that of a folder in .nexus, or of a file in .nexus/state: these have the names that we gave them.
+    """
+    path = getattr(error, "path", "") or getattr(error, "file", "")
+    told = told or error.fault
+    ours = path.count("/") < 2 or (path.count("/") == 2 and path.startswith(".nexus/state/"))
+    return told if ours else told.replace(path, quoted(path, _LONGEST_PATH))
 
 
 def text(entries: Iterable[dict[str, Any]]) -> str:

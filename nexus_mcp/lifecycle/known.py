@@ -32,6 +32,7 @@ def catalog_of(ctx: EventContext) -> Catalog:
 def notes_of(ctx: EventContext) -> list[dict[str, Any]]:
     """The index of the notes, as far as they can be listed."""
     from nexus_mcp.knowledge.index import index
+    from nexus_mcp.knowledge.shown import fault
 
     faults: list[str] = []
     entries: list[dict[str, Any]] = []
@@ -39,7 +40,7 @@ def notes_of(ctx: EventContext) -> list[dict[str, Any]]:
         with ctx.store.nexus() as nexus:
             entries = index(nexus, faults)
     except NexusError as error:
-        faults = [error.fault]
-    for fault in faults[:_FAULTS]:
-        ctx.warn(f"Not all notes could be listed: {fault}.")
+        faults = [fault(error)]
+    for told in faults[:_FAULTS]:
+        ctx.warn(f"Not all notes could be listed: {told}.")
     return entries

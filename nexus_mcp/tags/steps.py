@@ -33,9 +33,9 @@ def lines(step: dict[str, Any], *, quoting: bool = False) -> list[str]:
     With `quoting` names of notes, which anybody may have given, stand between quotation marks: for a model.
     """
     shown = (lambda text: quoted(text, _LONGEST)) if quoting else str
-    path = f".nexus/{step.get('path', '')}"
+    path = shown(f".nexus/{step.get('path', '')}")
     told = [RESULTS[step["result"]].format(path=path, commit=step.get("commit", "")[:12])]
-    told += [f"  also like it: .nexus/{other}" for other in step.get("similar", ())]
+    told += [f"  also like it: {shown('.nexus/' + other)}" for other in step.get("similar", ())]
     told += [
         f"  gone: {shown('.nexus/' + gone['path'])}; back with: {shown(gone['restore'])}"
         for gone in step.get("deleted", ())

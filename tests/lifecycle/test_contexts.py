@@ -127,14 +127,14 @@ def test_actions(tell: Teller, working: Project, prompt: str, tags: list[str], b
 def test_file_work(tell: Teller, working: Project, prompt: str, tag: str, written: tuple[str, str]) -> None:
     """[m] and [rule] do their file work with the message, once however often it is told, and say what they did."""
     path, text = written
-    said = f"The user's tag [{tag}] is carried out already: began .nexus/{path}.\nTell the user.\n"
+    said = f'The user\'s tag [{tag}] is carried out already: began ".nexus/{path}".\nTell the user.\n'
     answer = tell("user_message", prompt=prompt)
     assert (answer["tags"], answer["context"][: len(said)]) == ([tag], said)
     assert answer["context"].endswith(BOTH)
     before = without_lock(working.snapshot())
     assert (working.root / ".nexus" / path).read_text(encoding="utf-8") == text
     again = tell("user_message", prompt=prompt)["context"]
-    assert again.startswith(f"The user's tag [{tag}] is carried out already: .nexus/{path} has it already.\n")
+    assert again.startswith(f'The user\'s tag [{tag}] is carried out already: ".nexus/{path}" has it already.\n')
     assert without_lock(working.snapshot()) == before
 
 
@@ -142,10 +142,16 @@ def test_file_work(tell: Teller, working: Project, prompt: str, tag: str, writte
 @pytest.mark.parametrize(
     ("prompt", "begins"),
     [
-        ("[m] On shares locks are slow", "The user's tag [m] kept nothing yet. It belongs to memory/locks-slow.md, so"),
+        (
+            "[m] On shares locks are slow",
+            'The user\'s tag [m] kept nothing yet. It belongs to "memory/locks-slow.md", so',
+        ),
         ("[m]", "The user's tag [m] did nothing: Nothing is written behind [m]"),
         ("[m:gx] x", "The user's tag [m:gx] did nothing: There is no [m:gx]. Did you mean [m:gc]?"),
-        ("[rule:../x] Grid", "The user's tag [rule:../x] did nothing: .nexus/rules/../x.md is not how a note may be"),
+        (
+            "[rule:../x] Grid",
+            'The user\'s tag [rule:../x] did nothing: ".nexus/rules/../x.md" is not how a note may be',
+        ),
         (
             "[m:gc]",
             'The user\'s tag [m:gc] is carried out already: these notes could go.\n  ".nexus/memory/a\\"b.md": no',

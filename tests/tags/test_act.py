@@ -47,8 +47,8 @@ def test_merge_before_create(project: Project) -> None:
     assert short(asked) == (
         "would_extend",
         "memory/locks.md",
-        "It belongs to memory/locks.md, so no new note is begun. To add it there, write [m] locks.md: and the text; "
-        "for a note of its own, [m] nfs-shares-locks-slow.md: and the text.",
+        'It belongs to "memory/locks.md", so no new note is begun. To add it there, write "[m] locks.md:" and the '
+        'text; for a note of its own, "[m] nfs-shares-locks-slow.md:" and the text.',
     )
     (yes,) = acted(project, "[m] locks.md: On NFS shares locks are very slow")
     assert short(yes) == ("extended", "memory/locks.md", "")
@@ -56,7 +56,7 @@ def test_merge_before_create(project: Project) -> None:
     assert short(own) == (
         "created",
         "memory/nfs-shares-locks-slow.md",
-        "Similar notes: memory/locks.md. If they say the same, keep one of them.",
+        'Similar notes: "memory/locks.md". If they say the same, keep one of them.',
     )
     (again,) = acted(project, "[m] locks.md: On NFS shares locks are very slow")
     assert short(again) == ("unchanged", "memory/locks.md", "")
@@ -190,7 +190,7 @@ def test_what_else_is_said_of_a_sentence_that_is_cut(project: Project) -> None:
     """It comes first; nothing is added for an action that keeps no text, or that failed."""
     acted(project, "[m] locks.md: Locks are slow on NFS shares.")
     (asked, _) = acted(project, "[m] On NFS shares locks are slow, so [m:gc]")
-    assert asked["next_step"].startswith("It belongs to memory/locks.md, so no new note is begun.")
+    assert asked["next_step"].startswith('It belongs to "memory/locks.md", so no new note is begun.')
     assert asked["next_step"].endswith(f'{CUT}"[m:gc]"{WHOLE}')
     failed, *others = acted(project, "[rule:../x] a [d] b [m:gc] c [d]")
     assert CUT not in failed["next_step"]

@@ -43,9 +43,11 @@ class Action:
 
 
 def told(error: NexusError) -> str:
-    """An error on one line, with all of its faults."""
+    """An error on one line, with all of its faults; the path that it names is quoted, for it may be anybody's words."""
+    from nexus_mcp.knowledge.shown import fault
+
     faults = getattr(error, "faults", None)
-    return f"{'; '.join(faults)}. {error.next_step}" if faults else str(error)
+    return f"{'; '.join(faults)}. {error.next_step}" if faults else fault(error, str(error))
 
 
 def kept_text(text: str, tag: str) -> str:

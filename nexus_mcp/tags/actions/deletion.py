@@ -13,6 +13,7 @@ from contextlib import suppress
 
 from nexus_mcp.errors import UNCHANGED, NexusError
 from nexus_mcp.knowledge.notes import LIMIT
+from nexus_mcp.knowledge.shown import quoted
 from nexus_mcp.merging.repository import SECONDS, ask
 
 TYPE_CHECKING = False
@@ -140,7 +141,9 @@ class _Git:
         ]
         for found, problem in ((new, "not in git"), (dirty, "not as they are in the last commit")):
             if found:
-                listed = ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
+                listed = ", ".join(quoted(name, 100) for name in found[:5]) + (
+                    f" and {len(found) - 5} more" if len(found) > 5 else ""
+                )
                 raise NexusError(
                     f"Some of the notes are {problem}, and could not be had back: {listed}",
                     effect=UNCHANGED,

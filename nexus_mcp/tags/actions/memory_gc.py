@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import contextmanager, nullcontext
 
 from nexus_mcp.knowledge import cleanup, notes, reads
+from nexus_mcp.knowledge.shown import quoted
 from nexus_mcp.tags import config
 from nexus_mcp.tags.actions.definition import Action
 
@@ -83,7 +84,8 @@ def told(found: Found, gone: dict[str, str], commit: str = "", changed: list[str
     shown = found.proposed[:MOST_SHOWN]
     advice = [_APPLY] if shown else []
     if changed:
-        advice.insert(0, f"Left there, because somebody changed or holds them: {', '.join(changed)}.")
+        listed = ", ".join(quoted(name, _LONGEST) for name in changed)
+        advice.insert(0, f"Left there, because somebody changed or holds them: {listed}.")
     return {
         "result": "deleted" if gone else "proposed" if shown else "nothing",
         "proposals": [_proposal(one) for one in shown],
@@ -98,7 +100,6 @@ def _foretold(found: Found) -> dict[str, Any]:
     """The members of a preview: what `run` would delete at once, and what it would propose."""
     if not found.certain:
         return told(found, {})
-    from nexus_mcp.knowledge.shown import quoted
     from nexus_mcp.tags.actions.deletion import MOST
 
     sure = found.certain[:MOST]

@@ -12,6 +12,7 @@ from contextlib import nullcontext
 from nexus_mcp import schemas
 from nexus_mcp.knowledge import merge, names, notes, tag_line
 from nexus_mcp.knowledge.scan import Scan
+from nexus_mcp.knowledge.shown import quoted
 from nexus_mcp.knowledge.words import WIDE, words
 from nexus_mcp.tags.actions.definition import Action, kept_text
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 KIND = "memory"
 FOLDER = f".nexus/{KIND}"
 _MOST_TAGS = 5
+_LONGEST = names.LONGEST + 20
 
 
 class Wanted:
@@ -106,7 +108,8 @@ def _wanted(desk: Desk, folder: Folder | None, text: str) -> Wanted:
 def _told(result: str, wanted: Wanted) -> dict[str, Any]:
     advice = ""
     if wanted.similar and wanted.is_new:
-        advice = f"Similar notes: {', '.join(wanted.similar)}. If they say the same, keep one of them."
+        listed = ", ".join(quoted(path, _LONGEST) for path in wanted.similar)
+        advice = f"Similar notes: {listed}. If they say the same, keep one of them."
     path = f"{KIND}/{wanted.name}"
     return {"result": result, "path": path, "similar": wanted.similar, "next_step": advice}
 
@@ -114,8 +117,9 @@ def _told(result: str, wanted: Wanted) -> dict[str, Any]:
 def _asked(wanted: Wanted) -> dict[str, Any]:
     best = _name(wanted.similar[0])
     advice = (
-        f"It belongs to {wanted.similar[0]}, so no new note is begun. To add it there, write [m] {best}: and the text; "
-        f"for a note of its own, [m] {wanted.own}: and the text."
+        f"It belongs to {quoted(wanted.similar[0], _LONGEST)}, so no new note is begun. To add it there, write "
+        f"{quoted(f'[m] {best}:', _LONGEST)} and the text; for a note of its own, "
+        f"{quoted(f'[m] {wanted.own}:', _LONGEST)} and the text."
     )
     return {"result": "would_extend", "path": wanted.similar[0], "similar": wanted.similar[1:], "next_step": advice}
 
