@@ -13,6 +13,8 @@ from nexus_mcp.errors import NexusError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from nexus_mcp.catalog.editing.own import Edit
     from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.cli.options import Values
@@ -64,7 +66,7 @@ def _run(values: Values, *, add: bool) -> int:
     return exits.OK
 
 
-def _agent(values: Values, catalog: Catalog, below: dict[str, object], *, add: bool) -> tuple[Edit | None, str]:
+def _agent(values: Values, catalog: Catalog, below: dict[str, Any], *, add: bool) -> tuple[Edit | None, str]:
     """(the change, None when there is nothing to do; what to tell)."""
     from nexus_mcp.catalog.capabilities import effective, removal_fault
     from nexus_mcp.catalog.editing.own import of_agent
@@ -75,7 +77,7 @@ def _agent(values: Values, catalog: Catalog, below: dict[str, object], *, add: b
         if has:
             return None, f"{agent_id} has {name} already."
         return of_agent(agent_id, name, agent["capabilities"], add=True), f"{agent_id} has {name} now."
-    canonical = agent["capabilities"] if agent_id in below["agents"] else ()  # type: ignore[operator]
+    canonical = agent["capabilities"] if agent_id in below["agents"] else ()
     fault = removal_fault(agent_id, name, canonical)
     if fault:
         raise NexusError(fault, effect="nothing was changed.", next_step=_instead(catalog, name))
@@ -94,7 +96,7 @@ def _instead(catalog: Catalog, name: str) -> str:
     return f"Give the work to {' or '.join(able)}, or {own}." if able else f"{own.capitalize()}."
 
 
-def _class(values: Values, catalog: Catalog, _: dict[str, object], *, add: bool) -> tuple[Edit | None, str]:
+def _class(values: Values, catalog: Catalog, below: dict[str, Any], *, add: bool) -> tuple[Edit | None, str]:
     """As `_agent`, for a tool of a class."""
     from nexus_mcp.catalog.editing.own import of_class
     from nexus_mcp.catalog.tool_names import named
@@ -110,6 +112,17 @@ def _class(values: Values, catalog: Catalog, _: dict[str, object], *, add: bool)
         return of_class(harness, name, tool, tools, add=True), f"{tool} is of {name} in {harness} now."
     if tool not in tools:
         raise UsageError(f"{tool!r} is not of {name} in {harness}{nearest(tool, tools)}")
+    shipped = below["maps"].get(harness, {"classes": {name: ()}})["classes"][name]
+    if tool in shipped:
+        added = [other for other in tools if other not in shipped]
+        raise NexusError(
+            f"{tool} is of {name} in the map of {harness} that is shipped, and may not be taken out: whoever may not do "
+            "what the class is about could do it with that",
+            effect="nothing was changed.",
+            next_step=f"This project added {', '.join(added)}."
+            if added
+            else "This project added nothing to the class.",
+        )
     if tools == [tool]:
         raise NexusError(
             f"{tool} is the only tool of {name} in {harness}: without it, whatever the class forbids would be allowed",
@@ -135,8 +148,9 @@ REMOVE = Command(
     "remove",
     "take back what this project added",
     "With --agent: takes a capability away that this project added; one that a\n"
-    "shipped agent has of itself stays. With --class and --tool: says that a tool of\n"
-    "a harness is not of that class. The comments of the file that is changed stay.",
+    "shipped agent has of itself stays. With --class and --tool: takes a tool out of\n"
+    "that class that this project added; one of the shipped map stays. The comments\n"
+    "of the file that is changed stay.",
     _OPTIONS,
     _remove,
     argument=CAPABILITY,
