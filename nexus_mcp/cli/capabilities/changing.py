@@ -116,8 +116,8 @@ def _class(values: Values, catalog: Catalog, below: dict[str, Any], *, add: bool
     if tool in shipped:
         added = [other for other in tools if other not in shipped]
         raise NexusError(
-            f"{tool} is of {name} in the map of {harness} that is shipped, and may not be taken out: whoever may not do "
-            "what the class is about could do it with that",
+            f"{tool} is of {name} in the map of {harness} that is shipped, and may not be taken out: whoever may not "
+            "do what the class is about could do it with that",
             effect="nothing was changed.",
             next_step=f"This project added {', '.join(added)}."
             if added
