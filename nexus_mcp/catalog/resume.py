@@ -108,11 +108,19 @@ def _same_artifact(
 def _later_edit(entries: Sequence[Entry], entry: Entry, targets: list[str]) -> str:
     """Who else may have edited one of the files after the agent did, as a reason; "" for nobody."""
     for other in entries:
+        if other["agent_id"] == entry["agent_id"]:
+            continue
         both = target_files.covered(targets, other["files_touched"], target_files.may_cover)
-        if both and other["agent_id"] != entry["agent_id"] and _is_after(other, entry):
+        if (both and _is_after(other, entry)) or _ran_between(other, entry):
             who = other["agent_id"] or other["agent_name"] or "another agent"
-            return f"{who} may have edited {_listed(both)} since {entry['agent_id']} did"
+            return f"{who} may have edited {_listed(both or targets)} since {entry['agent_id']} did"
     return ""
+
+
+def _ran_between(other: Entry, entry: Entry) -> bool:
+    """Whether the other agent may have had a run since of which the tracker has no files: it has those of its last."""
+    resumed, since = other["last_resumed_at"], _since(entry)
+    return bool(resumed) and other["status"] != "running" and (not _stamp(resumed) or not since or resumed > since)
 
 
 def _logged_edit(edits: Iterable[Edit], entries: Sequence[Entry], entry: Entry, targets: list[str]) -> str:
@@ -143,7 +151,8 @@ def _is_after(other: Entry, entry: Entry) -> bool:
 
 
 def _since(entry: Entry) -> str:
-    return _end(entry) or _stamp(entry["last_resumed_at"] or entry["started_at"])
+    """When the run ended whose files the tracker has: one that is resumed, and runs, has those of the run before."""
+    return _stamp(entry["stopped_at"] or entry["last_resumed_at"] or entry["started_at"])
 
 
 def _end(entry: Entry) -> str:

@@ -138,3 +138,21 @@ def test_edits_in_the_log(edit: tuple[str, str, str], who: str) -> None:
     same = "its tier is bounded, the files are the same, and no other agent has edited them since"
     wanted = (FRESH, f"{who} may have edited {A} since e1 did") if who else (RESUME, same)
     assert (found["mode"], found["reason"]) == wanted
+
+
+@pytest.mark.parametrize(("resumed", "mode"), [(900, RESUME), (2000, FRESH), (None, RESUME)])
+def test_an_agent_that_ran_twice_since(resumed: int | None, mode: str) -> None:
+    """Contract §5, bounded: what another touched before it was resumed, and ended again, is not in the tracker."""
+    other = entry("w1", "writer", B, end=3000)
+    other |= {} if resumed is None else {"last_resumed_at": stamp(resumed)}
+    found = decided(ENGINEER, [entry("e1", ENGINEER, A, end=1000), other])
+    assert found[0] == mode
+    assert (found[2] == f"w1 may have edited {A} since e1 did") is (mode == FRESH)
+
+
+def test_an_edit_before_it_was_resumed() -> None:
+    """Contract §5, bounded: one that is resumed, and runs, touched the files in the run before."""
+    again = {"last_resumed_at": stamp(3000), "status": "running"}
+    resumed = {**entry("e1", ENGINEER, A, end=1000), **again}
+    assert decided(ENGINEER, [resumed, entry("w1", "writer", A, end=900)])[0] == RESUME
+    assert decided(ENGINEER, [resumed, entry("w1", "writer", A, end=2000)])[0] == FRESH
