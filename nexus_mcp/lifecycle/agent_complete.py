@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from nexus_mcp.catalog.tool_files import came_to_nothing
 from nexus_mcp.errors import PathRefused, StateError
 from nexus_mcp.lifecycle.definition import Event, EventContext
 from nexus_mcp.lifecycle.unfinished import listed, tasks_of, unfinished
 from nexus_mcp.lifecycle.unknown import warn_unknown
 from nexus_mcp.state import tracker
-from nexus_mcp.store.harness_files import TOOL_LOG, change_tracker, tool_log
+from nexus_mcp.store.harness_files import TOOL_LOG, change_tracker, tool_log, usable_agents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ MESSAGE = 1 << 16
 """Characters that are kept of a last message."""
 FILES, PATH = 1000, 4096
 """How many files are kept, and how many characters a path may have."""
+_STAMP = len("2026-01-01T00:00:00.000Z")
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
@@ -71,18 +73,54 @@ def _logged_files(ctx: EventContext, agent_id: str) -> list[str] | None:
     lines, bad = log
     if bad:
         ctx.warn(f".nexus/state/{TOOL_LOG} has {bad} unreadable line{'s' * (bad > 1)}; what they say is not counted.")
-    own = [line for line in lines if line.get("agent_id") == agent_id and isinstance(line.get("file"), str)]
-    is_reader = _readers(ctx) if own else bool  # loads the catalog
-    return list(dict.fromkeys(str(line["file"]) for line in own if not is_reader(str(line.get("tool", "")))))
+    began = _began(ctx, agent_id)
+    own = [
+        line
+        for line in lines
+        if line.get("agent_id") == agent_id
+        and isinstance(line.get("file"), str)
+        and not came_to_nothing(str(line.get("status", "")))
+        and (_stamp(line.get("timestamp")) or began) >= began  # a harness may give an id again in another session
+    ]
+    is_touching = _touching(ctx) if own else bool  # loads the catalog
+    return list(dict.fromkeys(str(line["file"]) for line in own if is_touching(str(line.get("tool", "")))))
 
 
-def _readers(ctx: EventContext) -> Callable[[str], bool]:
-    """Whether a tool of the harness only reads: a file that was looked at is none that was touched."""
+def _began(ctx: EventContext, agent_id: str) -> str:
+    """When the agent began, or was resumed last; "" when that is not known, or not to be compared.
+
+    Files that are told are of the run that ends, too: the end of it is when they were touched at the latest.
+    """
+    entry = tracker.find(usable_agents(ctx.store, ctx.harness_id)[0], agent_id) or {}
+    return _stamp(entry.get("last_resumed_at", entry.get("started_at")))
+
+
+def _stamp(value: object) -> str:
+    """A time as the contract writes it, which sorts as a text; "" for any other."""
+    return value if isinstance(value, str) and len(value) == _STAMP and value.endswith("Z") else ""
+
+
+def _touching(ctx: EventContext) -> Callable[[str], bool]:
+    """Whether a tool may have changed a file: none that only reads, and none of another harness, whose ids are its own.
+
+    A tool that no map knows may be anybody's.
+    """
     from nexus_mcp.catalog.tool_files import only_reads
+    from nexus_mcp.catalog.tool_names import entry_of
     from nexus_mcp.lifecycle.known import catalog_of
 
-    known = catalog_of(ctx).maps.get(ctx.harness_id)
-    return lambda tool: known is not None and only_reads(known, tool)
+    maps = catalog_of(ctx).maps
+    known = maps.get(ctx.harness_id)
+    others = [other["editing"] for harness, other in maps.items() if harness != ctx.harness_id]
+    if known is None:
+        return bool
+
+    def is_touching(tool: str) -> bool:
+        if only_reads(known, tool):
+            return False
+        return entry_of(known["editing"], tool) is not None or all(entry_of(other, tool) is None for other in others)
+
+    return is_touching
 
 
 def _warn_unfinished(ctx: EventContext, entry: dict[str, Any], tasks: list[dict[str, Any]]) -> None:

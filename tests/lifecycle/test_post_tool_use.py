@@ -31,6 +31,25 @@ def test_files_that_were_read(tell: Teller) -> None:
     assert tell("agent_complete", **own)["files_touched"] == ["Edit.py"]
 
 
+@pytest.mark.requirement("agents.own_files")
+def test_files_that_are_not_its_own(tell: Teller, project: Project, clock: Clock) -> None:
+    """Edits that failed, of an earlier session and of another harness with the same id are none of an agent."""
+    own = {"harness_id": "claude-code", "agent_id": "a1"}
+    before = compact({"timestamp": "2020-01-01T00:00:00.000Z", "agent_id": "a1", "tool": "Edit", "file": "early.py"})
+    project.put(LOG, before + "\n")
+    tell("agent_spawn", **own, agent_name="engineer")
+    for status in ("error", "denied by user", "ok"):
+        tell("post_tool_use", **own, tool="Edit", tool_input={"file_path": f"{status}.py"}, status=status)
+    foreign = {**own, "harness_id": "codex"}
+    tell("post_tool_use", **foreign, tool="apply_patch", tool_input="*** Begin Patch\n*** Update File: codex.py\n")
+    tell("post_tool_use", **own, tool="mcp__fs__save", file="unknown.py")
+    assert tell("agent_complete", **own)["files_touched"] == ["ok.py", "unknown.py"]
+    clock.advance()
+    tell("agent_resume", **own)
+    tell("post_tool_use", **own, tool="Edit", tool_input={"file_path": "later.py"})
+    assert tell("agent_complete", **own)["files_touched"] == ["later.py"]
+
+
 @pytest.mark.requirement("post_tool_use.log")
 @pytest.mark.parametrize(
     ("told", "seen"),
