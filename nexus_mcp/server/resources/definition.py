@@ -24,6 +24,8 @@ MARKDOWN = "text/markdown"
 LIMIT = 4 << 20
 """Bytes of a note or an artifact that are read: as much as one line of the wire can bring in."""
 
+SIZED = 1 << 20
+"""Bytes of a file that is read for nothing but the size of what it comes to in the list."""
 
 class Missing(Exception):
     """There is no such resource. `told` says more than that, where there is more to say."""

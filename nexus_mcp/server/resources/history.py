@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nexus_mcp.server.resources.definition import JSON, Entry, Refused, Resource, as_json
-from nexus_mcp.server.resources.session import modified
+from nexus_mcp.server.resources.definition import JSON, Refused, Resource, as_json
+from nexus_mcp.server.resources.session import entry
 from nexus_mcp.tools import history_search
 
 TYPE_CHECKING = False
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from nexus_mcp.server.resources.definition import Content, Look, Values
+    from nexus_mcp.server.resources.definition import Content, Entry, Look, Values
 
 FILE = "history.json"
 _MOST_DIGITS = 18
@@ -33,7 +33,7 @@ def _count(text: str) -> int:
 
 def entries(look: Look, after: str | None) -> Iterator[Entry]:
     if after is None:
-        yield Entry("", {}, modified=modified(look, FILE))
+        yield entry(look, FILE)
 
 
 RESOURCE = Resource(

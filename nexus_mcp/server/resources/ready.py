@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nexus_mcp.server.resources.definition import JSON, Entry, Resource, as_json, sized
-from nexus_mcp.server.resources.session import modified
+from nexus_mcp.server.resources.definition import JSON, Resource, as_json
+from nexus_mcp.server.resources.session import entry
 from nexus_mcp.server.resources.tasks import FILE
 from nexus_mcp.state import tasks
 
@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nexus_mcp.server.resources.definition import Content, Look, Values
+    from nexus_mcp.server.resources.definition import Content, Entry, Look, Values
 
 
 def read(look: Look, _: Values) -> list[Content]:
@@ -26,7 +26,7 @@ def read(look: Look, _: Values) -> list[Content]:
 
 def entries(look: Look, after: str | None) -> Iterator[Entry]:
     if after is None:
-        yield Entry("", {}, size=sized(lambda: read(look, {})), modified=modified(look, FILE))
+        yield entry(look, FILE, lambda: read(look, {}))
 
 
 RESOURCE = Resource(

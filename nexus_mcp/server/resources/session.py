@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import os
 
+from nexus_mcp.server.resources.definition import SIZED, Entry, sized
 from nexus_mcp.server.resources.files import info
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nexus_mcp.server.resources.definition import Look
+    from collections.abc import Callable
+
+    from nexus_mcp.server.resources.definition import Content, Look
 
 
-def modified(look: Look, path: str) -> float | None:
-    """When the file at a path from .nexus was last changed; None when there is none."""
+def entry(look: Look, path: str, read: Callable[[], list[Content]] | None = None) -> Entry:
+    """The one entry for what the file at a path from .nexus tells, with the size of what `read` gives.
+
+    A large file is not read for that: a list is asked for often, and no more than a figure would come of it.
+    """
     seen = info(os.path.join(look.workspace.root, ".nexus"), path)
-    return None if seen is None else seen.st_mtime
+    small = seen is None or seen.st_size <= SIZED
+    size = sized(read) if read is not None and small else None
+    return Entry("", {}, size=size, modified=None if seen is None else seen.st_mtime)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from nexus_mcp.server.resources.definition import JSON, Entry, Resource, as_json, sized
-from nexus_mcp.server.resources.session import modified
+from nexus_mcp.server.resources.definition import JSON, Resource, as_json
+from nexus_mcp.server.resources.session import entry
 from nexus_mcp.tools import task_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nexus_mcp.server.resources.definition import Content, Look, Values
+    from nexus_mcp.server.resources.definition import Content, Entry, Look, Values
 
 FILE = "state/tasks.json"
 
@@ -22,7 +22,7 @@ def read(look: Look, _: Values) -> list[Content]:
 
 def entries(look: Look, after: str | None) -> Iterator[Entry]:
     if after is None:
-        yield Entry("", {}, size=sized(lambda: read(look, {})), modified=modified(look, FILE))
+        yield entry(look, FILE, lambda: read(look, {}))
 
 
 RESOURCE = Resource(

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from nexus_mcp.server.resources import definition
+from nexus_mcp.knowledge import index
+from nexus_mcp.server.resources import definition, session
 from tests.server.asking import Asker
-from tests.support import Project, tasks
+from tests.support import Project, plan, tasks
 
 ADVICE = "Look at what was put there and why; move it away yourself if it is not needed, then call again."
 
@@ -136,6 +137,37 @@ def test_broken_files(ask: Asker, project: Project, uri: str, file: str, found: 
 
 def test_a_size_that_is_not_known(ask: Asker, project: Project) -> None:
     """What cannot be read now is listed without a size."""
+def test_too_many_notes(
+    ask: Asker, project: Project, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Of a folder with too many notes none is listed, and the log says what helps; each can be read."""
+    monkeypatch.setattr(index, "MOST_NOTES", 1)
+    for name in ("a", "b"):
+        project.put(f"memory/{name}.md", name)
+    assert "memory" not in {entry["name"].split("/")[0] for entry in ask("resources/list")["resources"]}
+    assert (
+        "nexus://memory/{name} is not listed: .nexus/memory has 2 notes, more than the 1 that are listed; nothing was "
+        "changed. Merge what is about one matter, and move out of the folder what is not needed; each can still be read"
+    ) in capfd.readouterr().err
+    assert ask.text("nexus://memory/b.md") == "b"
+
+
+@pytest.mark.parametrize("name", ["plan", "tasks", "tasks/ready"])
+def test_large_session_files(ask: Asker, project: Project, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session file is read up to the bound of the tools; a large one is not read for the size that a list tells."""
+    file = "state/plan.json" if name == "plan" else "state/tasks.json"
+    with open(project.put(file, plan(1) if name == "plan" else tasks()), "r+b") as opened:
+        size = len(opened.read())
+        for bound, is_known in ((size, True), (size - 1, False)):
+            monkeypatch.setattr(session, "SIZED", bound)
+            (entry,) = [entry for entry in ask("resources/list")["resources"] if entry["name"] == name]
+            assert (entry.get("size") == len(ask.text(f"nexus://{name}")), "size" in entry) == (is_known, is_known)
+            assert "lastModified" in entry["annotations"]
+        opened.truncate((64 << 20) + 1)
+    code, told = ask.refused("resources/read", uri=f"nexus://{name}")
+    assert (code, told.split(";")[0]) == (-32603, f".nexus/{file} is larger than the 64 MiB that are read")
+
+
     project.put("state/tasks.json", tasks())
     sizes = {entry["name"]: entry.get("size") for entry in ask("resources/list")["resources"]}
     assert (sizes["tasks"], sizes["history"]) == (len(ask.text("nexus://tasks")), None)
