@@ -6,7 +6,7 @@ import os
 import stat
 from contextlib import ExitStack, suppress
 
-from nexus_mcp.errors import PathRefused
+from nexus_mcp.errors import PathRefused, StateError
 from nexus_mcp.server.resources.definition import LIMIT, Refused
 from nexus_mcp.state import artifact_name
 from nexus_mcp.store import atomic, places
@@ -40,7 +40,11 @@ def found(folder: Folder | None, path: str) -> bytes | None:
         return None
     with ExitStack() as stack:
         place, name = places.found(stack, folder, path)
-        return None if place is None else place.read(name, LIMIT)
+        try:
+            return None if place is None else place.read(name, LIMIT)
+        except StateError as error:  # there is nothing to mend
+            advice = "Read the file itself, a part at a time, or let whoever wrote it make several of it."
+            raise StateError(error.file, error.problem, next_step=advice) from None
 
 
 def info(folder: str, name: str) -> os.stat_result | None:

@@ -10,8 +10,10 @@ from nexus_mcp.server.resources.files import checked, found, info, is_safe
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
 
     from nexus_mcp.server.resources.definition import Look, Values
+    from nexus_mcp.store.folder import Folder
 
 
 def made(
@@ -36,7 +38,7 @@ def made(
         with look.store.nexus() as nexus:
             if nexus is None:
                 return
-            for note in notes_of(nexus, kind, []):
+            for note in _known(nexus, kind):
                 name = note["path"].removeprefix(f"{kind}/")
                 if is_safe(name) and (after is None or name > after):
                     seen = info(f"{nexus.path}/{kind}", name)
@@ -61,6 +63,22 @@ def made(
         watched=lambda values: (f"{kind}/{values['name']}",),
         words=words,
     )
+
+def _known(nexus: Folder, kind: str) -> list[dict[str, Any]]:
+    try:
+        return notes_of(nexus, kind, [])
+    except StateError as error:  # there are too many, and nothing to mend
+        advice = (
+            "Merge what is about one matter, and move out of the folder what is not needed; each can still be read."
+        )
+        raise StateError(error.file, error.problem, next_step=advice) from None
+
+
+def _check(values: Values) -> None:
+    name = values["name"]
+    if len(checked(name)) > 1 or not name.endswith(SUFFIX):
+        raise Refused(f"a note is called name{SUFFIX}")
+
 
 
 def _text(data: bytes, file: str) -> str:
