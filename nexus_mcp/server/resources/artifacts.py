@@ -24,9 +24,8 @@ MOST_WORDS = 10_000
 
 
 def read(look: Look, values: Values) -> list[Content]:
-    """The artifact as text, or as bytes when it is none. Raises Refused, Missing, and what reading a file raises."""
+    """The artifact as text, or as bytes when it is none. Raises Missing, and what reading a file raises."""
     path = values["path"]
-    checked(path)
     with look.store.state() as state:
         data = found(state, f"{FOLDER}/{path}")
     if data is None:
@@ -83,6 +82,7 @@ RESOURCE = Resource(
     mime_type=None,
     priority=0.4,
     read=read,
+    check=lambda values: checked(values["path"]),
     entries=entries,
     watched=lambda values: (f"state/{FOLDER}/{values['path']}",),
     words=words,

@@ -23,9 +23,9 @@ JSON = "application/json"
 MARKDOWN = "text/markdown"
 LIMIT = 4 << 20
 """Bytes of a note or an artifact that are read: as much as one line of the wire can bring in."""
-
 SIZED = 1 << 20
 """Bytes of a file that is read for nothing but the size of what it comes to in the list."""
+
 
 class Missing(Exception):
     """There is no such resource. `told` says more than that, where there is more to say."""
@@ -112,6 +112,10 @@ def _nothing(_look: Look, _after: str | None) -> Iterator[Entry]:
     return iter(())
 
 
+def _anything(_values: Values) -> None:
+    """Whatever the values are, there may be such a resource."""
+
+
 def _no_words(_look: Look, _variable: str) -> Iterable[str]:
     return ()
 
@@ -120,14 +124,16 @@ class Resource:
     """One kind of resource.
 
     `uri` is a URI or a template (uris.py). `mime_type` is that of all its resources, None where they differ.
-    `audience` and `priority` are MCP's annotations. `read(look, values)` returns what there is, and raises Missing,
-    Refused and NexusError. `entries(look, after)` gives those that are listed, by their keys, from the one after the
-    key `after` on. `watched(values)` names the files, and with a slash at the end the folders, below .nexus whose
-    change may change what is read. `words(look, variable)` are the values that a variable can have.
+    `audience` and `priority` are MCP's annotations. `check(values)` raises Refused for what cannot be, whatever the
+    files hold. `read(look, values)` comes after it, returns what there is, and raises Missing and NexusError.
+    `entries(look, after)` gives those that are listed, by their keys, from the one after the key `after` on.
+    `watched(values)` names the files, and with a slash at the end the folders, below .nexus whose change may change
+    what is read. `words(look, variable)` are the values that a variable can have.
     """
 
     __slots__ = (
         "audience",
+        "check",
         "description",
         "entries",
         "mime_type",
@@ -151,6 +157,7 @@ class Resource:
         priority: float,
         read: Callable[[Look, Values], list[Content]],
         watched: Callable[[Values], tuple[str, ...]],
+        check: Callable[[Values], object] = _anything,
         entries: Callable[[Look, str | None], Iterator[Entry]] = _nothing,
         words: Callable[[Look, str], Iterable[str]] = _no_words,
         audience: tuple[str, ...] = ("user", "assistant"),
@@ -162,6 +169,7 @@ class Resource:
         self.mime_type = mime_type
         self.priority = priority
         self.audience = audience
+        self.check = check
         self.read = read
         self.watched = watched
         self.entries = entries

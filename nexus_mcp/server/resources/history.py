@@ -14,21 +14,27 @@ if TYPE_CHECKING:
     from nexus_mcp.server.resources.definition import Content, Entry, Look, Values
 
 FILE = "history.json"
-_MOST_DIGITS = 18
+_MOST_DIGITS = 18  # no history has as many cycles as that says
 
 
 def read(look: Look, values: Values) -> list[Content]:
-    """What the tool history_search answers. Raises Refused when last_n is no number from 1 on."""
+    """What the tool history_search answers."""
+    return as_json(history_search.run(look.asking(), _arguments(values)))
+
+
+def _arguments(values: Values) -> dict[str, Any]:
+    """Those of the tool. Raises Refused when last_n is no number from 1 on."""
     arguments: dict[str, Any] = {name: values[name] for name in ("query",) if name in values}
     if "last_n" in values:
         arguments["last_n"] = _count(values["last_n"])
-    return as_json(history_search.run(look.asking(), arguments))
+    return arguments
 
 
 def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS and int(text) >= 1):
+    digits = text.lstrip("0")
+    if not (digits.isascii() and digits.isdigit()):
         raise Refused("last_n is a whole number from 1 on")
-    return int(text)
+    return int(digits) if len(digits) <= _MOST_DIGITS else 10**_MOST_DIGITS
 
 
 def entries(look: Look, after: str | None) -> Iterator[Entry]:
@@ -47,6 +53,7 @@ RESOURCE = Resource(
     mime_type=JSON,
     priority=0.6,
     read=read,
+    check=_arguments,
     entries=entries,
     watched=lambda _: (FILE,),
 )

@@ -23,8 +23,6 @@ def made(
 
     def read(look: Look, values: Values) -> list[Content]:
         name = values["name"]
-        if len(checked(name)) > 1 or not name.endswith(SUFFIX):
-            raise Refused(f"a note is called name{SUFFIX}")
         with look.store.nexus() as nexus:
             data = found(nexus, f"{kind}/{name}")
         if data is None:
@@ -59,10 +57,12 @@ def made(
         mime_type=MARKDOWN,
         priority=priority,
         read=read,
+        check=_check,
         entries=entries,
         watched=lambda values: (f"{kind}/{values['name']}",),
         words=words,
     )
+
 
 def _known(nexus: Folder, kind: str) -> list[dict[str, Any]]:
     try:
@@ -78,7 +78,6 @@ def _check(values: Values) -> None:
     name = values["name"]
     if len(checked(name)) > 1 or not name.endswith(SUFFIX):
         raise Refused(f"a note is called name{SUFFIX}")
-
 
 
 def _text(data: bytes, file: str) -> str:

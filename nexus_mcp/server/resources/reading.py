@@ -25,8 +25,6 @@ def read(look: Look, uri: str) -> dict[str, Any]:
         contents = resource.read(look, values)
     except Missing as error:
         raise _missing(uri, error.told, modern=look.is_modern) from None
-    except Refused as error:
-        raise Fault(INVALID_PARAMS, f"Not a usable URI: {error}.", data={"uri": uri}) from None
     except NexusError as error:
         log.info(f"{resource.template.text}: {error}")
         raise Fault(INTERNAL_ERROR, str(error), data={"uri": uri}) from None
@@ -34,14 +32,15 @@ def read(look: Look, uri: str) -> dict[str, Any]:
 
 
 def found(uri: str, *, modern: bool) -> tuple[Resource, Values]:
-    """(the kind of resource that a URI is of, the values in it). Raises Fault."""
+    """(the kind of resource that a URI is of, the values in it, which can be). Raises Fault."""
     for resource in RESOURCES:
         try:
             values = resource.template.match(uri)
-        except BadUri as error:
+            if values is not None:
+                resource.check(values)
+                return resource, values
+        except (BadUri, Refused) as error:
             raise Fault(INVALID_PARAMS, f"Not a usable URI: {error}.", data={"uri": uri}) from None
-        if values is not None:
-            return resource, values
     raise _missing(uri, "", modern=modern)
 
 

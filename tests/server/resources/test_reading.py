@@ -54,10 +54,11 @@ def test_history(ask: Asker, call: Client, project: Project) -> None:
     project.put("history.json", {"cycles": cycles})
     assert ask.json("nexus://history") == call("history_search")
     assert ask.json("nexus://history?query=t%261&last_n=2") == call("history_search", query="t&1", last_n=2)
-    assert ask.json("nexus://history?last_n=100")["showing"] == 12
+    for last_n in ("100", "0012", "9" * 18, "9" * 26, "9" * 5000):
+        assert ask.json(f"nexus://history?last_n={last_n}")["showing"] == 12
 
 
-@pytest.mark.parametrize("last_n", ["0", "-1", "1.5", "x", "", "٣", "9" * 30])
+@pytest.mark.parametrize("last_n", ["0", "-1", "1.5", "x", "", "٣", "00", "9" * 30 + "x"])
 def test_bad_last_n(ask: Asker, last_n: str) -> None:
     """last_n is a number from 1 on, and nothing else is taken for one."""
     refused = ask.refused("resources/read", uri=f"nexus://history?last_n={last_n}")

@@ -150,7 +150,18 @@ def test_lists(project: Project, open_streams: Streams, told: Told, folder: str,
         ({"resourcesListChanged": "YES", "promptsListChanged": 0}, {"resourcesListChanged": True}),
         ({"resourcesListChanged": None, "resourceSubscriptions": []}, {}),
         (
-            {"resourceSubscriptions": ["x:y", "nexus://artifacts/../plan.json", "nexus://memory/%FF", "nexus://plan"]},
+            {
+                "resourceSubscriptions": [
+                    *(
+                        "x:y",
+                        "nexus://artifacts/../plan.json",
+                        "nexus://memory/%FF",
+                        "nexus://memory/a",
+                        "nexus://plan",
+                    ),
+                    "nexus://history?last_n=0",
+                ]
+            },
             {"resourceSubscriptions": ["nexus://plan"]},
         ),
     ],
@@ -167,10 +178,15 @@ def test_what_is_kept_of_a_filter(asked: dict[str, Any], kept: dict[str, Any]) -
         ("nexus://artifacts/../../x", -32602),
         ("nexus://agents/..", -32602),
         ("nexus://memory/%FF", -32602),
+        ("nexus://memory/foo", -32602),
+        ("nexus://rules/{name}", -32602),
+        ("nexus://memory/a%2Fb.md", -32602),
+        ("nexus://artifacts/x/", -32602),
+        ("nexus://history?last_n=0", -32602),
     ],
 )
 def test_foreign_uris(open_streams: Streams, uri: str, code: int) -> None:
-    """Nothing outside .nexus is ever looked at."""
+    """Nothing outside .nexus is ever looked at, and nothing is promised of what reading refuses."""
     with pytest.raises(Fault) as raised:
         open_streams.subscribe(uri, print)
     assert (raised.value.code, raised.value.data) == (code, {"uri": uri})
