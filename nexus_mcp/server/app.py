@@ -35,6 +35,10 @@ _INSTRUCTIONS = "\n".join(
 )
 
 
+_NOTE_WAIT = 0.25
+"""Seconds that what nobody waits for, such as the count of a read, waits for the lock: an answer is held up by it."""
+
+
 class Answer:
     """The result of a call, and what has to happen once it was written out, or never will be."""
 
@@ -87,6 +91,7 @@ class App:
         self.server_info = {"name": "nexus-mcp", "title": "Nexus", "version": __version__}
         self.instructions = _INSTRUCTIONS.format(p=prefix)
         self._store = Store(workspace, now)
+        self._noting = Store(workspace, now, wait=_NOTE_WAIT)
         self._prefix = prefix
         self._table = {prefix + tool.name: tool for tool in TOOLS}
         self._definitions: list[dict[str, Any]] | None = None
@@ -100,6 +105,7 @@ class App:
     def stop(self) -> None:
         """The server is to stop: calls that wait for the lock give up, nothing written. From any thread."""
         self._store.stop()
+        self._noting.stop()
 
     def warm_up(self, is_called: Callable[[], bool] = bool) -> None:
         """Do what the first call would do before anything else, until it comes. Changes nothing, and never raises."""
@@ -117,7 +123,7 @@ class App:
         from nexus_mcp.server import lookups  # hardly any client begins with it
         from nexus_mcp.server.resources.definition import Look
 
-        look = Look(self.workspace, self._store, self._prefix, client_name, is_modern=modern)
+        look = Look(self.workspace, self._store, self._prefix, client_name, is_modern=modern, noting=self._noting)
         return Shown(lookups.answer(look, method, params))
 
     def call(self, name: str, arguments: dict[str, Any] | None, client_name: str = "") -> Answer:

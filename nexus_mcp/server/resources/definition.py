@@ -42,17 +42,25 @@ class Refused(Exception):
 class Look:
     """What a look at resources or prompts gets: the workspace, its store, and who is looking.
 
-    `prefix` goes before the names of tools; `is_modern` tells 2026-07-28 from what came before. The catalog is read
-    anew for each look.
+    `prefix` goes before the names of tools; `is_modern` tells 2026-07-28 from what came before. `noting` is the same
+    store for what is written by the way: it does not wait long for the lock. The catalog is read anew for each look.
     """
 
-    __slots__ = ("_catalog", "client_name", "is_modern", "prefix", "store", "workspace")
+    __slots__ = ("_catalog", "client_name", "is_modern", "noting", "prefix", "store", "workspace")
 
     def __init__(
-        self, workspace: Workspace, store: Store, prefix: str, client_name: str, *, is_modern: bool = True
+        self,
+        workspace: Workspace,
+        store: Store,
+        prefix: str,
+        client_name: str,
+        *,
+        is_modern: bool = True,
+        noting: Store | None = None,
     ) -> None:
         self.workspace = workspace
         self.store = store
+        self.noting = noting or store
         self.prefix = prefix
         self.client_name = client_name
         self.is_modern = is_modern

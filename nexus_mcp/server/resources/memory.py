@@ -12,12 +12,13 @@ if TYPE_CHECKING:
 
 
 def _count(look: Look, path: str) -> None:
-    """Whoever asked for the note has it, whether or not that can be noted."""
+    """Whoever asked for the note has it, whether or not that can be noted, and soon, whoever has the lock."""
+    from nexus_mcp.lifecycle.params import LONGEST
     from nexus_mcp.store.memory_access import note_read
 
     harness = look.workspace.harness_id
     try:
-        note_read(look.store, harness, f".nexus/{path}", look.client_name or harness)
+        note_read(look.noting, harness, f".nexus/{path}", (look.client_name or harness)[:LONGEST])
     except NexusError as error:
         log.warning(f"the read of .nexus/{path} was not counted: {error}")
 

@@ -10,6 +10,11 @@ import pytest
 from tests.server.asking import Asker
 from tests.support import Clock, Project
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 RECORD = "state/claude/memory-access.jsonl"
 
 
@@ -53,6 +58,27 @@ def test_a_client_without_a_name(make_app: Any, project: Project) -> None:
     project.put("memory/a.md", "a")
     Asker(make_app(project.root, harness_id="claude"), "").text("nexus://memory/a.md")
     assert json.loads(project.get(RECORD))["last_agent"] == "claude"
+
+
+def test_a_long_name(make_app: Any, project: Project) -> None:
+    """Of what a client calls itself so much is kept as of the name of an agent."""
+    project.put("memory/a.md", "a")
+    Asker(make_app(project.root, harness_id="claude"), "x" * 1_000_000).text("nexus://memory/a.md")
+    assert json.loads(project.get(RECORD))["last_agent"] == "x" * 256
+
+
+@pytest.mark.skipif(fcntl is None, reason="the lock is of another kind")
+def test_nobody_waits_for_the_count(ask: Asker, project: Project, capfd: pytest.CaptureFixture[str]) -> None:
+    """While somebody has the lock, a note is read without a long wait for it; the log says what was not counted."""
+    assert fcntl is not None
+    with open(project.put("state/lock", b""), "r+b") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert ask.text("nexus://memory/a.md") == "a"
+    told = capfd.readouterr().err
+    assert "the read of .nexus/memory/a.md was not counted: Could not get the lock .nexus/state/lock" in told
+    assert "has held it for 0.25 seconds" in told
+    assert ask.text("nexus://memory/a.md") == "a"
+    assert json.loads(project.get(RECORD))["access_count"] == 1
 
 
 def test_what_cannot_be_counted_is_read(ask: Asker, project: Project, capfd: pytest.CaptureFixture[str]) -> None:
