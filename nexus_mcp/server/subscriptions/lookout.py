@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import threading
-from collections import Counter
+from collections import Counter, deque
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PAUSE = 0.25
 """Seconds between two looks: what changed is told well within a second."""
 MOST_NAMES = 10_000
-"""Of a folder; a change among the rest goes unnoticed."""
+"""Of a folder. The rest is not looked at one by one, but the times of the folders tell when a name comes or goes."""
 NAMES = "//"
 """Ends the path of a folder of which only the names below it count. A path that ends with one slash stands for all
 that lies in the folder itself."""
@@ -123,10 +123,11 @@ def _of(seen: os.stat_result) -> tuple[int, ...]:
     return (seen.st_mode, seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
 
 
-def _entries(where: str) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _entries(where: str) -> Iterator[object]:
     with os.scandir(where) as entries:
         for number, entry in enumerate(entries):
             if number == MOST_NAMES:
+                yield _time(where)
                 return
             try:
                 yield entry.name, _of(entry.stat(follow_symlinks=False))
@@ -134,18 +135,29 @@ def _entries(where: str) -> Iterator[tuple[str, tuple[int, ...]]]:
                 continue
 
 
-def _names(where: str) -> Iterator[str]:
-    waiting, seen = [where], 0
+def _names(where: str) -> Iterator[object]:
+    """Each name, those nearest to the top first; of the folders beyond MOST_NAMES the times."""
+    waiting, seen = deque([where]), 0
     while waiting:
-        folder = waiting.pop()
+        folder = waiting[0]
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
                     seen += 1
                     if seen > MOST_NAMES:
+                        yield from map(_time, waiting)
                         return
                     yield entry.path
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
         except OSError:
-            continue
+            pass
+        waiting.popleft()
+
+
+def _time(folder: str) -> tuple[str, int]:
+    """When something last came into the folder, went or was replaced."""
+    try:
+        return folder, os.lstat(folder).st_mtime_ns
+    except OSError:
+        return folder, 0

@@ -111,12 +111,50 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
 
 
 def test_a_huge_folder(tmp_path: Path) -> None:
-    """Of a folder with too many names only so many are looked at."""
+    """Of a folder with too many names so many are looked at, and the time of the folder."""
+    folder = tmp_path / "d"
+    folder.mkdir()
     for number in range(5):
-        (tmp_path / str(number)).write_bytes(b"")
+        (folder / str(number)).write_bytes(b"")
     with patch.object(lookout, "MOST_NAMES", 3):
-        seen = len(list(lookout._names(str(tmp_path)))), len(list(lookout._entries(str(tmp_path))))
-    assert seen == (3, 3)
+        seen = len(list(lookout._names(str(folder)))), len(list(lookout._entries(str(folder))))
+    assert seen == (4, 4)
+
+
+@pytest.mark.parametrize("kind", ["d/", "d//"])
+def test_changes_in_a_huge_folder(tmp_path: Path, kind: str) -> None:
+    """What comes into a folder with too many names, or goes, is noticed by the time of the folder."""
+    folder = tmp_path / "d"
+    folder.mkdir()
+    names = [folder / str(number) for number in range(5)]
+
+    def seen() -> object:
+        with patch.object(lookout, "MOST_NAMES", 2):
+            return mark(str(tmp_path), kind)
+
+    changes: tuple[Callable[[Path], object], ...] = (lambda path: path.write_bytes(b""), Path.unlink)
+    for change in changes:
+        for path in names:
+            os.utime(folder, (1, 1))
+            before = seen()
+            assert seen() == before
+            change(path)
+            assert seen() != before
+
+
+def test_changes_in_many_folders(tmp_path: Path) -> None:
+    """With too many names in a tree, each of its folders is known as long as there is room for the folders."""
+    folders = [tmp_path / "d" / str(number) for number in range(9)]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        for number in range(5):
+            (folder / str(number)).write_bytes(b"")
+        os.utime(folder, (1, 1))
+    with patch.object(lookout, "MOST_NAMES", 12):
+        for folder in folders:
+            before = mark(str(tmp_path), "d//")
+            (folder / "new").write_bytes(b"")
+            assert mark(str(tmp_path), "d//") != before
 
 
 def test_what_cannot_be_looked_at(tmp_path: Path) -> None:
