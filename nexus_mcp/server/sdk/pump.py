@@ -12,7 +12,7 @@ from mcp.shared.message import SessionMessage
 
 from nexus_mcp import log
 from nexus_mcp.server.calls import MAX_WAITING, correlation_key
-from nexus_mcp.server.faults import Fault, id_in_use
+from nexus_mcp.server.faults import Fault
 from nexus_mcp.server.messages import Message, parse
 from nexus_mcp.server.sdk.handlers import build_server
 from nexus_mcp.server.sdk.turns import Turns
@@ -20,10 +20,12 @@ from nexus_mcp.server.stdio import STOPPING, frames
 
 if TYPE_CHECKING:
     from nexus_mcp.server.app import App
+    from nexus_mcp.server.faults import Id
     from nexus_mcp.server.pipes import Sink, Source
     from nexus_mcp.server.stopping import Stop
 
 LISTEN = "subscriptions/listen"
+_CANCELLED = "notifications/cancelled"
 
 
 class Pump:
@@ -34,10 +36,10 @@ class Pump:
         self._sink = sink
         self._stop = stop
         self._open: dict[str | int, int] = defaultdict(int)
-        self._listening: dict[str | int, int] = defaultdict(int)  # open as long as the client likes
         self._changed: anyio.Event | None = None
         self._turns = Turns()
         self._server = build_server(app, self._turns, stop)
+        self._listens = self._server.subscribing.listens  # open as long as the client likes
 
     async def run(self) -> None:
         to_sdk, sdk_reads = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -54,13 +56,12 @@ class Pump:
             while (line := await anyio.to_thread.run_sync(next, lines, None)) is not None:
                 try:
                     message = parse(line) if isinstance(line, bytes) else _raise(line)
-                    if message is not None:
-                        self._note(message)
+                    meant = () if message is None else self._noted(message)
                 except Fault as fault:
                     await self._send(fault.response())
                     continue
-                if message is not None:
-                    await to_sdk.send(SessionMessage(_for_sdk(message)))
+                for one in meant:
+                    await to_sdk.send(SessionMessage(one))
                 await self._until(MAX_WAITING)
             if self._stop.requested:
                 log.info(STOPPING)
@@ -75,8 +76,12 @@ class Pump:
         async with from_sdk:
             async for item in from_sdk:
                 message = item.message.model_dump(by_alias=True, exclude_unset=True)
+                is_answer = "id" in message and "method" not in message
+                if is_answer and self._listens.is_ours(message["id"]):
+                    await self._send_end(message)
+                    continue
                 sent = await self._send(message)
-                if "id" in message and "method" not in message:
+                if is_answer:
                     self._settle(message["id"], delivered=sent and "result" in message)
 
     async def _send(self, message: dict[str, Any]) -> bool:
@@ -86,26 +91,39 @@ class Pump:
         self._turns.settle(id, delivered=delivered)
         self._close(correlation_key(id))
 
-    def _note(self, message: Message) -> None:
-        """Raises Fault for a request that cannot be open beside another one. The SDK would cancel the wrong one."""
+    async def _send_end(self, message: dict[str, Any]) -> None:
+        """Write out the answer of a request that listens, unless it was cancelled."""
+        ours = message["id"]
+        given = self._listens.given(ours)
+        if given != ours:
+            await self._send({**message, "id": given})
+            self._listens.end(ours)
+            self._has_changed()
+
+    def _noted(self, message: Message) -> tuple[types.JSONRPCMessage, ...]:
+        """What the SDK gets for a message. Raises Fault for a request that cannot be open beside another one."""
         if message.is_request:
-            key, listens = correlation_key(message.id), message.method == LISTEN
-            if listens and key in self._listening:
-                raise id_in_use(message.id)
-            requests = self._listening if listens else self._open
-            requests[key] += 1
-        elif message.method == "notifications/cancelled":
+            if message.method == LISTEN:
+                return (_for_sdk(message, self._listens.begin(message.id)),)
+            self._open[correlation_key(message.id)] += 1
+        elif message.method == _CANCELLED:
             id = (message.params or {}).get("requestId")
             if isinstance(id, (str, int)) and not isinstance(id, bool):
                 self._close(correlation_key(id))  # never answered
+                listen = self._listens.cancel(id)
+                if listen is not None:
+                    also = types.JSONRPCNotification(jsonrpc="2.0", method=_CANCELLED, params={"requestId": listen})
+                    return (_for_sdk(message, message.id), also)
+        return (_for_sdk(message, message.id),)
 
     def _close(self, key: str | int) -> None:
-        for requests in (self._open, self._listening):
-            if requests.get(key):
-                requests[key] -= 1
-                if not requests[key]:
-                    del requests[key]
-                break
+        if self._open.get(key):
+            self._open[key] -= 1
+            if not self._open[key]:
+                del self._open[key]
+        self._has_changed()
+
+    def _has_changed(self) -> None:
         if self._changed is not None:
             self._changed.set()
 
@@ -114,7 +132,7 @@ class Pump:
             await self._change()
 
     async def _until_unheard(self) -> None:
-        while self._listening:
+        while self._listens:
             await self._change()
 
     async def _change(self) -> None:
@@ -126,9 +144,9 @@ def _raise(fault: Fault) -> Message | None:
     raise fault
 
 
-def _for_sdk(message: Message) -> types.JSONRPCMessage:
+def _for_sdk(message: Message, id: Id) -> types.JSONRPCMessage:
     params = {} if message.params is None else {"params": message.params}
     if message.is_request:
-        assert message.id is not None
-        return types.JSONRPCRequest(jsonrpc="2.0", id=message.id, method=message.method, **params)
+        assert id is not None
+        return types.JSONRPCRequest(jsonrpc="2.0", id=id, method=message.method, **params)
     return types.JSONRPCNotification(jsonrpc="2.0", method=message.method, **params)

@@ -15,6 +15,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 
 from nexus_mcp.server.faults import Fault
+from nexus_mcp.server.sdk.listens import Listens
 from nexus_mcp.server.subscriptions import targets
 from nexus_mcp.server.subscriptions.streams import Streams
 
@@ -32,6 +33,7 @@ class Subscribing:
         self._streams: Streams | None = None
         self._portal: BlockingPortal | None = None
         self._open: dict[anyio.Event, None] = {}  # in the order in which they came
+        self.listens = Listens()  # of a transport that has ids of its own for them
 
     @asynccontextmanager
     async def lifespan(self, _server: object) -> AsyncIterator[None]:
@@ -78,7 +80,7 @@ class Subscribing:
         """Open until the client cancels it or the server ends: only an event waits meanwhile."""
         id = context.request_id
         assert id is not None
-        meta: dict[str, Any] = {SUBSCRIPTION_ID_META_KEY: id}
+        meta: dict[str, Any] = {SUBSCRIPTION_ID_META_KEY: self.listens.given(id)}
 
         async def send(notification: types.ServerNotification) -> None:
             await context.session.send_notification(notification, related_request_id=id)

@@ -130,6 +130,21 @@ def test_an_id_that_is_open(talk: Talk, app: App, project: Project) -> None:
     assert talk.end() == [ended(app, 7)]
 
 
+@pytest.mark.requirement("subscriptions.tagged")
+@pytest.mark.parametrize("other", ["tools/call", "prompts/list"])
+def test_another_request_with_its_id(talk: Talk, app: App, project: Project, other: str) -> None:
+    """A call or a look under the id of an open stream is answered, and the stream goes on until that is cancelled."""
+    assert "acknowledged" in talk.ask(listen("7", "nexus://tasks"))["method"]
+    assert "result" in talk.ask(modern(7, other, name="context"))
+    change(project)
+    assert talk.receive() == updated("7")
+    talk.send(notification("notifications/cancelled", {"requestId": 7}))
+    assert talk.ask(modern(8, "resources/templates/list"))["id"] == 8
+    change(project, "Two")
+    assert "acknowledged" in talk.ask(listen("7", "nexus://tasks"))["method"]
+    assert talk.end() == [ended(app, "7")]
+
+
 def test_the_end_of_the_input(talk: Talk, app: App) -> None:
     """At the end of the input what the last calls changed is still told, and then every open stream is answered."""
     changes = [
