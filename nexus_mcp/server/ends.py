@@ -31,7 +31,8 @@ def serve_between(run: Callable[[Source, Sink, Stop], None], stdin_fd: int, stdo
     stop = Stop()
     try:
         with stop:
-            run(Source(source, stop), Sink(sink, stop, waits=waits), stop)
+            reads = Source(source, stop)
+            run(reads, Sink(sink, stop, waits=waits, is_over=reads.is_closed), stop)
     finally:
         if errors is not None and before is not None:
             log.divert(before)

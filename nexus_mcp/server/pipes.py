@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import select
+import sys
 import threading
 
 from nexus_mcp import log
@@ -13,6 +14,7 @@ from nexus_mcp.server.faults import internal_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from nexus_mcp.server.stopping import Stop
@@ -22,6 +24,8 @@ _CHUNK = 65536
 _PIECE = getattr(select, "PIPE_BUF", 4096)
 _NARROW, _WIDE = 1 << 16, 1 << 20  # bytes: what a pipe of Linux holds, and what anybody may ask for
 _PATIENCE = 1.0  # seconds without progress, once the server is to stop, until a client counts as gone
+_LOOK_UP = 5.0  # seconds between looks at a client that does not read: after two without progress, its input ended, too
+_HUNG_UP = getattr(select, "POLLHUP", 0) | getattr(select, "POLLRDHUP", 0)
 _GONE = (errno.EPIPE, errno.ECONNRESET)  # the client went away, which is how connections end
 
 
@@ -31,6 +35,7 @@ class Source:
     def __init__(self, fd: int, stop: Stop) -> None:
         self._fd = fd
         self._stop = stop
+        self._ended = False
 
     def read(self) -> bytes | None:
         """The next bytes; b"" at the end of the input; None when the server is to stop."""
@@ -38,19 +43,33 @@ class Source:
             if not self._stop.wait_for(self._fd):
                 return None
             try:
-                return os.read(self._fd, _CHUNK)
+                chunk = os.read(self._fd, _CHUNK)
             except BlockingIOError:
                 continue  # somebody else made the pipe non-blocking, and read it first
             except OSError:
-                return b""  # the terminal or socket is gone: nothing will come any more
+                chunk = b""  # the terminal or socket is gone: nothing will come any more
+            self._ended = not chunk
+            return chunk
+
+    def is_closed(self) -> bool:
+        """Whether the client has closed its end, though there may be something left to read. From any thread."""
+        if self._ended or not hasattr(select, "poll"):
+            return self._ended
+        poll = select.poll()
+        poll.register(self._fd, _HUNG_UP)
+        return any(event & _HUNG_UP for _, event in poll.poll(0))
 
 
 class Sink:
-    """Standard output: whole lines, one at a time, from any thread. `broken` once the client cannot be reached."""
+    """Standard output: whole lines, one at a time, from any thread. `broken` once the client cannot be reached.
 
-    def __init__(self, fd: int, stop: Stop, *, waits: bool = True) -> None:
+    `is_over` says whether the client will ask for nothing more.
+    """
+
+    def __init__(self, fd: int, stop: Stop, *, waits: bool = True, is_over: Callable[[], bool] = bool) -> None:
         self._fd = fd
         self._stop = stop
+        self._is_over = is_over
         self._waits = waits  # whether a write may wait for the client to read
         self._lock = threading.Lock()
         self._is_wide = False
@@ -85,10 +104,37 @@ class Sink:
         return True
 
     def _is_writable(self) -> bool:
-        """Wait for the client to read: as long as it takes, but with bounded patience once the server is to stop."""
-        if not self._stop.requested and self._stop.wait_for(self._fd, writing=True):
-            return True
-        return self._stop.wait_for(self._fd, writing=True, seconds=_PATIENCE)
+        """Wait for the client to read: as long as it takes while it may write, else as long as it goes on reading.
+
+        With bounded patience once the server is to stop.
+        """
+        before: object = self  # nothing is known yet
+        while not self._stop.requested:
+            if self._stop.wait_for(self._fd, writing=True, seconds=_LOOK_UP):
+                return True
+            if not self._stop.requested and self._is_over():
+                untaken = _untaken(self._fd)
+                if untaken == before:
+                    log.warning("the input has ended and nobody takes the answers: the rest of them is dropped")
+                    return False
+                before = untaken
+        return self._stop.wait_for(self._fd, writing=True, seconds=_PATIENCE, even_so=True)
+
+
+def _untaken(fd: int) -> int | None:
+    """How much was written and not read yet; None where the system does not say.
+
+    A pipe can be written again only when a page of it was read, which takes a slow reader long.
+    """
+    try:
+        import fcntl
+        import stat
+        import termios
+
+        wanted = termios.FIONREAD if stat.S_ISFIFO(os.fstat(fd).st_mode) else termios.TIOCOUTQ
+        return int.from_bytes(fcntl.ioctl(fd, wanted, bytes(4)), sys.byteorder)
+    except (ImportError, AttributeError, OSError):
+        return None
 
 
 def _widen(fd: int) -> None:

@@ -70,19 +70,19 @@ class Stop:
         except BlockingIOError:
             return  # full of earlier requests, so whoever polls is awake
 
-    def wait_for(self, fd: int, *, writing: bool = False, seconds: float | None = None) -> bool:
+    def wait_for(self, fd: int, *, writing: bool = False, seconds: float | None = None, even_so: bool = False) -> bool:
         """Wait until `fd` can be read (or written), has failed, or the time is over; True for the first two.
 
-        Without `seconds` a wish to stop ends the wait too (False); with `seconds` it does not.
+        A wish to stop ends the wait too (False), unless it is to last `even_so`.
         """
         if not _HAS_POLL:
             return True
         poll = select.poll()
         poll.register(fd, select.POLLOUT if writing else select.POLLIN)
-        if seconds is None:
+        if not even_so:
             poll.register(self._reader, select.POLLIN)
         ready = {number for number, _ in poll.poll(None if seconds is None else seconds * 1000)}
-        if seconds is None and self._reader in ready:
+        if not even_so and self._reader in ready:
             self.requested = True
             return False
         return fd in ready

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -12,10 +13,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from nexus_mcp.server import pipes, stdio
 from nexus_mcp.server.ends import claim
-from nexus_mcp.server.pipes import Sink
+from nexus_mcp.server.pipes import Sink, Source
+from nexus_mcp.server.sdk import serve_sdk
 from nexus_mcp.server.stopping import Stop, Watch
-from tests.wire.talk import ROOT, Json, call, error, initialize, line, request
+from tests.wire.fake import FakeApp
+from tests.wire.talk import ROOT, Json, Serve, Talk, call, error, initialize, line, request
 from tests.wire.test_log import fill
 
 SERVERS = pytest.mark.parametrize("server", ["stdio", "sdk"])
@@ -145,6 +149,86 @@ def test_numbers_without_end(server: str, limit: str) -> None:
     assert (first["id"], answers[0], answers[1]["id"]) == (0, expected, 2)
     assert answers[1]["result"]["structuredContent"] == {"number": int("9" * 4300)}
     assert ended(child) == 0
+
+
+@pytest.mark.parametrize("serve", [stdio.serve, serve_sdk], ids=["stdio", "sdk"])
+@pytest.mark.parametrize("what", ["call", "pings"])
+def test_nobody_reads_to_the_end(
+    serve: Serve, what: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A client that has closed its end and takes no answer does not keep the server from its end; the log says so."""
+    monkeypatch.setattr(pipes, "_LOOK_UP", 0.05)
+    app = FakeApp()
+    talk = Talk(app.as_app(), serve)
+    assert talk.ask(initialize())["id"] == 0
+    pings = [request(id, "ping") for id in range(3000)]
+    talk.send(*(pings if what == "pings" else [call(1, "large", size=3_000_000), call(2, "echo")]))
+    talk.end_input()
+    talk.wait()
+    assert talk.exit_code == 0
+    assert "the input has ended and nobody takes the answers: the rest of them is dropped" in capfd.readouterr().err
+    assert app.events == ([] if what == "pings" else ["run large", "undelivered large"])
+    talk.close()
+
+
+def test_a_slow_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who goes on reading gets the whole answer after the end of the input, if it takes ever so little at a time."""
+    reads, writes = os.pipe()
+    fill(writes)
+    os.set_blocking(writes, True)
+    taken = b""
+    known = pipes._untaken
+
+    def untaken(fd: int) -> int | None:
+        nonlocal taken
+        taken += os.read(reads, 1024)
+        return known(fd)
+
+    monkeypatch.setattr(pipes, "_LOOK_UP", 0.001)
+    monkeypatch.setattr(pipes, "_untaken", untaken)
+    with Stop() as stop:
+        assert Sink(writes, stop, is_over=lambda: True).send({"text": "x" * 10_000}) is True
+    os.close(writes)
+    while chunk := os.read(reads, 65536):
+        taken += chunk
+    assert taken.endswith(b'{"text":"' + b"x" * 10_000 + b'"}\n')
+    os.close(reads)
+
+
+def test_who_may_still_ask_is_waited_for(full: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Patience ends only once the input has ended: two looks without progress later."""
+    monkeypatch.setattr(pipes, "_LOOK_UP", 0.001)
+    looks = iter([False] * 5 + [True] * 2)
+    with Stop() as stop:
+        assert Sink(full, stop, is_over=looks.__next__).send({}) is False
+        assert stop.requested
+    assert list(looks) == []
+
+
+def test_the_end_of_the_input_is_noticed() -> None:
+    """That a client has closed its end is known before all that it wrote was read; of a file, once it was."""
+    with Stop() as stop:
+        reads, writes = os.pipe()
+        os.write(writes, b"x")
+        source = Source(reads, stop)
+        assert source.is_closed() is False
+        os.close(writes)
+        assert source.is_closed() is True
+        assert (source.read(), source.read()) == (b"x", b"")
+        os.close(reads)
+        ours, theirs = socket.socketpair()
+        source = Source(ours.fileno(), stop)
+        assert source.is_closed() is False
+        theirs.shutdown(socket.SHUT_WR)
+        assert source.is_closed() is True
+        ours.close()
+        theirs.close()
+        with open(__file__, "rb") as file:
+            os.lseek(file.fileno(), -1, os.SEEK_END)
+            source = Source(file.fileno(), stop)
+            assert source.is_closed() is False
+            assert (source.read(), source.is_closed()) == (b"\n", False)
+            assert (source.read(), source.is_closed()) == (b"", True)
 
 
 def test_watch() -> None:
