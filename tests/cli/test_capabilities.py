@@ -224,11 +224,32 @@ SHELL = ("--class", "shell_command_exec")
     ("words", "code", "told"),
     [
         (("show", "--agent", "enginer"), 1, "There is no agent 'enginer'. Did you mean engineer?"),
-        (("show", "--class", "shell"), 2, "There is no class of tools 'shell'; there is file_creation, "),
+        (("show", "--class", "shell"), 1, "There is no class of tools 'shell'; there is file_creation, "),
         (
-            ("show", "--harness-id", "claude"),
-            2,
+            ("show", "--json", "--harness-id", "claude"),
+            1,
             "There is no capability map of the harness 'claude'; did you mean claude",
+        ),
+        (("show", "--agent", "writer", *SHELL), 2, "--agent and --class ask for two things: give one of them."),
+        (
+            ("show", "--harness-id", "codex"),
+            2,
+            "--harness-id needs --agent, --class or --json: agents have no harness.",
+        ),
+        (("show", "--class", "file_creation", "--harness-id", "A"), 2, "The harness id 'A'"),
+        (("check", "--tool", "Bash", *SHELL), 2, "--tool and --class ask for two things: give one of them."),
+        (("check", "--agent", "tester", "--tool", ""), 2, "--tool needs the name of a tool."),
+        (("check", "--class", "shell"), 1, "There is no class of tools 'shell'; there is file_creation, "),
+        (("add", *SHELL, "--tool", " ", "--harness-id", "codex"), 2, "--tool needs the name of a tool."),
+        (
+            ("add", "--class", "x", "--tool", "y", "--harness-id", "codex"),
+            1,
+            "There is no class of tools 'x'; there is ",
+        ),
+        (
+            ("add", *SHELL, "--tool", "x", "--harness-id", "codx"),
+            1,
+            "There is no capability map of the harness 'codx'; did",
         ),
         (("check", "--agent", "writer"), 2, "--agent needs --tool: whether it may use that."),
         (("check", "--agent", "wrter", "--tool", "x"), 1, "There is no agent 'wrter'. Did you mean writer?"),
@@ -237,7 +258,7 @@ SHELL = ("--class", "shell_command_exec")
         (("remove", *SHELL), 2, "capabilities remove takes a capability with --agent"),
         (("add", "no_shell_exec", "--agent", "writer", *SHELL, "--tool", "x"), 2, "capabilities add takes"),
         (("add", "no_shell_exec", "--agent", "writer", "--harness-id", "codex"), 2, "capabilities add takes"),
-        (("add", "no_shell", "--agent", "writer"), 2, "There is no capability 'no_shell'; did you mean no_shell_exec?"),
+        (("add", "no_shell", "--agent", "writer"), 1, "There is no capability 'no_shell'; did you mean no_shell_exec?"),
         (("add", "no_shell_exec", "--agent", "wrter"), 1, "There is no agent 'wrter'. Did you mean writer?"),
         (
             ("remove", "no_shell_exec", "--agent", "writer"),
@@ -247,8 +268,8 @@ SHELL = ("--class", "shell_command_exec")
         (("add", *SHELL, "--tool", "x"), 2, "--class needs --harness-id: one of claude-code, codex, opencode."),
         (
             ("remove", *SHELL, "--tool", "bsh", "--harness-id", "opencode"),
-            2,
-            "'bsh' is not of shell_command_exec in openc",
+            1,
+            "'bsh' is not of shell_command_exec in opencode; did you mean bash?",
         ),
     ],
 )

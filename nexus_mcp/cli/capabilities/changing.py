@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from nexus_mcp.cli import exits
-from nexus_mcp.cli.capabilities.words import AGENT, CLASS, HARNESS, TOOL, capability, class_, harnesses
+from nexus_mcp.cli.capabilities.words import AGENT, CLASS, HARNESS, TOOL, capability, class_, harnesses, tool_
 from nexus_mcp.cli.options import Argument, Command, nearest
 from nexus_mcp.cli.uninterrupted import uninterrupted
 from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
@@ -33,7 +33,7 @@ def _remove(values: Values) -> int:
 
 
 def _run(values: Values, *, add: bool) -> int:
-    """Makes the change and tells of it. Raises UsageError, UnknownEntry, CatalogError, and others: nothing changed."""
+    """Makes the change and tells of it. Raises UsageError, NexusError of several kinds: nothing changed."""
     from nexus_mcp.catalog import shipped
     from nexus_mcp.catalog.load import load
 
@@ -104,14 +104,14 @@ def _class(values: Values, catalog: Catalog, below: dict[str, Any], *, add: bool
     maps = harnesses(values, catalog)
     if len(maps) != 1:
         raise UsageError(f"--class needs --harness-id: one of {', '.join(maps)}.")
-    harness, name, tool = maps[0], class_(values, catalog), values[TOOL.name]
+    harness, name, tool = maps[0], class_(values, catalog), tool_(values)
     tools = catalog.maps[harness]["classes"][name]
     if add:
         if named(tools, tool):
             return None, f"{tool} is of {name} in {harness} already."
         return of_class(harness, name, tool, tools, add=True), f"{tool} is of {name} in {harness} now."
     if tool not in tools:
-        raise UsageError(f"{tool!r} is not of {name} in {harness}{nearest(tool, tools)}")
+        raise NexusError(f"{tool!r} is not of {name} in {harness}{nearest(tool, tools)}")
     shipped = below["maps"].get(harness, {"classes": {name: ()}})["classes"][name]
     if tool in shipped:
         added = [other for other in tools if other not in shipped]

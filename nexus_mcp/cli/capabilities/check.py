@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nexus_mcp.cli import exits
-from nexus_mcp.cli.capabilities.words import AGENT, CLASS, HARNESS, TOOL, class_, harnesses, owners
+from nexus_mcp.cli.capabilities.words import AGENT, CLASS, HARNESS, TOOL, class_, harnesses, not_both, owners, tool_
 from nexus_mcp.cli.options import Command
 from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
 from nexus_mcp.errors import UsageError
@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 
 
 def run(values: Values) -> int:
-    """Prints what holds; 1 when the agent may not use the tool. Raises UsageError, UnknownEntry, CatalogError."""
+    """Prints what holds; 1 when the agent may not use the tool. Raises UsageError, NexusError."""
     from nexus_mcp.catalog.load import load
     from nexus_mcp.catalog.tool_names import of_class
     from nexus_mcp.log import printable
 
     if AGENT.name in values and TOOL.name not in values:
         raise UsageError("--agent needs --tool: whether it may use that. capabilities show --agent tells of all.")
+    not_both(values, TOOL, CLASS)
     catalog = load(workspace_from(values).root)
     maps = harnesses(values, catalog)
     if TOOL.name not in values:
@@ -40,7 +41,7 @@ def _of_tool(catalog: Catalog, values: Values, maps: list[str]) -> tuple[list[st
     """(a line for each harness, whether nobody who is asked about is kept from the tool)."""
     from nexus_mcp.catalog.capabilities import allowed, classes_of
 
-    tool, lines, is_free = values[TOOL.name], [], True
+    tool, lines, is_free = tool_(values), [], True
     for harness in maps:
         if AGENT.name in values:
             may, reason = allowed(catalog, values[AGENT.name], tool, harness)

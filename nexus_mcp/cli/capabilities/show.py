@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from nexus_mcp.cli import exits
-from nexus_mcp.cli.capabilities.words import AGENT, CLASS, HARNESS, class_, harnesses, owners
+from nexus_mcp.cli.capabilities.words import AGENT, CLASS, HARNESS, class_, harnesses, not_both, owners
 from nexus_mcp.cli.options import Command, Option
 from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
+from nexus_mcp.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,9 +19,13 @@ JSON = Option("--json", "", "print agents, classes and tools as JSON")
 
 
 def run(values: Values) -> int:
-    """Prints what is asked for. Raises UsageError, UnknownEntry, CatalogError, PathRefused, StorageError."""
+    """Prints what is asked for. Raises UsageError, NexusError."""
     from nexus_mcp.catalog.load import load
 
+    if JSON.name not in values:
+        not_both(values, AGENT, CLASS)
+        if HARNESS.name in values and not values.keys() & {AGENT.name, CLASS.name}:
+            raise UsageError(f"{HARNESS.name} needs {AGENT.name}, {CLASS.name} or {JSON.name}: agents have no harness.")
     catalog = load(workspace_from(values).root)
     maps = harnesses(values, catalog)
     chosen = [catalog.agent(values[AGENT.name])] if AGENT.name in values else list(catalog.agents.values())

@@ -1,10 +1,14 @@
-"""The options of these commands, and what their values have to be."""
+"""The options of these commands, and what their values have to be.
+
+UsageError is for what no project could make right, so that the exit code is 2; NexusError for a name that is unknown
+here, which is 1 like all that is refused.
+"""
 
 from __future__ import annotations
 
 from nexus_mcp.cli.options import Option, nearest
 from nexus_mcp.cli.workspace_options import HARNESS_ID
-from nexus_mcp.errors import UsageError
+from nexus_mcp.errors import NexusError, UsageError
 from nexus_mcp.workspace import check_harness_id
 
 TYPE_CHECKING = False
@@ -19,12 +23,12 @@ HARNESS = Option(HARNESS_ID.name, HARNESS_ID.metavar, "the harness (default: eac
 
 
 def harnesses(values: Values, catalog: Catalog) -> list[str]:
-    """The harness that is asked for, or all with a map. Raises UsageError for one without a map."""
+    """The harness that is asked for, or all with a map. Raises NexusError for one without a map."""
     if HARNESS.name not in values:
         return list(catalog.maps)
     harness = check_harness_id(values[HARNESS.name])
     if harness not in catalog.maps:
-        raise UsageError(
+        raise NexusError(
             f"There is no capability map of the harness {harness!r}{nearest(harness, catalog.maps)}",
             next_step="Whatever its tools are, write them into .nexus/capability-map.yml (docs/capabilities.md).",
         )
@@ -32,20 +36,34 @@ def harnesses(values: Values, catalog: Catalog) -> list[str]:
 
 
 def capability(word: str, catalog: Catalog) -> str:
-    """`word` itself. Raises UsageError when it is no capability."""
+    """`word` itself. Raises NexusError when it is no capability."""
     known = catalog.vocabulary["capabilities"]
     if word not in known:
-        raise UsageError(f"There is no capability {word!r}{nearest(word, known)}")
+        raise NexusError(f"There is no capability {word!r}{nearest(word, known)}")
     return word
 
 
 def class_(values: Values, catalog: Catalog) -> str:
-    """The class that is asked for. Raises UsageError when it is none."""
+    """The class that is asked for. Raises NexusError when it is none."""
     known = owners(catalog)
     word = values[CLASS.name]
     if word not in known:
-        raise UsageError(f"There is no class of tools {word!r}{nearest(word, known)}")
+        raise NexusError(f"There is no class of tools {word!r}{nearest(word, known)}")
     return word
+
+
+def tool_(values: Values) -> str:
+    """The tool that is asked for. Raises UsageError for no name."""
+    word = values[TOOL.name]
+    if not word.strip():
+        raise UsageError(f"{TOOL.name} needs the name of a tool.")
+    return word
+
+
+def not_both(values: Values, one: Option, other: Option) -> None:
+    """Raises UsageError when both are given: nothing that was asked is left out silently."""
+    if one.name in values and other.name in values:
+        raise UsageError(f"{one.name} and {other.name} ask for two things: give one of them.")
 
 
 def owners(catalog: Catalog) -> dict[str, list[str]]:
