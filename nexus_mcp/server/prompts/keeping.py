@@ -7,9 +7,11 @@ known nothing is announced that the rest could change.
 from __future__ import annotations
 
 from nexus_mcp.errors import PathRefused
+from nexus_mcp.knowledge.index import SUFFIX
 from nexus_mcp.knowledge.names import checked
 from nexus_mcp.knowledge.names import given as named
 from nexus_mcp.knowledge.shown import quoted
+from nexus_mcp.schemas import search
 from nexus_mcp.server.prompts.definition import Wrong
 from nexus_mcp.server.prompts.telling import LONGEST, listed, need, outcome, words
 from nexus_mcp.server.resources.wording import worded
@@ -62,7 +64,7 @@ def memory(look: Look, given: Given) -> str:
 def rule(look: Look, given: Given) -> str:
     """For [rule:…]. Raises Wrong, NexusError."""
     name = given["name"]
-    _check(f"{name}.md", look.catalog().vocabulary["memory_policy"]["name_pattern"])
+    _check_word(name, look.catalog().vocabulary["memory_policy"]["name_pattern"])
     return f"{_kept(look, given, ('rule', name, given['text']), _RULE)}\n\n{words(given)}"
 
 
@@ -125,3 +127,13 @@ def _check(name: str, pattern: str) -> None:
         checked(name, pattern, "name")
     except PathRefused as error:
         raise Wrong(f"name {error.problem}. {error.next_step}") from None
+
+
+def _check_word(word: str, pattern: str) -> None:
+    """Of a rule the word is given, not the name of the file."""
+    try:
+        checked(f"{word}{SUFFIX}", pattern, "name")
+    except PathRefused as error:
+        problem = error.problem if search(pattern)(f"{word}{SUFFIX}") else "is not a word that a rule can be called by"
+        advice = "Use lower-case letters, digits and - only, e.g. frontend, code-style, tests; no .md at the end."
+        raise Wrong(f"name {problem}. {advice}") from None

@@ -92,12 +92,31 @@ def _only(look: Look, task: str) -> str:
     except NexusError:
         return told  # where things stand says what is wrong
     ids = [] if current is None else [str(one["id"]) for one in current["tasks"]]
-    if task in ids:
-        return told
+    if current is not None and task in ids:
+        return f"{told}{_waits(current, current['tasks'][ids.index(task)])}"
     there = f"there are {', '.join(ids[:MOST])}{', …' * (len(ids) > MOST)}" if ids else "there are no tasks"
     return (
         f"There is no task {shown}; {there}. It may be that the number is the first of the user's words, and no task. "
         "Carry out nothing before the user has said what is meant."
+    )
+
+
+def _waits(current: dict[str, Any], task: dict[str, Any]) -> str:
+    """What a pending task depends on that is not completed, "" when nothing."""
+    states = {one["id"]: one["status"] for one in current["tasks"]}
+    if task["status"] != lists.PENDING:
+        return ""
+    waits = [
+        f"{one} ({states.get(one, 'there is no such task')})"
+        for one in dict.fromkeys(task["deps"])
+        if states.get(one) != lists.COMPLETED
+    ]
+    if not waits:
+        return ""
+    which = ", ".join(waits[:MOST]) + ", …" * (len(waits) > MOST)
+    return (
+        f". It is not ready: it depends on {which}. Tell the user so, and carry it out only once what it depends on is "
+        "completed, or when the user wants it even so."
     )
 
 

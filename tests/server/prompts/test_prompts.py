@@ -11,7 +11,7 @@ from nexus_mcp.packaged import data_path
 from nexus_mcp.server.faults import Fault
 from nexus_mcp.server.prompts.actions import ACTIONS
 from tests.server.asking import Asker
-from tests.support import Project, issue, plan, task, tasks
+from tests.support import Project, issue, plan
 
 NOTE = "(The command that was typed, where it is shown, has the user's words in full; here may be only the first.)"
 NAMES = ["nx-init", "nx-plan", "nx-run", "nx-sync", "plan", "run", "sync", "d", "m", "rule"]
@@ -85,21 +85,6 @@ def test_harness_notes(make_app: Any, project: Project, harness: str) -> None:
     ask = Asker(make_app(project.root, harness_id=harness))
     assert f"## The harness\n\n{notes}" in ask.prompt("nx-run")
     assert "## The harness" not in ask.prompt("nx-init")
-
-
-def test_run_without_tasks(ask: Asker, project: Project) -> None:
-    """Without tasks there is nothing to run; a finished cycle is closed first; else the task to run is named."""
-    first = "Before anything else tell the user: "
-    assert f"{first}There are no tasks to run, and no plan. Begin with [plan] and the topic." in ask.prompt("run")
-    project.put("state/tasks.json", tasks(task(1, status="completed")))
-    finished = f"{first}The only task is completed, but the cycle is not closed. Call task_close"
-    for name in ("run", "nx-run", "plan"):
-        assert finished in ask.prompt(name)
-    project.put("state/tasks.json", tasks(task(1, status="completed"), task(2), task(3, deps=[2])))
-    text = ask.prompt("run", task="2")
-    assert "- Tasks: 1 of 3 are completed, 0 in progress; ready: 2." in text
-    assert text.endswith('## Task\n\nOnly this one of the tasks, by its id: "2"')
-    assert first not in text
 
 
 def test_a_broken_file_is_told(ask: Asker, project: Project) -> None:
@@ -188,6 +173,18 @@ def test_rule(ask: Asker, project: Project) -> None:
             {"text": "x", "name": "../a.md"},
             "Prompt m: name is not how a note may be called. Use lower-case letters, digits and -, and .md at the end, "
             "e.g. empirical-lock-order.md.",
+        ),
+        (
+            "rule",
+            {"text": "x", "name": "Front End"},
+            "Prompt rule: name is not a word that a rule can be called by. Use lower-case letters, digits and - only, "
+            "e.g. frontend, code-style, tests; no .md at the end.",
+        ),
+        (
+            "rule",
+            {"text": "x", "name": "con"},
+            "Prompt rule: name has a segment that is a device name on Windows. Use lower-case letters, digits and - "
+            "only, e.g. frontend, code-style, tests; no .md at the end.",
         ),
         ("nx-init", {"mode": "auto"}, "Prompt nx-init: 'mode' is no argument; there are request"),
     ],

@@ -137,8 +137,6 @@ def test_broken_files(ask: Asker, project: Project, uri: str, file: str, found: 
     assert project.snapshot() == before
 
 
-def test_a_size_that_is_not_known(ask: Asker, project: Project) -> None:
-    """What cannot be read now is listed without a size."""
 def test_too_many_notes(
     ask: Asker, project: Project, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -170,6 +168,8 @@ def test_large_session_files(ask: Asker, project: Project, name: str, monkeypatc
     assert (code, told.split(";")[0]) == (-32603, f".nexus/{file} is larger than the 64 MiB that are read")
 
 
+def test_a_size_that_is_not_known(ask: Asker, project: Project) -> None:
+    """What cannot be read now is listed without a size."""
     project.put("state/tasks.json", tasks())
     sizes = {entry["name"]: entry.get("size") for entry in ask("resources/list")["resources"]}
     assert (sizes["tasks"], sizes["history"]) == (len(ask.text("nexus://tasks")), None)
