@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 
 from nexus_mcp import schemas
-from nexus_mcp.catalog import checking, maps
+from nexus_mcp.catalog import checking, maps, shut
+from nexus_mcp.catalog.faults import Faults
 from nexus_mcp.catalog.reading import SCHEMAS, VOCABULARY, document_at, entries
-from nexus_mcp.catalog.sources import AGENTS, BODY, KINDS, SKILLS
+from nexus_mcp.catalog.sources import AGENTS, BODY, KINDS, PROJECT, SKILLS
 from nexus_mcp.errors import CatalogError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from nexus_mcp.catalog.reading import Entry
@@ -19,54 +21,89 @@ if TYPE_CHECKING:
 
     Value = dict[str, Any]
 
-SHIPPED, PROJECT = "shipped", "project"
+SHIPPED = "shipped"
 
 
 def shipped_value(source: Source) -> Value:
     """{"agents", "skills", "vocabulary", "maps"}, all of it required. Raises CatalogError with every fault."""
-    faults: list[str] = []
+    faults = Faults()
     documents = {name: document_at(source, f"vocabulary/{name}.yml", f"catalog/{name}", faults) for name in VOCABULARY}
     read = {kind: entries(source, kind, faults) for kind in KINDS}
-    if faults:  # what refers to a file that cannot be read would be told as many faults
-        raise CatalogError(faults)
+    if faults.entries():  # what refers to a file that cannot be read would be told as many faults
+        raise CatalogError(faults.all())
     vocabulary = {name.replace("-", "_"): document.value for name, document in documents.items() if document}
-    for entry in read[AGENTS].values():
-        faults += checking.agent_faults(entry, vocabulary)
+    _check(source, read, {**read, "vocabulary": vocabulary}, faults)
     tags, capabilities = documents["tags"], documents["capabilities"]
     assert tags is not None
     assert capabilities is not None
-    faults += checking.tag_faults(tags, read[SKILLS])
-    faults += checking.capability_faults(capabilities)
+    faults.extend("tags", tags.shown, checking.tag_faults(tags, read[SKILLS]))
+    faults.extend("capabilities", capabilities.shown, checking.capability_faults(capabilities))
     value: Value = {
         AGENTS: {name: _agent(entry, SHIPPED) for name, entry in read[AGENTS].items()},
         SKILLS: {name: _skill(entry, SHIPPED) for name, entry in read[SKILLS].items()},
         "vocabulary": vocabulary,
         "maps": maps.shipped(source, vocabulary, faults),
     }
-    faults += _text_faults(source, read, value)
-    if faults:
-        raise CatalogError(faults)
+    if faults.entries():
+        raise CatalogError(faults.all())
     return value
 
 
 def own_value(source: Source, shipped: Value) -> Value:
     """{"agents", "skills", "maps"}: only what a project adds or changes. Raises CatalogError with every fault."""
-    faults: list[str] = []
+    value, faults = usable_value(source, shipped)
+    if faults.entries():
+        raise CatalogError(faults.all())
+    return value
+
+
+def usable_value(source: Source, shipped: Value) -> tuple[Value, Faults]:
+    """({"agents", "skills", "maps"} as far as what a project adds or changes can be used, what is wrong with the rest).
+
+    An agent with a fault is there all the same, and may do nothing that can be forbidden: what was written about it may
+    have been a restriction. Of the skills and maps those with a fault are left out.
+    """
+    faults = Faults()
     read = {kind: entries(source, kind, faults, shipped[kind]) for kind in KINDS}
     for entry in read[AGENTS].values():
-        faults += checking.agent_faults(entry, shipped["vocabulary"])
         if entry.name in shipped[AGENTS]:
-            faults += checking.canonical_faults(entry, shipped[AGENTS][entry.name]["capabilities"])
+            canonical = shipped[AGENTS][entry.name]["capabilities"]
+            _extend(faults, entry, checking.canonical_faults(entry, canonical))
+    for entry in read[SKILLS].values():
+        if entry.name in shipped[SKILLS]:
+            _extend(faults, entry, checking.manual_faults(entry, shipped[SKILLS][entry.name]))
+    # What is there with a fault is there: whoever names it is not wrong, too.
+    _check(source, read, {**shipped, **{kind: {**shipped[kind], **read[kind]} for kind in KINDS}}, faults)
     value: Value = {
-        kind: {name: make(entry, PROJECT, shipped[kind].get(name)) for name, entry in read[kind].items()}
+        kind: {
+            name: make(entry, PROJECT, shipped[kind].get(name))
+            for name, entry in read[kind].items()
+            if not faults.of(entry.path)
+        }
         for kind, make in ((AGENTS, _agent), (SKILLS, _skill))
     }
-    both = {**shipped, **{kind: {**shipped[kind], **value[kind]} for kind in KINDS}}
-    faults += _text_faults(source, read, both)
+    value[AGENTS] |= shut.agents(faults, shipped)
     value["maps"] = maps.own(source, shipped["maps"], shipped["vocabulary"], faults)
-    if faults:
-        raise CatalogError(faults)
-    return value
+    return value, faults
+
+
+def _check(source: Source, read: dict[str, dict[str, Entry]], known: Value, faults: Faults) -> None:
+    """What the entries name, in their fields and in their texts, has to be known."""
+    vocabulary = known["vocabulary"]
+    agents, skills = (None if faults.of(kind) else known[kind] for kind in KINDS)
+    for entry in read[AGENTS].values():
+        _extend(faults, entry, checking.agent_faults(entry, vocabulary))
+    for kind in KINDS:
+        for entry in read[kind].values():
+            if entry.text is not None:
+                shown = source.shown(f"{entry.path}/{BODY}")
+                found = checking.body_faults(shown, entry.text, agents, skills, vocabulary["invocations"])
+                faults.extend(entry.path, shown, found)
+
+
+def _extend(faults: Faults, entry: Entry, found: Iterable[checking.Told]) -> None:
+    if entry.document is not None:
+        faults.extend(entry.path, entry.document.shown, found)
 
 
 def _agent(entry: Entry, origin: str, below: Value | None = None) -> Value:
@@ -78,20 +115,7 @@ def _agent(entry: Entry, origin: str, below: Value | None = None) -> Value:
 
 def _skill(entry: Entry, origin: str, below: Value | None = None) -> Value:
     """What is written, over what is below; the members in the order of the schema."""
-    given = {**(below or {}), **entry.document.value}
+    given = {**(below or {}), **(entry.document.value if entry.document else {})}
     body_hash = f"sha256:{hashlib.sha256(entry.body).hexdigest()}" if entry.body is not None else given["body_hash"]
     members = {name: given[name] for name in schemas.load(SCHEMAS[entry.kind])["properties"]}
     return {**members, "body_hash": body_hash, "origin": origin, "own_body": entry.body is not None}
-
-
-def _text_faults(source: Source, read: dict[str, dict[str, Entry]], value: Value) -> list[str]:
-    actions = value["vocabulary"]["invocations"]
-    return [
-        fault
-        for kind in KINDS
-        for entry in read[kind].values()
-        if entry.body is not None
-        for fault in checking.body_faults(
-            source.shown(f"{entry.path}/{BODY}"), entry.body.decode(), value[AGENTS], value[SKILLS], actions
-        )
-    ]

@@ -1,8 +1,9 @@
 """What the own files of a project came to, kept in `.nexus/state/cache/catalog.json`: nobody parses YAML twice.
 
-It counts only for files of the same size, times and inode, and only where it was written: it names its own inode, so
-that one that came with a repository is not believed. Never needed; it may be deleted at any time. Made only where there
-is a `.nexus/state` already, because reading makes nothing.
+It counts only for files of the same size, times and inode, and only as it was written: it names its own inode and time,
+so that one that came with a repository, or was changed since, is not believed; nor is one that cannot be right
+(kept.py). Never needed; it may be deleted at any time. Made only where there is a `.nexus/state` already, because
+reading makes nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import json
 import os
 from contextlib import suppress
 
-from nexus_mcp.catalog.sources import BODY, KINDS, META, named
+from nexus_mcp.catalog.kept import is_sound
+from nexus_mcp.catalog.sources import BODY, KINDS, MAP, META, named
 from nexus_mcp.errors import NexusError
 from nexus_mcp.packaged import data_path
 from nexus_mcp.store.folder import let_go
@@ -25,34 +27,43 @@ if TYPE_CHECKING:
     Seen = list[list[str | int]]
 
 NAME, FOLDER = "catalog.json", "cache"
-MAP = "capability-map.yml"
 LIMIT = 4 << 20
+_SPAN = 2_000_000_000  # nanoseconds: what FAT keeps
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
-def identities(nexus: Folder) -> Seen:
+def identities(nexus: Folder) -> Seen | None:
     """[path, size, mtime, ctime, inode] of every file that a project may have of its own; empty when there is none.
 
-    Those that an entry lacks are there with zeros.
+    None when they cannot be listed. Those that an entry lacks are there with zeros, and the entry itself with its mode
+    in the place of the size.
     """
     paths = [MAP]
-    for kind in KINDS:
-        folder = nexus.child(kind)
-        if folder is not None:
-            with folder:
-                paths += [f"{kind}/{name}/{file}" for name in named(folder) for file in (META, BODY)]
+    try:
+        for kind in KINDS:
+            folder = nexus.child(kind)
+            if folder is not None:
+                with folder:
+                    for name in named(folder):
+                        paths += [f"{kind}/{name}", f"{kind}/{name}/{META}", f"{kind}/{name}/{BODY}"]
+    except NexusError:
+        return None
     seen: Seen = []
     for path in paths:
         try:
             info = os.stat(os.path.join(nexus.path, *path.split("/")), follow_symlinks=False)
-            seen.append([path, info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino])
         except OSError:
             if path != MAP:  # an entry without files is a fault, which has to be told
                 seen.append([path, 0, 0, 0, 0])
+            continue
+        if _is_entry(path):
+            seen.append([path, info.st_mode, 0, 0, info.st_ino])
+        else:
+            seen.append([path, info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino])
     return seen
 
 
-def read(nexus: Folder, seen: Seen) -> dict[str, Any] | None:
+def read(nexus: Folder, seen: Seen, shipped: dict[str, Any]) -> dict[str, Any] | None:
     """What was kept for these files by this version of the shipped catalog; None when there is nothing."""
     try:
         folder = _folder(nexus)
@@ -61,10 +72,17 @@ def read(nexus: Folder, seen: Seen) -> dict[str, Any] | None:
         with folder:
             info = os.stat(os.path.join(folder.path, NAME), follow_symlinks=False)
             data = folder.read(NAME, LIMIT)
-            kept = json.loads(data or b"null")
-            own: dict[str, Any] = kept["own"]
-            return own if kept["for"] == _key(seen, info.st_dev, info.st_ino) else None
-    except (OSError, NexusError, ValueError, KeyError, TypeError):
+        kept = json.loads(data or b"null")
+        own: dict[str, Any] = kept["own"]
+        if kept["for"] != _key(seen, info.st_dev, info.st_ino, info.st_mtime_ns):
+            return None
+        paths = [str(row[0]) for row in seen]
+        names = {
+            kind: {path[len(kind) + 1 :] for path in paths if path.startswith(f"{kind}/") and _is_entry(path)}
+            for kind in KINDS
+        }
+        return own if is_sound(own, shipped, names, has_map=MAP in paths) else None
+    except (OSError, NexusError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
@@ -79,15 +97,27 @@ def write(nexus: Folder, seen: Seen, own: dict[str, Any]) -> None:
             fd = folder.open(temporary, _NEW)
             try:
                 info = os.fstat(fd)
-                text = json.dumps({"for": _key(seen, info.st_dev, info.st_ino), "own": own}, ensure_ascii=False)
+                at = _whole(info.st_mtime_ns)
+                # In ASCII: the name of a folder may be no text.
+                text = json.dumps({"for": _key(seen, info.st_dev, info.st_ino, at), "own": own})
                 with os.fdopen(os.dup(fd), "wb") as file:
                     file.write(text.encode())
+                os.utime(fd if os.utime in os.supports_fd else os.path.join(folder.path, temporary), ns=(at, at))
                 folder.rename(temporary, NAME)
             except BaseException:
                 folder.unlink(temporary)
                 raise
             finally:
                 let_go(fd)
+
+
+def _is_entry(path: str) -> bool:
+    return path.count("/") == 1
+
+
+def _whole(at: int) -> int:
+    """A time that every file system can hold, and that no later change of the file leaves as it is."""
+    return at - at % _SPAN - _SPAN
 
 
 def _folder(nexus: Folder) -> Folder | None:

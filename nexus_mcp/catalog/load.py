@@ -7,8 +7,8 @@ Without files of its own nothing but catalog.json is read. With them, what they 
 from __future__ import annotations
 
 from nexus_mcp.catalog import shipped
-from nexus_mcp.catalog.sources import AGENTS, BODY, KINDS, SKILLS, Own, Shipped
-from nexus_mcp.errors import UnknownEntry
+from nexus_mcp.catalog.sources import AGENTS, BODY, KINDS, MEND, PROJECT, SKILLS, Own, Shipped
+from nexus_mcp.errors import CatalogError, NexusError, UnknownEntry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,18 +26,20 @@ class Catalog:
     agents: id → {id, name, description, category, resume_tier, model_tier, capabilities (canonical), added (by the
     project), body_hash, origin "shipped"|"project", own_body}. skills: id → {id, name, description, manual_only,
     harness_notes, body_hash, origin, own_body}. vocabulary: the files of assets/vocabulary, `-` as `_`. maps: harness
-    id → its capability map.
+    id → its capability map. An agent with a fault in its files has a member `mend` too: the file to look at. `told`: a
+    line for each of the first few faults, for people and models.
     """
 
-    __slots__ = ("_root", "agents", "maps", "skills", "vocabulary")
+    __slots__ = ("_root", "agents", "maps", "skills", "told", "vocabulary")
 
     def __init__(self, value: dict[str, Any], own: dict[str, Any] | None = None, root: str = "") -> None:
-        over = own or {AGENTS: {}, SKILLS: {}, "maps": {}}
+        over = own or {AGENTS: {}, SKILLS: {}, "maps": {}, "told": []}
         self._root = root
         self.agents: dict[str, dict[str, Any]] = {**value[AGENTS], **over[AGENTS]}
         self.skills: dict[str, dict[str, Any]] = {**value[SKILLS], **over[SKILLS]}
         self.maps: dict[str, dict[str, Any]] = {**value["maps"], **over["maps"]}
         self.vocabulary: dict[str, Any] = value["vocabulary"]
+        self.told: list[str] = over["told"]
 
     def agent(self, name: str) -> dict[str, Any]:
         """Raises UnknownEntry."""
@@ -53,7 +55,9 @@ class Catalog:
         Raises UnknownEntry, and CatalogError, PathRefused, StorageError for a file that went since.
         """
         entry = self._entry(kind, name)
-        if entry["own_body"] and entry["origin"] == "project":
+        if not has_text(entry):
+            raise CatalogError([f"{entry[MEND]}: {name} cannot be used as it is"])
+        if entry["own_body"] and entry["origin"] == PROJECT:
             from nexus_mcp.store.folder import Folder
 
             with Folder.root(self._root) as root:
@@ -73,43 +77,70 @@ class Catalog:
         return of[name]
 
 
+def has_text(entry: dict[str, Any]) -> bool:
+    """Whether an agent or a skill can be asked for its text: one of the project with a fault in its files cannot."""
+    return not (entry["own_body"] and MEND in entry)
+
+
 def load(root: str | None) -> Catalog:
     """The catalog of the project at `root`, for None the shipped one.
 
     Raises CatalogError with all that is wrong with the project's own files, PathRefused, StorageError.
     """
+    return _loaded(root, is_strict=True)
+
+
+def usable(root: str) -> Catalog:
+    """The catalog of the project as far as it can be used; `told` says what is wrong with the rest, and what holds.
+
+    A fault takes no restriction away: an agent with one may do nothing that can be forbidden (building.usable_value).
+    Raises StorageError where there is no project.
+    """
+    return _loaded(root, is_strict=False)
+
+
+def _loaded(root: str | None, *, is_strict: bool) -> Catalog:
     value = shipped.read()
     if root is None:
         return Catalog(value)
     from nexus_mcp.store.folder import Folder
 
     with Folder.root(root) as folder:
-        nexus = folder.child(".nexus")
+        try:
+            nexus = folder.child(".nexus")
+        except NexusError as error:
+            if is_strict:
+                raise
+            from nexus_mcp.catalog import shut
+
+            return Catalog(value, shut.all_of(error, value), root)
         if nexus is None:
             return Catalog(value)
         with nexus:
-            return Catalog(value, _own(nexus, value), root)
+            return Catalog(value, _own(nexus, value, is_strict=is_strict), root)
 
 
-def _own(nexus: Folder, value: dict[str, Any]) -> dict[str, Any] | None:
+def _own(nexus: Folder, value: dict[str, Any], *, is_strict: bool) -> dict[str, Any] | None:
     """What the project puts over the shipped catalog; None for nothing."""
     from nexus_mcp.catalog import cache
 
     seen = cache.identities(nexus)
-    if not seen:
+    if seen == []:
         return None
-    kept = cache.read(nexus, seen)
-    if kept is None:
-        from nexus_mcp.catalog.building import own_value
+    kept = None if seen is None else cache.read(nexus, seen, value)
+    if kept is None or (is_strict and kept["told"]):
+        from nexus_mcp.catalog import building, shut
 
-        kept = own_value(Own(nexus), value)
-        cache.write(nexus, seen, kept)
+        made, faults = building.usable_value(Own(nexus), value)
+        kept = {**made, "told": shut.told(faults, value)}
+        if seen is not None and not faults.may_pass:
+            cache.write(nexus, seen, kept)
+        if is_strict and faults.entries():
+            raise CatalogError(faults.all())
     return kept
 
 
 def _text(source: Source, kind: str, name: str) -> str:
-    from nexus_mcp.errors import CatalogError
-
     path = f"{kind}/{name}/{BODY}"
     data = source.read(path)
     if data is None:
@@ -117,4 +148,4 @@ def _text(source: Source, kind: str, name: str) -> str:
     return data.decode()
 
 
-__all__ = ["KINDS", "Catalog", "load"]
+__all__ = ["KINDS", "Catalog", "load", "usable"]

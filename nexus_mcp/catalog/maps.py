@@ -2,55 +2,76 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from nexus_mcp.catalog.placeholders import suggestion
 from nexus_mcp.catalog.reading import document_at
+from nexus_mcp.catalog.sources import MAP as NAME
 from nexus_mcp.catalog.tool_names import matches, of_class
 from nexus_mcp.errors import UsageError
+from nexus_mcp.schemas import escape
 from nexus_mcp.workspace import check_harness_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
+    from nexus_mcp.catalog.faults import Faults
     from nexus_mcp.catalog.sources import Source
     from nexus_mcp.catalog.yaml_file import Document
 
     Map = dict[str, Any]
 
-FOLDER, NAME = "harnesses", "capability-map.yml"
+FOLDER = "harnesses"
 _EMPTY: Map = {"classes": {}, "reading": [], "editing": {}, "opening": {}, "resuming": {}, "nexus_tools": "*"}
 _PARAMETERS = ("editing", "opening", "resuming")
 
 
-def shipped(source: Source, vocabulary: Mapping[str, Any], faults: list[str]) -> dict[str, Map]:
+def shipped(source: Source, vocabulary: Mapping[str, Any], faults: Faults) -> dict[str, Map]:
     """Harness id → its map; every class of the vocabulary is mapped in each (contract.md §5)."""
     found: dict[str, Map] = {}
     for harness in source.folders(FOLDER):
-        document = document_at(source, f"{FOLDER}/{harness}/{NAME}", "catalog/capability-map", faults)
-        if document is not None:
+        path = f"{FOLDER}/{harness}/{NAME}"
+        document = document_at(source, path, "catalog/capability-map", faults)
+        if document is not None and not document.broken:
             found[harness] = document.value
-            faults += _faults(document, "", document.value, vocabulary)
+            faults.extend(path, document.shown, _faults(document, "", document.value, vocabulary))
     return found
 
 
-def own(source: Source, below: Mapping[str, Map], vocabulary: Mapping[str, Any], faults: list[str]) -> dict[str, Map]:
-    """Harness id → its map with what the project says of it; harnesses that it says nothing of are left out."""
-    if source.read(NAME) is None:
-        return {}
-    document = document_at(source, NAME, "catalog/own-capability-map", faults)
-    if document is None:
-        return {}
+def own(source: Source, below: Mapping[str, Map], vocabulary: Mapping[str, Any], faults: Faults) -> dict[str, Map]:
+    """Harness id → its map with what the project says of it; harnesses that it says nothing of, or wrongly, are not.
+
+    Of one that breaks the schema the members that keep it are looked at, too.
+    """
+    document = document_at(source, NAME, "catalog/own-capability-map", faults, is_needed=False)
     found: dict[str, Map] = {}
+    if document is None:
+        return found
     for harness, given in document.value.items():
+        broken = _broken(document, harness)
+        wrong: list[Callable[[], str]] = []
         try:
             check_harness_id(harness)
         except UsageError as error:
-            faults.append(document.told(f"/{harness}", error.fault))
-            continue
-        found[harness] = merged(below.get(harness, _EMPTY), given)
-        faults += _faults(document, f"/{harness}", found[harness], vocabulary)
+            wrong.append(partial(document.told, f"/{escape(harness)}", error.fault))
+        else:
+            if not broken & {"", "classes"}:
+                kept = {name: value for name, value in given.items() if name not in broken}
+                made = merged(below.get(harness, _EMPTY), kept)
+                wrong += _faults(document, f"/{escape(harness)}", made, vocabulary)
+                if not wrong and not broken:
+                    found[harness] = made
+        faults.extend(NAME, document.shown, wrong)
     return found
+
+
+def _broken(document: Document, harness: str) -> set[str]:
+    """The members of what is said of a harness that break the schema; "" for all of it."""
+    at = f"/{escape(harness)}"
+    under = [pointer[len(at) :] for pointer in document.broken if pointer == at or pointer.startswith(f"{at}/")]
+    return {pointer[1:].partition("/")[0] for pointer in under}
 
 
 def merged(base: Map, given: Mapping[str, Any]) -> Map:
@@ -68,25 +89,35 @@ def classes_of(vocabulary: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(one for entry in vocabulary["capabilities"].values() for one in entry["classes"]))
 
 
-def _faults(document: Document, pointer: str, known: Map, vocabulary: Mapping[str, Any]) -> Iterator[str]:
+def _faults(document: Document, pointer: str, known: Map, vocabulary: Mapping[str, Any]) -> Iterator[Callable[[], str]]:
     yield from _class_faults(document, pointer, known["classes"], vocabulary)
+    clashes: dict[tuple[str, str], None] = {}
     for name in known["classes"]:
-        for tool in of_class(known, name):
-            if any(matches(reading, tool) or matches(tool, reading) for reading in known["reading"]):
-                told = f"{tool} is under reading, too: what only reads is never refused, whatever its class"
-                yield document.told(f"{pointer}/classes/{name}", told)
+        for index, tool in enumerate(of_class(known, name)):
+            for place, reading in enumerate(known["reading"]):
+                if matches(reading, tool) or matches(tool, reading):
+                    # Where this file says one of the two; the class first, because that is meant to hold.
+                    places = (f"/classes/{escape(name)}/{index}", f"/reading/{place}", "/nexus_tools")
+                    at = next((one for one in places if document.has(f"{pointer}{one}")), "")
+                    clashes[f"{pointer}{at}", tool] = None
+                    break
+    for at, tool in clashes:
+        told = f"{tool} is under reading, too: what only reads is never refused, whatever its class"
+        yield partial(document.told, at, told)
 
 
 def _class_faults(
     document: Document, pointer: str, classes: Mapping[str, list[str]], vocabulary: Mapping[str, Any]
-) -> Iterator[str]:
-    known = classes_of(vocabulary)
+) -> Iterator[Callable[[], str]]:
+    known = tuple(classes_of(vocabulary))
     for name in classes:
         if name not in known:
-            yield document.told(
-                f"{pointer}/classes/{name}", f"there is no semantic class {name!r}{suggestion(name, tuple(known))}"
-            )
+            yield partial(_unknown, document, f"{pointer}/classes/{escape(name)}", name, known)
     for name in known:
         if not classes.get(name):
             told = f"the class {name} has no tool: without one, whatever it forbids is allowed"
-            yield document.told(f"{pointer}/classes/{name}", told)
+            yield partial(document.told, f"{pointer}/classes/{name}", told)
+
+
+def _unknown(document: Document, pointer: str, name: str, known: tuple[str, ...]) -> str:
+    return document.told(pointer, f"there is no semantic class {name!r}{suggestion(name, known)}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +27,7 @@ COMMANDS = ("brief", "resume")
 """The commands whose answer depends on the harness; a test holds them to nexus_mcp/cli/, which is above."""
 
 OPEN, CLOSE = "{{", "}}"
+_SEARCHED = 1000
 
 
 def found(text: str) -> Iterator[tuple[int, int, str, str]]:
@@ -45,15 +48,17 @@ def command(name: str, harness_id: str) -> str:
     return f"nexus-mcp {name} --harness-id {harness_id}"
 
 
-def faults(text: str, known: Mapping[str, Mapping[str, object] | tuple[str, ...]]) -> Iterator[tuple[int, str]]:
-    """(offset, what is wrong) for each placeholder that is none, or whose kind or id is not known."""
+def faults(
+    text: str, known: Mapping[str, Mapping[str, object] | tuple[str, ...]]
+) -> Iterator[tuple[int, Callable[[], str]]]:
+    """(offset, what tells what is wrong) for each placeholder that is none, or whose kind or id is not known."""
     for start, _, kind, name in found(text):
         if not kind:
-            yield start, "a placeholder is {{kind:id}}, e.g. {{tool:plan_decide}}"
+            yield start, lambda: "a placeholder is {{kind:id}}, e.g. {{tool:plan_decide}}"
         elif kind not in known:
-            yield start, f"{kind!r} is no kind of placeholder; there are {', '.join(known)}"
+            yield start, _no_kind(kind, known)
         elif name not in known[kind]:
-            yield start, f"there is no {kind} {name!r}{suggestion(name, known[kind])}"
+            yield start, _unknown(kind, name, known[kind])
 
 
 def resolved(text: str, words: Mapping[str, Callable[[str], str]]) -> str:
@@ -73,10 +78,18 @@ def suggestion(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
 
 
 def near(name: str, known: Mapping[str, object] | tuple[str, ...]) -> list[str]:
-    """The known names that are nearest to this one, three at most."""
+    """The known names that are nearest to this one, three at most, of the first thousand."""
     from difflib import get_close_matches
 
-    return get_close_matches(name[:100], list(known), n=3, cutoff=0.7)
+    return get_close_matches(name[:100], list(islice(known, _SEARCHED)), n=3, cutoff=0.7)
+
+
+def _no_kind(kind: str, known: Mapping[str, object]) -> Callable[[], str]:
+    return lambda: f"{kind!r} is no kind of placeholder; there are {', '.join(known)}"
+
+
+def _unknown(kind: str, name: str, known: Mapping[str, object] | tuple[str, ...]) -> Callable[[], str]:
+    return lambda: f"there is no {kind} {name!r}{suggestion(name, known)}"
 
 
 def _is_word(text: str) -> bool:

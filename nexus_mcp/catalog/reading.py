@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from nexus_mcp import schemas
-from nexus_mcp.catalog.sources import BODY, BODY_LIMIT, META
-from nexus_mcp.errors import CatalogError
+from nexus_mcp.catalog.faults import Faults
+from nexus_mcp.catalog.sources import BODY, BODY_LIMIT, BODY_TOO_LARGE, META
+from nexus_mcp.errors import CatalogError, NexusError
 from nexus_mcp.log import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container
     from typing import Any
 
     from nexus_mcp.catalog.sources import Source
@@ -25,89 +28,132 @@ VOCABULARY = (
     "task-exceptions",
 )
 SCHEMAS = {"agents": "catalog/agent", "skills": "catalog/skill"}
+_SAID = {r"must match \S": "must not be blank"}
 
 
 class Entry:
-    """An agent or a skill as it is written. `body` is None when there is no file for it."""
+    """An agent or a skill as far as it can be read: `document` and `text` are None where they cannot, or are absent."""
 
-    __slots__ = ("body", "document", "kind", "name")
+    __slots__ = ("body", "document", "kind", "name", "text")
 
-    def __init__(self, kind: str, name: str, document: Document, body: bytes | None) -> None:
+    def __init__(self, kind: str, name: str) -> None:
         self.kind = kind
         self.name = name
-        self.document = document
-        self.body = body
+        self.document: Document | None = None
+        self.body: bytes | None = None
+        self.text: str | None = None
 
     @property
     def path(self) -> str:
         return f"{self.kind}/{self.name}"
 
 
-def entries(
-    source: Source, kind: str, faults: list[str], below: Mapping[str, object] | None = None
-) -> dict[str, Entry]:
-    """The entries of a kind that can be used, by id; `faults` gets what is wrong with the others.
+def entries(source: Source, kind: str, faults: Faults, below: Container[str] = ()) -> dict[str, Entry]:
+    """All that there is of a kind, by the names of the folders; `faults` gets what is wrong with each, by its path.
 
-    One that is put over an entry of `below` may leave out everything but its id.
+    One that is put over an entry of `below` may leave out everything but its id. A kind that cannot be listed is at
+    fault itself.
     """
-    found: dict[str, Entry] = {}
-    for name in source.folders(kind):
-        if "." in name:
-            shown = source.shown(f"{kind}/{printable(name)}")
-            faults.append(f"{shown}: a folder here is called by an id, which has no dot; rename it, or move it away")
-            continue
-        complete = name not in (below or ())
-        path = f"{kind}/{name}/{META}"
-        document = document_at(source, path, SCHEMAS[kind], faults, required=None if complete else ["id"])
-        if document is None:
-            continue
-        if document.value["id"] != name:
-            faults.append(document.told("/id", f"the id has to be the name of its folder, {name}"))
-            continue
-        body = source.read(f"{kind}/{name}/{BODY}")
-        shown = source.shown(f"{kind}/{name}/{BODY}")
-        if body is None and complete:
-            faults.append(f"{shown}: is missing")
-        elif body is not None and (problem := _body_fault(body)):
-            faults.append(f"{shown}{problem}")
-        else:
-            found[name] = Entry(kind, name, document, body)
-    return found
+    try:
+        names = source.folders(kind)
+    except NexusError as error:
+        faults.raised(kind, source.shown(kind), error)
+        return {}
+    return {name: _entry(source, kind, name, faults, is_whole=name not in below) for name in names}
+
+
+def _entry(source: Source, kind: str, name: str, faults: Faults, *, is_whole: bool) -> Entry:
+    entry = Entry(kind, name)
+    path = entry.path
+    if "." in name:
+        shown = source.shown(printable(path))
+        told = f"{shown}: a folder here is called by an id, which has no dot; rename it, or move it away"
+        faults.add(path, shown, told)
+        return entry
+    document = document_at(
+        source, f"{path}/{META}", SCHEMAS[kind], faults, entry=path, required=None if is_whole else ["id"]
+    )
+    if document is not None and document.keeps("/id") and document.value["id"] != name:
+        told = f"the id has to be the name of its folder, {name}"
+        faults.add(path, document.shown, document.told("/id", told))
+    shown = source.shown(f"{path}/{BODY}")
+    body = _bytes(source, f"{path}/{BODY}", path, faults, is_needed=is_whole)
+    problem = "" if body is None else _body_fault(body)
+    if problem:
+        faults.add(path, shown, f"{shown}{problem}")
+    elif body is not None:
+        entry.body, entry.text = body, body.decode()
+    entry.document = document
+    return entry
 
 
 def document_at(
-    source: Source, path: str, schema: str, faults: list[str], *, required: list[str] | None = None
+    source: Source,
+    path: str,
+    schema: str,
+    faults: Faults,
+    *,
+    entry: str = "",
+    required: list[str] | None = None,
+    is_needed: bool = True,
 ) -> Document | None:
-    """The file at `path` when it is there and keeps its schema; else None, and `faults` says why."""
+    """The file at `path`; None when it cannot be read, or is absent, which is a fault when `is_needed`.
+
+    `faults` says why, and which members break the schema; those are in it all the same, `Document.keeps` tells which.
+    `entry` is the path when left out.
+    """
     from nexus_mcp.catalog import yaml_file
 
-    data = source.read(path)
+    of, shown = entry or path, source.shown(path)
+    data = _bytes(source, path, of, faults, is_needed=is_needed)
     if data is None:
-        faults.append(f"{source.shown(path)}: is missing")
         return None
     try:
-        document = yaml_file.read(data, source.shown(path))
+        document = yaml_file.read(data, shown)
     except CatalogError as error:
-        faults.extend(error.faults)
+        faults.raised(of, shown, error)
+        return None
+    if document.value is None:
+        faults.add(of, shown, f"{shown}: is empty")
         return None
     wanted: dict[str, Any] = schemas.load(schema)
     if required is not None:
         wanted = {**wanted, "required": required}
-    broken = schemas.faults(wanted, document.value, most=20)
-    faults.extend(
-        document.told(fault.pointer, f"{fault.pointer.lstrip('/')} {fault.message}".strip()) for fault in broken
-    )
-    return None if broken else document
+    broken = schemas.faults(wanted, document.value)
+    for fault in broken:
+        said = _SAID.get(fault.message, fault.message)
+        faults.add(of, shown, partial(_told, document, fault.pointer, said))
+    document.broken = frozenset(fault.pointer for fault in broken)
+    return document if document.keeps("") else None
+
+
+def _told(document: Document, pointer: str, message: str) -> str:
+    return document.told(pointer, f"{pointer.lstrip('/')} {message}".strip())
+
+
+def _bytes(source: Source, path: str, entry: str, faults: Faults, *, is_needed: bool) -> bytes | None:
+    """A file; None when it is absent, which is a fault when `is_needed`, or cannot be read, which is one always."""
+    shown = source.shown(path)
+    try:
+        data = source.read(path)
+    except NexusError as error:
+        faults.raised(entry, shown, error)
+        return None
+    if data is None and is_needed:
+        faults.add(entry, shown, f"{shown}: is missing")
+    return data
 
 
 def _body_fault(body: bytes) -> str:
     """What is wrong with the text of an entry, behind its path; "" for nothing."""
     if len(body) > BODY_LIMIT:
-        return f": larger than the {BODY_LIMIT >> 10} KiB of a text that leaves room for the work"
+        return f": {BODY_TOO_LARGE}"
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
-        return f":{body.count(10, 0, error.start) + 1}:1: not UTF-8"
+        start = body.rfind(b"\n", 0, error.start) + 1
+        return f":{body.count(10, 0, start) + 1}:{len(body[start : error.start].decode()) + 1}: not UTF-8"
     if not text.strip():
         return ": is empty"
-    return ": holds NUL" if "\0" in text else ""
+    at = text.find("\0")
+    return "" if at < 0 else f":{text.count(chr(10), 0, at) + 1}:{at - text.rfind(chr(10), 0, at)}: holds NUL"

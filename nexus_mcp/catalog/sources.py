@@ -28,8 +28,15 @@ if TYPE_CHECKING:
 AGENTS, SKILLS = "agents", "skills"
 KINDS = (AGENTS, SKILLS)
 META, BODY = "meta.yml", "body.md"
-BODY_LIMIT = 256 << 10  # a prompt of more than that leaves no room for the work
-FILE_LIMIT = 1 << 20
+MAP = "capability-map.yml"
+PROJECT = "project"
+"""The `origin` of what a project adds or changes."""
+MEND = "mend"
+"""The member of an agent with a fault in its files that names the first of them; others have none."""
+BODY_LIMIT = 256 << 10
+BODY_TOO_LARGE = f"larger than the {BODY_LIMIT >> 10} KiB of a text that leaves room for the work"
+YAML_LIMIT = 64 << 10  # of what a project writes; reading that much takes half a second, and the shipped ones have 4
+YAML_TOO_LARGE = f"larger than the {YAML_LIMIT >> 10} KiB that are read"
 
 
 def named(folder: Folder) -> list[str]:
@@ -92,10 +99,11 @@ class Own:
                 return None
             with below:
                 return self._read(below, parts[1:], name, path)
+        limit, too_large = (BODY_LIMIT, BODY_TOO_LARGE) if name == BODY else (YAML_LIMIT, YAML_TOO_LARGE)
         try:
-            return folder.read(name, FILE_LIMIT)
+            return folder.read(name, limit)
         except StateError as error:
-            raise CatalogError([f"{self.shown(path)}: {error.problem}"]) from error
+            raise CatalogError([f"{self.shown(path)}: {too_large}"]) from error
 
     def shown(self, path: str) -> str:
         return f".nexus/{path}"

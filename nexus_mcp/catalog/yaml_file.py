@@ -29,14 +29,25 @@ _PLAIN = {
 
 
 class Document:
-    """A file that was read. `shown` is its path for messages; `value` what it holds, None when it is empty."""
+    """A file that was read. `shown` is its path for messages; `value` what it holds, None when it is empty.
 
-    __slots__ = ("_places", "shown", "value")
+    `broken`: JSON pointers of what was found to break its schema.
+    """
+
+    __slots__ = ("_places", "broken", "shown", "value")
 
     def __init__(self, shown: str, value: Any, places: dict[str, tuple[int, int]]) -> None:
         self.shown = shown
         self.value = value
         self._places = places
+        self.broken: frozenset[str] = frozenset()
+
+    def keeps(self, pointer: str) -> bool:
+        """Whether what the JSON pointer names, itself, keeps its schema."""
+        return pointer not in self.broken
+
+    def has(self, pointer: str) -> bool:
+        return pointer in self._places
 
     def told(self, pointer: str, message: str) -> str:
         """`path:line:column: message`, where what the JSON pointer names stands, or the nearest that is there."""
@@ -74,8 +85,10 @@ def read(data: bytes, shown: str) -> Document:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line, column = data.count(b"\n", 0, error.start) + 1, error.start - data.rfind(b"\n", 0, error.start)
-        raise CatalogError([f"{shown}:{line}:{column}: not UTF-8"]) from error
+        seen = error.object  # without the mark that it may begin with
+        start = seen.rfind(b"\n", 0, error.start) + 1
+        column = len(seen[start : error.start].decode()) + 1
+        raise CatalogError([f"{shown}:{seen.count(10, 0, start) + 1}:{column}: not UTF-8"]) from error
     try:
         loader = _Loader(text)
         node = loader.get_single_node()
@@ -85,6 +98,8 @@ def read(data: bytes, shown: str) -> Document:
         mark = error.problem_mark or error.context_mark
         line, column = (1, 1) if mark is None else (mark.line + 1, mark.column + 1)
         problem = error.problem or error.context or "not YAML"
+        if problem.startswith("but ") and error.context:
+            problem = f"{error.context}, {problem}"
         raise CatalogError([f"{shown}:{line}:{column}: {problem}"]) from error
     except yaml.YAMLError as error:  # a character that YAML does not allow
         position = getattr(error, "position", 0)

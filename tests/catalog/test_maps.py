@@ -59,7 +59,7 @@ def test_a_map_of_the_project_wins(tmp_path: Path) -> None:
         ),
         (
             "codex:\n  classes:\n    file_creation: [view_image]\n",
-            ".nexus/capability-map.yml:3:5: view_image is under reading, too: what only reads is never refused, "
+            ".nexus/capability-map.yml:3:21: view_image is under reading, too: what only reads is never refused, "
             "whatever its class",
         ),
         (
@@ -67,6 +67,13 @@ def test_a_map_of_the_project_wins(tmp_path: Path) -> None:
             ".nexus/capability-map.yml:1:1: The harness id 'Codex' is not usable: it starts with a-z and goes on with "
             "a-z, 0-9 and -.",
         ),
+        (
+            "codex:\n  nexus_tools: '*'\n  reading: [view_image, 'apply*']\n",
+            ".nexus/capability-map.yml:3:25: apply_patch is under reading, too: what only reads is never refused, "
+            "whatever its class",
+        ),
+        ("", ".nexus/capability-map.yml: is empty"),
+        ("# nothing yet\n", ".nexus/capability-map.yml: is empty"),
         ("codex:\n  clases: {}\n", ".nexus/capability-map.yml:2:3: codex/clases is not a known field"),
         ("codex: [\n", ".nexus/capability-map.yml:2:1: expected the node content, but found '<stream end>'"),
     ],
@@ -114,7 +121,8 @@ def test_the_naming_of_the_server_is_no_reading(tmp_path: Path) -> None:
         tmp_path / ".nexus",
         {"capability-map.yml": "codex:\n  reading: ['work-*']\n  nexus_tools: work-*\n"},
     )
-    assert [fault.partition(": ")[2] for fault in own_faults(tmp_path)] == [
-        f"work-{tool} is under reading, too: what only reads is never refused, whatever its class"
-        for tool in ("task_add", "task_update", "task_update")
+    assert own_faults(tmp_path) == [
+        f".nexus/capability-map.yml:2:13: work-{tool} is under reading, too: what only reads is never refused, "
+        "whatever its class"
+        for tool in ("task_add", "task_update")
     ]

@@ -10,7 +10,7 @@ import pytest
 
 from nexus_mcp.catalog import building
 from nexus_mcp.catalog.load import load
-from nexus_mcp.errors import CatalogError, PathRefused, UnknownEntry
+from nexus_mcp.errors import CatalogError, UnknownEntry
 from tests.catalog.files import AGENT, SKILL, own_faults, put
 
 
@@ -77,7 +77,7 @@ def test_taking_a_capability_away_is_refused(tmp_path: Path) -> None:
         (
             "agents/engineer/meta.yml",
             "x" * (2 << 20),
-            ".nexus/agents/engineer/meta.yml: is larger than the 1 MiB that are read",
+            ".nexus/agents/engineer/meta.yml: larger than the 64 KiB that are read",
         ),
     ],
 )
@@ -136,15 +136,18 @@ def test_links_are_refused(project: Path, tmp_path_factory: pytest.TempPathFacto
     body = project / ".nexus/agents/gardener/body.md"
     body.unlink()
     body.symlink_to(outside)
-    with pytest.raises(PathRefused, match="symbolic link"):
+    told = ".nexus/agents/gardener/body.md: is a symbolic link where a file belongs"
+    with pytest.raises(CatalogError) as raised:
         load(str(project))
+    assert raised.value.faults == [told]
+    assert own_faults(project) == [told]
 
 
 def test_yaml_is_parsed_once(project: Path) -> None:
     """What was made is kept beside the state, and made anew when a file changed."""
     (project / ".nexus/state").mkdir()
     first = load(str(project)).agents
-    with patch.object(building, "own_value", side_effect=AssertionError("parsed again")):
+    with patch.object(building, "usable_value", side_effect=AssertionError("parsed again")):
         assert load(str(project)).agents == first
     path = project / ".nexus/agents/gardener/meta.yml"
     path.write_text(path.read_text().replace("Name", "Mane"))

@@ -58,8 +58,12 @@ def test_places(pointer: str, place: str) -> None:
         (b"a: !!python/object:os.system x", "f.yml:1:4: tags of its own are not used here"),
         (b"a: !!set {x}", "f.yml:1:4: tags of its own are not used here"),
         (b"? [a]\n: b", "f.yml:1:3: a key has to be a text"),
-        (b"a: 1\n---\nb: 2", "f.yml:2:1: but found another document"),
+        (
+            b"a: 1\n---\nb: 2",
+            "f.yml:2:1: expected a single document in the stream, but found another document",
+        ),
         (b"x: \xff", "f.yml:1:4: not UTF-8"),
+        ("\ufeffa: 1\nä: ü".encode() + b"\xff", "f.yml:2:5: not UTF-8"),
         (b"a: b\nc: \x00", "f.yml:2:4: not YAML: special characters are not allowed"),
         (b"[" * 40 + b"]" * 40, "f.yml:1:33: nested too deeply"),
         (b"a" * (yaml_file.LIMIT + 1), "f.yml: larger than the 1 MiB that are read"),

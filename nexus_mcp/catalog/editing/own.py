@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nexus_mcp.catalog.building import own_value
-from nexus_mcp.catalog.cache import MAP
 from nexus_mcp.catalog.editing import comments
 from nexus_mcp.catalog.editing.placing import place
 from nexus_mcp.catalog.editing.rewriting import rewritten, written
-from nexus_mcp.catalog.sources import AGENTS, META, Own
+from nexus_mcp.catalog.sources import AGENTS, MAP, META, Own
 from nexus_mcp.errors import CatalogError
 
 if TYPE_CHECKING:

@@ -106,5 +106,5 @@ def test_placeholders_of_texts_in_the_code() -> None:
 
 def test_an_unknown_placeholder_is_noticed() -> None:
     """Bad input: an action that no vocabulary has is a fault."""
-    told = list(placeholders.faults("Now {{action:edit_file}}.", {"action": load(None).vocabulary["invocations"]}))
-    assert told == [(4, "there is no action 'edit_file'")]
+    found = placeholders.faults("Now {{action:edit_file}}.", {"action": load(None).vocabulary["invocations"]})
+    assert [(offset, told()) for offset, told in found] == [(4, "there is no action 'edit_file'")]

@@ -1,0 +1,93 @@
+"""Whether what was kept of a project's catalog can be what its files came to: nobody else vouches for it.
+
+By hand, not by a schema: hooks do this each time. What holds for every catalog is looked at, above all that no shipped
+agent has less than its canonical capabilities; what only the files tell is not.
+"""
+
+from __future__ import annotations
+
+from nexus_mcp.catalog.sources import AGENTS, KINDS, MEND, PROJECT, SKILLS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from typing import Any
+
+    Value = dict[str, Any]
+
+_MEMBERS = {AGENTS, SKILLS, "maps", "told"}
+_OF = {
+    AGENTS: {
+        **dict.fromkeys(("id", "name", "description", "model_tier", "body_hash", "category", "resume_tier"), str),
+        **dict.fromkeys(("capabilities", "added"), list),
+        "origin": str,
+        "own_body": bool,
+    },
+    SKILLS: {
+        **dict.fromkeys(("id", "name", "description", "body_hash", "origin"), str),
+        "manual_only": bool,
+        "harness_notes": list,
+        "own_body": bool,
+    },
+}
+_MAP = {"classes": dict, "reading": list, "editing": dict, "opening": dict, "resuming": dict, "nexus_tools": str}
+
+
+def is_sound(own: Any, shipped: Value, names: Mapping[str, Collection[str]], *, has_map: bool) -> bool:
+    """`names`: the folders there are of each kind; `has_map`: whether the project has a map. Raises TypeError."""
+    if not isinstance(own, dict) or own.keys() != _MEMBERS or not _is_texts(own["told"]):
+        return False
+    vocabulary = shipped["vocabulary"]
+    all_there = own[AGENTS].keys() == set(names[AGENTS]) and own[SKILLS].keys() <= set(names[SKILLS])
+    return (
+        all_there
+        and (bool(own["told"]) or own[SKILLS].keys() == set(names[SKILLS]))
+        and (has_map or own["maps"] == {})
+        and all(_is_entry(kind, name, entry) for kind in KINDS for name, entry in own[kind].items())
+        and all(_is_agent(entry, shipped[AGENTS].get(name), vocabulary) for name, entry in own[AGENTS].items())
+        and all(_is_skill(entry, shipped[SKILLS].get(name)) for name, entry in own[SKILLS].items())
+        and all(_is_map(entry, vocabulary) for entry in own["maps"].values())
+    )
+
+
+def _is_entry(kind: str, name: str, entry: Any) -> bool:
+    wanted = _OF[kind]
+    return (
+        isinstance(entry, dict)
+        and entry.keys() - {MEND} == wanted.keys()
+        and all(isinstance(entry[member], type_) for member, type_ in wanted.items())
+        and entry["id"] == name
+        and entry["origin"] == PROJECT
+    )
+
+
+def _is_agent(entry: Value, below: Value | None, vocabulary: Value) -> bool:
+    has = {*entry["capabilities"], *entry["added"]}
+    every = vocabulary["capabilities"].keys()
+    return (
+        has <= every
+        and (below is None or entry["capabilities"] == below["capabilities"])
+        and (MEND not in entry or (isinstance(entry[MEND], str) and has == every))
+        and entry["category"] in vocabulary["categories"]
+        and entry["resume_tier"] in vocabulary["resume_tiers"]
+    )
+
+
+def _is_skill(entry: Value, below: Value | None) -> bool:
+    return _is_texts(entry["harness_notes"]) and (below is None or entry["manual_only"] or not below["manual_only"])
+
+
+def _is_map(known: Any, vocabulary: Value) -> bool:
+    return (
+        isinstance(known, dict)
+        and known.keys() == _MAP.keys()
+        and all(isinstance(known[member], type_) for member, type_ in _MAP.items())
+        and _is_texts(known["reading"])
+        and all(_is_texts(tools) and tools for tools in known["classes"].values())
+        and all(name in known["classes"] for one in vocabulary["capabilities"].values() for name in one["classes"])
+        and all(_is_texts(list(known[member].values())) for member in ("editing", "opening", "resuming"))
+    )
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)

@@ -1,0 +1,74 @@
+"""What stands in the place of what a project wrote and cannot be used, and how that is told in a few lines."""
+
+from __future__ import annotations
+
+from nexus_mcp.catalog.faults import Faults
+from nexus_mcp.catalog.sources import AGENTS, MAP, MEND, PROJECT, SKILLS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nexus_mcp.errors import NexusError
+
+    Value = dict[str, Any]
+
+NEXT_STEP = "nexus-mcp catalog check tells all that is wrong."
+_FEW = 3
+# Of an agent that is known by its folder alone: never resumed, and nobody hands work to it.
+_UNKNOWN = {"category": "check", "resume_tier": "ephemeral", "model_tier": "standard", "body_hash": ""}
+
+
+def agents(faults: Faults, shipped: Value) -> dict[str, Value]:
+    """An entry for each agent with a fault: as it is shipped, where it is, and with every capability there is.
+
+    Where the folder of the agents cannot be listed that is each of those that are shipped.
+    """
+    found = [entry.partition("/") for entry in faults.entries()]
+    at = {name: faults.files(f"{kind}/{name}")[0] for kind, slash, name in found if slash and kind == AGENTS}
+    if faults.of(AGENTS):
+        at = dict.fromkeys(shipped[AGENTS], faults.files(AGENTS)[0])
+    return {name: _agent(name, file, shipped) for name, file in at.items()}
+
+
+def all_of(error: NexusError, shipped: Value) -> Value:
+    """What a project has whose `.nexus` cannot be opened. Raises what says nothing about a file."""
+    faults = Faults()
+    faults.raised(AGENTS, ".nexus", error)
+    return {AGENTS: agents(faults, shipped), SKILLS: {}, "maps": {}, "told": told(faults, shipped)}
+
+
+def told(faults: Faults, shipped: Value) -> list[str]:
+    """A line for each of the first few entries with a fault, with what holds meanwhile, and one about the others."""
+    there = faults.entries()
+    lines = [_line(faults, entry, shipped) for entry in there[:_FEW]]
+    rest = len(there) - _FEW
+    if rest > 0:
+        lines.append(f"{rest} more agents, skills or maps of this project cannot be used.")
+    return [*lines[:-1], *(f"{line} {NEXT_STEP}" for line in lines[-1:])]
+
+
+def _agent(name: str, file: str, shipped: Value) -> Value:
+    below = shipped[AGENTS].get(name)
+    own: Value = below or {"id": name, "name": name, "description": f"{file} cannot be used.", **_UNKNOWN}
+    canonical = [] if below is None else below["capabilities"]
+    added = [one for one in shipped["vocabulary"]["capabilities"] if one not in canonical]
+    over = {"capabilities": canonical, "added": added, "origin": PROJECT, "own_body": below is None, MEND: file}
+    return {**own, **over}
+
+
+def _line(faults: Faults, entry: str, shipped: Value) -> str:
+    rest = faults.count(entry) - 1
+    more = f" (and {rest} more)" if rest else ""
+    return f"{faults.of(entry)[0].rstrip('.')}{more}; until that is mended {_meanwhile(entry, shipped)}."
+
+
+def _meanwhile(entry: str, shipped: Value) -> str:
+    kind, _, name = entry.partition("/")
+    if kind == AGENTS:
+        return f"{name or 'every agent'} may do nothing that can be forbidden"
+    if entry == MAP:
+        return "the shipped map holds for each harness that it is about"
+    if not name:
+        return "the shipped ones are used"
+    return "the shipped one is used" if name in shipped[SKILLS] else "there is no such skill"

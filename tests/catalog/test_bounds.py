@@ -1,0 +1,104 @@
+"""Many faults: the first few are told, the others counted, and none takes long."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.catalog import placeholders
+from nexus_mcp.catalog.faults import MOST
+from nexus_mcp.catalog.load import usable
+from tests.catalog.files import AGENT, SKILL, own_faults, put
+
+SKILLED = {"skills/release/meta.yml": SKILL.format(id="release"), "skills/release/body.md": "Go.\n"}
+
+
+@pytest.fixture
+def searches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many names each search for near ones went through."""
+    made: list[int] = []
+    true = difflib.get_close_matches
+
+    def counted(name: str, known: list[str], n: int, cutoff: float) -> list[str]:
+        made.append(len(known))
+        return true(name, known, n=n, cutoff=cutoff)
+
+    monkeypatch.setattr(difflib, "get_close_matches", counted)
+    return made
+
+
+def test_placeholders(tmp_path: Path, searches: list[int]) -> None:
+    """Twenty of them are told, each with its place, and for those alone near names are looked for."""
+    put(tmp_path / ".nexus", {**SKILLED, "skills/release/body.md": "{{tool:plan_decid}}\n" * 10_000})
+    told = own_faults(tmp_path)
+    assert told[1] == ".nexus/skills/release/body.md:2:1: there is no tool 'plan_decid'; did you mean plan_decide?"
+    assert told[MOST:] == [f".nexus/skills/release/body.md: and {10_000 - MOST} more"]
+    assert len(searches) == MOST
+
+
+def test_unknown_fields(tmp_path: Path) -> None:
+    """A schema's faults are as many, and those that follow are counted."""
+    keys = "".join(f"x{number}: 1\n" for number in range(2000))
+    put(tmp_path / ".nexus", {**SKILLED, "skills/release/meta.yml": SKILL.format(id="release") + keys})
+    told = own_faults(tmp_path)
+    assert told[0] == ".nexus/skills/release/meta.yml:6:1: x0 is not a known field"
+    assert told[MOST:] == [f".nexus/skills/release/meta.yml: and {2000 - MOST} more"]
+
+
+def test_what_a_file_names(tmp_path: Path, searches: list[int]) -> None:
+    """Faults of references and of the schema are counted together; those of another file are not cut."""
+    names = ", ".join(f"no_{number}" for number in range(3000))
+    meta = AGENT.format(id="dba").replace("[no_task_create]", f"[{names}]") + "extra: 1\n"
+    put(
+        tmp_path / ".nexus",
+        {
+            "agents/dba/meta.yml": meta,
+            "agents/dba/body.md": "{{tool:nope}}",
+            "agents/x/meta.yml": "",
+            "agents/x/body.md": "x",
+        },
+    )
+    told = own_faults(tmp_path)
+    assert told[0] == ".nexus/agents/dba/meta.yml:8:1: extra is not a known field"
+    assert told[MOST : MOST + 2] == [
+        f".nexus/agents/dba/meta.yml: and {3001 - MOST} more",
+        ".nexus/agents/dba/body.md:1:1: there is no tool 'nope'",
+    ]
+    assert told[MOST + 2 :] == [".nexus/agents/x/meta.yml: is empty"]
+    assert len(searches) == MOST
+
+
+@pytest.mark.parametrize("path", ["agents/dba/meta.yml", "skills/release/meta.yml", "capability-map.yml"])
+def test_large_files(tmp_path: Path, path: str) -> None:
+    """A file of more than 64 KiB is not looked into; one of 64 KiB is."""
+    put(tmp_path / ".nexus", {**SKILLED, "agents/dba/body.md": "x", path: "#" * ((64 << 10) + 1)})
+    assert f".nexus/{path}: larger than the 64 KiB that are read" in own_faults(tmp_path)
+    put(tmp_path / ".nexus", {path: "#" * (64 << 10)})
+    assert f".nexus/{path}: is empty" in own_faults(tmp_path)
+    assert usable(str(tmp_path)).told != []
+
+
+def test_a_large_text(tmp_path: Path) -> None:
+    """A text has a bound of its own, told in its own words however large it is."""
+    for size in ((256 << 10) + 1, 2 << 20):
+        put(tmp_path / ".nexus", {**SKILLED, "skills/release/body.md": "x" * size})
+        told = "larger than the 256 KiB of a text that leaves room for the work"
+        assert own_faults(tmp_path) == [f".nexus/skills/release/body.md: {told}"]
+
+
+def test_a_fault_is_short(tmp_path: Path) -> None:
+    """What somebody wrote is repeated to some length, on one line, with what cannot be seen escaped."""
+    meta = f"{SKILL.format(id='release')}'\\x1b\\u202e{'x' * 900}': 1\n".replace("'", '"')
+    put(tmp_path / ".nexus", {**SKILLED, "skills/release/meta.yml": meta})
+    (told,) = own_faults(tmp_path)
+    assert told.startswith(".nexus/skills/release/meta.yml:6:1: \\x1b\\u202exxx")
+    assert told.endswith("xxx...")
+    assert len(told) == 503
+
+
+def test_near_names_are_looked_for_among_some(searches: list[int]) -> None:
+    """With tens of thousands of names an unknown one is told at once."""
+    placeholders.near("a", {f"a{number}": None for number in range(20_000)})
+    assert searches == [1000]

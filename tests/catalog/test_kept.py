@@ -1,0 +1,148 @@
+"""What was kept of a project's catalog is believed only where it can be what the files came to."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nexus_mcp.catalog.load import load, usable
+from tests.catalog.files import AGENT, SKILL, put
+
+Json = Any
+KEPT = ".nexus/state/cache/catalog.json"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with an agent, a skill, an override and a map, of which is kept what they came to."""
+    put(
+        tmp_path / ".nexus",
+        {
+            "agents/gardener/meta.yml": AGENT.format(id="gardener"),
+            "agents/gardener/body.md": "Prune.\n",
+            "agents/tester/meta.yml": "id: tester\ncapabilities: [no_file_edit, no_task_create, no_shell_exec]\n",
+            "skills/prune/meta.yml": SKILL.format(id="prune"),
+            "skills/prune/body.md": "Prune.\n",
+            "skills/nx-init/meta.yml": "id: nx-init\nname: Ours\n",
+            "capability-map.yml": "codex:\n  editing: {mcp__docs__save: target}\n",
+        },
+    )
+    (tmp_path / ".nexus/state").mkdir()
+    usable(str(tmp_path))
+    return tmp_path
+
+
+def edited(project: Path, change: Callable[[Json], Json]) -> None:
+    """Changes the file in its place, and sets back its time."""
+    path = project / KEPT
+    info = path.stat()
+    value = json.loads(path.read_text())
+    value["own"] = change(value["own"])
+    with path.open("r+") as file:
+        file.truncate()
+        json.dump(value, file)
+    os.utime(path, ns=(info.st_atime_ns, info.st_mtime_ns))
+    assert (path.stat().st_ino, path.stat().st_mtime_ns) == (info.st_ino, info.st_mtime_ns)
+
+
+def put_in(path: str, value: Json) -> Callable[[Json], Json]:
+    """A change of one member, by its path."""
+
+    def change(own: Json) -> Json:
+        *parents, last = path.split("/")
+        at = own
+        for name in parents:
+            at = at[name]
+        at[last] = value
+        return own
+
+    return change
+
+
+def widened(own: Json) -> Json:
+    """A shipped agent that the project says nothing of, without restrictions."""
+    own["agents"]["reviewer"] = {**own["agents"]["tester"], "id": "reviewer", "capabilities": [], "added": []}
+    return own
+
+
+def dropped(own: Json) -> Json:
+    del own["agents"]["gardener"]
+    return own
+
+
+def test_what_is_right_is_believed(project: Path) -> None:
+    """What says the same is read, so the others below are refused for what they say."""
+    edited(project, put_in("skills/prune/name", "Believed"))
+    assert usable(str(project)).skills["prune"]["name"] == "Believed"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        widened,
+        dropped,
+        lambda _: 5,
+        lambda _: None,
+        lambda _: [],
+        lambda _: {},
+        put_in("agents", 5),
+        put_in("agents/tester", 5),
+        put_in("agents/tester/capabilities", []),
+        put_in("agents/tester/capabilities", ["no_file_edit"]),
+        put_in("agents/tester/capabilities", 5),
+        put_in("agents/tester/added", ["everything"]),
+        put_in("agents/tester/added", [["no_file_edit"]]),
+        put_in("agents/tester/added", None),
+        put_in("agents/tester/id", "writer"),
+        put_in("agents/tester/category", "x"),
+        put_in("agents/tester/resume_tier", []),
+        put_in("agents/tester/mend", "x"),
+        put_in("agents/tester/own_body", "yes"),
+        put_in("agents/tester/more", 1),
+        put_in("skills", {}),
+        put_in("skills/nx-init/manual_only", False),
+        put_in("skills/prune/name", 5),
+        put_in("skills/prune/harness_notes", [5]),
+        put_in("skills/more", {}),
+        put_in("maps", []),
+        put_in("maps/codex", {}),
+        put_in("maps/codex/classes", {}),
+        put_in("maps/codex/classes/file_creation", []),
+        put_in("maps/codex/classes/file_creation", "apply_patch"),
+        put_in("maps/codex/reading", "*"),
+        put_in("maps/codex/editing", {"a": 5}),
+        put_in("maps/codex/nexus_tools", None),
+        put_in("told", "x"),
+        put_in("told", [5]),
+    ],
+)
+def test_what_cannot_be_right_is_made_anew(project: Path, change: Callable[[Json], Json]) -> None:
+    """A shipped agent keeps what it may not do, whatever was put there; nothing of the wrong shape is used."""
+    first = load(str(project))
+    edited(project, change)
+    again = usable(str(project))
+    assert (again.agents, again.skills, again.maps) == (first.agents, first.skills, first.maps)
+    assert again.told == []
+
+
+def test_a_change_in_place_is_noticed(project: Path) -> None:
+    """What can be right, and was written by somebody else, is told by its time."""
+    path = project / KEPT
+    text = path.read_text()
+    assert '"added": ["no_shell_exec"]' in text
+    with path.open("r+") as file:
+        file.write(text.replace('"added": ["no_shell_exec"]', '"added": []               '))
+    assert usable(str(project)).agents["tester"]["added"] == ["no_shell_exec"]
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, "{" * 9, "5", '"x"', "", "\0"])
+def test_what_is_no_catalog_is_none(project: Path, text: str) -> None:
+    """Whatever stands in the file, the catalog is made of the files of the project."""
+    first = load(str(project)).agents
+    (project / KEPT).write_text(text)
+    assert usable(str(project)).agents == first

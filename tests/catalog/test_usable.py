@@ -1,0 +1,191 @@
+"""What a project's catalog comes to where some of its files are at fault: no fault takes a restriction away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.catalog import building
+from nexus_mcp.catalog.capabilities import allowed, effective
+from nexus_mcp.catalog.load import Catalog, load, usable
+from nexus_mcp.errors import CatalogError
+from tests.catalog.files import AGENT, SKILL, put
+
+ALL = ["no_file_edit", "no_shell_exec", "no_task_create", "no_task_update"]
+META = ".nexus/agents/engineer/meta.yml"
+OWN_MAP = "claude-code:\n  classes:\n    shell_command_exec: [Bash, mcp__term__run]\n"
+
+
+@pytest.fixture(params=["kept", "made anew"])
+def project(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """A project with restrictions of its own; what it comes to is kept where there is a state."""
+    put(
+        tmp_path / ".nexus",
+        {
+            "agents/engineer/meta.yml": "id: engineer\ncapabilities: [no_task_create, no_shell_exec]\n",
+            "agents/gardener/meta.yml": AGENT.format(id="gardener").replace("no_task_create", "no_file_edit"),
+            "agents/gardener/body.md": "Prune.\n",
+            "skills/prune/meta.yml": SKILL.format(id="prune"),
+            "skills/prune/body.md": "Prune by {{agent:gardener}} and {{skill:prune}}.\n",
+            "capability-map.yml": OWN_MAP,
+        },
+    )
+    if request.param == "kept":
+        (tmp_path / ".nexus/state").mkdir()
+    return tmp_path
+
+
+def found(project: Path) -> Catalog:
+    """The catalog, the same the second time."""
+    first, second = usable(str(project)), usable(str(project))
+    for member in ("agents", "skills", "maps", "told"):
+        assert getattr(first, member) == getattr(second, member)
+    return second
+
+
+def restrictions(catalog: Catalog) -> dict[str, list[str]]:
+    return {name: sorted(effective(agent)) for name, agent in catalog.agents.items()}
+
+
+def test_without_a_fault_nothing_is_told(project: Path) -> None:
+    """What can be used is all there is."""
+    catalog, whole = found(project), load(str(project))
+    assert (catalog.told, catalog.agents, catalog.skills, catalog.maps) == ([], whole.agents, whole.skills, whole.maps)
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "gone"),
+    [
+        ("skills/draft/README.md", "soon", None),
+        ("skills/prune/meta.yml", "id: [", "prune"),
+        ("skills/nx-run/meta.yml", "id: nx-run\nmanual_only: 5\n", None),
+        ("skills/a.b/meta.yml", SKILL.format(id="a"), None),
+        ("agents/other/body.md", "x", None),
+    ],
+)
+def test_a_fault_elsewhere_takes_nothing_away(project: Path, path: str, content: str, gone: str | None) -> None:
+    """Every other entry holds as before; a skill at fault is the shipped one, or not there."""
+    before = load(str(project))
+    put(project / ".nexus", {path: content})
+    catalog = found(project)
+    after = restrictions(catalog)
+    assert {name: after[name] for name in before.agents} == restrictions(before)
+    assert catalog.maps == before.maps
+    assert catalog.skills == {name: skill for name, skill in before.skills.items() if name != gone}
+    assert len(catalog.told) == 1
+    with pytest.raises(CatalogError):
+        load(str(project))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("engineer", b"id: engineer\nextra: 1\n"),
+        ("engineer", b"id: engineer\ncapabilities: []\n"),
+        ("engineer", b"\xff"),
+        ("engineer", None),
+        ("gardener", b"id: gardener\n"),
+        ("gardener", None),
+    ],
+)
+def test_an_agent_at_fault_may_do_nothing(project: Path, name: str, content: bytes | None) -> None:
+    """What was written about it may have been a restriction, so all of them hold; one that is shipped stays as such."""
+    before = load(str(project))
+    put(project / ".nexus", {f"agents/{name}/meta.yml": content})
+    catalog = found(project)
+    assert restrictions(catalog) == {**restrictions(before), name: ALL}
+    agent = catalog.agent(name)
+    assert agent["mend"] == f".nexus/agents/{name}/meta.yml"
+    assert [allowed(catalog, name, tool, "claude-code")[0] for tool in ("Bash", "Write", "Read")] == [
+        False,
+        False,
+        True,
+    ]
+    assert len(catalog.told) == 1
+    assert catalog.told[0].startswith(f".nexus/agents/{name}/meta.yml:")
+    assert f"until that is mended {name} may do nothing that can be forbidden. nexus-mcp" in catalog.told[0]
+    if name == "engineer":
+        shipped = load(None)
+        assert agent["capabilities"] == shipped.agent(name)["capabilities"]
+        assert catalog.body("agents", name) == shipped.body("agents", name)
+    else:
+        with pytest.raises(CatalogError, match=r"agents/gardener/meta\.yml: gardener cannot be used as it is"):
+            catalog.body("agents", name)
+
+
+def test_nobody_hands_work_to_an_agent_at_fault(project: Path) -> None:
+    """A refusal names agents that may do what was refused."""
+    put(project / ".nexus", {"agents/writer/meta.yml": "id: ["})
+    _, reason = allowed(found(project), "architect", "Write", "claude-code")
+    assert reason.endswith("hand it to engineer. What you found out yourself may go into an artifact.")
+
+
+def test_a_map_at_fault(project: Path) -> None:
+    """Of the harness that it is wrong about the shipped map holds, of others what the project says."""
+    before = load(str(project))
+    put(project / ".nexus", {"capability-map.yml": f"{OWN_MAP}codex:\n  extra: 1\n"})
+    catalog = found(project)
+    assert catalog.maps == before.maps
+    put(project / ".nexus", {"capability-map.yml": f"{OWN_MAP}  extra: 1\n"})
+    catalog = found(project)
+    assert catalog.maps == load(None).maps
+    assert restrictions(catalog) == restrictions(before)
+    assert catalog.told == [
+        ".nexus/capability-map.yml:4:3: claude-code/extra is not a known field; until that is mended the shipped map "
+        "holds for each harness that it is about. nexus-mcp catalog check tells all that is wrong."
+    ]
+
+
+@pytest.mark.parametrize("what", ["file", "link"])
+def test_agents_that_cannot_be_listed(project: Path, tmp_path_factory: pytest.TempPathFactory, what: str) -> None:
+    """Each of them may have been restricted, so each of them is, in everything."""
+    (project / ".nexus/agents").rename(project / ".nexus/was")
+    if what == "file":
+        (project / ".nexus/agents").write_text("x")
+    else:
+        (project / ".nexus/agents").symlink_to(tmp_path_factory.mktemp("outside"))
+    catalog = found(project)
+    assert restrictions(catalog) == dict.fromkeys(load(None).agents, ALL)
+    assert "where a folder belongs; until that is mended every agent may do nothing that can be" in catalog.told[0]
+    assert "prune" in catalog.skills
+
+
+def test_a_folder_of_the_project_that_is_none(tmp_path: Path) -> None:
+    """Where `.nexus` is a link nothing is known of what it held."""
+    (tmp_path / ".nexus").symlink_to(tmp_path)
+    assert restrictions(usable(str(tmp_path))) == dict.fromkeys(load(None).agents, ALL)
+
+
+def test_what_is_told_is_bounded(project: Path) -> None:
+    """The first few entries with a fault, each on a line that is not too long, and how many more there are."""
+    keys = "".join(f"{'x' * 900}{number}: 1\n" for number in range(20))
+    put(project / ".nexus", {f"skills/s{number}/meta.yml": f"id: s{number}\n{keys}" for number in range(9)})
+    told = found(project).told
+    assert [line.partition(":")[0] for line in told[:3]] == [f".nexus/skills/s{number}/meta.yml" for number in range(3)]
+    assert told[3:] == [
+        "6 more agents, skills or maps of this project cannot be used. nexus-mcp catalog check tells all that is wrong."
+    ]
+    assert "(and 24 more)" in told[0]
+    assert max(map(len, told)) < 700
+
+
+def test_what_is_at_fault_is_kept(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault is found once, as long as the files stay as they are."""
+    put(project / ".nexus", {"agents/engineer/meta.yml": "id: ["})
+    first = usable(str(project))
+    if not (project / ".nexus/state").exists():
+        return
+    with monkeypatch.context() as patch:
+        patch.setattr(building, "usable_value", None)
+        assert usable(str(project)).agents == first.agents
+    put(project / ".nexus", {"agents/engineer/meta.yml": "id: engineer\n"})
+    assert usable(str(project)).told == []
+
+
+def test_a_name_that_is_no_text(project: Path) -> None:
+    """A folder may be called by bytes that are no UTF-8."""
+    (project / ".nexus/agents/\udcff").mkdir()
+    catalog = found(project)
+    assert catalog.told[0].startswith(".nexus/agents/\\udcff/meta.yml: is missing (and 1 more); ")
+    assert effective(catalog.agents["\udcff"]) != []
