@@ -11,7 +11,7 @@ import pytest
 from nexus_mcp import schemas
 from nexus_mcp.cli import main
 from nexus_mcp.packaged import data_path
-from tests.catalog.files import AGENT, put
+from tests.catalog.files import AGENT, SKILL, put
 
 OWN = {"agents/gardener/meta.yml": AGENT.format(id="gardener"), "agents/gardener/body.md": "Prune \x1b[31mwell.\n"}
 
@@ -61,6 +61,17 @@ def test_show_has_the_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     )
 
 
+def test_show_has_both_of_one_id(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An agent and a skill may have the same id."""
+    own = {"skills/gardener/meta.yml": SKILL.format(id="gardener"), "skills/gardener/body.md": "Dig.\n"}
+    put(tmp_path / ".nexus", {**OWN, **own})
+    code, out, _ = ran(capsys, tmp_path, "show", "gardener")
+    lines = out.splitlines()
+    assert (code, lines.count("Name"), lines.count("  id            gardener")) == (0, 2, 2)
+    kinds = [line.split()[0] for line in lines if line.startswith(("  category", "  manual_only"))]
+    assert (kinds, lines[10:12], lines[-1]) == (["category", "manual_only"], ["Prune \\x1b[31mwell.", ""], "Dig.")
+
+
 def test_check_tells_what_was_looked_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Counts of what is shipped and of what is this project's."""
     put(tmp_path / ".nexus", OWN)
@@ -81,6 +92,8 @@ def test_check_tells_every_fault(tmp_path: Path, capsys: pytest.CaptureFixture[s
         1,
         [
             "nexus-mcp: .nexus/agents/gardener/body.md: is missing",
+            "nexus-mcp: .nexus/agents/gardener/meta.yml:5:1: resume_tier 'bound' is not in the vocabulary; "
+            "did you mean bounded?",
             "nexus-mcp: Mend it, then run nexus-mcp catalog check.",
         ],
     )

@@ -1,4 +1,4 @@
-"""`nexus-mcp catalog show ID`: one agent or skill, with its text."""
+"""`nexus-mcp catalog show ID`: one agent or skill, with its text; both where they have the same id."""
 
 from __future__ import annotations
 
@@ -36,21 +36,25 @@ def run(values: Values) -> int:
     from nexus_mcp.log import printable
 
     catalog = load(workspace_from(values).root)
-    kind, entry = _found(catalog, values[ID.name])
-    print(printable(entry["name"]))
-    for row in _ROWS:
-        if row in entry and entry[row] not in ([], ""):
-            print(printable(f"  {row:13} {_told(entry[row])}"))
-    print()
-    for line in catalog.body(kind, entry["id"]).splitlines():
-        print(printable(line))
+    for number, (kind, entry) in enumerate(_found(catalog, values[ID.name])):
+        if number:
+            print()
+        print(printable(entry["name"]))
+        for row in _ROWS:
+            if row in entry and entry[row] not in ([], ""):
+                print(printable(f"  {row:13} {_told(entry[row])}"))
+        print()
+        for line in catalog.body(kind, entry["id"]).splitlines():
+            print(printable(line))
     return exits.OK
 
 
-def _found(catalog: Catalog, name: str) -> tuple[str, dict[str, Any]]:
-    for kind, of in (("agents", catalog.agents), ("skills", catalog.skills)):
-        if name in of:
-            return kind, of[name]
+def _found(catalog: Catalog, name: str) -> list[tuple[str, dict[str, Any]]]:
+    """The agent and the skill of this id, each with its kind: there may be both."""
+    kinds = (("agents", catalog.agents), ("skills", catalog.skills))
+    found = [(kind, of[name]) for kind, of in kinds if name in of]
+    if found:
+        return found
     from nexus_mcp.catalog.placeholders import near
 
     raise UnknownEntry("agent or skill", name, near(name, (*catalog.agents, *catalog.skills)))
