@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.errors import NexusError
-from nexus_mcp.tags.actions import deletion
+from nexus_mcp.tags.actions import notes_git
 from tests.conftest import git
 from tests.support import Project
 from tests.tags.support import aged
@@ -107,18 +107,18 @@ def test_nothing_else_goes_into_the_commit(real_repository: Project) -> None:
 
 
 @pytest.mark.requirement("memory.commit")
-def test_a_detached_head_and_a_project_below_the_top(real_repository: Project) -> None:
-    """The commit goes where HEAD is, and the way back is told from the top of the repository."""
+def test_a_project_below_the_top(real_repository: Project) -> None:
+    """The commit goes to the branch that is checked out, and the way back is told from the top of the repository."""
     project = Project(real_repository.root / "a b" / "c")
     notes(project, old=200)
     parent = committed(project)
-    git(project.root, "checkout", "-q", "--detach")
+    git(project.root, "checkout", "-q", "-b", "other")
     (gone,) = clean(project)["deleted"]
     assert gone["restore"] == f"git checkout {parent} -- 'a b/c/.nexus/memory/old.md'"
     subprocess.run(["sh", "-c", gone["restore"]], cwd=real_repository.root, check=True)
     assert there(project) == ["old"]
     assert git(project.root, "rev-parse", "main").strip() == parent
-    assert git(project.root, "rev-parse", "HEAD^").strip() == parent
+    assert git(project.root, "rev-parse", "other^").strip() == parent
 
 
 @pytest.mark.requirement("memory.no-programs")
@@ -152,13 +152,13 @@ def test_a_note_that_is_changed_meanwhile(real_repository: Project, monkeypatch:
     project = real_repository
     notes(project, old=200, other=200)
     head = committed(project)
-    commit = deletion._Git.commit
+    commit = notes_git.Git.commit
 
-    def meanwhile(self: deletion._Git, parent: str, names: list[str], message: str) -> str:
+    def meanwhile(self: notes_git.Git, parent: str, names: list[str], message: str) -> str:
         project.put("memory/old.md", "newer\n")
         return commit(self, parent, names, message)
 
-    monkeypatch.setattr(deletion._Git, "commit", meanwhile)
+    monkeypatch.setattr(notes_git.Git, "commit", meanwhile)
     with pytest.raises(NexusError, match=r"^A note was changed meanwhile; nothing was changed\."):
         clean(project)
     assert (there(project), git(project.root, "rev-parse", "HEAD").strip()) == (["old", "other"], head)
@@ -170,13 +170,13 @@ def test_a_note_that_is_changed_at_the_last_moment(real_repository: Project, mon
     project = real_repository
     notes(project, old=200, other=200)
     committed(project)
-    advance = deletion._Git.advance
+    advance = notes_git.Git.advance
 
-    def then_changed(self: deletion._Git, commit: str, parent: str) -> None:
+    def then_changed(self: notes_git.Git, commit: str, parent: str) -> None:
         advance(self, commit, parent)
         project.put("memory/old.md", "newer\n")
 
-    monkeypatch.setattr(deletion._Git, "advance", then_changed)
+    monkeypatch.setattr(notes_git.Git, "advance", then_changed)
     done = clean(project)
     assert [one["path"] for one in done["deleted"]] == ["memory/other.md"]
     assert done["next_step"].startswith('Left there, because somebody changed or holds them: "old.md".')
@@ -190,13 +190,13 @@ def test_a_commit_that_comes_in_between(real_repository: Project, monkeypatch: p
     project = real_repository
     notes(project, old=200)
     committed(project)
-    advance = deletion._Git.advance
+    advance = notes_git.Git.advance
 
-    def behind(self: deletion._Git, commit: str, parent: str) -> None:
+    def behind(self: notes_git.Git, commit: str, parent: str) -> None:
         git(project.root, "commit", "-q", "--allow-empty", "-m", "Theirs")
         advance(self, commit, parent)
 
-    monkeypatch.setattr(deletion._Git, "advance", behind)
+    monkeypatch.setattr(notes_git.Git, "advance", behind)
     with pytest.raises(NexusError, match=r"^git update-ref failed"):
         clean(project)
     assert git(project.root, "log", "-1", "--format=%s") == "Theirs\n"
@@ -233,17 +233,17 @@ def test_an_index_that_is_locked_at_the_end(real_repository: Project, monkeypatc
     project = real_repository
     notes(project, old=200)
     committed(project)
-    advance = deletion._Git.advance
+    advance = notes_git.Git.advance
 
-    def then_locked(self: deletion._Git, commit: str, parent: str) -> None:
+    def then_locked(self: notes_git.Git, commit: str, parent: str) -> None:
         advance(self, commit, parent)
         (project.root / ".git" / "index.lock").touch()
 
-    monkeypatch.setattr(deletion._Git, "advance", then_locked)
+    monkeypatch.setattr(notes_git.Git, "advance", then_locked)
     with pytest.raises(NexusError, match="the commit is made, but git's index still has them") as raised:
         clean(project)
     (project.root / ".git" / "index.lock").unlink()
     assert there(project) == []
-    assert raised.value.next_step == "git reset -q -- .nexus/memory puts that right."
-    git(project.root, "reset", "-q", "--", ".nexus/memory")
+    assert raised.value.next_step == "At the top of the repository git reset -q -- .nexus/memory/ puts that right."
+    git(project.root, "reset", "-q", "--", ".nexus/memory/")
     assert git(project.root, "status", "--porcelain") == ""

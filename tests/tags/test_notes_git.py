@@ -1,0 +1,124 @@
+"""What git says of the notes that are to be deleted."""
+
+from __future__ import annotations
+
+import pytest
+
+from nexus_mcp.errors import NexusError
+from nexus_mcp.store.folder import Folder
+from nexus_mcp.tags.actions import deletion, notes_git
+from tests.conftest import git
+from tests.support import Project
+from tests.tags.support import aged
+from tests.tags.test_memory_gc import clean, committed, notes, there
+
+
+@pytest.mark.requirement("memory.refused")
+@pytest.mark.parametrize(
+    ("attributes", "autocrlf", "is_change"),
+    [
+        ("", "", True),
+        ("", "false", True),
+        ("", "true", False),
+        ("", "input", False),
+        ("*.md text=auto", "", False),
+        ("*.md text", "", False),
+        ("*.md text eol=crlf", "", False),
+        ("*.md -text", "true", True),
+    ],
+)
+@pytest.mark.parametrize("data", [b"a\r\nb\r\n", b"a\r\nb\n"])
+def test_line_ends(real_repository: Project, attributes: str, autocrlf: str, data: bytes, is_change: bool) -> None:
+    """Others than those of the commit are a change where git would commit them, and none where it would not."""
+    project = real_repository
+    project.put("memory/old.md", b"a\nb\n")
+    (project.root / ".gitattributes").write_text(f"{attributes}\n")
+    committed(project)
+    if autocrlf:
+        git(project.root, "config", "core.autocrlf", autocrlf)
+    aged(project.put("memory/old.md", data), 200)
+    if is_change:
+        with pytest.raises(NexusError, match="not as they are in the last commit"):
+            clean(project)
+        assert project.get("memory/old.md") == data
+    else:
+        assert clean(project)["result"] == "deleted"
+
+
+@pytest.mark.requirement("memory.refused")
+def test_another_change_beside_the_line_ends(real_repository: Project) -> None:
+    """It is one, whatever git does about line ends."""
+    project = real_repository
+    project.put("memory/old.md", b"a\nb\n")
+    committed(project)
+    git(project.root, "config", "core.autocrlf", "true")
+    aged(project.put("memory/old.md", b"a\r\nc\r\n"), 200)
+    with pytest.raises(NexusError, match="not as they are in the last commit"):
+        clean(project)
+
+
+@pytest.mark.requirement("memory.refused")
+def test_no_branch(real_repository: Project) -> None:
+    """Where a commit alone is checked out nothing is deleted: nobody would find the new one again."""
+    project = real_repository
+    notes(project, old=200)
+    head = committed(project)
+    git(project.root, "checkout", "-q", "--detach")
+    with pytest.raises(NexusError, match=r"^No branch is checked out"):
+        clean(project)
+    assert (there(project), git(project.root, "rev-parse", "HEAD").strip()) == (["old"], head)
+
+
+@pytest.mark.requirement("memory.refused")
+def test_an_index_that_is_locked(real_repository: Project) -> None:
+    """It is seen before anything is changed."""
+    project = real_repository
+    notes(project, old=200)
+    head = committed(project)
+    (project.root / ".git" / "index.lock").touch()
+    with pytest.raises(NexusError, match=r"index\.lock is there; nothing was changed\."):
+        clean(project)
+    assert (there(project), git(project.root, "rev-parse", "HEAD").strip()) == (["old"], head)
+
+
+def test_an_index_that_is_locked_at_the_end(real_repository: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command that puts it right has the whole way from the top of the repository."""
+    top = real_repository
+    project = Project(top.root / "a part")
+    notes(project, old=200)
+    committed(project)
+    advance = notes_git.Git.advance
+
+    def then_locked(self: notes_git.Git, commit: str, parent: str) -> None:
+        advance(self, commit, parent)
+        (top.root / ".git" / "index.lock").touch()
+
+    monkeypatch.setattr(notes_git.Git, "advance", then_locked)
+    with pytest.raises(NexusError) as raised:
+        clean(project)
+    (top.root / ".git" / "index.lock").unlink()
+    assert raised.value.next_step.startswith(
+        "At the top of the repository git reset -q -- 'a part/.nexus/memory/' puts"
+    )
+    git(top.root, "reset", "-q", "--", "a part/.nexus/memory/")
+    assert git(top.root, "status", "--porcelain") == ""
+
+
+@pytest.mark.requirement("memory.refused")
+def test_a_note_that_another_one_deletes(real_repository: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever comes second says that it is gone, and does nothing."""
+    project = real_repository
+    notes(project, old=200, other=200)
+    committed(project)
+    carry_out = deletion.Deletion.carry_out
+
+    def late(self: deletion.Deletion, folder: Folder, held: object) -> object:
+        (project.nexus / "memory" / "old.md").unlink()
+        return carry_out(self, folder, held)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(deletion.Deletion, "carry_out", late)
+    with pytest.raises(
+        NexusError, match=r"^Some of the notes are gone meanwhile, perhaps by another clean-up; nothing"
+    ):
+        clean(project)
+    assert there(project) == ["other"]
