@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from nexus_mcp.store.store import Store
 
 PLAN_DECIDE = "plan_decide"
+_CLOSE = (
+    "Nothing is left to run. Close the cycle: see the whole once more, bring the notes in line with [sync], keep what "
+    "closing drops (the goal and the decisions beside the tasks: in a note, or with plan_decide), then call task_close."
+)
+"""What the last step of nx-run has, in short."""
 _RUN, _PLAN = "nx-run", "nx-plan"
 
 
@@ -115,7 +120,7 @@ class Outcomes:
                 return "There are no tasks to run, and the plan has no question. Add one with plan_update first."
             return "There are no tasks to run. Derive them from the plan first: call task_add for each decision."
         finished = self._finished()
-        return f"{finished} Call task_close; there is nothing left to run." if finished else ""
+        return f"{finished} {_CLOSE}" if finished else ""
 
     def _finished(self) -> str:
         """A sentence about a cycle whose tasks are all completed and that nobody closed, "" when there is none."""

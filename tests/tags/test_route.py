@@ -11,6 +11,10 @@ from nexus_mcp.tags.route import MOST, route
 from tests.support import Client, Project
 from tests.tags.support import check, routed, store_of
 
+CLOSE = (
+    "Nothing is left to run. Close the cycle: see the whole once more, bring the notes in line with [sync], keep what "
+    "closing drops (the goal and the decisions beside the tasks: in a note, or with plan_decide), then call task_close."
+)
 FINISHED = "The only task is completed, but the cycle is not closed."
 
 
@@ -119,10 +123,10 @@ def test_running_a_plan_without_a_question(project: Project, call: Client) -> No
 
 @pytest.mark.requirement("tags.stale")
 def test_a_finished_cycle_that_is_not_closed(project: Project, call: Client) -> None:
-    """[run] has nothing left, [plan] and [d] come after the close; notes have nothing to do with it."""
+    """[run] has but the close left, and what that would drop; [plan] and [d] come after it; notes go on."""
     open_plan(call, "Where?")
     finished(call)
-    assert outcome(project, "[run]") == ("nothing", f"{FINISHED} Call task_close; there is nothing left to run.")
+    assert outcome(project, "[run]") == ("nothing", f"{FINISHED} {CLOSE}")
     assert outcome(project, "[plan]") == ("skill", f"{FINISHED} Call task_close first; then plan.")
     assert outcome(project, "[d] Here.") == (
         "action",
