@@ -23,7 +23,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     """Add the agent to the tracker; one that is in it already is resumed. Either way it hears what it has to know:
 
     the index of the notes, what it may not do, and which tools of this harness that takes away. It does so too when
-    the tracker cannot be used. Without a capability map nothing is taken away, which is told.
+    the tracker cannot be used or written. Without a capability map nothing is taken away, which is told.
     """
     catalog, agent_id = catalog_of(ctx), params["agent_id"]
     told = unmapped(catalog, ctx.harness_id)
@@ -37,13 +37,14 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
         resumed = tracker.find(entries, agent_id) is not None
         return tracker.spawn(entries, ctx.harness_id, name, agent_id, ctx.store.stamp())
 
+    _give(ctx, catalog, name)
     try:
         change_tracker(ctx.store, ctx.harness_id, change)
     except StateError as error:
         if not error.file.endswith(f"/{TRACKER}"):  # of what blocks all changes, whoever told of the event hears
             raise
         ctx.warn(f"The agent was not recorded: {error.fault}. {error.next_step}".rstrip())
-    return {"agent_id": agent_id, "resumed": resumed, **_given(ctx, catalog, name)}
+    return {"agent_id": agent_id, "resumed": resumed}
 
 
 def _name(catalog: Catalog, told: str) -> str:
@@ -57,14 +58,14 @@ def _name(catalog: Catalog, told: str) -> str:
     return told if is_name(told) else ""
 
 
-def _given(ctx: EventContext, catalog: Catalog, name: str) -> dict[str, Any]:
-    """Gives the context; the members of the answer about restrictions, none for an agent that the catalog has not."""
+def _give(ctx: EventContext, catalog: Catalog, name: str) -> None:
+    """Give the context, and the members about restrictions: none for an agent that the catalog has not."""
     known = name if name in catalog.agents else None
     ctx.context += parts(catalog, None, known, ctx.harness_id, notes=notes_of(ctx)).values()
     if known is None:
-        return {}
+        return
     own, closed = effective(catalog.agent(known)), disallowed(catalog, known, ctx.harness_id)
-    return {"capabilities": own, "disallowed_tools": closed}
+    ctx.members |= {"capabilities": own, "disallowed_tools": closed}
 
 
 EVENT = Event(

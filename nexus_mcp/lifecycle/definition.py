@@ -22,10 +22,11 @@ class EventContext:
     """What `run` gets beside the params: the workspace of the harness that tells of the event, and its store.
 
     What the model should hear of, though nothing failed, goes into `warnings`; what it is given to work with into
-    `context`, a text for each part; what may happen next, and why not, into `decision` and `reason`.
+    `context`, a text for each part; what may happen next, and why not, into `decision` and `reason`. What is put there,
+    and into `members`, is in the answer also when the event fails after that.
     """
 
-    __slots__ = ("context", "decision", "harness_id", "reason", "store", "warnings", "workspace")
+    __slots__ = ("context", "decision", "harness_id", "members", "reason", "store", "warnings", "workspace")
 
     def __init__(self, workspace: Workspace, store: Store) -> None:
         self.workspace = workspace
@@ -34,6 +35,7 @@ class EventContext:
         self.decision = CONTINUE
         self.reason = ""
         self.context: list[str] = []
+        self.members: dict[str, Any] = {}
         self.warnings: list[str] = []
 
     def warn(self, text: str) -> None:
@@ -49,7 +51,7 @@ class EventContext:
             answer["reason"] = self.reason
         if self.context:
             answer["context"] = "\n\n".join(self.context)
-        return {**answer, **members, "warnings": self.warnings}
+        return {**answer, **self.members, **members, "warnings": self.warnings}
 
 
 class Event:

@@ -31,10 +31,10 @@ def answered(name: str, params: object, workspace: Workspace) -> dict[str, Any]:
         return ctx.answer(name, event.run(ctx, given))
     except Exception as error:  # noqa: BLE001 - a fault of ours is no reason to stop somebody's work
         answer = failed(name, fault_of(error), workspace, params)
-    if ctx is not None:  # what it came to before it failed is good
-        answer["warnings"] = list(dict.fromkeys([*answer["warnings"], *ctx.warnings]))
-        answer |= {"context": "\n\n".join(ctx.context)} if ctx.context else {}
-    return answer
+    if ctx is None or name == DECIDING:
+        return answer
+    ctx.warnings[:] = dict.fromkeys([*answer["warnings"], *ctx.warnings])
+    return ctx.answer(name, {})  # what it came to before it failed is good
 
 
 def failed(

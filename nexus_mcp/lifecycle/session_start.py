@@ -28,7 +28,12 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
 
         _tell_unmapped(ctx)
         leftovers.warn(ctx)  # reads, so before anything is written: what it raises says that nothing was
-    kept = begin_session(ctx.store, ctx.harness_id, reset=reset)
+    try:
+        kept = begin_session(ctx.store, ctx.harness_id, reset=reset)
+    except NexusError:
+        if source == COMPACT:  # what can be read is given all the same
+            _give(ctx, session)
+        raise
     if kept:
         ctx.warn(f"The record of an earlier session's agents could not be read, and is kept as {kept}. Look at it.")
     deleted = _without_the_old(ctx)
@@ -37,10 +42,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
 
         memory.forget(ctx, session)
     elif source == COMPACT:
-        from nexus_mcp.lifecycle import compaction
-        from nexus_mcp.lifecycle.holding import STARTED
-
-        compaction.give(ctx, session, by=STARTED)
+        _give(ctx, session)
     return {"reset": reset, "deleted": deleted}
 
 
@@ -52,6 +54,13 @@ def _tell_unmapped(ctx: EventContext) -> None:
     told = unmapped(catalog_of(ctx), ctx.harness_id)
     if told:
         ctx.context.append(f"Tell the user: {told}")
+
+
+def _give(ctx: EventContext, session: str) -> None:
+    from nexus_mcp.lifecycle import compaction
+    from nexus_mcp.lifecycle.holding import STARTED
+
+    compaction.give(ctx, session, by=STARTED)
 
 
 def _without_the_old(ctx: EventContext) -> list[str]:

@@ -1,0 +1,83 @@
+"""Events where nothing can be written: what can be read is given all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from nexus_mcp.lifecycle import handle, safely
+from nexus_mcp.store import lock
+from nexus_mcp.store.folder import Folder
+from nexus_mcp.workspace import Workspace
+from tests.lifecycle.hooks import ANSWERED, logged
+from tests.lifecycle.standing import PLAN_TEXT, TASKS_TEXT
+from tests.support import Json, Project
+
+OWN = {"harness_id": "claude-code", "session_id": "s"}
+LOG = ".nexus/state/claude-code/hook-errors.jsonl"
+
+
+@contextmanager
+def locked(project: Project) -> Iterator[None]:
+    """Somebody has the lock, and keeps it."""
+    with Folder.root(str(project.state)) as state, lock.held(state):
+        yield
+
+
+def told(project: Project, event: str, **params: Json) -> dict[str, Json]:
+    answer = safely.answered(event, {**OWN, **params}, Workspace(str(project.root)))
+    ANSWERED.validate(answer)
+    return answer
+
+
+@pytest.fixture(autouse=True)
+def _no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handle.begun, "__defaults__", (None, 0.01))
+
+
+@pytest.mark.requirement("events.readable", "events.logged")
+def test_a_spawned_agent(working: Project) -> None:
+    """An agent is told its limits though it cannot be recorded; that is told and noted."""
+    params = {"agent_name": "architect", "agent_id": "a1"}
+    with locked(working):
+        answer = told(working, "subagent_spawn", **params)
+    right = told(working, "subagent_spawn", **params)
+    (warning,) = answer.pop("warnings")
+    assert warning.startswith("The event subagent_spawn could not be dealt with: Could not get the lock ")
+    recorded = {"warnings", "agent_id", "resumed"}
+    assert answer == {name: value for name, value in right.items() if name not in recorded}
+    assert "Write" in str(answer["disallowed_tools"])
+    assert [line["event"] for line in logged(working, LOG)] == ["subagent_spawn"]
+
+
+@pytest.mark.requirement("events.readable")
+def test_a_compaction(working: Project) -> None:
+    """After a compaction the work is told though nothing can be remembered of it, whichever event tells of it."""
+    with locked(working):
+        for event, params in (("session_start", {"source": "compact"}), ("context_compact", {})):
+            answer = told(working, event, **params)
+            assert PLAN_TEXT in str(answer["context"])
+            assert TASKS_TEXT in str(answer["context"])
+            assert "Could not get the lock" in str(answer["warnings"])
+    assert [line["event"] for line in logged(working, LOG)] == ["session_start"]
+
+
+@pytest.mark.requirement("events.readable")
+def test_a_new_session(working: Project) -> None:
+    """A session that cannot be begun hears of what an earlier one left."""
+    with locked(working):
+        answer = told(working, "session_start", source="startup")
+    heads = ("The event session_start could not be dealt with: ", "plan.json is left ", "tasks.json is left ")
+    assert all(one.startswith(head) for one, head in zip(answer["warnings"], heads, strict=True))
+
+
+@pytest.mark.requirement("events.readable")
+def test_what_was_found_before_it_failed(working: Project) -> None:
+    """An event that fails at its end keeps the warnings that it had before."""
+    with locked(working):
+        answer = told(working, "session_end")
+    first, second = answer["warnings"]
+    assert first.startswith("The event session_end could not be dealt with: Could not get the lock")
+    assert second.startswith("The session ends with unfinished tasks: 2 (in_progress), 3 (pending)")
