@@ -7,6 +7,7 @@ import stat
 
 from nexus_mcp.catalog import resume, target_files
 from nexus_mcp.catalog.capabilities import effective
+from nexus_mcp.catalog.sources import MEND
 from nexus_mcp.catalog.tool_files import came_to_nothing
 from nexus_mcp.catalog.tool_files import edits as is_editing
 
@@ -43,7 +44,8 @@ def decision(
         harness=harness,
         targets=target_files.of_task(task, root, kind_in(root)),
         root=root,
-        readers=[name for name, agent in catalog.agents.items() if _NO_EDITS in effective(agent)],
+        # One with a fault in its files may edit nothing now, and may have done so before.
+        readers=[name for name, agent in catalog.agents.items() if _NO_EDITS in effective(agent) and MEND not in agent],
         edits=list(edits(catalog, log)),
     )
 

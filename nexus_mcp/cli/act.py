@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def run(values: Values) -> int:
-    """Prints what became of each action; 1 when one failed. Raises UsageError, CatalogError."""
-    from nexus_mcp.catalog.load import load
+    """Prints what became of each action; 1 when one failed. Raises UsageError."""
+    from nexus_mcp.cli.usable_catalog import catalog_of
     from nexus_mcp.log import printable
     from nexus_mcp.store.store import Store
     from nexus_mcp.tags.act import FAILED, act
@@ -22,7 +22,7 @@ def run(values: Values) -> int:
 
     message = message_of(values)
     workspace = workspace_from(values)
-    done = act(message, load(workspace.root), Store(workspace))
+    done = act(message, catalog_of(workspace.root), Store(workspace))
     if JSON.name in values:
         print_json(done)
     else:

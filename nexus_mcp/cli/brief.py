@@ -20,17 +20,17 @@ JSON = Option("--json", "", "print the parts as JSON")
 
 
 def run(values: Values) -> int:
-    """Prints the text. Raises NexusError for an unknown task or owner, UnknownEntry, StateError, CatalogError."""
+    """Prints the text. Raises NexusError for an unknown task or owner, UnknownEntry, StateError."""
     from nexus_mcp.briefing.compose import joined, parts
     from nexus_mcp.catalog import harness_notes
-    from nexus_mcp.catalog.load import load
+    from nexus_mcp.cli.usable_catalog import catalog_of
     from nexus_mcp.knowledge.index import index
     from nexus_mcp.log import printable
     from nexus_mcp.store.store import Store
 
     workspace = workspace_from(values)
     store, harness = Store(workspace), workspace.harness_id
-    task, catalog = task_of(store, values[TASK_ID.name]), load(workspace.root)
+    task, catalog = task_of(store, values[TASK_ID.name]), catalog_of(workspace.root)
     agent = values[AGENT.name] if AGENT.name in values else _owner(task, catalog)
     with store.nexus() as nexus:
         notes = index(nexus)

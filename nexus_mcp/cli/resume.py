@@ -19,9 +19,9 @@ JSON = Option("--json", "", "print the decision as JSON")
 
 
 def run(values: Values) -> int:
-    """Prints the decision. Raises NexusError for an unknown task, StateError, CatalogError, PathRefused."""
+    """Prints the decision. Raises NexusError for an unknown task, StateError, PathRefused."""
     from nexus_mcp.briefing.owner import decision
-    from nexus_mcp.catalog.load import load
+    from nexus_mcp.cli.usable_catalog import catalog_of
     from nexus_mcp.log import printable
     from nexus_mcp.store.harness_files import TOOL_LOG, agents, tool_log
     from nexus_mcp.store.store import Store
@@ -31,7 +31,7 @@ def run(values: Values) -> int:
     task = task_of(store, values[TASK_ID.name])
     harness = workspace.harness_id
     log, bad = tool_log(store) or ([], 0)
-    catalog = load(workspace.root)
+    catalog = catalog_of(workspace.root)
     found = decision(catalog, task, agents(store, harness), harness, workspace.root, log=log)
     tell_unmapped(catalog, harness)
     if bad:

@@ -17,14 +17,14 @@ _LONGEST = 300
 
 
 def run(values: Values) -> int:
-    """Prints what each tag would do. Raises UsageError, CatalogError, PathRefused, StorageError."""
-    from nexus_mcp.catalog.load import load
+    """Prints what each tag would do. Raises UsageError, PathRefused, StorageError."""
+    from nexus_mcp.cli.usable_catalog import catalog_of
     from nexus_mcp.store.store import Store
     from nexus_mcp.tags.route import route
 
     message = message_of(values)
     workspace = workspace_from(values)
-    found = route(message, load(workspace.root), Store(workspace), workspace.harness_id)
+    found = route(message, catalog_of(workspace.root), Store(workspace), workspace.harness_id)
     if JSON.name in values:
         print_json(found)
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nexus_mcp.errors import CatalogError, NexusError
+from nexus_mcp.errors import NexusError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,18 +15,29 @@ _FAULTS = 3
 
 
 def catalog_of(ctx: EventContext) -> Catalog:
-    """The catalog of the project; the shipped one, with a warning, when what the project adds cannot be used."""
-    from nexus_mcp.catalog.load import load
+    """The catalog of the project as far as it can be used, with a warning about each of the first few faults."""
+    from nexus_mcp.catalog.load import load, usable
 
     try:
-        return load(ctx.workspace.root)
+        catalog = usable(ctx.workspace.root)
     except NexusError as error:
-        told = error.faults[:_FAULTS] if isinstance(error, CatalogError) else [error.fault]
-        ctx.warn(
-            f"What this project adds to agents and skills cannot be used, so what is shipped is: {'; '.join(told)}. "
-            "nexus-mcp catalog check tells all of it."
-        )
+        ctx.warn(f"What this project adds to agents and skills cannot be read, so what is shipped is: {error.fault}.")
         return load(None)
+    for told in catalog.told:
+        ctx.warn(told)
+    return catalog
+
+
+def mending(agent: dict[str, Any]) -> str:
+    """What a refusal adds when it is there because of a fault in the agent's files; "" for any other agent."""
+    from nexus_mcp.catalog.sources import MEND
+
+    if MEND not in agent:
+        return ""
+    return (
+        f" {agent[MEND]} has a fault, and until it is mended {agent['id']} may do nothing that can be forbidden: "
+        "tell whoever leads the work, whom nexus-mcp catalog check shows what is wrong."
+    )
 
 
 def notes_of(ctx: EventContext) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from nexus_mcp.errors import NexusError, PathRefused
 from nexus_mcp.knowledge.shown import quoted
 from nexus_mcp.lifecycle.definition import ALLOW, BLOCK, DENY, Event, EventContext
 from nexus_mcp.lifecycle.files import inside
-from nexus_mcp.lifecycle.known import catalog_of
+from nexus_mcp.lifecycle.known import catalog_of, mending
 from nexus_mcp.lifecycle.params import TEXT
 from nexus_mcp.lifecycle.who import name_of
 from nexus_mcp.store.transaction import TASKS
@@ -39,7 +39,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     if agent is not None:
         may, reason = allowed(catalog, agent["id"], tool, ctx.harness_id)
         if not may:
-            ctx.decide(DENY, reason)
+            ctx.decide(DENY, f"{reason}{mending(agent)}")
             return {}
     files = edited(known, tool, params.get("tool_input"))
     if files is None:

@@ -219,17 +219,6 @@ def test_a_class_of_an_own_map(tell: Teller, project: Project) -> None:
     assert [decision(tell, harness_id=one, tool=tool) for one, tool in used] == ["allow"] * 4
 
 
-@pytest.mark.requirement("pre_tool_use.catalog")
-def test_a_broken_catalog(tell: Teller, project: Project) -> None:
-    """What a project adds and cannot be used is told; what is shipped holds."""
-    project.put("capability-map.yml", "claude-code: [")
-    answer = tell("pre_tool_use", **EDIT, agent_name="architect")
-    assert answer["decision"] == "deny"
-    (warning,) = answer["warnings"]
-    assert warning.startswith("What this project adds to agents and skills cannot be used, so what is shipped is: ")
-    assert "capability-map.yml:" in warning
-
-
 @pytest.mark.requirement("pre_tool_use.broken", "storage.pending")
 def test_a_foreign_journal(tell: Teller, project: Project) -> None:
     """While a recorded change waits that cannot be completed, work goes on, with a warning."""

@@ -19,7 +19,7 @@ DRY_RUN = Option("--dry-run", "", "tell what could go, and delete nothing")
 
 def run(values: Values) -> int:
     """Prints the proposals, and what was deleted. Raises NexusError with nothing deleted."""
-    from nexus_mcp.catalog.load import load
+    from nexus_mcp.cli.usable_catalog import catalog_of
     from nexus_mcp.log import printable
     from nexus_mcp.store.store import Store
     from nexus_mcp.tags.actions import memory_gc
@@ -30,7 +30,7 @@ def run(values: Values) -> int:
     if apply and dry:
         raise UsageError("--apply and --dry-run are opposites.", next_step="Give one of them.")
     workspace = workspace_from(values)
-    desk = Desk(load(workspace.root), Store(workspace))
+    desk = Desk(catalog_of(workspace.root), Store(workspace))
     if dry:
         done = memory_gc.preview(desk, "gc", "")
     else:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def prompts(look: Look) -> dict[str, Prompt]:
     """All prompts by name: the skills in order, then the tags. A skill of the project that is called as a tag hides it.
 
-    Raises CatalogError, PathRefused, StorageError.
+    Raises StorageError.
     """
     found = {prompt.name: prompt for prompt in skills.prompts(look)}
     catalog = look.catalog()

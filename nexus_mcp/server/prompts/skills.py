@@ -30,7 +30,7 @@ _REQUEST = Argument("request", "What it is about", "What it is about, in your ow
 
 
 def prompts(look: Look) -> list[Prompt]:
-    """Raises CatalogError, PathRefused, StorageError."""
+    """Raises StorageError."""
     skills = look.catalog().skills
     return [of_skill(look, name, skills[name], name) for name in sorted(skills)]
 

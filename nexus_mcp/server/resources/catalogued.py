@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nexus_mcp.catalog.load import has_text
 from nexus_mcp.errors import NexusError, UnknownEntry
 from nexus_mcp.server.resources.definition import MARKDOWN, Content, Entry, Missing, Resource
 from nexus_mcp.server.resources.wording import body
@@ -19,7 +20,8 @@ def made(kind: str, title: str, description: str, priority: float) -> Resource:
 
     def known(look: Look) -> dict[str, dict[str, Any]]:
         catalog = look.catalog()
-        return catalog.agents if kind == "agents" else catalog.skills
+        entries = catalog.agents if kind == "agents" else catalog.skills
+        return {name: entry for name, entry in entries.items() if has_text(entry)}
 
     def read(look: Look, values: Values) -> list[Content]:
         try:

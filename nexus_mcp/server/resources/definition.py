@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nexus_mcp import log
 from nexus_mcp.errors import NexusError
 from nexus_mcp.server.resources.uris import Template
 from nexus_mcp.state.oplog import By
@@ -67,11 +68,13 @@ class Look:
         self._catalog: Catalog | None = None
 
     def catalog(self) -> Catalog:
-        """Raises CatalogError, PathRefused, StorageError."""
+        """As far as it can be used; what is wrong with the rest is told in the log. Raises StorageError."""
         if self._catalog is None:
-            from nexus_mcp.catalog.load import load
+            from nexus_mcp.catalog.load import usable
 
-            self._catalog = load(self.workspace.root)
+            self._catalog = usable(self.workspace.root)
+            for told in self._catalog.told:
+                log.warning(told)
         return self._catalog
 
     def asking(self) -> ToolContext:

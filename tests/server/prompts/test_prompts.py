@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from nexus_mcp import log
 from nexus_mcp.packaged import data_path
 from nexus_mcp.server.faults import Fault
 from nexus_mcp.server.prompts.actions import ACTIONS
@@ -229,11 +230,16 @@ def test_own_skills(ask: Asker, project: Project) -> None:
     assert ask.prompt("plan").startswith("Our plan.")
 
 
-def test_a_broken_catalog(ask: Asker, project: Project) -> None:
-    """A broken file of the project's own catalog is told by name."""
+def test_a_broken_catalog(ask: Asker, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broken file of the project's own catalog spoils no other prompt; the log names it."""
+    (before,) = ask.pages("prompts/list", "prompts")
+    plan = ask.prompt("plan")
     project.put("skills/release/meta.yml", "id: [")
-    asked: tuple[tuple[str, Any], ...] = (("prompts/list", {}), ("prompts/get", {"name": "plan"}))
-    for method, params in asked:
-        with pytest.raises(Fault, match=r"\.nexus/skills/release/meta\.yml") as raised:
-            ask(method, **params)
-        assert raised.value.code == -32603
+    told: list[str] = []
+    monkeypatch.setattr(log, "warning", told.append)
+    assert ask.pages("prompts/list", "prompts") == [before]
+    assert ask.prompt("plan") == plan
+    assert told[0].startswith(".nexus/skills/release/meta.yml:1:6: ")
+    assert len(told) == 2
+    with pytest.raises(Fault, match="Unknown prompt: release"):
+        ask.prompt("release")

@@ -120,7 +120,7 @@ def test_too_large(ask: Asker, project: Project, uri: str, monkeypatch: pytest.M
         ("nexus://history", "history.json", ('{"cycles": 1}', "")),
         ("nexus://cycle/x", "history.json", ("<<<<<<< a\n", "(line 1) has git conflict markers")),
         ("nexus://memory/a.md", "memory/a.md", (b"ok\nx\xff", "(line 2, byte 2) is not UTF-8")),
-        ("nexus://agents/engineer", "agents/x/meta.yml", ("a: [", "")),
+        ("nexus://agents/x", "agents/x/meta.yml", ("a: [", "x cannot be used as it is")),
     ],
 )
 def test_broken_files(ask: Asker, project: Project, uri: str, file: str, found: tuple[str | bytes, str]) -> None:

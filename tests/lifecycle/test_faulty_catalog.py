@@ -1,0 +1,65 @@
+"""Hooks in a project some of whose agents, skills or maps cannot be used."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.catalog.files import AGENT
+from tests.lifecycle.support import Teller
+from tests.support import Json, Project
+
+CLAUDE: dict[str, Json] = {"harness_id": "claude-code"}
+EDIT: dict[str, Json] = {**CLAUDE, "tool": "Edit", "tool_input": {"file_path": "src/a.py"}}
+
+
+@pytest.mark.requirement("pre_tool_use.catalog")
+def test_a_broken_catalog(tell: Teller, project: Project) -> None:
+    """What a project adds and cannot be used is told; what is shipped holds."""
+    project.put("capability-map.yml", "claude-code: [")
+    answer = tell("pre_tool_use", **EDIT, agent_name="architect")
+    assert answer["decision"] == "deny"
+    (warning,) = answer["warnings"]
+    assert warning.startswith(".nexus/capability-map.yml:1:15: expected the node content")
+    assert "until that is mended the shipped map holds" in warning
+
+
+@pytest.mark.requirement("pre_tool_use.catalog")
+@pytest.mark.parametrize("fault", ["skills/draft/notes.txt", "agents/draft/body.md", "capability-map.yml"])
+def test_a_fault_drops_no_restriction(tell: Teller, project: Project, fault: str) -> None:
+    """What a project forbids an agent stays forbidden, whatever else of the project's catalog is at fault."""
+    bash: dict[str, Json] = {**CLAUDE, "tool": "Bash", "tool_input": {"command": "ls"}}
+    project.put("agents/engineer/meta.yml", "id: engineer\ncapabilities: [no_task_create, no_shell_exec]\n")
+    own = AGENT.format(id="gardener").replace("no_task_create", "no_file_edit")
+    project.put("agents/gardener/meta.yml", own)
+    project.put("agents/gardener/body.md", "Prune.\n")
+    whole = [tell("pre_tool_use", **bash, agent_name="engineer"), tell("pre_tool_use", **EDIT, agent_name="gardener")]
+    assert [(answer["decision"], answer["warnings"]) for answer in whole] == [("deny", [])] * 2
+    project.put(fault, "[")
+    again = [tell("pre_tool_use", **bash, agent_name="engineer"), tell("pre_tool_use", **EDIT, agent_name="gardener")]
+    assert [answer["reason"] for answer in again] == [answer["reason"] for answer in whole]
+    assert [len(answer["warnings"]) for answer in again] == [1, 1]
+
+
+@pytest.mark.requirement("pre_tool_use.catalog")
+@pytest.mark.parametrize("agent", ["engineer", "dba"])
+def test_an_agent_at_fault_is_told_why(tell: Teller, project: Project, agent: str) -> None:
+    """It may do nothing that can be forbidden; the reason names the file to mend. It may read."""
+    project.put(f"agents/{agent}/meta.yml", "id: [")
+    answer = tell("pre_tool_use", **EDIT, agent_name=agent)
+    assert answer["decision"] == "deny"
+    assert answer["reason"].endswith(
+        f" .nexus/agents/{agent}/meta.yml has a fault, and until it is mended {agent} may do nothing that can be "
+        "forbidden: tell whoever leads the work, whom nexus-mcp catalog check shows what is wrong."
+    )
+    read = tell("pre_tool_use", **CLAUDE, tool="Read", tool_input={"file_path": "a"}, agent_name=agent)
+    assert (read["decision"], len(read["warnings"])) == ("allow", 1)
+
+
+@pytest.mark.requirement("pre_tool_use.catalog")
+def test_warnings_about_the_catalog_are_few(tell: Teller, project: Project) -> None:
+    """A warning for each of the first three that are at fault, and one with how many more there are."""
+    for number in range(50):
+        (project.nexus / f"skills/s{number}").mkdir(parents=True)
+    warnings = tell("pre_tool_use", **EDIT)["warnings"]
+    assert len(warnings) == 4
+    assert warnings[3].startswith("47 more agents, skills or maps of this project cannot be used.")
