@@ -11,9 +11,9 @@ def test_run_without_tasks(ask: Asker, project: Project) -> None:
     first = "Before anything else tell the user: "
     assert f"{first}There are no tasks to run, and no plan. Begin with [plan] and the topic." in ask.prompt("run")
     project.put("state/tasks.json", tasks(task(1, status="completed")))
-    finished = f"{first}The only task is completed, but the cycle is not closed. Call task_close"
-    for name in ("run", "nx-run", "plan"):
-        assert finished in ask.prompt(name)
+    finished = f"{first}The only task is completed, but the cycle is not closed. "
+    for name, then in (("run", "Nothing is left"), ("nx-run", "Nothing is left"), ("plan", "Call task_close first")):
+        assert f"{finished}{then}" in ask.prompt(name)
     project.put("state/tasks.json", tasks(task(1, status="completed"), task(2), task(3, deps=[2])))
     text = ask.prompt("run", task="2")
     assert "- Tasks: 1 of 3 are completed, 0 in progress; ready: 2." in text
