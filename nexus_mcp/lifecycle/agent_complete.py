@@ -5,7 +5,7 @@ from __future__ import annotations
 from nexus_mcp.catalog.tool_files import came_to_nothing
 from nexus_mcp.errors import PathRefused, StateError
 from nexus_mcp.lifecycle.definition import Event, EventContext
-from nexus_mcp.lifecycle.unfinished import listed, tasks_of, unfinished
+from nexus_mcp.lifecycle.unfinished import listed, tasks_of, within_reach
 from nexus_mcp.lifecycle.unknown import warn_unknown
 from nexus_mcp.state import tracker
 from nexus_mcp.store.harness_files import TOOL_LOG, change_tracker, tool_log, usable_agents
@@ -36,7 +36,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
         if files is not None:
             told["files_touched"] = files
     _bound(ctx, told)
-    left = unfinished(tasks_of(ctx))
+    left = within_reach(tasks_of(ctx))
     entries = change_tracker(
         ctx.store, ctx.harness_id, lambda entries: tracker.complete(entries, agent_id, ctx.store.stamp(), told)
     )
@@ -133,7 +133,8 @@ def _warn_unfinished(ctx: EventContext, entry: dict[str, Any], tasks: list[dict[
     if own:
         ctx.warn(
             f"{name or agent_id} has ended, but tasks of its own are not done: {listed(own)}. "
-            "Set those that are finished to completed with task_update, and see who does the others."
+            "Have those that are finished checked, and set them to completed with task_update when they pass; see who "
+            "does the others."
         )
 
 

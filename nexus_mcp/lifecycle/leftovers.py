@@ -17,12 +17,12 @@ def warn(ctx: EventContext) -> None:
     """Warn of plan.json and of tasks.json, each when it is there. What cannot be read is worth a warning itself."""
     plan, tasks = plan_of(ctx), task_list_of(ctx)
     if plan is not None:
-        ctx.warn(f"plan.json is left from an earlier session: {_plan(plan)}")
+        ctx.warn(f"plan.json is left from an earlier session: {_plan(plan, has_tasks=bool(tasks and tasks['tasks']))}")
     if tasks is not None:
         ctx.warn(f"tasks.json is left from an earlier session: {_tasks(tasks)}")
 
 
-def _plan(plan: dict[str, Any]) -> str:
+def _plan(plan: dict[str, Any], *, has_tasks: bool) -> str:
     from nexus_mcp.knowledge.shown import quoted
     from nexus_mcp.state.plan import PENDING
 
@@ -30,11 +30,17 @@ def _plan(plan: dict[str, Any]) -> str:
     head = (
         f"plan {plan['id']}, topic {quoted(plan['topic'], _TITLE)}, {pending} of {len(plan['issues'])} issues pending. "
     )
-    return head + (
-        "Go on with it: plan_status shows it, plan_decide records a decision; plan_start archives it for another one."
-        if pending
-        else "All of it is decided: derive the tasks with task_add, or archive it with task_close when they are done."
-    )
+    if pending:
+        then = (
+            "Go on with it: plan_status shows it, plan_decide records a decision; plan_start archives it for another."
+        )
+    elif has_tasks:  # which are told of, with what to do about them
+        then = "All of it is decided, and has tasks."
+    else:
+        then = (
+            "All of it is decided: derive the tasks with task_add, or archive it with task_close when there are none."
+        )
+    return f"{head}{then}"
 
 
 def _tasks(tasks: dict[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nexus_mcp.lifecycle.stored import task_list_of
-from nexus_mcp.state.tasks import COMPLETED
+from nexus_mcp.state.tasks import COMPLETED, IN_PROGRESS, ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,12 @@ def tasks_of(ctx: EventContext) -> list[dict[str, Any]]:
 def unfinished(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Those that are pending or in progress."""
     return [task for task in tasks if task["status"] != COMPLETED]
+
+
+def within_reach(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those of all tasks that are in progress, or ready: nobody could have begun what waits for another task."""
+    begun = {*ready({"tasks": tasks})}
+    return [task for task in tasks if task["status"] == IN_PROGRESS or task["id"] in begun]
 
 
 def listed(tasks: list[dict[str, Any]]) -> str:

@@ -149,7 +149,7 @@ def test_a_log_without_the_agent(tell: Teller, project: Project) -> None:
 
 @pytest.mark.requirement("agent_complete.warns")
 def test_unfinished_tasks(tell: Teller, project: Project) -> None:
-    """A completion warns of the agent's own tasks that are not completed, and of no others."""
+    """A completion warns of the agent's own tasks that it could have done, and of no others: none that had to wait."""
     tell("agent_spawn", **SPAWN)
     before = put(
         project,
@@ -160,12 +160,18 @@ def test_unfinished_tasks(tell: Teller, project: Project) -> None:
             task(3, owner="tester", status="in_progress"),
             task(4, owner_agent_id="a1", status="in_progress"),
             task(5),
+            task(6, owner="engineer", deps=[1]),
+            task(7, owner="engineer", deps=[9]),
+            task(8, owner="engineer", deps=[1], status="in_progress"),
+            task(10, owner="engineer", deps=[2]),
         ),
     )
     answer = tell("agent_complete", agent_id="a1")
     assert answer["warnings"] == [
-        "engineer has ended, but tasks of its own are not done: 1 (pending), 4 (in_progress). "
-        "Set those that are finished to completed with task_update, and see who does the others."
+        "engineer has ended, but tasks of its own are not done: 1 (pending), 4 (in_progress), 8 (in_progress), "
+        "10 (pending). "
+        "Have those that are finished checked, and set them to completed with task_update when they pass; see who does "
+        "the others."
     ]
     assert project.get("state/tasks.json") == before
 

@@ -12,12 +12,13 @@ from tests.support import Json, Project, issue, plan, task, tasks, without_lock
 OLD = ".nexus/state/agent-tracker.json"
 PLAN_LEFT = (
     'plan.json is left from an earlier session: plan 1, topic "Topic", 1 of 2 issues pending. Go on with it: '
-    "plan_status shows it, plan_decide records a decision; plan_start archives it for another one."
+    "plan_status shows it, plan_decide records a decision; plan_start archives it for another."
 )
 PLAN_DECIDED = (
     'plan.json is left from an earlier session: plan 1, topic "Topic", 0 of 1 issues pending. All of it is decided: '
-    "derive the tasks with task_add, or archive it with task_close when they are done."
+    "derive the tasks with task_add, or archive it with task_close when there are none."
 )
+PLAN_DERIVED = f"{PLAN_DECIDED.partition(': derive')[0]}, and has tasks."
 TASKS_LEFT = (
     "tasks.json is left from an earlier session: not done are 1 (pending), 3 (in_progress). Go on with them: task_list "
     "shows them, and which are ready."
@@ -105,7 +106,9 @@ def test_an_old_tracker_that_is_a_link(tell: Teller, project: Project) -> None:
     ("plan_file", "task_file", "warnings"),
     [
         (plan(issues=[issue(1, "A"), issue(2, "B", "decided")]), None, [PLAN_LEFT]),
-        (plan(issues=[issue(1, "A", "decided")]), tasks(task(1, status="completed")), [PLAN_DECIDED, TASKS_DONE]),
+        (plan(issues=[issue(1, "A", "decided")]), tasks(task(1, status="completed")), [PLAN_DERIVED, TASKS_DONE]),
+        (plan(issues=[issue(1, "A", "decided")]), tasks(), [PLAN_DECIDED, TASKS_NONE]),
+        (plan(issues=[issue(1, "A", "decided")]), None, [PLAN_DECIDED]),
         (None, tasks(task(1), task(2, status="completed"), task(3, status="in_progress")), [TASKS_LEFT]),
         (None, tasks(), [TASKS_NONE]),
     ],
