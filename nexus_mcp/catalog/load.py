@@ -85,7 +85,7 @@ def has_text(entry: dict[str, Any]) -> bool:
 def load(root: str | None) -> Catalog:
     """The catalog of the project at `root`, for None the shipped one.
 
-    Raises CatalogError with all that is wrong with the project's own files, PathRefused, StorageError.
+    Raises CatalogError with all that is wrong with the project's own files, and StorageError where there is no project.
     """
     return _loaded(root, is_strict=True)
 
@@ -109,10 +109,10 @@ def _loaded(root: str | None, *, is_strict: bool) -> Catalog:
         try:
             nexus = folder.child(".nexus")
         except NexusError as error:
-            if is_strict:
-                raise
             from nexus_mcp.catalog import shut
 
+            if is_strict:
+                raise shut.fault(error) from error
             return Catalog(value, shut.all_of(error, value), root)
         if nexus is None:
             return Catalog(value)

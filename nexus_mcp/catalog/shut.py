@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nexus_mcp.catalog.faults import Faults
 from nexus_mcp.catalog.sources import AGENTS, MAP, MEND, PROJECT, SKILLS
+from nexus_mcp.errors import CatalogError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +30,13 @@ def agents(faults: Faults, shipped: Value) -> dict[str, Value]:
     if faults.of(AGENTS):
         at = dict.fromkeys(shipped[AGENTS], faults.files(AGENTS)[0])
     return {name: _agent(name, file, shipped) for name, file in at.items()}
+
+
+def fault(error: NexusError) -> CatalogError:
+    """What stands in the way of the catalog where `.nexus` cannot be opened. Raises what says nothing about a file."""
+    faults = Faults()
+    faults.raised(AGENTS, ".nexus", error)
+    return CatalogError(faults.all())
 
 
 def all_of(error: NexusError, shipped: Value) -> Value:

@@ -155,6 +155,8 @@ def test_a_folder_of_the_project_that_is_none(tmp_path: Path) -> None:
     """Where `.nexus` is a link nothing is known of what it held."""
     (tmp_path / ".nexus").symlink_to(tmp_path)
     assert restrictions(usable(str(tmp_path))) == dict.fromkeys(load(None).agents, ALL)
+    with pytest.raises(CatalogError, match=r"^\.nexus: is a symbolic link where a folder belongs"):
+        load(str(tmp_path))
 
 
 def test_what_is_told_is_bounded(project: Path) -> None:

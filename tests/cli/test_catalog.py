@@ -99,6 +99,16 @@ def test_check_tells_every_fault(tmp_path: Path, capsys: pytest.CaptureFixture[s
     )
 
 
+def test_check_takes_a_link_for_a_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is said of changes by a command that makes none."""
+    told = (
+        "nexus-mcp: .nexus: is a symbolic link where a folder belongs\nnexus-mcp: Mend it, then run nexus-mcp catalog "
+    )
+    (tmp_path / ".nexus").symlink_to(tmp_path)
+    assert ran(capsys, tmp_path, "check")[::2] == (1, f"{told}check.\n")
+    assert ran(capsys, tmp_path, "list") == (1, "", f"{told}check.\n")
+
+
 def test_manifest_keeps_its_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Effective capabilities, and digests of the texts as they are on disk."""
     put(tmp_path / ".nexus", {"agents/writer/meta.yml": "id: writer\ncapabilities: [no_task_create, no_shell_exec]\n"})

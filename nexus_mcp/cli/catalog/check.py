@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def run(values: Values) -> int:
-    """Prints what was looked at. Raises CatalogError with every fault, PathRefused, StorageError."""
-    from nexus_mcp.catalog import shipped
+    """Prints what was looked at. Raises CatalogError with every fault, StorageError."""
+    from nexus_mcp.catalog import shipped, shut
     from nexus_mcp.catalog.building import own_value, shipped_value
     from nexus_mcp.catalog.sources import AGENTS, SKILLS, Own, Shipped
-    from nexus_mcp.errors import CatalogError
+    from nexus_mcp.errors import CatalogError, NexusError
     from nexus_mcp.store.folder import Folder
 
     value = shipped_value(Shipped())
@@ -27,7 +27,10 @@ def run(values: Values) -> int:
         raise CatalogError([f"assets/{shipped.NAME}: is older than the files beside it"], next_step="Run make catalog.")
     print(f"shipped: {_counts(len(value[AGENTS]), len(value[SKILLS]), len(value['maps']))}")
     with Folder.root(workspace_from(values).root) as root:
-        nexus = root.child(".nexus")
+        try:
+            nexus = root.child(".nexus")
+        except NexusError as error:
+            raise shut.fault(error) from error
         own: dict[str, Any] = {AGENTS: {}, SKILLS: {}, "maps": {}}
         if nexus is not None:
             with nexus:
