@@ -23,7 +23,7 @@ def run(values: Values) -> int:
     from nexus_mcp.briefing.owner import decision
     from nexus_mcp.cli.usable_catalog import catalog_of
     from nexus_mcp.log import printable
-    from nexus_mcp.store.harness_files import TOOL_LOG, agents, tool_log
+    from nexus_mcp.store.harness_files import TOOL_LOG, tool_log, usable_agents
     from nexus_mcp.store.store import Store
 
     workspace = workspace_from(values)
@@ -31,8 +31,13 @@ def run(values: Values) -> int:
     task = task_of(store, values[TASK_ID.name])
     harness = workspace.harness_id
     log, bad = tool_log(store) or ([], 0)
+    entries, fault = usable_agents(store, harness)
+    if fault is not None:
+        if not entries:
+            raise fault
+        print(printable(f"nexus-mcp: {fault.fault}; agents that cannot be read are not counted."), file=sys.stderr)
     catalog = catalog_of(workspace.root)
-    found = decision(catalog, task, agents(store, harness), harness, workspace.root, log=log)
+    found = decision(catalog, task, entries, harness, workspace.root, log=log)
     tell_unmapped(catalog, harness)
     if bad:
         lines = f"{bad} unreadable line{'s' * (bad > 1)}"

@@ -14,30 +14,38 @@ from nexus_mcp.lifecycle.holding import BOTH, OTHER, PLAN, SKILL, TASKS, skill_d
 from nexus_mcp.lifecycle.known import catalog_of, notes_of
 from nexus_mcp.lifecycle.picture import HEAD, agents_text, plan_text, tasks_text
 from nexus_mcp.lifecycle.stored import plan_of, task_list_of
-from nexus_mcp.store.harness_files import agents
+from nexus_mcp.store.harness_files import usable_agents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from nexus_mcp.lifecycle.definition import EventContext
+    from nexus_mcp.state.tracker import Entry
 
 
 def give(ctx: EventContext, session: str, *, by: str) -> None:
     """Put the parts into the context, fresh from disk, but for those that the other event gave for this compaction."""
     known = active_skill.follow(ctx, session)
-    is_second = known.get("by") == OTHER[by]
-    before = known.get("given", {}) if is_second else {}
     parts = _parts(ctx, known)
     skill = parts.pop(SKILL, "")
     given = {name: memory.digest(text) for name, text in parts.items()}
-    new = {name: text for name, text in parts.items() if given[name] != before.get(name)}
+    key = skill_key(known["skill"]) if skill else ""
     if skill:
-        key = skill_key(known["skill"])
         given[key] = skill_digest(skill)
-        ctx.context += [skill] if given[key] != before.get(key) else []  # an instruction, unlike all that follows
-    if new:
-        ctx.context += [HEAD, *new.values()]
+    before: dict[str, str] = {}
+
+    def settled(now: dict[str, Any]) -> dict[str, Any]:
+        nonlocal before
+        is_second = now.get("by") == OTHER[by]
+        before = now.get("given", {}) if is_second else {}
+        return {"given": given or None, "by": BOTH if is_second else by}
+
     if given or memory.has_begun(ctx):  # a project without Nexus is left as it is
-        memory.note(ctx, session, given=given or None, by=BOTH if is_second else by)
+        memory.settle(ctx, session, settled)
+    new = [text for name, text in parts.items() if given[name] != before.get(name)]
+    ctx.context += [skill] if skill and given[key] != before.get(key) else []  # an instruction, unlike all that follows
+    ctx.context += [HEAD, *new] if new else []
 
 
 def _parts(ctx: EventContext, known: dict[str, str]) -> dict[str, str]:
@@ -61,8 +69,13 @@ def _skill(ctx: EventContext, known: dict[str, str]) -> str:
 
 
 def _agents(ctx: EventContext) -> str:
+    entries: list[Entry] = []
+    fault: NexusError | None
     try:
-        return agents_text(agents(ctx.store, ctx.harness_id))
+        entries, fault = usable_agents(ctx.store, ctx.harness_id)
     except NexusError as error:
-        ctx.warn(f"The agents of this session are not known: {error.fault}. {error.next_step}".rstrip())
-        return ""
+        fault = error
+    if fault is not None:
+        head = "Not all agents of this session are known" if entries else "The agents of this session are not known"
+        ctx.warn(f"{head}: {fault.fault}. {fault.next_step}".rstrip())
+    return agents_text(entries)

@@ -37,6 +37,16 @@ def note(ctx: EventContext, session: str, **fields: object) -> None:
     _change(ctx, lambda entries: remembered.noted(entries, session, now, fields))
 
 
+def settle(ctx: EventContext, session: str, choose: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Remember of a session what `choose` makes of what is known of it; no other event comes in between.
+
+    Where that cannot be remembered it is called all the same. It may be called twice.
+    """
+    choose(recall(ctx, session))
+    now = ctx.store.stamp()
+    _change(ctx, lambda entries: remembered.noted(entries, session, now, choose(remembered.find(entries, session))))
+
+
 def forget(ctx: EventContext, session: str) -> None:
     """A session of this id begins anew."""
     if recall(ctx, session):

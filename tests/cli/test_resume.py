@@ -139,3 +139,15 @@ def test_an_edit_of_the_main_agent(two_tasks: Project, capsys: pytest.CaptureFix
     code, out, err = resume(two_tasks, capsys, "1", "--harness-id", "claude-code")
     told = "nexus-mcp: .nexus/state/tool-log.jsonl has 1 unreadable line; what they say is not counted.\n"
     assert (code, out.partition(" ")[0], err) == (0, "resume", told)
+
+
+def test_a_spoilt_agent(two_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """What somebody spoilt of one agent says nothing about the others; a tracker with none that can be read is told."""
+    spoilt = {**entry("x1", "writer"), "status": "resting"}
+    two_tasks.put(TRACKER, [entry("e1", "engineer", "src/a.py"), spoilt])
+    code, out, err = resume(two_tasks, capsys, "1", "--harness-id", "claude-code")
+    assert (code, out.split("\n")[0]) == (0, "resume e1")
+    assert err.startswith(f"nexus-mcp: .nexus/{TRACKER} is not a valid agent-tracker file: /1/status ")
+    assert err.endswith("; agents that cannot be read are not counted.\n")
+    two_tasks.put(TRACKER, [spoilt])
+    assert resume(two_tasks, capsys, "1", "--harness-id", "claude-code")[:2] == (1, "")

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from nexus_mcp.lifecycle import compaction, known
+from nexus_mcp.lifecycle.definition import EventContext
 from nexus_mcp.lifecycle.picture import HEAD
 from tests.lifecycle.standing import BOTH, PLAN, PLAN_TEXT, TASKS, TASKS_TEXT, THE_PLAN, THE_TASKS
-from tests.lifecycle.support import SPAWN, Teller, put
+from tests.lifecycle.support import SPAWN, TRACKER, Teller, put
 from tests.support import Json, Project, cycle, plan, tasks
 
 HISTORY = ".nexus/history.json"
@@ -54,6 +56,37 @@ def test_two_events_of_one_compaction(tell: Teller, working: Project, first: str
     assert context(tell(event, **params)) != BOTH
     put(working, PLAN, THE_PLAN)
     assert context(tell(second[0], **second[1])) == f"{HEAD}\n\n{PLAN_TEXT}"
+
+
+@pytest.mark.requirement("context_compact.once")
+@pytest.mark.parametrize("first", ["context_compact", "session_start"])
+def test_two_events_at_once(tell: Teller, working: Project, monkeypatch: pytest.MonkeyPatch, first: str) -> None:
+    """An event of the same compaction that comes while the other one still reads gives nothing again either."""
+    events: dict[str, dict[str, Json]] = {"context_compact": {}, "session_start": {"source": "compact"}}
+    tell("session_start", session_id="s")
+    (second,) = events.keys() - {first}
+    between: list[Json] = []
+    real = known.notes_of
+
+    def notes_of(ctx: EventContext) -> list[dict[str, Any]]:
+        monkeypatch.setattr(compaction, "notes_of", real)
+        between.append(context(tell(second, session_id="s", **events[second])))
+        return real(ctx)
+
+    monkeypatch.setattr(compaction, "notes_of", notes_of)
+    assert context(tell(first, session_id="s", **events[first])) is None
+    assert between == [BOTH]
+
+
+@pytest.mark.requirement("context_compact.gives")
+def test_a_spoilt_agent(tell: Teller, project: Project) -> None:
+    """What somebody spoilt of one agent says nothing about the others, which are given, with a warning."""
+    good = {"harness_id": "nexus-mcp", "started_at": "x", "agent_id": "a1", "agent_name": "engineer"}
+    put(project, TRACKER, [good, {**good, "status": "resting"}])
+    answer = tell("context_compact")
+    assert answer["context"].endswith('Agents of this session: 1.\n- "engineer", id "a1", unknown')
+    (warning,) = answer["warnings"]
+    assert warning.startswith("Not all agents of this session are known: .nexus/state/nexus-mcp/agent-tracker.json is ")
 
 
 @pytest.mark.requirement("context_compact.once")

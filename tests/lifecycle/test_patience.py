@@ -49,7 +49,7 @@ def test_a_lock_for_many_tags(project: Project, waits: list[float]) -> None:
     assert answer["tags"] == ["rule", "rule:css", "m", "plan"]
     assert answer["context"].count("did nothing: Could not get the lock") == 3
     assert len(waits) >= 4
-    assert 0.0 < waits[0] <= 0.05
+    assert waits[0] <= 0.05
     assert set(waits[1:]) == {0.0}
 
 
@@ -63,7 +63,7 @@ def test_a_git_that_hangs(
     (folder / "git").write_text(f"#!/bin/sh\necho >> {tmp_path}/asked\nexec tail -f /dev/null\n")
     (folder / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-    monkeypatch.setattr(handle.begun, "__defaults__", (None, 1.0))
+    monkeypatch.setattr(handle.begun, "__defaults__", (None, 2.0))
     project.put("memory/old.md", "x")
     os.utime(project.nexus / "memory/old.md", (1, 1))
     project.put("config.yml", UNASKED)
