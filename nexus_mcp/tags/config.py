@@ -37,8 +37,12 @@ def read(nexus: Folder | None) -> dict[str, Any]:
     found = schemas.faults(schemas.load(_SCHEMA), value, most=20)
     if found:
         raise CatalogError([document.told(fault.pointer, _told(fault)) for fault in found], next_step=_NEXT_STEP)
-    made: dict[str, Any] = value
-    return made
+    # A name with nothing behind it, as where all below it is a comment, is as one that is left out.
+    return {name: _given(part) for name, part in _given(value).items()}
+
+
+def _given(part: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in part.items() if value is not None}
 
 
 def _told(fault: Any) -> str:

@@ -87,7 +87,7 @@ def test_cleaning_up(project: Project) -> None:
     broken = nexus("memory", "gc", "--json", cwd=project.root)
     assert (broken.code, broken.err.split("\n")[0]) == (
         1,
-        "nexus-mcp: .nexus/config.yml:1:1: memory must be of type object",
+        "nexus-mcp: .nexus/config.yml:1:1: memory must be of type object or null",
     )
     (project.nexus / "config.yml").unlink()
     refused = nexus("memory", "gc", "--apply", cwd=project.root)

@@ -28,6 +28,9 @@ def test_what_is_set(project: Project) -> None:
     for text in ("", "# nothing\n", "{}\n"):
         project.put("config.yml", text)
         assert read(project) == {}
+    for text in ("memory:\n#  propose:\n", "memory:\n  propose:\n#    days_unread: 5\n  delete_unasked:\n"):
+        project.put("config.yml", text)
+        assert read(project) in ({}, {"memory": {}})
     project.put("config.yml", "memory:\n  propose: {days_unread: 5}\n")
     assert read(project) == {"memory": {"propose": {"days_unread": 5}}}
 
@@ -36,9 +39,10 @@ def test_what_is_set(project: Project) -> None:
 @pytest.mark.parametrize(
     ("text", "faults"),
     [
+        ("memory: {propose: {days_unread: }}\n", [":1:20: days_unread must be of type integer"]),
         ("memory: [\n", [":2:1: expected the node content, but found '<stream end>'"]),
         ("a: 1\na: 2\n", [":2:1: a stands there twice"]),
-        ("memory: 5\n", [":1:1: memory must be of type object"]),
+        ("memory: 5\n", [":1:1: memory must be of type object or null"]),
         ("- a\n", [":1:1: the file must be of type object"]),
         ("other: 1\nmemory:\n  propose:\n    days_unread: no\n", [":4:5: days_unread", ':1:1: "other" is not a known']),
         ("memory: {propose: {max_access_count: -1}}", [":1:20: max_access_count must be at least 0"]),
