@@ -132,7 +132,8 @@ def parse(argv: Sequence[str], options: Iterable[Option], prog: str, argument: A
     values.lists = {name: [] for name, option in by_name.items() if option.many}
     if argument is not None:
         values.lists[argument.name] = []
-    rest = iter(argv)
+    before, behind = _parted(argv, argument)
+    rest = iter(before)
     for word in rest:
         name, equals, value = word.partition("=")
         if word[:2] in by_letter and word[2:3] not in ("", "="):
@@ -142,7 +143,7 @@ def parse(argv: Sequence[str], options: Iterable[Option], prog: str, argument: A
             if not word.startswith("-"):
                 _take(word, argument, values, prog)
                 continue
-            raise UsageError(f"{prog} has no option {name!r}{nearest(name, by_name)}", next_step=f"See {prog} --help.")
+            raise _unknown(word, name, by_name, argument, prog)
         if not option.metavar:
             if equals:
                 raise UsageError(f"{name} takes no value.")
@@ -155,11 +156,26 @@ def parse(argv: Sequence[str], options: Iterable[Option], prog: str, argument: A
         values[option.name] = option.check(value)
         if option.many:
             values.lists[option.name].append(value)
+    for word in behind:
+        _take(word, argument, values, prog)
     if argument is not None and len(values.lists[argument.name]) < argument.least:
         listed = f", one of {', '.join(argument.choices)}" if argument.choices else ""
         what = "an argument" if argument.least == 1 else f"{argument.least} arguments"
         raise UsageError(f"{prog} needs {what} {argument.name}{listed}.", next_step=f"See {prog} --help.")
     return values
+
+
+def _parted(argv: Sequence[str], argument: Argument | None) -> tuple[Sequence[str], Sequence[str]]:
+    """What stands before a `--`, and behind it: that is no option, whatever it begins with."""
+    at = argv.index("--") if argument is not None and "--" in argv else len(argv)
+    return argv[:at], argv[at + 1 :]
+
+
+def _unknown(word: str, name: str, known: Iterable[str], argument: Argument | None, prog: str) -> UsageError:
+    advice = f"See {prog} --help."
+    if argument is not None and " " in word:
+        advice = f"Write -- before it if it is {argument.name}. {advice}"
+    return UsageError(f"{prog} has no option {name!r}{nearest(name, known)}", next_step=advice)
 
 
 def _take(word: str, argument: Argument | None, values: Values, prog: str) -> None:

@@ -77,6 +77,8 @@ def test_many() -> None:
         (["start"], EVENT, {"EVENT": "start"}),
         (["--fast", "stop", "--level", "low"], EVENT, {"--fast": "", "EVENT": "stop", "--level": "low"}),
         (["a=b"], FILE, {"FILE": "a=b"}),
+        (["--fast", "--", "--level"], FILE, {"--fast": "", "FILE": "--level"}),
+        (["--", "--"], FILE, {"FILE": "--"}),
         (["a"], MAYBE, {"[N]": "a"}),
         ([], MAYBE, {}),
     ],
@@ -99,6 +101,13 @@ def test_argument(argv: list[str], argument: Argument, values: dict[str, str]) -
         (["a"], PAIR, "prog needs 2 arguments FROM TO. See prog --help."),
         (["a", "b", "c"], PAIR, "prog takes FROM TO: 'b' is there, 'c' is too much."),
         (["-start"], EVENT, "prog has no option '-start'; there is --name, --level, --fast. See prog --help."),
+        (
+            ["- a text"],
+            FILE,
+            "prog has no option '- a text'; there is --name, --level, --fast. Write -- before it if it is FILE. "
+            "See prog --help.",
+        ),
+        (["--", "a", "b"], FILE, "prog takes one FILE: 'a' is there, 'b' is too much."),
     ],
 )
 def test_argument_faults(argv: list[str], argument: Argument, message: str) -> None:
