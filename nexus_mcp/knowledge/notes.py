@@ -113,6 +113,11 @@ def has(note: str, text: str) -> bool:
     return any(kept[at : at + len(wanted)] == wanted for at in range(len(kept) - len(wanted) + 1))
 
 
+def has_markers(data: bytes) -> bool:
+    """Whether a line begins as those do that git leaves in a file with a conflict."""
+    return any(line.startswith(_MARKERS) for line in data.splitlines())
+
+
 def _paragraphs(text: str) -> list[str]:
     """What stands between empty lines, without blanks at the ends of lines."""
     found: list[list[str]] = [[]]
@@ -129,7 +134,7 @@ def _text(folder: Folder, name: str) -> str | None:
     if data is None:
         return None
     shown = folder.show(name)
-    if any(line.startswith(_MARKERS) for line in data.splitlines()):
+    if has_markers(data):
         advice = f"Settle the conflict in {shown}, then call again."
         raise StateError(shown, "has git conflict markers", next_step=advice)
     try:

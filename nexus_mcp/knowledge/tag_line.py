@@ -21,14 +21,20 @@ def read(head: bytes) -> list[str]:
 
     At most MOST_TAGS are taken, and none of more than LONGEST_TAG characters.
     """
+    tags = named(head)
+    return [] if tags is None else [tag for tag in tags if len(tag) <= LONGEST_TAG][:MOST_TAGS]
+
+
+def named(head: bytes) -> list[str] | None:
+    """All that the first line names, each once, in order, however long and many; None when it is no such line."""
     first = head.removeprefix(_BOM).partition(b"\n")[0].strip()
     if not (first.startswith(_OPEN.encode()) and first.endswith(_CLOSE.encode())):
-        return []
+        return None
     text = first[len(_OPEN) : -len(_CLOSE)].decode("utf-8", "replace").strip()
     if text[: len(_WORD)].lower() != _WORD:
-        return []
+        return None
     tags = (tag.strip() for tag in text[len(_WORD) :].split(","))
-    return list(dict.fromkeys(tag for tag in tags if 0 < len(tag) <= LONGEST_TAG))[:MOST_TAGS]
+    return list(dict.fromkeys(filter(None, tags)))
 
 
 def made(tags: Iterable[str]) -> str:

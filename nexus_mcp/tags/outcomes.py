@@ -93,6 +93,8 @@ class Outcomes:
                 "No plan is open, so there is no question to decide. Start one first: [plan] and the topic."
             )
         pending = plans.pending(plan)
+        if not plan["issues"]:
+            return _nothing("The plan has no question to decide. Add one with plan_update first.")
         if not pending:
             return _nothing("Every question of the plan is decided. Reopen one or add one with plan_update first.")
         if not text.strip():

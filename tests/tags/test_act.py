@@ -91,6 +91,22 @@ def test_rules_are_kept(project: Project) -> None:
 
 
 @pytest.mark.requirement("rules.written")
+def test_a_rule_may_bring_its_tags(project: Project) -> None:
+    """As a note may; they are not written where the file is there already."""
+    first, second = acted(project, "[rule:css] <!-- tags: a, b -->\nUse flex.\n[rule:css] <!-- tags: c -->\nUse grid.")
+    assert (first["result"], second["result"]) == ("created", "extended")
+    assert project.get("rules/css.md") == b"<!-- tags: a, b -->\n\nUse flex.\n\nUse grid.\n"
+
+
+def test_tags_that_are_made_are_listed(project: Project) -> None:
+    """Of a word or a name that is too long for a tag none is made, or one that is cut."""
+    acted(project, f"[m] {'long' * 30} word\n[rule:{'x' * 70}] Be kind.")
+    (note,) = (project.nexus / "memory").iterdir()
+    assert note.read_text().startswith("<!-- tags: word -->\n")
+    assert project.get(f"rules/{'x' * 70}.md").startswith(f"<!-- tags: {'x' * 64} -->\n".encode())
+
+
+@pytest.mark.requirement("rules.written")
 def test_a_rule_that_is_part_of_another(project: Project) -> None:
     """It is another rule, and is kept; looking says the same before."""
     acted(project, "[rule] Never use eval in templates")
@@ -124,6 +140,11 @@ def test_a_rule_that_is_part_of_another(project: Project) -> None:
         "[rule:x]",
         "[m] nul \0 byte",
         "[m] lone \ud800",
+        "[m] x.md: <<<<<<< HEAD\nours",
+        "[rule] Text\r\n>>>>>>> theirs",
+        f"[m] <!-- tags: a, {'b' * 65} -->\ntext",
+        f"[m] <!-- tags: {', '.join(f'{n}' for n in range(33))} -->\ntext",
+        f"[rule] <!-- tags: {', '.join(f'{n:056}' for n in range(32))} -->\ntext",
         "[m:extend] x",
     ],
 )

@@ -85,6 +85,11 @@ def test_a_decision_with_a_plan(project: Project, call: Client) -> None:
         "nothing",
         "Every question of the plan is decided. Reopen one or add one with plan_update first.",
     )
+    project.put("state/plan.json", {**project.json("state/plan.json"), "issues": []})
+    assert outcome(project, "[d] Later.") == (
+        "nothing",
+        "The plan has no question to decide. Add one with plan_update first.",
+    )
 
 
 @pytest.mark.requirement("tags.early")

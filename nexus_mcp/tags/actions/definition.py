@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from nexus_mcp.errors import UNCHANGED, NexusError
-from nexus_mcp.knowledge.notes import WRITTEN
+from nexus_mcp.knowledge import tag_line
+from nexus_mcp.knowledge.notes import WRITTEN, has_markers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +64,10 @@ def kept_text(text: str, tag: str) -> str:
     except UnicodeEncodeError:
         problem = "a lone surrogate, which no text file can hold"
     else:
+        kept = text.replace("\r\n", "\n").strip()
         problem = "a NUL character" if "\0" in text else ""
+        if has_markers(kept.encode()):
+            problem = "a line as git begins those of a conflict, with which nothing could be added to the note any more"
         if size > WRITTEN:
             raise NexusError(
                 f"The text behind [{tag}] has {size} bytes, more than the {WRITTEN >> 20} MiB that a note may have",
@@ -74,4 +78,27 @@ def kept_text(text: str, tag: str) -> str:
         raise NexusError(
             f"The text behind [{tag}] has {problem}", effect=UNCHANGED, next_step="Take it out, then send it again."
         )
-    return text.replace("\r\n", "\n").strip()
+    return kept
+
+
+def with_tags(text: str, tag: str) -> tuple[list[str], str]:
+    """(the tags that a text brings in a first line of tags, the text behind it); as it is when it has no such line.
+
+    Raises NexusError for tags that the index would leave out, and when nothing is behind the line.
+    """
+    kept = kept_text(text, tag)
+    tags = tag_line.named(kept.encode())
+    if not tags:
+        return [], kept
+    if (
+        len(tags) > tag_line.MOST_TAGS
+        or max(map(len, tags)) > tag_line.LONGEST_TAG
+        or len(tag_line.made(tags).encode()) > tag_line.FIRST_BYTES
+    ):
+        raise NexusError(
+            f"The line of tags behind [{tag}] is one that could not be listed",
+            effect=UNCHANGED,
+            next_step=f"Name {tag_line.MOST_TAGS} tags at most, of {tag_line.LONGEST_TAG} characters at most, in a "
+            f"line of {tag_line.FIRST_BYTES} bytes at most.",
+        )
+    return tags, kept_text(kept.partition("\n")[2], tag)

@@ -14,7 +14,7 @@ from nexus_mcp.knowledge import merge, names, notes, tag_line
 from nexus_mcp.knowledge.scan import Scan
 from nexus_mcp.knowledge.shown import quoted
 from nexus_mcp.knowledge.words import WIDE, words
-from nexus_mcp.tags.actions.definition import Action, kept_text
+from nexus_mcp.tags.actions.definition import Action, with_tags
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,12 +85,9 @@ def _wanted(desk: Desk, folder: Folder | None, text: str) -> Wanted:
     """Raises NexusError for a text or a name that cannot be kept."""
     policy = desk.catalog.vocabulary["memory_policy"]
     name, rest = names.given(text.strip())
-    kept = kept_text(rest, "m")
+    tags, kept = with_tags(rest, "m")
     if name:
         names.checked(name, policy["name_pattern"], FOLDER)
-    tags = tag_line.read(kept.encode())
-    if tags:
-        kept = kept_text(kept.partition("\n")[2], "m")
     taken = _scan(desk).notes
     # What is not called as notes are cannot be named in a message, and its name may say anything.
     is_note = schemas.search(policy["name_pattern"])
@@ -100,7 +97,7 @@ def _wanted(desk: Desk, folder: Folder | None, text: str) -> Wanted:
     # A harness may tell of one message twice: what a note has already is kept once.
     has_it = "" if name else _scan(desk).holder(folder, kept, there)
     chosen = name or has_it or ("" if similar else own)
-    tags = tags or [word for word in words(kept) if word[0] < WIDE][:_MOST_TAGS]
+    tags = tags or [word for word in words(kept) if word[0] < WIDE and len(word) <= tag_line.LONGEST_TAG][:_MOST_TAGS]
     others = [path for path in similar if path != f"{KIND}/{chosen}"]
     return Wanted(kept, tags, chosen, own, others, is_new=chosen not in taken)
 

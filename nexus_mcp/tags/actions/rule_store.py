@@ -5,9 +5,9 @@ Without a word the rules are those of everybody: .nexus/rules/general.md.
 
 from __future__ import annotations
 
-from nexus_mcp.knowledge import names, notes
+from nexus_mcp.knowledge import names, notes, tag_line
 from nexus_mcp.knowledge.index import SUFFIX
-from nexus_mcp.tags.actions.definition import Action, kept_text
+from nexus_mcp.tags.actions.definition import Action, with_tags
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,23 +20,24 @@ GENERAL = "general"
 
 
 def preview(desk: Desk, variant: str, text: str) -> dict[str, Any]:
-    name, kept = _wanted(desk, variant, text)
+    name, _, kept = _wanted(desk, variant, text)
     with desk.store.nexus() as nexus:
         before = notes.read(nexus, KIND, name)
     return _told("creates" if before is None else "unchanged" if notes.has(before, kept) else "extends", name)
 
 
 def run(desk: Desk, variant: str, text: str) -> dict[str, Any]:
-    name, kept = _wanted(desk, variant, text)
+    name, tags, kept = _wanted(desk, variant, text)
     with notes.locked(desk.store, KIND) as (_, folder, held):
-        return _told(notes.put(folder, name, kept, [name.removesuffix(SUFFIX)], held), name)
+        return _told(notes.put(folder, name, kept, tags, held), name)
 
 
-def _wanted(desk: Desk, variant: str, text: str) -> tuple[str, str]:
-    """(the file's name, the text). Raises NexusError for a word or a text that cannot be kept."""
+def _wanted(desk: Desk, variant: str, text: str) -> tuple[str, list[str], str]:
+    """(the file's name, the tags of a new one, the text). Raises NexusError for what cannot be kept."""
     pattern = desk.catalog.vocabulary["memory_policy"]["name_pattern"]
-    kept = kept_text(text, f"rule:{variant}" if variant else "rule")
-    return names.checked(f"{variant or GENERAL}{SUFFIX}", pattern, f".nexus/{KIND}"), kept
+    tags, kept = with_tags(text, f"rule:{variant}" if variant else "rule")
+    name = names.checked(f"{variant or GENERAL}{SUFFIX}", pattern, f".nexus/{KIND}")
+    return name, tags or [name.removesuffix(SUFFIX)[: tag_line.LONGEST_TAG]], kept
 
 
 def _told(result: str, name: str) -> dict[str, Any]:
