@@ -30,7 +30,19 @@ def test_list_has_every_entry(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert (lines[0], lines.index("Skills:")) == ("Agents:", 11)
     own = [line.split() for line in lines if line.endswith("(of this project)")]
     assert [words[:4] for words in own] == [["gardener", "do,", "bounded,", "standard"]]
-    assert [line.split()[0] for line in lines if "by tag or command alone" in line] == ["nx-init"]
+    assert [line.split()[0] for line in lines if "by hand alone" in line] == ["nx-init"]
+
+
+def test_list_says_how_a_skill_is_started_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A skill that no agent may choose is a prompt, and has a tag only where the vocabulary has one."""
+    told = (
+        "{0} starts {1}as the prompt {0}, in Claude Code /mcp__nexus__{0}, and is offered to no agent: "
+        "docs/resources.md."
+    )
+    assert ran(capsys, tmp_path, "list")[1].splitlines()[-2:] == ["", told.format("nx-init", "")]
+    put(tmp_path / ".nexus", {"skills/nx-sync/meta.yml": "id: nx-sync\nmanual_only: true\n"})
+    code, out, _ = ran(capsys, tmp_path, "list")
+    assert (code, out.splitlines()[-1]) == (0, told.format("nx-sync", "with [sync] or "))
 
 
 def test_show_has_the_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

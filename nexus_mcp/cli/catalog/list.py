@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nexus_mcp.cli import exits
+from nexus_mcp.cli.mount import SERVER_NAME
 from nexus_mcp.cli.options import Command
 from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
 
@@ -10,7 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.cli.options import Values
+
+_BY_HAND = "by hand alone"
 
 
 def run(values: Values) -> int:
@@ -23,17 +27,24 @@ def run(values: Values) -> int:
         (name, f"{agent['category']}, {agent['resume_tier']}, {agent['model_tier']}", agent)
         for name, agent in sorted(catalog.agents.items())
     ]
-    skills = [
-        (name, "by tag or command alone" if skill["manual_only"] else "", skill)
-        for name, skill in sorted(catalog.skills.items())
-    ]
+    skills = [(name, _BY_HAND if skill["manual_only"] else "", skill) for name, skill in sorted(catalog.skills.items())]
     for head, rows in (("Agents", agents), ("Skills", skills)):
         print(f"{head}:")
         widths = [max(len(row[place]) for row in rows) for place in (0, 1)]
         for name, kind, entry in rows:
             line = f"  {name:{widths[0]}}  {kind:{widths[1]}}  {entry['description']}{_origin(entry)}"
             print(printable(line).rstrip())
+    for name in [name for name, kind, _ in skills if kind]:
+        print()
+        print(printable(f"{name} starts {_ways(catalog, name)}, and is offered to no agent: docs/resources.md."))
     return exits.OK
+
+
+def _ways(catalog: Catalog, skill: str) -> str:
+    """How a skill is started that no agent may choose."""
+    tags = [f"[{name}]" for name, tag in catalog.vocabulary["tags"].items() if tag.get("skill") == skill]
+    prompt = f"as the prompt {skill}, in Claude Code /mcp__{SERVER_NAME}__{skill}"
+    return f"with {', '.join(tags)} or {prompt}" if tags else prompt
 
 
 def _origin(entry: dict[str, Any]) -> str:
