@@ -1,0 +1,101 @@
+"""`nexus-mcp capabilities add` and `remove`: what they change, and what stays."""
+
+from __future__ import annotations
+
+import json
+from unittest.mock import patch
+
+import pytest
+
+from nexus_mcp.catalog.load import load
+from nexus_mcp.catalog.maps import classes_of
+from nexus_mcp.errors import WaitStopped
+from tests.cli.test_capabilities import run
+from tests.support import Project
+
+META = ".nexus/agents/writer/meta.yml"
+
+
+class TestChanges:
+    """`add` and `remove` change the files of the project."""
+
+    def test_a_capability(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+        """Added once, and taken away again."""
+        words = ("no_shell_exec", "--agent", "writer")
+        assert run(project, capsys, "add", *words) == (0, f"{META}: writer has no_shell_exec now.\n", "")
+        assert run(project, capsys, "add", *words) == (0, "writer has no_shell_exec already.\n", "")
+        assert load(str(project.root)).agent("writer")["added"] == ["no_shell_exec"]
+        assert run(project, capsys, "remove", *words) == (
+            0,
+            f"{META}: writer does not have no_shell_exec any more.\n",
+            "",
+        )
+        assert load(str(project.root)).agent("writer")["added"] == []
+
+    def test_a_canonical_one_stays(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+        """Contract §5: taking a canonical capability away is refused, with the reason."""
+        before = project.snapshot()
+        code, out, err = run(project, capsys, "remove", "no_file_edit", "--agent", "architect")
+        assert (code, out) == (1, "")
+        assert err == (
+            "nexus-mcp: no_file_edit belongs to architect itself and may not be taken away: what a shipped agent may "
+            "not do, it may not do anywhere; nothing was changed. Give the work to engineer or writer, or write an "
+            "agent of your own under another id (docs/agents.md).\n"
+        )
+        assert project.snapshot() == before
+
+    def test_one_of_the_projects_own_agent(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+        """What is not shipped belongs to the project."""
+        meta = (
+            "id: dba  # ours\nname: D\ndescription: D.\ncategory: how\nresume_tier: persistent\nmodel_tier: high\n"
+            "capabilities:\n- no_file_edit\n- no_task_create  # not the lead\n"
+        )
+        project.put("agents/dba/meta.yml", meta)
+        project.put("agents/dba/body.md", "Judge.\n")
+        code, _, _ = run(project, capsys, "remove", "no_file_edit", "--agent", "dba")
+        assert (code, project.get("agents/dba/meta.yml").decode()) == (0, meta.replace("- no_file_edit\n", ""))
+
+    def test_a_tool(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+        """Named as one of a class, and taken out again."""
+        words = ("--class", "shell_command_exec", "--tool", "term_*", "--harness-id", "opencode")
+        path = ".nexus/capability-map.yml"
+        assert run(project, capsys, "add", *words)[1] == f"{path}: term_* is of shell_command_exec in opencode now.\n"
+        assert run(project, capsys, "add", *words)[1] == "term_* is of shell_command_exec in opencode already.\n"
+        assert load(str(project.root)).maps["opencode"]["classes"]["shell_command_exec"] == ["bash", "term_*"]
+        assert run(project, capsys, "remove", *words)[0] == 0
+        assert load(str(project.root)).maps["opencode"] == load(None).maps["opencode"]
+
+    def test_a_shipped_tool_stays(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+        """A class keeps what the shipped map has in it: without it an agent would lose a restriction."""
+        words = ("--class", "structured_document_edit", "--harness-id", "claude-code", "--tool")
+        stays = (
+            "nexus-mcp: NotebookEdit is of structured_document_edit in the map of claude-code that is shipped, and may "
+            "not be taken out: whoever may not do what the class is about could do it with that; nothing was changed. "
+        )
+        added = f"{stays}This project added nothing to the class.\n"
+        assert run(project, capsys, "remove", *words, "NotebookEdit") == (1, "", added)
+        assert run(project, capsys, "add", *words, "Dummy")[0] == 0
+        before = project.get("capability-map.yml")
+        assert run(project, capsys, "remove", *words, "NotebookEdit") == (1, "", f"{stays}This project added Dummy.\n")
+        assert project.get("capability-map.yml") == before
+        use = ("--agent", "tester", "--tool", "NotebookEdit", "--harness-id", "claude-code")
+        assert run(project, capsys, "check", *use)[0] == 1
+        assert run(project, capsys, "remove", *words, "Dummy")[0] == 0
+
+    def test_the_last_tool_stays(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+        """Of a harness of the project's own every class keeps a tool."""
+        classes = {name: ["sh", "x"] for name in classes_of(load(None).vocabulary)}
+        project.put("capability-map.yml", json.dumps({"mine": {"classes": classes}}, indent=1))
+        words = ("remove", "--class", "shell_command_exec", "--harness-id", "mine", "--tool")
+        assert run(project, capsys, *words, "x")[0] == 0
+        code, out, err = run(project, capsys, *words, "sh")
+        told = (
+            "nexus-mcp: sh is the only tool of shell_command_exec in mine: without it, whatever the class forbids would"
+        )
+        assert (code, out, err[: len(told)]) == (1, "", told)
+
+    def test_an_interrupt_while_it_waits(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+        """Ctrl-C ends the wait for the lock: nothing is changed."""
+        with patch("nexus_mcp.catalog.editing.own.carry_out", side_effect=WaitStopped("lock", "get", "stopped")):
+            code, out, err = run(project, capsys, "add", "no_shell_exec", "--agent", "writer")
+        assert (code, out, err) == (130, "", "nexus-mcp: Interrupted; nothing was changed.\n")
