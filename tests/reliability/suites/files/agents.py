@@ -16,6 +16,7 @@ Json = Any
 _RECORD = "state/nexus-mcp/memory-access.jsonl"
 _ASIDE = "state/nexus-mcp/conflict-agent-tracker.json"
 _LONGEST = 4096  # characters of a path that the tracker keeps (docs/lifecycle.md)
+_NOTHING = ("error", "fail", "den", "block", "cancel", "interrupt")  # what a status begins with (docs/lifecycle.md)
 EVENTS: tuple[tuple[str, Json], ...] = (
     ("agent_spawn", {"agent_name": "writer", "agent_id": "a-new"}),
     ("agent_spawn", {"agent_name": "writer", "agent_id": "a-1"}),
@@ -108,7 +109,15 @@ def tool_log(ground: Ground, rng: random.Random, files: Files) -> Iterator[str]:
     entries = judging.read("tracker", files[TRACKER])
     agent = rng.choice(("a-1", "a-2"))
     good, bad = _lines(files[TOOL_LOG])
-    touched = [line.get("file") for line in good if line.get("agent_id") == agent]
+    entry = next((one for one in reversed(entries) if one.get("agent_id") == agent), {})
+    began = _stamp(entry.get("last_resumed_at", entry.get("started_at")))
+    touched = [
+        line.get("file")
+        for line in good
+        if line.get("agent_id") == agent
+        and not str(line.get("status", "")).casefold().startswith(_NOTHING)
+        and (_stamp(line.get("timestamp")) or began) >= began
+    ]
     files_touched = list(dict.fromkeys(f for f in touched if isinstance(f, str) and len(f) <= _LONGEST))
     given = {"agent_id": agent, "files_touched": files_touched}
     done = ground.event("agent_complete", agent_id=agent)
@@ -119,6 +128,10 @@ def tool_log(ground: Ground, rng: random.Random, files: Files) -> Iterator[str]:
     yield from _compared(done, right, entries, f"agent_complete of {agent}")
     if right is not None and bad and not any(f" {bad} unreadable line" in text for text in done.answer["warnings"]):
         yield f"agent_complete says nothing of {bad} unreadable lines: {done.answer['warnings']}"
+
+
+def _stamp(value: Json) -> str:
+    return value if isinstance(value, str) and len(value) == 24 and value.endswith("Z") else ""
 
 
 def _lines(data: bytes) -> tuple[list[Json], int]:
