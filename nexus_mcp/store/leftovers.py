@@ -1,4 +1,7 @@
-"""What writers that died left in the folders of artifacts; elsewhere each change sweeps where it writes."""
+"""What writers that died left: in `.nexus` and its state, among the notes, and in the folders of artifacts.
+
+Elsewhere each change sweeps where it writes.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,19 @@ if TYPE_CHECKING:
 
 MOST_FOLDERS = 1000
 DEPTH = 16
+_NOTES = ("context", "memory", "rules")
+
+
+def sweep(nexus: Folder, state: Folder, *, notes: bool) -> None:
+    """Remove temporary files in both folders, and with `notes` in those of the notes. Only under the lock.
+
+    Git tracks the notes, and would take in what lies beside them; so it does not wait for the next change of a note.
+    Raises StorageError, for the notes never: the change does not need that.
+    """
+    atomic.sweep(nexus)
+    atomic.sweep(state)
+    for name in _NOTES if notes else ():
+        _sweep_child(nexus, name, 1, [1])
 
 
 def sweep_artifacts(state: Folder) -> None:

@@ -56,6 +56,19 @@ def test_killed_at_every_call(fast_path: Path) -> None:
 
 
 @pytest.mark.requirement("memory.written")
+def test_what_a_dead_writer_left_goes_with_the_next_change(fast_path: Path) -> None:
+    """Whatever is written: git tracks the folder, and would take it in."""
+    left = 0
+    for number in range(1, calls(fast_path / "whole") + 1):
+        project = prepared(fast_path / str(number))
+        killed(number, lambda project=project: tell(project))  # type: ignore[misc]
+        left += len(leftovers(project))
+        assert act("[rule] Be kind.", load(None), store_of(project))["steps"][0]["result"] == "created"
+        assert leftovers(project) == []
+    assert left
+
+
+@pytest.mark.requirement("memory.written")
 def test_failing_at_every_call(fast_path: Path) -> None:
     """A disk that is full at any call leaves the old note, and the step says that it failed; or the new one."""
     seen = set()
