@@ -23,7 +23,7 @@ _GIT_FILE_LIMIT = 4096
 _NOTHING = (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError, ValueError)
 _LOWER = frozenset("abcdefghijklmnopqrstuvwxyz")
 _ID_CHARACTERS = _LOWER | frozenset("0123456789-")
-_TAKEN = ("artifacts", "lock")  # names in .nexus/state that are common to all harnesses
+_TAKEN = ("artifacts", "cache", "lock")  # names in .nexus/state that are common to all harnesses
 
 
 class Workspace:

@@ -55,7 +55,6 @@ def harness_of(told: object, workspace: Workspace) -> str:
         return check_harness_id(told if isinstance(told, str) else "")
     except UsageError as error:
         # Not its own words: they have what was told, and a failure is noted in a file.
-        problem = (
-            "harness_id is not usable: it starts with a-z, goes on with a-z, 0-9 and -, and is not artifacts or lock"
-        )
+        taken = "artifacts, cache or lock"
+        problem = f"harness_id is not usable: it starts with a-z, goes on with a-z, 0-9 and -, and is not {taken}"
         raise InvalidArguments([problem]) from error

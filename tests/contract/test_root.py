@@ -122,7 +122,7 @@ def test_no_harness_ids(value: str) -> None:
 
 
 @pytest.mark.requirement("harness.pattern")
-@pytest.mark.parametrize("value", ["artifacts", "lock"])
+@pytest.mark.parametrize("value", ["artifacts", "cache", "lock"])
 def test_taken_harness_ids(value: str) -> None:
     """The names that all harnesses share in .nexus/state are nobody's id: files of others lie there."""
     with pytest.raises(UsageError, match=f"state/{value} is something else"):

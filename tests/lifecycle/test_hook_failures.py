@@ -55,8 +55,8 @@ TOO_LARGE = (
         (
             "session_end",
             b'{"harness_id": "../SECRET"}',
-            "harness_id is not usable: it starts with a-z, goes on with a-z, 0-9 and -, and is not artifacts or lock. "
-            + MEND,
+            "harness_id is not usable: it starts with a-z, goes on with a-z, 0-9 and -, and is not artifacts, cache or "
+            "lock. " + MEND,
         ),
         ("user_message", b'{"prompt": "' + b"SECRET" * 3_000_000 + b'"}', TOO_LARGE),
         ("session_end", b" " * (LIMIT + 1), TOO_LARGE),
