@@ -1,8 +1,9 @@
 """What went wrong in hooks: `.nexus/state/<harness id>/hook-errors.jsonl`, for whoever misses what an event does.
 
-Advice only: never needed, never synced, never waited for. Written without the workspace lock, because that may be what
-failed: a line goes out in one write at the end of the file, which the system keeps apart from those of others. When the
-file is full it becomes the older one, in whose place nothing else is put meanwhile, and a new one is begun.
+Advice only: never needed, never synced, never waited for, and only where `.nexus/state` is there. Written without the
+workspace lock, because that may be what failed: a line goes out in one write at the end of the file, which the system
+keeps apart from those of others. When the file is full it becomes the older one, in whose place nothing else is put
+meanwhile, and a new one is begun.
 """
 
 from __future__ import annotations
@@ -43,25 +44,16 @@ def note(workspace: Workspace, now: str, event: str, error: str) -> None:
 
 
 def _state(workspace: Workspace) -> Folder:
-    """`.nexus/state`, made with all that belongs to it when absent."""
-    found = _found(workspace)
-    if found is None:
-        from nexus_mcp.store.store import Store
-
-        Store(workspace, wait=0.0).initialise()  # with the .gitignore, that git is not given a log
-        found = _found(workspace)
-    if found is None:
-        raise FileNotFoundError
-    return found
-
-
-def _found(workspace: Workspace) -> Folder | None:
+    """`.nexus/state`. Raises FileNotFoundError where there is none: a failure does not make a project one of ours."""
     with Folder.root(workspace.root) as root:
         nexus = root.child(".nexus")
         if nexus is None:
-            return None
+            raise FileNotFoundError
         with nexus:
-            return nexus.child("state")
+            state = nexus.child("state")
+    if state is None:
+        raise FileNotFoundError
+    return state
 
 
 def _append(own: Folder, line: bytes) -> None:

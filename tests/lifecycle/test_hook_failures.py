@@ -80,13 +80,22 @@ TOO_LARGE = (
 )
 def test_a_bad_payload(project: Project, event: str, stdin: bytes, fault: str) -> None:
     """What is no payload is answered with "continue" and a warning, and noted; nothing of it is repeated."""
+    project.state.mkdir(parents=True)
     ran = hook(event, project.root, stdin)
     assert answer_of(ran) == not_dealt_with(event, fault)
     assert [(line["event"], line["error"]) for line in logged(project)] == [(event, fault)]
     left = {path for path, content in without_lock(project.snapshot()).items() if content != "folder"}
-    assert left == {".git/HEAD", ".nexus/.gitignore", LOG}
+    assert left == {".git/HEAD", LOG}
     assert b"SECRET" not in (project.root / LOG).read_bytes()
     assert "SECRET" not in ran.out
+
+
+@pytest.mark.requirement("events.continue", "events.logged")
+def test_a_bad_payload_elsewhere(project: Project) -> None:
+    """In a project that was never used a failure is told and leaves nothing."""
+    before = project.snapshot()
+    assert answer_of(hook("pre_tool_use", project.root, b"{"))["decision"] == "continue"
+    assert project.snapshot() == before
 
 
 @pytest.mark.requirement("events.continue")

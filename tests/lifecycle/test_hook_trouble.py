@@ -84,6 +84,7 @@ def test_a_fault_of_ours(project: Project, monkeypatch: pytest.MonkeyPatch) -> N
         raise TypeError("SECRET")
 
     monkeypatch.setattr(handle, "checked", broken)
+    project.state.mkdir(parents=True)
     answer = safely.answered("user_message", PAYLOAD, Workspace(str(project.root)))
     (warning,) = answer["warnings"]
     assert "nexus-mcp has a fault of its own: TypeError (lifecycle/test_hook_trouble.py, line " in warning
@@ -111,6 +112,7 @@ def test_every_file_broken(project: Project, event: str) -> None:
 def test_the_log_is_bounded(project: Project) -> None:
     """The log stays below 64 KiB, with one older file of the same; no line of it is longer than it may be."""
     workspace = Workspace(str(project.root))
+    project.state.mkdir(parents=True)
     for number in range(200):
         error_log.note(workspace, "2026-01-02T03:04:05.000Z", "session_end", f"{number} " + "é" * 5000)
     older = LOG.replace("hook-errors", "hook-errors.old")
@@ -126,6 +128,7 @@ def test_the_log_is_bounded(project: Project) -> None:
 def test_the_log_in_company(project: Project) -> None:
     """Hooks that fail at once lose no line, also while the log is put aside."""
     workspace = Workspace(str(project.root))
+    project.state.mkdir(parents=True)
     error_log.note(workspace, "2026-01-02T03:04:05.000Z", "first", "x")
 
     def fail(name: str) -> None:
