@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from nexus_mcp.store.folder import Folder
 
 PREFIX = ".nexus-tmp-"
+MOST_ASIDE = 8
+"""Files of a name that are kept when they cannot be used: whatever spoils one may do so at every session."""
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
@@ -105,11 +107,12 @@ def put_unsynced(
 def set_aside(folder: Folder, name: str, as_: str) -> str:
     """Give the file `name` the name `as_`, with a number before its suffix while that is taken; returns its new name.
 
-    Raises as `put` does.
+    Where MOST_ASIDE are there already it takes the place of the last one: the first ones tell how it began. Raises as
+    `put` does.
     """
     stem, dot, suffix = as_.rpartition(".")
     number, free = 1, as_
-    while folder.check_plain(free):
+    while folder.check_plain(free) and number < MOST_ASIDE:
         number += 1
         free = f"{stem}.{number}{dot}{suffix}"
     try:

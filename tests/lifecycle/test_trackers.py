@@ -137,3 +137,15 @@ def test_a_foreign_journal(tell: Teller, project: Project, event: str) -> None:
     with pytest.raises(NexusError, match=r"txn\.json"):
         tell.send(event, CALLS.get(event, {}))
     assert without_lock(project.snapshot()) == before
+
+
+@pytest.mark.requirement("files.broken-kept")
+def test_trackers_kept_aside(tell: Teller, project: Project) -> None:
+    """Of trackers that cannot be read the first few are kept, and the last."""
+    for number in range(12):
+        put(project, TRACKER, f"spoilt {number}")
+        tell("session_start")
+    kept = {path.name: path.read_text() for path in (project.root / TRACKER).parent.glob("conflict-*")}
+    first = {f"conflict-agent-tracker.{number + 1}.json": f"spoilt {number}" for number in range(1, 7)}
+    wanted = {"conflict-agent-tracker.json": "spoilt 0", **first, "conflict-agent-tracker.8.json": "spoilt 11"}
+    assert kept == wanted
