@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from nexus_mcp.errors import NexusError
 from nexus_mcp.lifecycle.definition import MAIN, Event, EventContext
 from nexus_mcp.lifecycle.files import inside
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 OK = "ok"
-_MEMORY = ".nexus/memory/"
+_MEMORY, _NOTE = ".nexus/memory/", ".md"
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
@@ -46,10 +48,15 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     if not logged or came_to_nothing(status):
         return {"logged": logged}
     found = dict.fromkeys(inside(root, file) for file in read)
-    notes = [note for note in found if note is not None and note.startswith(_MEMORY)]
+    notes = [note for note in found if note is not None and _is_note(root, note)]
     counted = [note for note in notes if _is_counted(ctx, params, note)]
     more = {"also_read": counted[1:]} if len(counted) > 1 else {}
     return {"logged": logged, **({"read": counted[0]} if counted else {}), **more}
+
+
+def _is_note(root: str, path: str) -> bool:
+    """Whether it is a note that is there: a tool that came to nothing need not have said so."""
+    return path.startswith(_MEMORY) and path.endswith(_NOTE) and os.path.isfile(os.path.join(root, path))
 
 
 def _is_counted(ctx: EventContext, params: dict[str, Any], note: str) -> bool:

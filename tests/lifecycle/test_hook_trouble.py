@@ -181,6 +181,7 @@ for number in range(10):
     assert not any(one["warnings"] for one in said), said
 """
     project = Project(fast_path)
+    project.put("memory/a.md", "A")
     running = [subprocess.Popen([sys.executable, "-c", code, str(project.root), str(who)]) for who in range(8)]
     assert [process.wait(timeout=120) for process in running] == [0] * 8
     wanted = sorted(f"{who}-{number}" for who in range(8) for number in range(10))

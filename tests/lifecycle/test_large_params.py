@@ -76,6 +76,7 @@ def test_long_names_of_a_tool_user(tell: Teller, project: Project) -> None:
     """A tool is decided on and logged whoever uses it; what is stored of a long name is cut."""
     used: dict[str, Json] = {"harness_id": "claude-code", "agent_id": LARGE}
     assert tell("pre_tool_use", **used, tool="Edit", agent_name="architect")["decision"] == "deny"
+    project.put("memory/a.md", "A")
     read: Json = {"file_path": f"{MEMORY}a.md"}
     answer = tell("post_tool_use", **used, tool="Read", agent_name=LARGE, tool_input=read)
     assert (answer["logged"], answer["read"]) == (True, f"{MEMORY}a.md")

@@ -122,7 +122,8 @@ def test_a_name_without_end(tell: Teller, project: Project) -> None:
 @pytest.mark.requirement("post_tool_use.reads")
 def test_a_read(tell: Teller, project: Project, clock: Clock) -> None:
     """The read of a file under memory/ upserts memory-access.jsonl: one more, the time, the agent."""
-    project.put("memory/a.md", "A")
+    for name in ("a", "sub/ö"):
+        project.put(f"memory/{name}.md", "A")
     tell("agent_spawn", **CLAUDE, agent_name="researcher", agent_id="r1")
     own = {**CLAUDE, "tool": "Read"}
     first = tell("post_tool_use", **own, tool_input={"file_path": str(project.nexus / "memory/a.md")})
@@ -150,6 +151,8 @@ def test_a_read(tell: Teller, project: Project, clock: Clock) -> None:
 @pytest.mark.requirement("post_tool_use.reads")
 def test_several_reads(tell: Teller, project: Project) -> None:
     """Of a call that reads several files each note is counted, once."""
+    for name in ("a", "b"):
+        project.put(f"memory/{name}.md", "A")
     paths = [f".nexus/{path}" for path in ("memory/a.md", "rules/r.md", "memory/b.md", "memory/../memory/a.md")]
     answer = tell("post_tool_use", **CLAUDE, tool="mcp__fs__read_multiple_files", tool_input={"paths": [*paths]})
     assert (answer["read"], answer["also_read"]) == (".nexus/memory/a.md", [".nexus/memory/b.md"])
@@ -168,6 +171,8 @@ def test_several_reads(tell: Teller, project: Project) -> None:
         {"tool": "Bash", "tool_input": {"command": "cat .nexus/memory/a.md"}},
         {"tool": "Read", "tool_input": {"file_path": ".nexus/context/a.md"}},
         {"tool": "Read", "tool_input": {"file_path": "memory/a.md"}},
+        {"tool": "Read", "tool_input": {"file_path": ".nexus/memory/absent.md"}},
+        {"tool": "Read", "tool_input": {"file_path": ".nexus/memory/data.json"}},
         {"tool": "Read", "tool_input": {"file_path": ".nexus/memory/../rules/a.md"}},
         {"tool": "Read", "tool_input": {"file_path": ".nexus/memory/way/out.md"}},
         {"tool": "Read", "tool_input": {"file_path": "\0"}},
@@ -194,6 +199,7 @@ def test_a_record_that_cannot_be_written(tell: Teller, project: Project) -> None
     link = project.nexus / ACCESS
     link.parent.mkdir(parents=True)
     link.symlink_to(outside)
+    project.put("memory/a.md", "A")
     answer = tell("post_tool_use", **CLAUDE, tool="Read", file=".nexus/memory/a.md")
     assert ("read" in answer, answer["logged"], len(answer["warnings"])) == (False, True, 1)
     assert answer["warnings"][0].startswith("The read of .nexus/memory/a.md was not counted: ")
