@@ -14,7 +14,7 @@ from nexus_mcp.workspace import check_harness_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
     from nexus_mcp.catalog.faults import Faults
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 FOLDER = "harnesses"
 _EMPTY: Map = {"classes": {}, "reading": [], "editing": {}, "opening": {}, "resuming": {}, "nexus_tools": "*"}
+MOST = 200
+"""Names in a list. Each of a class is held against each of those that read."""
 _PARAMETERS = ("editing", "opening", "resuming")
 
 
@@ -49,8 +51,9 @@ def own(source: Source, below: Mapping[str, Map], vocabulary: Mapping[str, Any],
     found: dict[str, Map] = {}
     if document is None:
         return found
+    members = _broken(document)
     for harness, given in document.value.items():
-        broken = _broken(document, harness)
+        broken = members.get(harness, set())
         wrong: list[Callable[[], str]] = []
         try:
             check_harness_id(harness)
@@ -67,11 +70,13 @@ def own(source: Source, below: Mapping[str, Map], vocabulary: Mapping[str, Any],
     return found
 
 
-def _broken(document: Document, harness: str) -> set[str]:
-    """The members of what is said of a harness that break the schema; "" for all of it."""
-    at = f"/{escape(harness)}"
-    under = [pointer[len(at) :] for pointer in document.broken if pointer == at or pointer.startswith(f"{at}/")]
-    return {pointer[1:].partition("/")[0] for pointer in under}
+def _broken(document: Document) -> dict[str, set[str]]:
+    """The members of what is said of each harness that break the schema; "" for all of it."""
+    found: dict[str, set[str]] = {}
+    for pointer in document.broken:
+        harness, _, rest = pointer[1:].partition("/")
+        found.setdefault(harness.replace("~1", "/").replace("~0", "~"), set()).add(rest.partition("/")[0])
+    return found
 
 
 def merged(base: Map, given: Mapping[str, Any]) -> Map:
@@ -91,8 +96,19 @@ def classes_of(vocabulary: Mapping[str, Any]) -> list[str]:
 
 def _faults(document: Document, pointer: str, known: Map, vocabulary: Mapping[str, Any]) -> Iterator[Callable[[], str]]:
     yield from _class_faults(document, pointer, known["classes"], vocabulary)
+    lists = {"/reading": known["reading"], **{f"/classes/{escape(name)}": t for name, t in known["classes"].items()}}
+    long = [(at, len(tools)) for at, tools in lists.items() if len(tools) > MOST]
+    for at, number in long:
+        told = f"{number} names are more than the {MOST} of a list; * stands for any characters"
+        yield partial(document.told, f"{pointer}{at}", told)
+    if not long:
+        yield from _clashes(document, pointer, known, classes_of(vocabulary))
+
+
+def _clashes(document: Document, pointer: str, known: Map, classes: Iterable[str]) -> Iterator[Callable[[], str]]:
+    """Tools of a class that only read, too. What is no class is none of these, and told as that."""
     clashes: dict[tuple[str, str], None] = {}
-    for name in known["classes"]:
+    for name in classes:
         for index, tool in enumerate(of_class(known, name)):
             for place, reading in enumerate(known["reading"]):
                 if matches(reading, tool) or matches(tool, reading):

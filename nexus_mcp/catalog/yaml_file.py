@@ -128,7 +128,7 @@ def _value(loader: _Loader, node: yaml.Node, pointer: str, places: dict[str, tup
         raise _fault("tags of its own are not used here", node)
     try:
         return made(loader, node)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise _fault("a number that cannot be read", node) from error
 
 

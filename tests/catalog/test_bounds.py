@@ -80,6 +80,17 @@ def test_large_files(tmp_path: Path, path: str) -> None:
     assert usable(str(tmp_path)).told != []
 
 
+def test_long_lists_of_a_map(tmp_path: Path) -> None:
+    """A list of a map has 200 names at most: each of a class is held against each of those that read."""
+    names = [", ".join(f"{letter}{number}*" for number in range(201)) for letter in "ab"]
+    text = f"codex:\n  classes:\n    file_creation: [{names[0]}]\n  reading: [{names[1]}]\n"
+    put(tmp_path / ".nexus", {"capability-map.yml": text})
+    told = "201 names are more than the 200 of a list; * stands for any characters"
+    assert own_faults(tmp_path) == [f".nexus/capability-map.yml:{place}: {told}" for place in ("4:3", "3:5")]
+    put(tmp_path / ".nexus", {"capability-map.yml": text.replace("a200*", "").replace("b200*", "")})
+    assert own_faults(tmp_path) == []
+
+
 def test_a_large_text(tmp_path: Path) -> None:
     """A text has a bound of its own, told in its own words however large it is."""
     for size in ((256 << 10) + 1, 2 << 20):

@@ -67,6 +67,8 @@ def test_places(pointer: str, place: str) -> None:
         (b"a: b\nc: \x00", "f.yml:2:4: not YAML: special characters are not allowed"),
         (b"[" * 40 + b"]" * 40, "f.yml:1:33: nested too deeply"),
         (b"a" * (yaml_file.LIMIT + 1), "f.yml: larger than the 1 MiB that are read"),
+        (b"a: 1" + b":59" * 400 + b".5", "f.yml:1:4: a number that cannot be read"),
+        (b"a: " + b"9" * 9000, "f.yml:1:4: a number that cannot be read"),
         (b"a: !!int x", "f.yml:1:4: a number that cannot be read"),
     ],
 )
