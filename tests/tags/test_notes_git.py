@@ -105,18 +105,26 @@ def test_an_index_that_is_locked_at_the_end(real_repository: Project, monkeypatc
 
 
 @pytest.mark.requirement("memory.refused")
-def test_a_note_that_another_one_deletes(real_repository: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("when", ["prepared", "carried out"])
+def test_a_note_that_another_one_deletes(real_repository: Project, monkeypatch: pytest.MonkeyPatch, when: str) -> None:
     """Whoever comes second says that it is gone, and does nothing."""
     project = real_repository
     notes(project, old=200, other=200)
     committed(project)
-    carry_out = deletion.Deletion.carry_out
+    check, carry_out = notes_git.Git.check, deletion.Deletion.carry_out
 
     def late(self: deletion.Deletion, folder: Folder, held: object) -> object:
         (project.nexus / "memory" / "old.md").unlink()
         return carry_out(self, folder, held)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(deletion.Deletion, "carry_out", late)
+    def later(self: notes_git.Git, contents: dict[str, bytes | None]) -> None:
+        (project.nexus / "memory" / "old.md").unlink(missing_ok=True)
+        check(self, dict.fromkeys(contents))
+
+    if when == "carried out":
+        monkeypatch.setattr(deletion.Deletion, "carry_out", late)
+    else:
+        monkeypatch.setattr(notes_git.Git, "check", later)
     with pytest.raises(
         NexusError, match=r"^Some of the notes are gone meanwhile, perhaps by another clean-up; nothing"
     ):

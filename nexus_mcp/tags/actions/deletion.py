@@ -39,20 +39,27 @@ class Deletion:
         self.git = Git(folder.path, patience)
         self.parent = self.git.head()
         self.contents = {one.path: folder.read(one.path, LIMIT) for one in chosen}
-        self.git.check(self.contents)
+        try:
+            self.git.check(self.contents)
+        except NexusError:
+            self._check_there(folder)  # another clean-up may be why
+            raise
         self.restore = {one.path: self.git.way_back(self.parent, one.path) for one in chosen}
         self.commit = self.git.commit(self.parent, list(self.contents), _message(chosen, self.restore))
+
+    def _check_there(self, folder: Folder) -> None:
+        """Raises NexusError when one of the notes is gone."""
+        if any(folder.look(name) is None for name in self.contents):
+            problem = "Some of the notes are gone meanwhile, perhaps by another clean-up"
+            raise NexusError(problem, effect=UNCHANGED, next_step="Call again, to see what is left.")
 
     def carry_out(self, folder: Folder, held: Held) -> tuple[list[str], list[str]]:
         """(the names that are gone, those that were left because they changed). Only under the lock.
 
         Raises NexusError with nothing changed when a note, or the branch, is not any more as it was.
         """
-        now = {name: folder.read(name, LIMIT) for name in self.contents}
-        if None in now.values():
-            problem = "Some of the notes are gone meanwhile, perhaps by another clean-up"
-            raise NexusError(problem, effect=UNCHANGED, next_step="Call again, to see what is left.")
-        if now != self.contents:
+        self._check_there(folder)
+        if any(folder.read(name, LIMIT) != data for name, data in self.contents.items()):
             problem = "A note was changed meanwhile"
             raise NexusError(problem, effect=UNCHANGED, next_step="Call again: it may be in use.")
         held.check()
