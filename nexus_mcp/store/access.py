@@ -171,7 +171,7 @@ class Access:
         held.orderly = self._swept = True
 
     def _lock(self, state: Folder) -> AbstractContextManager[lock.Held]:
-        return lock.held(state, self.patience.left(), lambda: self.stopping, lambda: self._meanwhile(state))
+        return lock.held(state, self.patience.at(state), lambda: self.stopping, lambda: self._meanwhile(state))
 
 
 def roll_forward(nexus: Folder, state: Folder) -> Entry | None:

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from nexus_mcp.errors import UsageError
+from nexus_mcp.errors import JournalError, UsageError
 from nexus_mcp.lifecycle import handle, safely
 from nexus_mcp.merging import repository
 from nexus_mcp.store import lock
 from nexus_mcp.store.folder import Folder
-from nexus_mcp.store.patience import Patience
+from nexus_mcp.store.patience import SOON, Patience
+from nexus_mcp.store.store import Store
 from nexus_mcp.workspace import Workspace
 from tests.lifecycle.support import put
 from tests.support import Project
@@ -95,3 +96,29 @@ def test_no_time_for_git(tmp_path: Path) -> None:
     """Where no time is left git is not started."""
     with pytest.raises(UsageError, match="No time is left for git status in "):
         repository.ask(str(tmp_path / "nowhere"), "status", seconds=0.0)
+
+
+@pytest.mark.requirement("events.patience", "storage.pending")
+def test_a_large_journal(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A journal that is too large to be completed in the time of an event is not read; a tool has the time for it."""
+    project.put("state/tasks.json", {"goal": "", "decisions": [], "tasks": []})
+    path = project.put("state/txn.json", "")
+    os.truncate(path, SOON + 1)
+    read: list[str] = []
+    real = Folder.read
+
+    def noted(self: Folder, name: str, most: int) -> bytes | None:
+        read.append(name)
+        return real(self, name, most)
+
+    monkeypatch.setattr(Folder, "read", noted)
+    answer = safely.answered("session_start", OWN, Workspace(str(project.root)))
+    assert (
+        ".nexus/state/txn.json is to hold a change that was begun, and is larger than the 16 " in answer["warnings"][0]
+    )
+    edit = {**OWN, "tool": "Write", "agent_id": "a1", "agent_name": "architect"}
+    assert safely.answered("pre_tool_use", edit, Workspace(str(project.root)))["decision"] == "deny"
+    assert "txn.json" not in read
+    with pytest.raises(JournalError, match=r"not JSON|is empty"):
+        Store(Workspace(str(project.root))).plan()
+    assert "txn.json" in read
