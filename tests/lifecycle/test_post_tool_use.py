@@ -31,7 +31,7 @@ def test_files_that_were_read(tell: Teller) -> None:
     assert tell("agent_complete", **own)["files_touched"] == ["Edit.py"]
 
 
-@pytest.mark.requirement("agents.own_files")
+@pytest.mark.requirement("agent_complete.own-files")
 def test_files_that_are_not_its_own(tell: Teller, project: Project, clock: Clock) -> None:
     """Edits that failed, of an earlier session and of another harness with the same id are none of an agent."""
     own = {"harness_id": "claude-code", "agent_id": "a1"}
