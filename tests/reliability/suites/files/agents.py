@@ -109,7 +109,7 @@ def tool_log(ground: Ground, rng: random.Random, files: Files) -> Iterator[str]:
     entries = judging.read("tracker", files[TRACKER])
     agent = rng.choice(("a-1", "a-2"))
     good, bad = _lines(files[TOOL_LOG])
-    entry = next((one for one in reversed(entries) if one.get("agent_id") == agent), {})
+    entry: Json = next((one for one in reversed(entries) if one.get("agent_id") == agent), {})
     began = _stamp(entry.get("last_resumed_at", entry.get("started_at")))
     touched = [
         line.get("file")
