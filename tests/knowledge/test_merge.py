@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from nexus_mcp.knowledge import merge
 from nexus_mcp.knowledge.merge import Note, belongs_to
 
 POLICY = {"min_shared_tags": 2, "min_similarity": 0.3}
@@ -41,3 +42,18 @@ def test_a_long_text_is_compared_as_a_short_one(more: int) -> None:
     text = " ".join(["Locks shares", *(f"w{number}x" for number in range(more))])
     notes = [Note("memory/a.md", [], f"LOCKS, {text}"), Note("memory/b.md", [], f"unlockshares {text[6:].upper()[:1]}")]
     assert belongs_to(text, [], notes, POLICY) == ["memory/a.md"]
+
+
+@pytest.mark.parametrize("kept", [0, 1, 2])
+def test_texts_of_one_message(monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
+    """Long and short ones belong to the same notes whether the words of these were kept or not."""
+    monkeypatch.setattr(merge, "_KEPT", kept)
+    notes = [
+        Note("memory/a.md", [], "Locks are slow on NFS shares."),
+        Note("memory/b.md", [], "Warm caches " + "x1y " * 9),
+    ]
+    long = " ".join(f"word{number}" for number in range(60))
+    asked = ["Locks slow", long, "Caches warm", f"Locks are slow on NFS shares {long[:200]}", "Locks slow"]
+    found = [belongs_to(text, [], notes, POLICY) for text in asked]
+    assert found == [["memory/a.md"], [], ["memory/b.md"], ["memory/a.md"], ["memory/a.md"]]
+    assert [note.words is not None for note in notes] == [kept > 0, kept > 1]
