@@ -119,7 +119,7 @@ def _value(loader: _Loader, node: yaml.Node, pointer: str, places: dict[str, tup
             if name is None:
                 raise _fault("a key has to be a text", key)
             if name in members:
-                raise _fault(f"{name} stands there twice", key)
+                raise _fault("the key stands there twice", key)  # not by name: a model may be told of it
             members[name] = _value(loader, item, f"{pointer}/{escape(name)}", places)
             places[f"{pointer}/{escape(name)}"] = (key.start_mark.line + 1, key.start_mark.column + 1)
         return members

@@ -131,7 +131,7 @@ def test_an_item_goes_with_its_own_comment(text: str, change: Change, removing: 
         ("", lambda v: None, "", "own.yml:1:1: must be a mapping"),
         ("a: [\n", lambda v: None, "", "own.yml:2:1: expected the node content, but found '<stream end>'"),
         ("a: &x b\nc: *x\n", lambda v: None, "", "own.yml:2:4: aliases are not used here"),
-        ("a: 1\na: 2\n", lambda v: None, "", "own.yml:2:1: a stands there twice"),
+        ("a: 1\na: 2\n", lambda v: None, "", "own.yml:2:1: the key stands there twice"),
     ],
 )
 def test_what_could_lose_something_is_refused(text: str, change: Change, removing: str, told: str) -> None:
