@@ -86,16 +86,17 @@ def _git(folder: str, *words: str) -> tuple[int, str, str]:
 
 
 def ask(
-    folder: str, *words: str, data: bytes = b"", index: str = "", seconds: float = SECONDS
+    folder: str, *words: str, data: bytes = b"", index: str = "", seconds: float | None = None
 ) -> tuple[int, bytes, str]:
     """(exit code, stdout, why it failed). Runs nothing that the repository names. Paths are no patterns.
 
     `data` comes on stdin. `index` is a file that stands for the repository's own index.
-    Raises UsageError when there is no git, or it does not end in `seconds`.
+    Raises UsageError when there is no git, or it does not end in `seconds`, or SECONDS.
     """
     import subprocess
 
-    if seconds <= 0:
+    limit = SECONDS if seconds is None else seconds
+    if seconds is not None and seconds <= 0:
         raise UsageError(f"No time is left for git {words[0]} in {folder}.", next_step="Call again.")
     environment = {name: value for name, value in os.environ.items() if name not in _LOCAL}
     try:
@@ -110,11 +111,11 @@ def ask(
             input=data,
             capture_output=True,
             check=False,
-            timeout=seconds,
+            timeout=limit,
         )
     except subprocess.TimeoutExpired as error:
         raise UsageError(
-            f"git did not answer in {round(seconds, 2):g} seconds (git {words[0]} in {folder}).",
+            f"git did not answer in {round(limit, 2):g} seconds (git {words[0]} in {folder}).",
             next_step="Run that git command yourself to see what it waits for, then call again.",
         ) from error
     except OSError as error:
