@@ -16,8 +16,11 @@ UNUSABLE = False
 _NAME = 64  # bytes of a name that can be one of ours, however it is escaped
 # Possessive, as in store/oddity.py. Brackets in runs, because there may be millions of them.
 _STRING = rb'"(?:[^"\\]++|\\.)*+"'
-_TOKEN = re.compile(_STRING + rb"|[\[{]++|[\]}]++|[,:]|[^\s\[\]{},:\"]++", re.DOTALL)
-_DEEPER = re.compile(_STRING + rb"|[\[{]++|[\]}]++", re.DOTALL)
+_TOKEN = re.compile(_STRING + rb"|[\[{]++|[\]}]++|[,:]|[^\s\[\]{},:\"]++|\"", re.DOTALL)
+_PLAIN = rb"[^\"\[\]{}]++|" + _STRING
+_SHALLOW = rb"%b|\[(?:%b)*+\]|\{(?:%b)*+\}" % (_PLAIN, _PLAIN, _PLAIN)
+# Below the first level only how deep it is counts, so what opens and closes again is passed over in one.
+_DEEPER = re.compile(rb"((?:%b)++)|[\[{]++|[\]}]++|\"" % _SHALLOW, re.DOTALL)
 
 
 def outline(data: bytes, names: Collection[str]) -> tuple[dict[str, object], bool]:
@@ -39,8 +42,13 @@ def _members(data: bytes) -> Iterator[tuple[str, object]]:
     """Name and value of each member of the first level, then ("", None) where the object ends."""
     depth, at, name, is_value = 0, 0, "", False
     while found := (_TOKEN if depth <= 1 else _DEEPER).search(data, at):
-        token, at = found[0], found.end()
+        at = found.end()
+        if depth > 1 and found[1] is not None:
+            continue
+        token = found[0]
         first = token[:1]
+        if token == b'"':  # of a text without an end: what stands in it is no member
+            return
         if first in b"{[":
             if depth == 0 and (first != b"{" or data[: found.start()].strip(b" \t\r\n\xef\xbb\xbf")):
                 return
@@ -52,8 +60,6 @@ def _members(data: bytes) -> Iterator[tuple[str, object]]:
             if depth <= 0:
                 yield "", None
                 return
-        elif depth > 1:
-            continue
         elif first == b",":
             name, is_value = "", False
         elif first == b":":

@@ -129,6 +129,13 @@ def test_the_tracker(project: Project) -> None:
         (b'{"tool": "a\nb"}', {"tool": "a\nb"}, True),
         (b'{"tool": "a\\q"}', {"tool": UNUSABLE}, True),
         (b'{"x": "tool", "tool"}', {}, True),
+        (b'{"tool": "a", "x": "}', {"tool": "a"}, False),
+        (b'{"tool": "a", "x": [{"y": ["}]}, \\"agent_id\\": }}', {"tool": "a"}, False),
+        (
+            b'{"tool": "a", "x": [[{"y": [[], "]]}"]}, {}], 1, []], "agent_id": "b"}',
+            {"tool": "a", "agent_id": "b"},
+            True,
+        ),
     ],
 )
 def test_the_outline(data: bytes, found: dict[str, object], is_whole: bool) -> None:
