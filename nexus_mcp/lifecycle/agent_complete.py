@@ -82,7 +82,9 @@ def _logged_files(ctx: EventContext, agent_id: str) -> list[str] | None:
         and not came_to_nothing(str(line.get("status", "")))
         and (_stamp(line.get("timestamp")) or began) >= began  # a harness may give an id again in another session
     ]
-    is_touching = _touching(ctx) if own else bool  # loads the catalog
+    if not own:  # the rest loads the catalog
+        return []
+    is_touching = _touching(ctx)
     return list(dict.fromkeys(str(line["file"]) for line in own if is_touching(str(line.get("tool", "")))))
 
 
@@ -113,7 +115,7 @@ def _touching(ctx: EventContext) -> Callable[[str], bool]:
     known = maps.get(ctx.harness_id)
     others = [other["editing"] for harness, other in maps.items() if harness != ctx.harness_id]
     if known is None:
-        return bool
+        return lambda _: True
 
     def is_touching(tool: str) -> bool:
         if only_reads(known, tool):
