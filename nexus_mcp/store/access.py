@@ -6,8 +6,8 @@ from contextlib import ExitStack, contextmanager
 
 from nexus_mcp import log
 from nexus_mcp.errors import FolderGone, JournalError, NexusError, NotAppliedYet, NotConfirmed, StorageError
-from nexus_mcp.store import atomic, journal, leftovers, lock, unanswered
-from nexus_mcp.store.beginnings import confirm_all, entered, made, take_back
+from nexus_mcp.store import atomic, journal, lock, unanswered
+from nexus_mcp.store.beginnings import confirm_all, entered, made, sweep, take_back
 from nexus_mcp.store.folder import Folder, reason
 
 TYPE_CHECKING = False
@@ -164,7 +164,7 @@ class Access:
         """
         if not (self._swept and held.orderly):
             held.check()
-            leftovers.sweep(nexus, state, notes=not held.orderly)
+            sweep(nexus, state, notes=not held.orderly)
         if with_news or not held.orderly:
             with Folder.root(self.root) as root:
                 confirm_all(root, nexus)

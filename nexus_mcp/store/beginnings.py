@@ -48,6 +48,15 @@ def confirm_all(*folders: Folder) -> None:
             raise StorageError(folder.shown or folder.path, "sync", reason(error)) from error
 
 
+def sweep(nexus: Folder, state: Folder, *, notes: bool) -> None:
+    """leftovers.sweep, which is not loaded at the start. Raises StorageError, also where it cannot be loaded."""
+    try:
+        from nexus_mcp.store import leftovers
+    except (ImportError, OSError) as error:
+        raise StorageError(state.shown, "look for what was left in", str(error) or type(error).__name__) from error
+    leftovers.sweep(nexus, state, notes=notes)
+
+
 def take_back(new: list[tuple[Folder, str]], held: lock.Held | None) -> None:
     """Remove what this call made, the last first; what somebody else uses by now stays."""
     if held is not None and not held.is_ours():

@@ -139,16 +139,6 @@ def test_given_files_win(tell: Teller, project: Project) -> None:
 
 
 @pytest.mark.requirement("agent_complete.files")
-@pytest.mark.parametrize("harness", ["nexus-mcp", "codex"])
-def test_a_line_without_a_tool(tell: Teller, project: Project, harness: str) -> None:
-    """A line of a log that does not tell the tool counts, with a capability map and without one."""
-    tell("agent_spawn", **SPAWN, harness_id=harness)
-    put(project, ".nexus/state/tool-log.jsonl", compact({"agent_id": SPAWN["agent_id"], "file": "x"}) + "\n")
-    answer = tell("agent_complete", agent_id=SPAWN["agent_id"], harness_id=harness)
-    assert answer["files_touched"] == ["x"]
-
-
-@pytest.mark.requirement("agent_complete.files")
 def test_a_log_without_the_agent(tell: Teller, project: Project) -> None:
     """An agent that the log does not have has touched no files; without a log nothing is said of them."""
     tell("agent_spawn", **SPAWN)

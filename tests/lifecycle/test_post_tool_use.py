@@ -31,6 +31,16 @@ def test_files_that_were_read(tell: Teller) -> None:
     assert tell("agent_complete", **own)["files_touched"] == ["Edit.py"]
 
 
+@pytest.mark.requirement("agent_complete.files")
+@pytest.mark.parametrize("harness", ["nexus-mcp", "codex"])
+def test_a_line_without_a_tool(tell: Teller, project: Project, harness: str) -> None:
+    """A line of a log that does not tell the tool counts, with a capability map and without one."""
+    own = {"harness_id": harness, "agent_id": "a1"}
+    tell("agent_spawn", **own, agent_name="engineer")
+    project.put(LOG, compact({"agent_id": "a1", "file": "x"}) + "\n")
+    assert tell("agent_complete", **own)["files_touched"] == ["x"]
+
+
 @pytest.mark.requirement("agent_complete.own-files")
 def test_files_that_are_not_its_own(tell: Teller, project: Project, clock: Clock) -> None:
     """Edits that failed, of an earlier session and of another harness with the same id are none of an agent."""
