@@ -45,6 +45,16 @@ def test_list_says_how_a_skill_is_started_by_hand(tmp_path: Path, capsys: pytest
     assert (code, out.splitlines()[-1]) == (0, told.format("nx-sync", "with [sync] or "))
 
 
+@pytest.mark.requirement("tags.manual-only")
+def test_list_of_what_an_agent_may_choose(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """For automatic selection: every skill but those that are started by hand alone, of the project too."""
+    put(tmp_path / ".nexus", {"skills/nx-sync/meta.yml": "id: nx-sync\nmanual_only: true\n"})
+    code, out, err = ran(capsys, tmp_path, "list", "--selectable")
+    skills = json.loads(out)["skills"]
+    assert (code, err, [skill["id"] for skill in skills]) == (0, "", ["nx-plan", "nx-run"])
+    assert all(skill.keys() == {"id", "name", "description"} and skill["description"] for skill in skills)
+
+
 def test_show_has_the_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What it is, then its text; control characters never reach a terminal raw."""
     put(tmp_path / ".nexus", OWN)

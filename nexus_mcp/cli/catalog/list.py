@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.mount import SERVER_NAME
-from nexus_mcp.cli.options import Command
+from nexus_mcp.cli.options import Command, Option
 from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
 
 TYPE_CHECKING = False
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
 _BY_HAND = "by hand alone"
+_SELECTABLE = Option("--selectable", "", "print what an agent may choose by itself, as JSON")
 
 
 def run(values: Values) -> int:
@@ -23,6 +24,12 @@ def run(values: Values) -> int:
     from nexus_mcp.log import printable
 
     catalog = load(workspace_from(values).root)
+    if _SELECTABLE.name in values:
+        from nexus_mcp.cli.message import print_json
+        from nexus_mcp.tags.skills import selectable
+
+        print_json({"skills": selectable(catalog)})
+        return exits.OK
     agents = [
         (name, f"{agent['category']}, {agent['resume_tier']}, {agent['model_tier']}", agent)
         for name, agent in sorted(catalog.agents.items())
@@ -56,6 +63,6 @@ COMMAND = Command(
     "list the agents and skills",
     "One line for each: its id, for an agent its category, how long it is kept and\n"
     "how strong a model it needs, and when to choose it.",
-    (PROJECT,),
+    (_SELECTABLE, PROJECT),
     run,
 )
