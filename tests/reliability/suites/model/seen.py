@@ -11,14 +11,14 @@ from nexus_mcp.store.atomic import PREFIX
 from tests.reliability.suites.model.possible import ARTIFACTS, Change, Line, Possible
 from tests.support import Project
 
-Names = list[tuple[str, ...] | None]
+Names = list[tuple[str, ...] | str | None]
 
 
 @dataclass(frozen=True)
 class Seen:
     """`files` by their paths below .nexus, the contents that were set aside, and the operation log.
 
-    `log` has the files of each change that was not taken back, None for one that cannot be.
+    `log` has the files of each change that was not taken back, the time of a cycle, None for a line that tells neither.
     """
 
     files: dict[str, bytes]
@@ -58,7 +58,7 @@ def look(project: Project) -> Seen:
 
 def names(log: Iterable[Line]) -> Names:
     """What `Seen.log` has where a state has `log`."""
-    return [tuple(line.files) if isinstance(line, Change) else None for line in log]
+    return [tuple(line.files) if isinstance(line, Change) else line for line in log]
 
 
 def leftovers(project: Project) -> list[str]:
@@ -80,13 +80,16 @@ def _is_told(path: str) -> bool:
 def _logged(data: bytes) -> Names:
     lines = [_entry(line) for line in data.splitlines() if line.strip()]
     undone = {id_ for entry in lines if entry is not None for id_ in entry.get("undoes", ())}
-    return [
-        None
-        if entry is None or "cycle" in entry or any("before" not in file for file in entry["files"])
-        else tuple(file["name"] for file in entry["files"])
-        for entry in lines
-        if entry is None or ("undoes" not in entry and entry["id"] not in undone)
-    ]
+    return [_tells(entry) for entry in lines if entry is None or ("undoes" not in entry and entry["id"] not in undone)]
+
+
+def _tells(entry: Any) -> tuple[str, ...] | str | None:
+    if entry is None:
+        return None
+    if "cycle" in entry:
+        return str(entry["cycle"])  # two states may differ in nothing but whether its line was torn
+    kept = all("before" in file for file in entry["files"])
+    return tuple(file["name"] for file in entry["files"]) if kept else None
 
 
 def _entry(line: bytes) -> Any:
