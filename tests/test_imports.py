@@ -35,7 +35,7 @@ PARTS = {
     "lifecycle": (*RULES, "catalog", "knowledge", "briefing", "tags"),
     "harness": (*RULES, "catalog"),
     "merging": RULES,
-    "doctor": (*RULES, "merging"),
+    "doctor": (*RULES, "catalog", "tags", "merging"),
     "server": TABLES,
     "board": TABLES,
     "conformance": ("errors", "packaged", "schemas"),

@@ -7,7 +7,7 @@ from nexus_mcp.log import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from nexus_mcp.errors import NexusError
 
@@ -75,6 +75,12 @@ class Faults:
 
     def files(self, entry: str) -> list[str]:
         return list(self._told.get(entry, ()))
+
+    def by_file(self) -> Iterator[tuple[str, list[str], int]]:
+        """(file, what is wrong with it, how much more is)."""
+        for entry, files in self._told.items():
+            for file, texts in files.items():
+                yield file, texts, self._more.get((entry, file), 0)
 
     def all(self) -> list[str]:
         return [told for entry in self._told for told in self.of(entry)]

@@ -95,6 +95,17 @@ CODES = {
         "A cycle in history.json that breaks the schema beyond the known shapes of old versions. It is kept.",
         "Compare it with what git has of the file; it stands in nobody's way.",
     ),
+    "catalog-fault": Code(
+        ERROR,
+        "An agent, a skill or the capability map of the project cannot be used. The agent may do nothing that can be "
+        "forbidden meanwhile; of skill and map the shipped one holds.",
+        "Mend it; nexus-mcp catalog check tells whether it can be used then.",
+    ),
+    "config-fault": Code(
+        ERROR,
+        "`config.yml` cannot be used. Nothing that needs it is done.",
+        "Mend it; docs/config.md tells what may stand there.",
+    ),
     # What the files mean
     "repeated-task-id": Code(
         WARNING,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
+from nexus_mcp.catalog.sources import BODY, KINDS, MAP, META
 from nexus_mcp.doctor.survey import FILE, FOLDER
 from nexus_mcp.merging.backup import is_backup
 from nexus_mcp.store import artifacts, harness_files, journal, lock, oplog, transaction, unanswered
 from nexus_mcp.store.history import cache
+from nexus_mcp.tags import config
 from nexus_mcp.workspace import is_harness_id
 
 NEXUS = ".nexus"
@@ -17,6 +19,10 @@ IGNORE_FILE = "ignore file"
 HISTORY = "history"
 KNOWLEDGE = "knowledge"
 KNOWLEDGE_NOTE = "note"
+OWN_FOLDER = "own folder"
+OWN_FILE = "own file"
+CAPABILITY_MAP = "capability map"
+CONFIG = "config"
 STATE_FOLDER = "state"
 PLAN = "plan"
 TASKS = "tasks"
@@ -39,7 +45,8 @@ UNKNOWN = "unknown"
 
 WANTED = {
     **dict.fromkeys((IGNORE_FILE, HISTORY, PLAN, TASKS, LOCK, JOURNAL, TOOL_LOG, OPLOG, TRACKER, ACCESS), FILE),
-    **dict.fromkeys((KNOWLEDGE, STATE_FOLDER, ARTIFACTS, CACHE), FOLDER),
+    **dict.fromkeys((OWN_FILE, CAPABILITY_MAP, CONFIG), FILE),
+    **dict.fromkeys((KNOWLEDGE, OWN_FOLDER, STATE_FOLDER, ARTIFACTS, CACHE), FOLDER),
 }
 # Their folder is where they are replaced; these alone are written to where they are.
 IN_PLACE = (LOCK, TOOL_LOG, OPLOG)
@@ -52,7 +59,9 @@ _TOP = {
     "context": KNOWLEDGE,
     "rules": KNOWLEDGE,
     "state": STATE_FOLDER,
-    **dict.fromkeys(("agents", "skills", "capability-map.yml", "config.yml"), OTHER),
+    **dict.fromkeys(KINDS, OWN_FOLDER),
+    MAP: CAPABILITY_MAP,
+    config.NAME: CONFIG,
 }
 _IN_STATE = {
     transaction.PLAN: PLAN,
@@ -80,6 +89,8 @@ def role(path: str, kind: str) -> str:
     top = _TOP.get(parts[0])
     if top == KNOWLEDGE:
         return KNOWLEDGE_NOTE if path.endswith(".md") and kind == FILE else OTHER
+    if top == OWN_FOLDER:
+        return OWN_FILE if len(parts) == 3 and parts[2] in (META, BODY) else OTHER
     if top != STATE_FOLDER:
         return OTHER
     return _in_state(parts[1:], kind)

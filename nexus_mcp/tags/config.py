@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 NAME = "config.yml"
 _SCHEMA = "catalog/config"
-_LIMIT = 1 << 20
+LIMIT = 1 << 20
 _LONGEST = 40
 _NEXT_STEP = "Mend it, then call again; docs/config.md tells what may stand there."
 
@@ -23,7 +23,7 @@ _NEXT_STEP = "Mend it, then call again; docs/config.md tells what may stand ther
 def read(nexus: Folder | None) -> dict[str, Any]:
     """What the file says, {} when there is none. Raises CatalogError with file, line and column of each fault,
     PathRefused, StorageError, StateError."""
-    data = None if nexus is None else nexus.read(NAME, _LIMIT)
+    data = None if nexus is None else nexus.read(NAME, LIMIT)
     if nexus is None or data is None:
         return {}
     from nexus_mcp import schemas

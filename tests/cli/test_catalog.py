@@ -101,7 +101,7 @@ def test_check_tells_what_was_looked_at(tmp_path: Path, capsys: pytest.CaptureFi
         0,
         "shipped: 9 agents, 4 skills, 3 capability maps\n"
         "this project: 1 agent, 0 skills, 0 capability maps\n"
-        "Nothing is wrong with them.\n",
+        "Nothing is wrong with these agents, skills and maps.\n",
         "",
     )
 

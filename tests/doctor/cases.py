@@ -93,6 +93,10 @@ NO_ISSUE = both(puts(PLAN, plan()), puts(TASKS, tasks(task(1, plan_issue=2))))
 KEPT = "conflict-0123456789abcdef-b.md"
 ENTRY = {"harness_id": "codex", "started_at": stamp(0)}
 
+META = "agents/engineer/meta.yml"
+SKILL, BODY = "skills/nx-run/meta.yml", "skills/nx-run/body.md"
+RUN = "id: nx-run\n"
+
 CASES = (
     Case("link", "memory", links("memory")),
     Case("link", "history.json", links("history.json", "../elsewhere")),
@@ -152,6 +156,23 @@ CASES = (
     Case("old-cycle", HISTORY, puts(HISTORY, {"cycles": UNNAMED}), (25, 17, "/cycles/1/branch")),
     Case("old-cycle", HISTORY, puts(HISTORY, {"cycles": [cycle(plan(0))]}), (8, 15, "/cycles/0/plan/id")),
     Case("old-cycle", HISTORY, puts(HISTORY, {"cycles": [{"plan": None}]}), (3, 5, "/cycles/0/completed_at")),
+    Case("conflict-markers", META, puts(META, f"id: engineer\n{MARKED}"), (2, None, None)),
+    Case("conflict-markers", BODY, both(puts(SKILL, RUN), puts(BODY, MARKED)), (1, None, None)),
+    Case("conflict-markers", "config.yml", puts("config.yml", MARKED), (1, None, None)),
+    Case("link", META, links(META)),
+    Case("link", "agents/engineer", links("agents/engineer")),
+    Case("wrong-kind", META, both(folder("agents/engineer"), pipe(META))),
+    Case("wrong-kind", "skills", puts("skills", "text")),
+    Case("wrong-kind", "config.yml", folder("config.yml")),
+    Case("too-large", "config.yml", sparse("config.yml", (1 << 20) + 1)),
+    Case("catalog-fault", META, puts(META, "id: engineer\nmodel_tier: huge\n"), (2, 1, None)),
+    Case("catalog-fault", META, puts(META, "id: engineer\ncapabilities: []\n"), (2, 1, None)),
+    Case("catalog-fault", META, sparse(META, (64 << 10) + 1)),
+    Case("catalog-fault", META, folder("agents/engineer")),
+    Case("catalog-fault", BODY, both(puts(SKILL, RUN), puts(BODY, "{{tool}}\n")), (1, 1, None)),
+    Case("catalog-fault", "capability-map.yml", puts("capability-map.yml", "codex: [\n"), (2, 1, None)),
+    Case("catalog-fault", "capability-map.yml", sparse("capability-map.yml", (2 << 20) + 1)),
+    Case("config-fault", "config.yml", puts("config.yml", "memory: 5\n"), (1, 1, None)),
     Case("repeated-time", HISTORY, puts(HISTORY, {"cycles": SAME_TIME}), (24, 23, "/cycles/1/completed_at")),
     Case("repeated-plan-id", HISTORY, puts(HISTORY, {"cycles": SAME_PLAN}), (27, 15, "/cycles/1/plan/id")),
     Case("repeated-task-id", TASKS, puts(TASKS, pairs((1, []), (2, []), (1.0, []))), (22, 13, "/tasks/2/id")),

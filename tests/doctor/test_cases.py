@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +87,13 @@ HEALTHY: dict[str, dict[str, Any]] = {
     },
     "artifacts": {"state/artifacts/a/b.md": "<<<<<<< HEAD\n=======\n>>>>>>> b\n", "state/artifacts/plan.json": b"\xff"},
     "a repaired history": {"history.backup.json": "<<<<<<< HEAD", "history.backup.2.json": ""},
+    "agents, skills, a map and settings of its own": {
+        "agents/README.md": "about them",
+        "agents/engineer/meta.yml": "id: engineer\ncapabilities: [no_task_create, no_shell_exec]\n",
+        "skills/nx-run/meta.yml": "id: nx-run\ndescription: When to choose it.\n",
+        "capability-map.yml": "codex:\n  classes:\n    shell_command_exec: [shell, exec]\n",
+        "config.yml": "# nothing yet\n",
+    },
     "rules around ours": {".gitignore": "# ours\nstate/\n/state\n*.tmp\n"},
     "a rule for all": {".gitignore": "*\n"},
     "a lock with the pid of a dead process": {"state/lock": "999999999 \n"},
@@ -131,6 +140,27 @@ def test_all_at_once(made: Project) -> None:
     puts("memory/a.md", b"\xff")(made)
     severities = [finding.severity for finding in look(made.root).findings]
     assert severities == [ERROR, ERROR, "warning", "warning", NOTE]
+
+
+def test_faults_of_one_line(made: Project) -> None:
+    """Of two faults in one line of a file both are told."""
+    puts("capability-map.yml", "codex: {reading: 5, editing: 5}\n")(made)
+    found = [(finding.code, finding.line, finding.column) for finding in look(made.root).findings]
+    assert found == [("catalog-fault", 1, 9), ("catalog-fault", 1, 21)]
+
+
+def test_yaml_only_where_there_is_some(made: Project) -> None:
+    """Without a file of YAML doctor does not load what reads it."""
+    code = (
+        "import sys; from nexus_mcp.doctor.examine import examine\n"
+        "examine(sys.argv[1]); print('yaml' in sys.modules)"
+    )
+    told = []
+    for _ in range(2):
+        ran = subprocess.run([sys.executable, "-c", code, str(made.root)], capture_output=True, text=True, check=True)
+        told.append(ran.stdout.strip())
+        puts("config.yml", "{}\n")(made)
+    assert told == ["False", "True"]
 
 
 def test_no_place_in_what_is_gone(made: Project) -> None:

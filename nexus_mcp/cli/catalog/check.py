@@ -36,7 +36,7 @@ def run(values: Values) -> int:
             with nexus:
                 own = own_value(Own(nexus), value)
     print(f"this project: {_counts(len(own[AGENTS]), len(own[SKILLS]), len(own['maps']))}")
-    print("Nothing is wrong with them.")
+    print("Nothing is wrong with these agents, skills and maps.")
     return exits.OK
 
 
@@ -49,7 +49,8 @@ COMMAND = Command(
     "tell what is wrong with agents, skills and maps",
     "Reads every file of the catalog, shipped and of this project, against its\n"
     "schema, and looks whether what they name is there. Each fault has its file,\n"
-    "line and column. Exit code 0: nothing is wrong; 1: something is.",
+    "line and column. The rest of .nexus/ is for nexus-mcp doctor to look at.\n"
+    "Exit code 0: nothing is wrong; 1: something is.",
     (PROJECT,),
     run,
 )

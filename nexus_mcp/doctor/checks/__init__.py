@@ -15,6 +15,7 @@ from nexus_mcp.doctor.checks import (
     lines,
     lock,
     meaning,
+    own_files,
     permissions,
     session,
 )
@@ -35,6 +36,7 @@ CHECKS: tuple[Check, ...] = (
     history.check,
     lines.check,
     knowledge.check,
+    own_files.check,
     meaning.check,
     interrupted.check,
     git_ignore.check,

@@ -1,0 +1,91 @@
+"""What a project sets for itself: its agents and skills, its capability map, config.yml.
+
+Told is what `catalog check` tells, and whoever needs config.yml. YAML is loaded only where there is such a file.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from nexus_mcp.doctor import documents, places
+from nexus_mcp.doctor.finding import Finding, More
+from nexus_mcp.doctor.survey import LINK, SPECIAL
+from nexus_mcp.errors import CatalogError, NexusError
+from nexus_mcp.log import printable
+from nexus_mcp.tags import config
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nexus_mcp.doctor.site import Site
+
+_FILES = (places.CONFIG, places.CAPABILITY_MAP, places.OWN_FILE)
+_CONFIG = f"{places.NEXUS}/{config.NAME}"
+_PLACE = re.compile(r"(?::(\d+):(\d+))?: ")
+
+
+def check(site: Site) -> Iterator[Finding | More]:
+    told = set[str]()
+    for entry in site.files(*_FILES):
+        if entry.size > config.LIMIT and entry.path != _CONFIG:
+            continue  # of the others less is read, and that is a fault of theirs
+        data, problems = documents.load(site, entry, config.LIMIT, bytes)
+        torn = None if data is None else documents.conflict(entry.path, data)
+        found = problems if torn is None else [torn]
+        yield from found
+        told.update(finding.file for finding in found)
+    if any(site.entries(places.OWN_FOLDER, places.CAPABILITY_MAP)):
+        with suppress(NexusError):  # replaced by something else since it was seen: the next look will tell
+            yield from _of_catalog(site, told)
+    if any(site.files(places.CONFIG)) and _CONFIG not in told:
+        yield from _of_config(site)
+
+
+def _of_catalog(site: Site, told: set[str]) -> Iterator[Finding | More]:
+    from nexus_mcp.catalog import shipped
+    from nexus_mcp.catalog.building import usable_value
+    from nexus_mcp.catalog.sources import Own
+
+    _, faults = usable_value(Own(site.nexus), shipped.read())
+    for file, texts, more in faults.by_file():
+        if file in told or _is_told(site, file):
+            continue
+        for text in texts:
+            yield _finding("catalog-fault", file, text)
+        if more:
+            yield More("catalog-fault", more)
+
+
+def _of_config(site: Site) -> Iterator[Finding]:
+    try:
+        config.read(site.nexus)
+    except CatalogError as error:
+        for text in error.faults:
+            yield _finding("config-fault", _CONFIG, text)
+    except NexusError:
+        return  # as above
+
+
+def _is_told(site: Site, file: str) -> bool:
+    """Whether the checks of places tell why the file, or a folder on the way to it, cannot be read."""
+    parts = file.split("/")
+    for end in range(1, len(parts) + 1):
+        there = site.survey.entries.get("/".join(parts[:end]))
+        if there is None:
+            continue
+        wanted = places.WANTED.get(places.role(there.path, there.kind), there.kind)
+        if there.kind in (LINK, SPECIAL) or there.kind != wanted or not there.readable:
+            return True
+    return False
+
+
+def _finding(code: str, file: str, text: str) -> Finding:
+    """`path:line:column: what` as a finding about the path."""
+    rest = text.removeprefix(printable(file))
+    place = _PLACE.match(rest)
+    if place is None:
+        return Finding(code, file, text, identity=text)
+    line, column = (None if number is None else int(number) for number in place.groups())
+    return Finding(code, file, rest[place.end() :], line=line, column=column, identity=text)
