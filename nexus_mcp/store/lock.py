@@ -1,11 +1,12 @@
 """One exclusive lock per workspace: the file `.nexus/state/lock`.
 
-It stays when it is let go; only a first write that fails takes it back, while holding it. Whoever gets a lock looks
-whether its file is still the one that others find, so a removed file (git clean) lets nobody in beside another.
+With flock, where the platform has it (2 µs, and waiters are woken by the kernel, in order), the file stays when it is
+let go; only a first write that fails takes it back, while holding it. Whoever gets a lock looks whether its file is
+still the one that others find, so a removed file (git clean) lets nobody in beside another. `filelock` where there is
+no flock: it polls, has an end, and does what the package does with its file.
 
-flock where the platform has it: 2 µs, and waiters are woken by the kernel, in order; `filelock` where it has not. There
-is no weaker fallback: without the lock nothing is written. A new descriptor for each transaction, because a shared one
-would let two threads of a process in together.
+There is no weaker fallback: without the lock nothing is written. A new descriptor for each transaction, because a
+shared one would let two threads of a process in together.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import threading
 import time
 from contextlib import contextmanager, suppress
 
 from nexus_mcp.errors import FolderGone, LockTimeout, StorageError, WaitStopped
 from nexus_mcp.store.folder import Folder, let_go, reason
+from nexus_mcp.store.waiter import queued
 
 try:
     import fcntl
@@ -47,9 +48,9 @@ class Unlockable(StorageError):
 class Held:
     """The lock while it is held. `created`: its file was made for it, so nothing was ever written here before.
 
-    `orderly`: the folders on the way to it are on disk, and what whoever died with it may have left is swept. Until
-    then the file stays as it was found, empty or signed by him, for the next one to know. `afterwards` is called
-    once the lock was let go, before the folder is closed.
+    `orderly` is False until the folders above it are synced and what a dead holder may have left is swept. While it is,
+    the file gets back the mark it was found with, so that the next holder knows. `afterwards` is called once the lock
+    was let go, before the folder is closed.
     """
 
     __slots__ = ("_fd", "_state", "afterwards", "created", "orderly")
@@ -90,7 +91,8 @@ def held(
     `meanwhile` is called once when somebody else has it.
 
     Raises LockTimeout after `wait` seconds, with the holder's pid, WaitStopped when `stopped()` becomes true while
-    waiting, StorageError when it cannot be locked at all, and what `afterwards` of the lock raises.
+    waiting, StorageError when it cannot be locked at all, and what `afterwards` of the lock raises. Without flock
+    neither `stopped` nor `meanwhile` is called.
     """
     if fcntl is None:
         fd, created = _opened(state)
@@ -107,14 +109,14 @@ def held(
     end = time.monotonic() + wait
     while True:
         fd, created = _opened(state)
+        try:
+            fd = _acquire(fd, state.show(NAME), wait, end, stopped=stopped, meanwhile=meanwhile)
+        except Unlockable:
+            if created:  # nobody else can have it either
+                state.unlink(NAME)
+            raise
         ours = Held(state, fd, created=created)
         try:
-            try:
-                _acquire(fd, state.show(NAME), wait, end, stopped=stopped, meanwhile=meanwhile)
-            except Unlockable:
-                if created:  # nobody else can have it either
-                    state.unlink(NAME)
-                raise
             file = _looked_at(state, fd)
             # Whoever removed the file while we waited for it left us with a lock that a newcomer does not see.
             if state.is_file(NAME, fd):
@@ -157,45 +159,37 @@ def _looked_at(state: Folder, fd: int) -> os.stat_result:
 
 def _acquire(
     fd: int, shown: str, wait: float, end: float, *, stopped: Callable[[], bool], meanwhile: Callable[[], object]
-) -> None:
+) -> int:
+    """The descriptor that has the lock: `fd`, or another one of the same file. Closes `fd` where it is not that one."""
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return
-    except BlockingIOError:
-        meanwhile()
-    except OSError as error:
-        raise (Unlockable if error.errno in _NONE else StorageError)(shown, "lock", reason(error)) from error
-    # A blocking flock is woken at once and in order, but knows no time limit: a thread waits in our place, with a
-    # duplicate of its own. Both descriptors are of one lock, so whichever is closed last lets it go.
-    try:
-        duplicate = os.dup(fd)
-    except OSError as error:
-        raise StorageError(shown, "wait for", reason(error)) from error
-    outcome: list[OSError | None] = []
-    waiting = threading.Lock()
-    waiting.acquire()
-
-    def wait_for_it() -> None:
         try:
-            fcntl.flock(duplicate, fcntl.LOCK_EX)
-            outcome.append(None)
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return fd
+        except BlockingIOError:
+            meanwhile()
         except OSError as error:
-            outcome.append(error)
-        waiting.release()
-        let_go(duplicate)
-
+            raise (Unlockable if error.errno in _NONE else StorageError)(shown, "lock", reason(error)) from error
+        try:
+            waiter = queued(fd)  # it is woken at once and in order
+        except OSError as error:
+            raise StorageError(shown, "wait for", reason(error)) from error
+        except RuntimeError as error:
+            raise StorageError(shown, "wait for", str(error)) from error
+    except BaseException:
+        let_go(fd)
+        raise
     try:
-        threading.Thread(target=wait_for_it, name="nexus-lock", daemon=True).start()
-    except RuntimeError as error:
-        let_go(duplicate)
-        raise StorageError(shown, "wait for", str(error)) from error
-    while not waiting.acquire(timeout=max(0.0, min(_LOOK_UP, end - time.monotonic()))):
-        if stopped():
-            raise WaitStopped(shown, "wait for", "the server is asked to stop", next_step="Call again later.")
-        if time.monotonic() >= end:
-            raise LockTimeout(shown, wait, _holder(fd))
-    if outcome[0] is not None:
-        raise StorageError(shown, "lock", reason(outcome[0]))
+        while not waiter.wait(max(0.0, min(_LOOK_UP, end - time.monotonic()))):
+            if stopped():
+                raise WaitStopped(shown, "wait for", "this process is asked to stop", next_step="Call again later.")
+            if time.monotonic() >= end:
+                raise LockTimeout(shown, wait, _holder(waiter.fd))
+        if waiter.error is not None:
+            raise StorageError(shown, "lock", reason(waiter.error))
+    except BaseException:
+        waiter.leave()
+        raise
+    return waiter.fd
 
 
 def _sign(fd: int, file: os.stat_result) -> bytes | None:

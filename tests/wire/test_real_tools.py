@@ -31,7 +31,7 @@ from nexus_mcp.store import lock
 acquire = lock._acquire
 def told(*arguments, **named):
     os.write(2, b"waiting\\n")
-    acquire(*arguments, **named)
+    return acquire(*arguments, **named)
 lock._acquire = told
 sys.exit(main(["serve", *sys.argv[1:]]))
 """
@@ -69,7 +69,7 @@ def test_signal_while_a_call_waits_for_the_lock(project: Project, options: list[
             stream.close()
     refused = answers[1]["result"]
     assert refused["isError"] is True
-    assert "the server is asked to stop" in refused["structuredContent"]["error"]
+    assert "this process is asked to stop" in refused["structuredContent"]["error"]
     assert [id for id, answer in answers.items() if "result" in answer] == [0, 1]
     assert sorted(path.name for path in state.iterdir()) == ["lock"]
 
