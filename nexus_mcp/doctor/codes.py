@@ -134,7 +134,7 @@ CODES = {
     ),
     "no-plan": Code(NOTE, "Tasks that name a plan issue while no plan is open.", "Nothing; they can be worked on."),
     "repeated-plan-id": Code(
-        NOTE, "Plans in the history that have the same id, as after a merge.", "Nothing; new plans get higher ids."
+        NOTE, "Plans in the history that have the same id, as after a merge.", "Nothing: new plans get higher ids."
     ),
     "repeated-time": Code(
         WARNING,
@@ -228,7 +228,7 @@ CODES = {
     "no-merge-driver": Code(
         NOTE,
         "The history is in git, and two branches that both closed a cycle will conflict.",
-        "nexus-mcp init --git-merge lets them merge.",
+        "Run nexus-mcp init --git-merge: git then keeps the cycles of both branches.",
     ),
     "git-not-asked": Code(NOTE, "There is a repository, but git could not be asked about it.", _GIT),
 }

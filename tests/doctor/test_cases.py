@@ -142,6 +142,15 @@ def test_all_at_once(made: Project) -> None:
     assert severities == [ERROR, ERROR, "warning", "warning", NOTE]
 
 
+def test_shared_plan_ids_are_told_at_once(made: Project) -> None:
+    """However many plan ids a merge left twice, they are one note, with their number."""
+    cycles = [cycle(plan(number % 3 + 1), at=stamp(number)) for number in range(7)]
+    puts("history.json", {"cycles": cycles})(made)
+    finding = only(made.root)
+    assert (finding.code, finding.severity, finding.pointer) == ("repeated-plan-id", NOTE, "/cycles/3/plan/id")
+    assert finding.problem == "has 3 plan ids that several plans share: 1, 2, 3"
+
+
 def test_faults_of_one_line(made: Project) -> None:
     """Of two faults in one line of a file both are told."""
     puts("capability-map.yml", "codex: {reading: 5, editing: 5}\n")(made)
@@ -152,8 +161,7 @@ def test_faults_of_one_line(made: Project) -> None:
 def test_yaml_only_where_there_is_some(made: Project) -> None:
     """Without a file of YAML doctor does not load what reads it."""
     code = (
-        "import sys; from nexus_mcp.doctor.examine import examine\n"
-        "examine(sys.argv[1]); print('yaml' in sys.modules)"
+        "import sys; from nexus_mcp.doctor.examine import examine\nexamine(sys.argv[1]); print('yaml' in sys.modules)"
     )
     told = []
     for _ in range(2):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nexus_mcp import schemas
 from nexus_mcp.doctor.documents import opened
 from nexus_mcp.doctor.finding import Finding
-from nexus_mcp.doctor.numbers import listed, spelled
+from nexus_mcp.doctor.numbers import listed
 from nexus_mcp.state import shapes
 from nexus_mcp.store.journal import SHOWN_HISTORY
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from nexus_mcp.doctor.site import Site
 
+Value = TypeVar("Value", float, str)
 _MOST = 4
 _LONGEST = 100
 
@@ -30,13 +31,9 @@ def check(site: Site) -> Iterator[Finding]:
     plans = (
         (index, cycle["plan"].get("id")) for index, cycle in enumerate(cycles) if isinstance(cycle.get("plan"), dict)
     )
-    yield from _repeated(
-        ((i, id_) for i, id_ in plans if schemas.is_integer(id_)), "repeated-plan-id", "plan id", "/plan/id"
-    )
+    yield from _shared_ids((i, id_) for i, id_ in plans if schemas.is_integer(id_))
     times = ((index, cycle.get("completed_at")) for index, cycle in enumerate(cycles))
-    yield from _repeated(
-        ((i, at) for i, at in times if isinstance(at, str)), "repeated-time", "completed_at", "/completed_at"
-    )
+    yield from _repeated_times((i, at) for i, at in times if isinstance(at, str))
 
 
 def _broken(cycles: list[dict[str, Any]]) -> Iterator[Finding]:
@@ -58,12 +55,29 @@ def _broken(cycles: list[dict[str, Any]]) -> Iterator[Finding]:
             yield Finding("old-cycle", SHOWN_HISTORY, f"{found[0].message}{also}{more}", found[0].pointer)
 
 
-def _repeated(values: Iterable[tuple[int, object]], code: str, what: str, below: str) -> Iterator[Finding]:
-    places: defaultdict[object, list[int]] = defaultdict(list)
+def _shared_ids(ids: Iterable[tuple[int, float]]) -> Iterator[Finding]:
+    """The plan ids that several cycles have, told at once: each merge of branches that both had plans leaves some."""
+    shared = _repeated(ids)
+    if shared:
+        are = (
+            "1 plan id that several plans share"
+            if len(shared) == 1
+            else f"{len(shared)} plan ids that several plans share"
+        )
+        first = min(indexes[1] for indexes in shared.values())
+        problem = f"has {are}: {listed(list(shared))}"
+        yield Finding("repeated-plan-id", SHOWN_HISTORY, problem, f"/cycles/{first}/plan/id")
+
+
+def _repeated_times(times: Iterable[tuple[int, str]]) -> Iterator[Finding]:
+    for indexes in _repeated(times).values():
+        problem = f"has the same completed_at in {len(indexes)} cycles: {listed(indexes)}"
+        yield Finding("repeated-time", SHOWN_HISTORY, problem, f"/cycles/{indexes[1]}/completed_at")
+
+
+def _repeated(values: Iterable[tuple[int, Value]]) -> dict[Value, list[int]]:
+    """Each value that there is more than once, with the numbers of its cycles."""
+    places: defaultdict[Value, list[int]] = defaultdict(list)
     for index, value in values:
         places[value].append(index)
-    for value, indexes in places.items():
-        if len(indexes) > 1:
-            named = f" {spelled(value)}" if isinstance(value, (int, float)) else ""
-            problem = f"has the same {what}{named} in {len(indexes)} cycles: {listed(indexes)}"
-            yield Finding(code, SHOWN_HISTORY, problem, f"/cycles/{indexes[1]}{below}")
+    return {value: indexes for value, indexes in places.items() if len(indexes) > 1}
