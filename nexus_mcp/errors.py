@@ -186,7 +186,7 @@ class CatalogError(NexusError):
     """What somebody wrote about agents, skills or tools cannot be used. `faults`: `path:line:column: what` for each."""
 
     def __init__(self, faults: list[str], *, next_step: str = "") -> None:
-        super().__init__("\n".join(faults), next_step=next_step or "Mend it, then run nexus-mcp catalog check.")
+        super().__init__("\n".join(faults), next_step=next_step or f"Mend it, then run {_command('catalog check')}.")
         self.faults = faults
 
 
@@ -194,7 +194,7 @@ class UnknownEntry(NexusError):
     """No agent or no skill has this id. `kind` is "agent" or "skill", `near` are the nearest ids that there are."""
 
     def __init__(self, kind: str, name: str, near: list[str]) -> None:
-        known = f"Did you mean {' or '.join(near)}?" if near else "nexus-mcp catalog list names those there are."
+        known = f"Did you mean {' or '.join(near)}?" if near else f"{_command('catalog list')} names those there are."
         super().__init__(f"There is no {kind} {name!r}.", next_step=known)
         self.kind = kind
         self.near = near
@@ -206,3 +206,9 @@ class HarnessFault(NexusError):
     def __init__(self, faults: list[str], *, next_step: str = "") -> None:
         super().__init__("\n".join(faults), next_step=next_step)
         self.faults = faults
+
+
+def _command(words: str) -> str:
+    from nexus_mcp.program import command
+
+    return command(words)

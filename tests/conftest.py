@@ -57,6 +57,8 @@ def _hear_signals() -> None:
 
 
 _hear_signals()
+# Texts name the program as the PATH has it: here by its bare name.
+os.environ["PATH"] = os.pathsep.join((os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)))
 
 # Thousands of tests are kept all along; a collection that looks through all of them finds nothing.
 gc.set_threshold(20_000, 20, 50)
@@ -115,9 +117,8 @@ sys.addaudithook(_GUARD)
 @pytest.fixture(autouse=True)
 def guard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[_Guard]:
     """Home, XDG folders and working directory point into the test's own folder; no NEXUS_ variable is set."""
-    home = tmp_path / "home"
+    home, away = tmp_path / "home", tmp_path / "away"
     home.mkdir()
-    away = tmp_path / "away"
     away.mkdir()
     for name in [name for name in os.environ if name.startswith(("NEXUS_", "XDG_", "GIT_"))]:
         monkeypatch.delenv(name)

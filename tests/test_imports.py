@@ -16,13 +16,14 @@ PACKAGE = ROOT / "nexus_mcp"
 MAX_LINES = 250
 
 # Each part of the package, and the parts it may import beside itself. Imports go downwards only.
-BASE = ("errors", "log", "packaged", "schemas", "workspace")
+BASE = ("errors", "log", "packaged", "program", "schemas", "workspace")
 RULES = (*BASE, "state", "store")
 TABLES = (*RULES, "catalog", "knowledge", "briefing", "tags", "tools", "lifecycle", "harness")
 PARTS = {
-    "errors": (),
+    "errors": ("program",),
     "log": (),
     "packaged": (),
+    "program": (),
     "schemas": ("packaged",),
     "workspace": ("errors",),
     "state": BASE,

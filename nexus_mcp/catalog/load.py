@@ -39,7 +39,7 @@ class Catalog:
         self.skills: dict[str, dict[str, Any]] = {**value[SKILLS], **over[SKILLS]}
         self.maps: dict[str, dict[str, Any]] = {**value["maps"], **over["maps"]}
         self.vocabulary: dict[str, Any] = value["vocabulary"]
-        self.told: list[str] = over["told"]
+        self.told: list[str] = _with_advice(over["told"])
 
     def agent(self, name: str) -> dict[str, Any]:
         """Raises UnknownEntry."""
@@ -75,6 +75,15 @@ class Catalog:
 
             raise UnknownEntry(_KIND[kind], name, near(name, of))
         return of[name]
+
+
+def _with_advice(told: list[str]) -> list[str]:
+    """What is kept of a project holds for every installation, and which words start this one is no part of it."""
+    if not told:
+        return told
+    from nexus_mcp.program import command
+
+    return [*told[:-1], f"{told[-1]} {command('catalog check')} tells all that is wrong."]
 
 
 def has_text(entry: dict[str, Any]) -> bool:

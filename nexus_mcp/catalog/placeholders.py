@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import islice
 
+from nexus_mcp import program
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -23,8 +25,11 @@ TOOLS = (
 )
 """The tools of the contract, §3; a test holds them to nexus_mcp/tools/, which is above."""
 
-COMMANDS = ("brief", "resume")
-"""The commands whose answer depends on the harness; a test holds them to nexus_mcp/cli/, which is above."""
+OF_A_HARNESS = ("brief", "resume")
+"""The commands whose answer depends on the harness."""
+
+COMMANDS = (*OF_A_HARNESS, "act", "doctor", "init")
+"""The commands that a text may name; a test holds them to nexus_mcp/cli/, which is above."""
 
 OPEN, CLOSE = "{{", "}}"
 _SEARCHED = 1000
@@ -44,8 +49,8 @@ def found(text: str) -> Iterator[tuple[int, int, str, str]]:
 
 
 def command(name: str, harness_id: str) -> str:
-    """The words that run a command of nexus-mcp for a harness; without the id it answers for none."""
-    return f"nexus-mcp {name} --harness-id {harness_id}"
+    """The words that run a command of nexus-mcp here; one that depends on the harness would answer for none else."""
+    return program.command(f"{name} --harness-id {harness_id}" if name in OF_A_HARNESS else name)
 
 
 def faults(

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     Value = dict[str, Any]
 
-NEXT_STEP = "nexus-mcp catalog check tells all that is wrong."
 _FEW = 3
 # Of an agent that is known by its folder alone: never resumed, and nobody hands work to it.
 _UNKNOWN = {"category": "check", "resume_tier": "ephemeral", "model_tier": "standard", "body_hash": ""}
@@ -53,7 +52,7 @@ def told(faults: Faults, shipped: Value) -> list[str]:
     rest = len(there) - _FEW
     if rest > 0:
         lines.append(f"{rest} more agents, skills or maps of this project cannot be used.")
-    return [*lines[:-1], *(f"{line} {NEXT_STEP}" for line in lines[-1:])]
+    return lines
 
 
 def _agent(name: str, file: str, shipped: Value) -> Value:

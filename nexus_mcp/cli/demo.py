@@ -50,8 +50,8 @@ def _show(folder: str) -> Screen:
 async def _drive(screen: Screen, folder: str) -> None:
     from nexus_mcp.cli.demonstration.script import CYCLE
     from nexus_mcp.cli.mount import serve_command
-    from nexus_mcp.cli.spelling import shell_line
     from nexus_mcp.conformance.single import one_session
+    from nexus_mcp.program import shell_line
 
     command = serve_command()
     async with one_session(command, folder) as session:

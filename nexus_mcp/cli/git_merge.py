@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 
 from nexus_mcp.cli import exits
-from nexus_mcp.cli.mount import own_command
 from nexus_mcp.log import printable
 from nexus_mcp.merging.attributes import DRIVER, FILE
 from nexus_mcp.merging.registration import Registration
 from nexus_mcp.merging.repository import Repository
+from nexus_mcp.program import own_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ Absolute paths throughout: clients are often started without the PATH of a shell
 
 from __future__ import annotations
 
-import os
-import sys
+from nexus_mcp.cli.workspace_options import PROJECT
+from nexus_mcp.program import own_command, shell_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,15 +16,6 @@ SERVER_NAME = "nexus"
 CLAUDE_CODE = "claude-code"
 CLIENTS = (CLAUDE_CODE, "codex", "opencode")
 """The harness ids of the clients that lines are printed for, each of which has a capability map."""
-
-
-def own_command() -> list[str]:
-    """The words that start this very installation."""
-    for candidate in (sys.argv[0], os.path.join(os.path.dirname(sys.executable), "nexus-mcp")):
-        path = os.path.abspath(candidate)
-        if os.path.basename(path) == "nexus-mcp" and os.access(path, os.X_OK):
-            return [path]
-    return [sys.executable, "-m", "nexus_mcp"]
 
 
 def serve_command(options: Sequence[str] = ()) -> list[str]:
@@ -40,7 +31,8 @@ def claude_command(options: Sequence[str] = ()) -> str:
 def snippets(options: Sequence[str] = (), harness_id: str = "") -> list[tuple[str, str]]:
     """(where it belongs, the text to put there) for each client, each with its own harness id.
 
-    A `harness_id` that is none of theirs stands in all of them.
+    A `harness_id` that is none of theirs stands in all of them. Where `options` name the project, what all projects
+    share is no good place for them, and the text says so.
     """
     from nexus_mcp.cli.spelling import quoted, quoted_list
 
@@ -49,11 +41,14 @@ def snippets(options: Sequence[str] = (), harness_id: str = "") -> list[tuple[st
     )
     mcp_json = {"type": '"stdio"', "command": quoted(claude_code[0]), "args": quoted_list(claude_code[1:])}
     opencode_json = {"type": '"local"', "command": quoted_list(opencode), "enabled": "true"}
+    is_of_one = PROJECT.name in options
+    all_yours = "" if is_of_one else " (for all your projects: --scope user)"
+    shared = ", which all your projects share: with these lines each of them uses this one" if is_of_one else ""
     return [
-        ("Claude Code, in a shell in the project (for all your projects: --scope user)", _claude_line(claude_code)),
+        (f"Claude Code, in a shell in the project{all_yours}", _claude_line(claude_code)),
         ("Claude Code, for everyone in the project: .mcp.json", _entry("mcpServers", mcp_json)),
         (
-            "Codex: ~/.codex/config.toml",
+            f"Codex: ~/.codex/config.toml{shared}",
             "\n".join(
                 (
                     f"[mcp_servers.{SERVER_NAME}]",
@@ -74,8 +69,6 @@ def _command(harness_id: str, options: Sequence[str]) -> list[str]:
 
 
 def _claude_line(words: Sequence[str]) -> str:
-    from nexus_mcp.cli.spelling import shell_line
-
     return f"claude mcp add {SERVER_NAME} -- {shell_line(words)}"
 
 

@@ -34,9 +34,11 @@ def mending(agent: dict[str, Any]) -> str:
 
     if MEND not in agent:
         return ""
+    from nexus_mcp.program import command
+
     return (
         f" {agent[MEND]} has a fault, and until it is mended {agent['id']} may do nothing that can be forbidden: "
-        "tell whoever leads the work, whom nexus-mcp catalog check shows what is wrong."
+        f"tell whoever leads the work, whom {command('catalog check')} shows what is wrong."
     )
 
 

@@ -109,7 +109,9 @@ def _carried_out(tag: dict[str, Any], step: dict[str, Any]) -> str:
     if step["result"] == "failed":
         return f"{name} did nothing: {advice}"
     if step["result"] == "would_extend":
-        asked = "Ask the user which, and give that to the command nexus-mcp act on stdin."
+        from nexus_mcp.program import command
+
+        asked = f"Ask the user which, and give that to the command {command('act')} on stdin."
         return f"{name} kept nothing yet. {advice} {asked}"
     what, *more = lines(step, quoting=True)
     asked = " Run that only if the user says so." if step.get("proposals") else ""

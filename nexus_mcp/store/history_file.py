@@ -16,10 +16,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-ADVICE = (
-    "Run nexus-mcp history repair --dry-run to see what can be kept of it, and how (the file as it is stays beside), "
-    "or restore it from a copy; then call again."
-)
+
+def advice() -> str:
+    """What can be done about a file that is broken."""
+    from nexus_mcp.program import command
+
+    return (
+        f"Run {command('history repair --dry-run')} to see what can be kept of it, and how (the file as it is stays "
+        "beside), or restore it from a copy; then call again."
+    )
 
 
 class HistoryFile:
@@ -33,13 +38,13 @@ class HistoryFile:
     __slots__ = ("closing", "cycles", "members", "opening", "spans", "text", "with_floats")
 
     def __init__(self, data: bytes | None, file: str = SHOWN) -> None:
-        self.text = EMPTY if data is None else text_of(data, file, ADVICE)
+        self.text = EMPTY if data is None else text_of(data, file, advice())
         self.cycles: list[dict[str, Any]] = []
         self.members: dict[str, Any] = {}
         self.spans: list[tuple[int, int]] = []
         self.opening = self.closing = -1
         self.with_floats: set[int] = set()
-        guarded(self.text, file, self._walk, ARCHIVE_DEPTH, ADVICE)
+        guarded(self.text, file, self._walk, ARCHIVE_DEPTH, advice())
         if self.closing < 0:
             raise StateError(file, "is not a valid history file: /cycles must be an array of objects")
         for index, cycle in enumerate(self.cycles):

@@ -101,12 +101,14 @@ def test_tools_of_placeholders_are_the_tools() -> None:
     assert {tool.name for tool in TOOLS} == set(placeholders.TOOLS)
 
 
-def test_commands_of_placeholders_take_the_harness() -> None:
-    """The commands that a text may name are there, and have the option that is put behind them."""
+def test_commands_of_placeholders() -> None:
+    """The commands that a text may name are there, and those of a harness have the option that is put behind them."""
     for name in placeholders.COMMANDS:
         command = COMMANDS[name]()
         assert isinstance(command, Command)
-        assert HARNESS_ID in command.options
+        assert name not in placeholders.OF_A_HARNESS or HARNESS_ID in command.options
+    assert placeholders.command("brief", "codex") == "nexus-mcp brief --harness-id codex"
+    assert placeholders.command("doctor", "codex") == "nexus-mcp doctor"
 
 
 def test_the_manifest_keeps_its_schema() -> None:

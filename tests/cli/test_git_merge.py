@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.cli import main
-from nexus_mcp.cli.mount import own_command
+from nexus_mcp.program import own_command
 from tests.cli.support import nexus
 from tests.conftest import git
 from tests.support import Project

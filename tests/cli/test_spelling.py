@@ -8,7 +8,8 @@ import tomllib
 
 import pytest
 
-from nexus_mcp.cli.spelling import quoted, quoted_list, shell_line
+from nexus_mcp.cli.spelling import quoted, quoted_list
+from nexus_mcp.program import shell_line
 
 ODD = [
     "plain",

@@ -11,6 +11,7 @@ from nexus_mcp.knowledge.index import SUFFIX
 from nexus_mcp.knowledge.names import checked
 from nexus_mcp.knowledge.names import given as named
 from nexus_mcp.knowledge.shown import quoted
+from nexus_mcp.program import command
 from nexus_mcp.schemas import search
 from nexus_mcp.server.prompts.definition import Wrong
 from nexus_mcp.server.prompts.telling import LONGEST, listed, need, outcome, words
@@ -33,15 +34,15 @@ _NOTE = (
 _RULE = f"The first line of the file names its tags: `{_HEAD}`. Write the rule as the user put it."
 _CUT = (
     "Keep the text below in this project's notes. Here may be only its first words, and the whole sentence decides "
-    "where it belongs: take it from the command that was typed. `nexus-mcp act` finds the place, and keeps it or says "
-    "which note it seems to belong to, for the message `[m] ` with the whole sentence behind it. Where you cannot run "
-    "it, or where the sentence has a tag in brackets of its own, look yourself whether a note of `.nexus/memory/` is "
-    "about the same: if so propose to add to it or to begin a note of its own, and {{action:ask_user}}; if not begin "
-    f"one. {_NOTE} Then say where it is now."
+    "where it belongs: take it from the command that was typed. `{{command:act}}` finds the place, and keeps it or "
+    "says which note it seems to belong to, for the message `[m] ` with the whole sentence behind it. Where you cannot "
+    "run it, or where the sentence has a tag in brackets of its own, look yourself whether a note of `.nexus/memory/` "
+    "is about the same: if so propose to add to it or to begin a note of its own, and {{action:ask_user}}; if not "
+    f"begin one. {_NOTE} Then say where it is now."
 )
 _WORDS_BEHIND = (
     "Words of the user stand behind `gc`, below. The whole sentence decides: if it is not a wish about which notes "
-    "could go but something to be kept, propose nothing; `nexus-mcp act` keeps it for the message `[m] ` with the "
+    "could go but something to be kept, propose nothing; `{{command:act}}` keeps it for the message `[m] ` with the "
     "whole sentence behind it, from gc on."
 )
 
@@ -51,7 +52,7 @@ def memory(look: Look, given: Given) -> str:
     name, text = given.get("name", ""), given.get("text", "")
     if name == GC:
         told = _clean_up(outcome(look, "m", GC)["would"])
-        return f"{told}\n\n{_WORDS_BEHIND}\n\n{words(given, GC)}" if text else told
+        return f"{told}\n\n{worded(look, _WORDS_BEHIND)}\n\n{words(given, GC)}" if text else told
     need(given)
     if name:
         _check(name, look.catalog().vocabulary["memory_policy"]["name_pattern"])
@@ -97,13 +98,13 @@ def _how(look: Look, given: Given, wanted: tuple[str, str, str]) -> str:
     read = [(one["tag"], one["variant"], one["text"]) for one in parse(message, look.catalog().vocabulary["tags"])]
     if read != [wanted]:
         return (
-            "Write all of it into that file yourself: `nexus-mcp act` would not keep it whole, because of what it "
-            "takes for tags."
+            f"Write all of it into that file yourself: `{command('act')}` would not keep it whole, because of what "
+            "it takes for tags."
         )
     full = " in which the user's words have to stand in full" if given.is_cut else ""
     return (
-        f"`nexus-mcp act` does it safely, for this message{full}:\n\n{message}\n\nWhere you cannot run it, write the "
-        "text into that file yourself."
+        f"`{command('act')}` does it safely, for this message{full}:\n\n{message}\n\nWhere you cannot run it, write "
+        "the text into that file yourself."
     )
 
 

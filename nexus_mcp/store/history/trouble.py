@@ -8,7 +8,7 @@ from nexus_mcp.errors import StateError
 from nexus_mcp.store import ranges
 from nexus_mcp.store.codec import Invalid
 from nexus_mcp.store.history import SHOWN
-from nexus_mcp.store.history_file import ADVICE, HistoryFile
+from nexus_mcp.store.history_file import HistoryFile, advice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ def explain(fd: int, size: int, found: Unreadable) -> None:
         return
     marker, line = _lines(fd, size, found.at)
     if marker:
-        raise StateError(SHOWN, "has git conflict markers", where=f"line {marker}", next_step=ADVICE)
-    raise StateError(SHOWN, _problem(found.cause), where=f"after line {line}", next_step=ADVICE)
+        raise StateError(SHOWN, "has git conflict markers", where=f"line {marker}", next_step=advice())
+    raise StateError(SHOWN, _problem(found.cause), where=f"after line {line}", next_step=advice())
 
 
 def _lines(fd: int, size: int, offset: int) -> tuple[int, int]:

@@ -1,0 +1,61 @@
+"""The words that start this very program, for texts that tell somebody to run it.
+
+The server is often mounted by its absolute path, and nothing on the PATH leads to it: then a bare `nexus-mcp` in a
+text for an agent would end with exit code 127.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+NAME = "nexus-mcp"
+
+
+def own_command() -> list[str]:
+    """The words that start this very installation, with absolute paths."""
+    for candidate in (sys.argv[0], os.path.join(os.path.dirname(sys.executable), NAME)):
+        path = os.path.abspath(candidate)
+        if os.path.basename(path) == NAME and os.access(path, os.X_OK):
+            return [path]
+    return [sys.executable, "-m", "nexus_mcp"]
+
+
+def command(words: str) -> str:
+    """`nexus-mcp WORDS` as a POSIX shell finds it: by its bare name where the PATH of this process leads to it."""
+    own = own_command()
+    return f"{NAME if leads_to(own[0], os.environ.get('PATH', '')) else shell_line(own)} {words}"
+
+
+def leads_to(program: str, path: str) -> bool:
+    """Whether the first `nexus-mcp` on the PATH is this program, from whatever folder the shell is in."""
+    for folder in path.split(os.pathsep):
+        found = os.path.join(folder, NAME)
+        if os.path.isfile(found) and os.access(found, os.X_OK):
+            return os.path.isabs(folder) and os.path.realpath(found) == os.path.realpath(program)
+    return False
+
+
+def shell_line(words: Iterable[str]) -> str:
+    """The words for a shell. One with unprintable characters is written as bash and zsh take it: $'\\x1b'."""
+    return " ".join(map(_shell_word, words))
+
+
+def _shell_word(word: str) -> str:
+    from shlex import quote
+
+    if word.isprintable():
+        return quote(word)
+    escaped = (
+        f"\\{char}"
+        if char in "\\'"
+        else char
+        if char.isprintable()
+        else "".join(f"\\x{byte:02x}" for byte in os.fsencode(char))
+        for char in word
+    )
+    return f"$'{''.join(escaped)}'"
