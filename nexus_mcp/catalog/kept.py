@@ -1,7 +1,7 @@
-"""Whether what was kept of a project's catalog can be what its files came to: nobody else vouches for it.
+"""Whether the cached catalog of a project has the structure of one, before it is used: anybody may have written it.
 
-By hand, not by a schema: hooks do this each time. What holds for every catalog is looked at, above all that no shipped
-agent has less than its canonical capabilities; what only the files tell is not.
+By hand, not by a schema: hooks do this each time. A damaged or forged cache must never leave a shipped agent with less
+than its canonical capabilities. Whether the project's files have changed since is for cache.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Which artifact names are safe everywhere a project may be cloned to: each segment counts, nothing is cleaned."""
+"""Which artifact names are refused, by the list of the contract: each segment counts, nothing is cleaned.
+
+What is left leads nowhere else on any system. Windows knows a few more characters that no file can have: there the
+write fails, and says so.
+"""
 
 from __future__ import annotations
 

@@ -22,9 +22,10 @@ _ROWS = {PLAN: "issues", TASKS: "tasks"}
 
 
 def checked(value: Any, schema: str, file: str) -> dict[str, Any]:
-    """`value`, read from `file`, with ids spelled `2.0` as 2. Raises StateError when it is not what `schema` describes.
+    """`value`, read from `file`, itself, in which ids spelled `2.0` have become 2.
 
-    Another harness's file passes with fields that we do not know; missing or mistyped required ones do not.
+    Raises StateError when it is not what `schema` describes: another harness's file passes with fields that we do not
+    know, not without those that are required, or with mistyped ones.
     """
     found = schemas.faults(schemas.readable(schema), value)
     if found:
@@ -40,7 +41,7 @@ def checked(value: Any, schema: str, file: str) -> dict[str, Any]:
 
 
 def checked_rows(rows: list[dict[str, Any]], schema: str) -> list[dict[str, Any]]:
-    """The tasks, or issues, of a file as `checked` gives them. Raises ValueError when they are not what they should be.
+    """The tasks, or issues, of a file, changed as by `checked`. Raises ValueError when they are none.
 
     For rows that are not read with their whole file, which alone could tell where a fault is.
     """

@@ -29,7 +29,7 @@ _DISK_ADVICE = "Check the free space and the permissions of .nexus, then call ag
 class Access:
     """The folders `.nexus` and `.nexus/state` of the project at `root`. `patience`: how long to wait for the lock.
 
-    `meanwhile` gets the second folder when somebody else has the lock, before it is waited for.
+    `meanwhile` is called with `.nexus/state` when another process holds the lock, once, before that is waited for.
     """
 
     __slots__ = ("_meanwhile", "_swept", "patience", "root", "stopping")

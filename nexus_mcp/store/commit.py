@@ -28,7 +28,8 @@ def carry_out(
     Only a change with a cycle keeps an answer. Raises StorageError and others when nothing was changed, NotAppliedYet
     and NotConfirmed when it was.
     """
-    # An undo that died before its note would be in the way of every other one: the journal has its note.
+    # One file needs no journal, unless it is put back by an undo: had that died before its note, the log would not tell
+    # what is in the file, and no undo would be carried out any more. The journal has the note.
     if asked.cycle is None and asked.undoes is None and len(asked.writes) <= 1:
         for name, (_, after) in asked.writes.items():
             with ExitStack() as stack:
@@ -68,7 +69,7 @@ def put_one(
     later change syncs that folder, too, before it is answered, and so never outlives this one.
     """
     if folder is not state:
-        _confirm_removals(state)
+        _sync_journals_folder(state)
         atomic.sweep(folder)
     sync = atomic.put_unsynced(folder, name, after, None if held is None else held.check)
     oplog.note(state, make_entry)  # every reader sees the change
@@ -78,9 +79,11 @@ def put_one(
         held.afterwards = sync
 
 
-def _confirm_removals(state: Folder) -> None:
-    """Sync the folder of the journal: one whose removal was never synced could come back, and undo what is to be
-    written elsewhere now. Raises StorageError."""
+def _sync_journals_folder(state: Folder) -> None:
+    """A journal whose removal was never synced could come back, and undo what is to be written elsewhere now.
+
+    Raises StorageError.
+    """
     try:
         state.sync()
     except OSError as error:

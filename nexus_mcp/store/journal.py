@@ -156,8 +156,8 @@ def apply(
 ) -> None:
     """Bring the files to where `journal` says, from wherever a crash (or git) left them.
 
-    `prepared` are temporary files that hold the new bytes already, by the name they are for, and `growth` is what the
-    one of the history was made from, just now and under the lock. The journal itself stays. Raises OSError, Unsynced or
+    `prepared`: name of a file → the temporary file that already holds its new bytes; `growth`: what that of the history
+    was made from, under this lock. Empty and None after a crash. The journal itself stays. Raises OSError, Unsynced or
     a NexusError; then it can be applied again later.
     """
     if journal["cycle"] is not None:

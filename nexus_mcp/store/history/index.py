@@ -29,11 +29,11 @@ class Index:
 
     `opening` is where their array begins, after its bracket; `closing` where the bracket stands that closes it;
     `highest` the highest plan id, 0 for none; `version` the file's `schema_version`, as a member of an object that has
-    nothing else; `odd_times` counts the cycles with a `completed_at` that is no stamp of 24 characters.
+    nothing else.
 
     It is of the file that had this `identity`; `settled` as identity.is_settled says; `tail` is a checksum of its last
-    bytes. `texts` names the file that has a line for each of the first `lined` cycles. `checksum` is that of its first
-    `checked` bytes, which may be more: of cycles that are gone.
+    bytes. `texts` names the file that has a line for each of the first `lined` cycles. `checksum` is that of the first
+    `checked` bytes of that file, which may have more lines than that: of cycles that are gone.
     """
 
     __slots__ = (
@@ -43,7 +43,6 @@ class Index:
         "highest",
         "identity",
         "lined",
-        "odd_times",
         "opening",
         "records",
         "settled",
@@ -58,7 +57,6 @@ class Index:
         self.records = bytearray()
         self.opening = self.closing = -1
         self.highest = 0
-        self.odd_times = 0
         self.version: dict[str, Any] = {}
         self.tail = 0
         self.texts = ""
@@ -73,7 +71,6 @@ class Index:
         stamp = completed_at.encode() if isinstance(completed_at, str) and completed_at.isascii() else b""
         if len(stamp) != STAMP:
             stamp = bytes(STAMP)
-            self.odd_times += 1
         self.records += RECORD.pack(begin, end, 0, min(self.highest, _BEYOND), stamp, digest)
 
     def span(self, number: int) -> tuple[int, int]:
@@ -134,10 +131,7 @@ class Index:
         kept = self.copy()
         kept.identity, kept.settled = None, False
         del kept.records[count * RECORD.size :]
-        kept.highest = kept.odd_times = 0
-        for _, _, _, highest, stamp, _ in RECORD.iter_unpack(bytes(kept.records)):
-            kept.highest = highest
-            kept.odd_times += not any(stamp)
+        kept.highest = RECORD.unpack_from(kept.records, (count - 1) * RECORD.size)[3] if len(kept) else 0
         if kept.highest == _BEYOND:
             return Index()
         kept.lined = min(kept.lined, count)

@@ -25,7 +25,7 @@ MOST = 1 << 28
 _MAGIC = b"nexus\0i1"
 _MOST_HEAD = 1 << 12
 _PREFIX, _SUFFIX = "history-", ".texts"
-_NUMBERS = ("opening", "closing", "highest", "odd_times", "tail", "lined", "checked", "checksum")
+_NUMBERS = ("opening", "closing", "highest", "tail", "lined", "checked", "checksum")
 
 
 def to_bytes(index: Index, device: int, inode: int) -> bytes:

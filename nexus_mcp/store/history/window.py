@@ -8,17 +8,17 @@ from nexus_mcp.store import ranges
 
 
 class Window:
-    """Reads the file `fd`, of `size` bytes, from the offset `at` on. Raises OSError.
+    """Reads the file `fd`, of `size` bytes. Raises OSError.
 
     `data` are its bytes from the offset `begin` on. `at` is where reading has come to, within them.
     """
 
     __slots__ = ("_fd", "_text", "_text_at", "at", "begin", "data", "size")
 
-    def __init__(self, fd: int, size: int, at: int = 0) -> None:
+    def __init__(self, fd: int, size: int) -> None:
         self._fd = fd
         self.size = size
-        self.at = self.begin = at
+        self.at = self.begin = 0
         self.data = b""
         self._text: str | None = None
         self._text_at = 0  # the character of it that `at` is

@@ -1,7 +1,7 @@
-"""What this process knows of the session files: never taken for what they are, only compared with that.
+"""The session files as this process parsed and checked them last, kept by all of their bytes.
 
-Each look reads the whole file. Its bytes alone say whether what is known is still so: times, sizes and numbers of files
-may be the same for two contents. So nothing here can be stale, whoever wrote meanwhile, by whatever means.
+Each look reads the whole file and compares; only parsing and checking are saved. Times, sizes and inodes may be the
+same for two contents, bytes are not: so nothing here can be stale, whoever wrote meanwhile, by whatever means.
 """
 
 from __future__ import annotations
