@@ -71,8 +71,8 @@ def find_root(option: str | None, environ: Mapping[str, str], cwd: str) -> str:
     """The project root, absolute and with links resolved.
 
     The first of: the option, the environment variable NEXUS_PROJECT_ROOT (empty counts as unset), the nearest folder
-    at or above `cwd` that holds `.git`, `cwd`. Raises UsageError when a folder that was asked for is not there, and
-    StorageError when the system fails to look for `.git`.
+    at or above `cwd` that holds `.git`, `cwd`. Raises UsageError when a folder that was asked for is not there, or is
+    git's own, and StorageError when the system fails to look for `.git`.
     """
     for source, value in (("--project", option), (ROOT_VARIABLE, environ.get(ROOT_VARIABLE) or None)):
         if value is None:
@@ -80,9 +80,20 @@ def find_root(option: str | None, environ: Mapping[str, str], cwd: str) -> str:
         path = os.path.realpath(os.path.join(cwd, value)) if value and "\0" not in value else ""
         if not path or not os.path.isdir(path):
             raise UsageError(f"{source}: {value!r} is not a folder.", next_step="Name an existing project folder.")
+        if f"{os.sep}.git" in path:
+            _check_outside(path, source, value)
         return path
     start = os.path.realpath(cwd)
     return _git_root(start) or start
+
+
+def _check_outside(path: str, source: str, value: str) -> None:
+    """Raises UsageError for a folder within `.git`, where nobody sees a `.nexus`. A worktree may lie in there."""
+    top = _git_root(path)
+    own = None if top is None else os.path.join(top, ".git")
+    if own is not None and os.path.join(path, "").startswith(os.path.join(own, "")):
+        problem = f"{source}: {value!r} is within {own!r}, the folder of git itself."
+        raise UsageError(problem, next_step=f"Name the project folder, {top!r}.")
 
 
 def _git_root(start: str) -> str | None:

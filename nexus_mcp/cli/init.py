@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.options import Command, Option
 from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, TOOL_PREFIX, check_prefix, workspace_from
 from nexus_mcp.errors import NexusError, UsageError
 from nexus_mcp.log import printable
+from nexus_mcp.workspace import find_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,11 +18,13 @@ if TYPE_CHECKING:
 
 GIT_MERGE = Option("--git-merge", "", "instead, have git merge history.json with nexus-mcp")
 REMOVE = Option("--remove", "", "with --git-merge: take that back")
+IGNORE = ".nexus/.gitignore"
 NOTES = {
     ".nexus/": "the history, for git to keep",
     ".nexus/state/": "the plan and the tasks of now, for nobody else",
-    ".nexus/.gitignore": "keeps state/ out of git",
+    IGNORE: "keeps state/ out of git",
 }
+_LIMIT = 1 << 20
 
 
 def run(values: Values) -> int:
@@ -29,7 +34,8 @@ def run(values: Values) -> int:
 
         return (unregister if REMOVE.name in values else register)(workspace_from(values))
     if REMOVE.name in values:
-        raise UsageError("--remove needs --git-merge: init itself has nothing to take back.")
+        problem = "--remove needs --git-merge: it takes back that alone, and no command removes .nexus/."
+        raise UsageError(problem, next_step="docs/install.md tells how to unmount, and what may be deleted.")
     from nexus_mcp.cli.mount import snippets
     from nexus_mcp.store.store import Store
 
@@ -37,10 +43,19 @@ def run(values: Values) -> int:
     workspace = workspace_from(values)
     made = Store(workspace).initialise()
     print(printable(workspace.root))
-    for path, note in NOTES.items():
+    notes = NOTES if IGNORE in made else {**NOTES, IGNORE: _ignored(workspace)}
+    for path, note in notes.items():
         print(f"  {'made' if path in made else 'there already':13}  {path:17}  {note}")
-    options = [TOOL_PREFIX.name, values[TOOL_PREFIX.name]] if TOOL_PREFIX.name in values else []
-    print("\nTo mount the server, paste one of these. It serves the repository that the client is started in.")
+    around = find_root(None, {}, workspace.root)
+    options = [PROJECT.name, workspace.root] if around != workspace.root else []
+    if options:
+        because = "They name the project, because a server\nthat is started in it serves the repository around it"
+        serves = f"{because}: {printable(around)}"
+    else:
+        serves = "It serves the repository that the client is started in."
+    if TOOL_PREFIX.name in values:
+        options += [TOOL_PREFIX.name, values[TOOL_PREFIX.name]]
+    print(f"\nTo mount the server, paste one of these. {serves}")
     for place, text in snippets(options, values.get(HARNESS_ID.name, "")):
         print(f"\n{place}\n{text}")
     if HARNESS_ID.name in values:
@@ -48,9 +63,21 @@ def run(values: Values) -> int:
     return exits.OK
 
 
-def _tell_unmapped(workspace: Workspace) -> None:
-    from contextlib import suppress
+def _ignored(workspace: Workspace) -> str:
+    """What a .gitignore does that was there already."""
+    from nexus_mcp.doctor.checks.git_ignore import leaves_out_state
+    from nexus_mcp.store.store import Store
 
+    verdict = None
+    with suppress(NexusError), Store(workspace).nexus() as nexus:  # else it is doctor's to say
+        data = None if nexus is None else nexus.read(".gitignore", _LIMIT)
+        verdict = leaves_out_state((data or b"").decode("utf-8", "replace"))
+    if verdict is None:
+        return "may keep state/ out of git: nexus-mcp doctor asks git"
+    return NOTES[IGNORE] if verdict else "does not keep state/ out of git: add the line state/"
+
+
+def _tell_unmapped(workspace: Workspace) -> None:
     from nexus_mcp.catalog.capabilities import unmapped
     from nexus_mcp.catalog.load import load
 

@@ -11,6 +11,7 @@ import pytest
 from nexus_mcp.catalog.load import load
 from nexus_mcp.cli.mount import CLIENTS
 from tests.cli.support import CHECKOUT, nexus
+from tests.conftest import git
 from tests.support import Project, without_lock
 
 FILES = {".nexus/", ".nexus/state/", ".nexus/.gitignore"}
@@ -52,6 +53,24 @@ def test_keeps_what_is_there(project: Project) -> None:
     ran = nexus("init", cwd=project.root)
     assert told(ran.out) == {".nexus/": "there already", ".nexus/state/": "made", ".nexus/.gitignore": "there already"}
     assert project.get(".gitignore") == b"state/\n*.tmp\n"
+
+
+@pytest.mark.parametrize(
+    ("rules", "told"),
+    [
+        (b"*.tmp\nstate/\n", "keeps state/ out of git"),
+        (b"*\n", "keeps state/ out of git"),
+        (b"*.tmp\n", "does not keep state/ out of git: add the line state/"),
+        (b"state/\n!state/\n", "does not keep state/ out of git: add the line state/"),
+        (b"stat[e]/\n", "may keep state/ out of git: nexus-mcp doctor asks git"),
+    ],
+)
+def test_tells_what_a_gitignore_does(project: Project, rules: bytes, told: str) -> None:
+    """Of a .gitignore that was there init says whether its rules leave state/ out, and else which line to add."""
+    project.put(".gitignore", rules)
+    lines = nexus("init", cwd=project.root).out.splitlines()
+    assert lines[3] == f"  there already  .nexus/.gitignore  {told}"
+    assert project.get(".gitignore") == rules
 
 
 def test_prints_an_odd_name_escaped(project: Project) -> None:
@@ -106,6 +125,42 @@ def test_each_client_has_its_own_id(project: Project, options: tuple[str, ...]) 
     }
     assert len({tuple(words[:-5]) for words in found.values()}) == 1
     assert list(load(None).maps) == list(CLIENTS)
+
+
+def test_a_folder_of_a_repository(project: Project) -> None:
+    """Where a server that is started in the project would serve another folder, the lines name the project, and why."""
+    folder = project.root / "my sub"
+    folder.mkdir()
+    git(project.root, "init", "-q")
+    for words in printed(project, "--project", str(folder), "--tool-prefix", "nx_").values():
+        assert words[-4:] == ["--project", str(folder), "--tool-prefix", "nx_"]
+    out = nexus("init", "--project", str(folder), cwd=project.root).out
+    assert f"that is started in it serves the repository around it: {project.root}\n" in out
+    assert "--scope user" not in out
+    assert "Codex: ~/.codex/config.toml, which all your projects share: " in out
+    assert (folder / ".nexus").is_dir()
+    assert "--project" not in nexus("init", "--project", str(project.root), cwd=folder).out
+
+
+def test_a_folder_of_git_itself(project: Project) -> None:
+    """Init makes nothing within a folder .git, and names the project around it."""
+    git(project.root, "init", "-q")
+    ran = nexus("init", "--project", ".git", cwd=project.root)
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
+    assert ran.err.endswith(f"Name the project folder, {str(project.root)!r}.\n")
+    assert not (project.root / ".git/.nexus").exists()
+
+
+def test_remove_alone(project: Project) -> None:
+    """--remove without --git-merge removes nothing, and tells where it is written what may be deleted."""
+    nexus("init", cwd=project.root)
+    ran = nexus("init", "--remove", cwd=project.root)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == (
+        "nexus-mcp: --remove needs --git-merge: it takes back that alone, and no command removes .nexus/. "
+        "docs/install.md tells how to unmount, and what may be deleted.\n"
+    )
+    assert project.nexus.is_dir()
 
 
 def test_an_id_of_ones_own(project: Project) -> None:

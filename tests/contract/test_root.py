@@ -68,6 +68,30 @@ def test_links_are_resolved(place: Path) -> None:
     assert find_root(None, {}, str(place / "link" / "a")) == expected
 
 
+@pytest.mark.parametrize("path", ["top/.git", "top/.git/hooks", "top/link"])
+def test_a_root_within_git(place: Path, path: str) -> None:
+    """A root that was asked for and lies within a folder .git is an error that names the project around it."""
+    (place / "top/.git/hooks").mkdir()
+    (place / "top/link").symlink_to(".git")
+    asked: list[tuple[str, str | None, dict[str, str]]] = [("--project", path, {}), (VARIABLE, None, {VARIABLE: path})]
+    for source, option, environment in asked:
+        with pytest.raises(UsageError) as raised:
+            find_root(option, environment, str(place))
+        assert str(raised.value) == (
+            f"{source}: {path!r} is within {str(place / 'top/.git')!r}, the folder of git itself. "
+            f"Name the project folder, {str(place / 'top')!r}."
+        )
+
+
+def test_a_worktree_within_git(place: Path) -> None:
+    """A worktree may lie within a folder .git, and a folder may have a name that begins so."""
+    (place / "top/.git/tree").mkdir()
+    (place / "top/.git/tree/.git").write_text("gitdir: elsewhere\n")
+    (place / "top/.github").mkdir()
+    for path in ("top/.git/tree", "top/.github"):
+        assert find_root(path, {}, str(place)) == str(place / path)
+
+
 @pytest.mark.requirement("root.missing")
 @pytest.mark.parametrize("path", ["missing", "top/file", "missing/..x", "bad\0name"])
 def test_a_root_that_is_no_folder(place: Path, path: str) -> None:
