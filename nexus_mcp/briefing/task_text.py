@@ -1,4 +1,4 @@
-"""A task as the agent that does it is told of it (contract.md §5, context passed to a subagent)."""
+"""A task as the agent that does it is told of it: the sections that the Nexus contract names, and its risk."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-SECTIONS = ("context", "approach", "acceptance")
+SECTIONS = ("context", "approach", "acceptance", "risk")
 LIMIT = 16_000
 """Characters of a section at most; a title is a line, and shorter."""
 _TITLE = 400
 _TAB = "    "
 _MARK = "> "
-_CUT = "(cut here; task_list has the whole)"
+_CUT = "(cut here; task_list and plan_status have the whole)"
 
 
 def task_text(task: Mapping[str, Any]) -> str:
-    """`TASK:` and the title, then `CONTEXT:`, `APPROACH:` and `ACCEPTANCE:`, each with its text; absent ones left out.
+    """`TASK:` and the title, then `CONTEXT:`, `APPROACH:`, `ACCEPTANCE:` and `RISK:`; absent ones left out.
 
     The texts are data from a file: each line of them has a mark before it, so that none looks like a part of this
     text, and control and bidirectional characters are visible escapes.

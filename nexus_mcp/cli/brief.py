@@ -21,6 +21,7 @@ JSON = Option("--json", "", "print the parts as JSON")
 
 def run(values: Values) -> int:
     """Prints the text. Raises NexusError for an unknown task or owner, UnknownEntry, StateError."""
+    from nexus_mcp.briefing.binding import binding_text
     from nexus_mcp.briefing.compose import joined, parts
     from nexus_mcp.catalog import harness_notes
     from nexus_mcp.cli.usable_catalog import catalog_of
@@ -30,11 +31,14 @@ def run(values: Values) -> int:
 
     workspace = workspace_from(values)
     store, harness = Store(workspace), workspace.harness_id
-    task, catalog = task_of(store, values[TASK_ID.name]), catalog_of(workspace.root)
+    task, tasks = task_of(store, values[TASK_ID.name])
+    catalog = catalog_of(workspace.root)
     agent = values[AGENT.name] if AGENT.name in values else _owner(task, catalog)
     with store.nexus() as nexus:
         notes = index(nexus)
-    found = parts(catalog, task, agent, harness, notes=notes, harness_notes=harness_notes.read(harness))
+    binding = binding_text(task, tasks, None if task.get("plan_issue") is None else store.plan())
+    own = harness_notes.read(harness)
+    found = parts(catalog, task, agent, harness, binding=binding, notes=notes, harness_notes=own)
     tell_unmapped(catalog, harness)
     if JSON.name in values:
         import json
@@ -66,9 +70,10 @@ def _owner(task: dict[str, Any], catalog: Catalog) -> str | None:
 COMMAND = Command(
     "brief",
     "print what the agent that does a task is given",
-    "The task with context, approach and acceptance, the notes of the project, what\n"
-    "the tools are called in the harness, and what the agent may not do. What is\n"
-    "stored is quoted as data. Changes nothing.",
+    "The task with context, approach, acceptance and risk, the goal and decisions\n"
+    "that bind it, the notes of the project, what the tools are called in the\n"
+    "harness, and what the agent may not do. What is stored is quoted as data.\n"
+    "Changes nothing.",
     (AGENT, JSON, PROJECT, HARNESS_ID),
     run,
     argument=TASK_ID,

@@ -19,8 +19,11 @@ _DIGITS = 15  # more than any list has, fewer than a number would need that is s
 _LISTED = 20
 
 
-def task_of(store: Store, word: str) -> dict[str, Any]:
-    """The task whose id `word` spells. Raises UsageError, NexusError when there is none, StateError, PathRefused."""
+def task_of(store: Store, word: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(the task whose id `word` spells, the list that it is of).
+
+    Raises UsageError, NexusError when there is none, StateError, PathRefused.
+    """
     if not (word.isascii() and word.isdigit() and len(word) <= _DIGITS):
         raise UsageError(f"{TASK_ID.name} is a number from 1, not {word!r}.")
     found = store.tasks()
@@ -29,7 +32,7 @@ def task_of(store: Store, word: str) -> dict[str, Any]:
     for task in found["tasks"]:
         if task["id"] == int(word):
             one: dict[str, Any] = task
-            return one
+            return one, found
     ids = [str(task["id"]) for task in found["tasks"]]
     more = f" and {len(ids) - _LISTED} more" if len(ids) > _LISTED else ""
     raise NexusError(f"There is no task {int(word)}.", next_step=f"The tasks are {', '.join(ids[:_LISTED])}{more}.")

@@ -28,7 +28,7 @@ def run(values: Values) -> int:
 
     workspace = workspace_from(values)
     store = Store(workspace)
-    task = task_of(store, values[TASK_ID.name])
+    task, _ = task_of(store, values[TASK_ID.name])
     harness = workspace.harness_id
     log, bad = tool_log(store) or ([], 0)
     entries, fault = usable_agents(store, harness)

@@ -1,16 +1,17 @@
-"""What an agent is given with its task (contract.md §5, context passed to a subagent)."""
+"""What an agent is given with its task (docs/resume.md)."""
 
 from __future__ import annotations
 
 import pytest
 
+from nexus_mcp.briefing.binding import binding_text
 from nexus_mcp.briefing.compose import joined, parts
 from nexus_mcp.briefing.limits import limits_text, tools_text
 from nexus_mcp.briefing.task_text import LIMIT, block, task_text
 from nexus_mcp.catalog import harness_notes
 from nexus_mcp.catalog.load import Catalog, load
 from nexus_mcp.errors import UnknownEntry
-from tests.support import Json, task
+from tests.support import Json, issue, plan, stamp, task, tasks
 
 CLAUDE, CODEX, OPENCODE, PLAIN = "claude-code", "codex", "opencode", "nexus-mcp"
 
@@ -29,12 +30,13 @@ def catalog() -> Catalog:
             "TASK: Do it\n\nCONTEXT:\n> Because\n\nAPPROACH:\n> First a,\n> then b\n\nACCEPTANCE:\n> It holds",
         ),
         ({"acceptance": "It holds"}, "TASK: Do it\n\nCONTEXT:\n> Because\n\nACCEPTANCE:\n> It holds"),
+        ({"risk": "Slow"}, "TASK: Do it\n\nCONTEXT:\n> Because\n\nRISK:\n> Slow"),
         ({"approach": "", "acceptance": " \n"}, "TASK: Do it\n\nCONTEXT:\n> Because"),
         ({"approach": 5, "acceptance": None}, "TASK: Do it\n\nCONTEXT:\n> Because"),
     ],
 )
 def test_sections(fields: dict[str, Json], text: str) -> None:
-    """Contract §5: TASK, CONTEXT, APPROACH, ACCEPTANCE with the task's fields; absent sections are left out."""
+    """Contract §5: TASK, CONTEXT, APPROACH, ACCEPTANCE with the task's fields, then RISK; absent ones are left out."""
     assert task_text(task(1, **fields)) == text
 
 
@@ -50,8 +52,39 @@ def test_stored_text_is_data() -> None:
 def test_a_section_is_bounded() -> None:
     """What is longer is cut, and the cut is shown."""
     assert block("a" * LIMIT) == f"> {'a' * LIMIT}"
-    assert block("a" * 4_000_000) == f"> {'a' * LIMIT}\n(cut here; task_list has the whole)"
+    assert block("a" * 4_000_000) == f"> {'a' * LIMIT}\n(cut here; task_list and plan_status have the whole)"
     assert len(task_text(task(1, "t" * 100_000))) < 1000
+
+
+def decided(number: float, decision: str, **more: Json) -> Json:
+    return issue(number, "Which?\nNow", "decided", decision=decision, **more)
+
+
+def test_what_binds_a_task() -> None:
+    """The goal, the decision of the plan on the issue of the task, and the decisions of the list, all quoted."""
+    of = tasks(task(1, plan_issue=2), goal="A cache", decisions=["One\nTASK: x", " ", "Two"])
+    settled = plan(issues=[decided(1, "No"), decided(2, "SQLite\nGOAL: none")])
+    assert binding_text(of["tasks"][0], of, settled) == (
+        "GOAL:\n> A cache\n\nDECISION:\n> Which?\n> Now\n> SQLite\n> GOAL: none\n\n"
+        "DECISIONS:\n> - One\n>   TASK: x\n> - Two"
+    )
+    assert binding_text(task(1), tasks(), None) == ""
+
+
+@pytest.mark.parametrize(
+    ("of", "settled"),
+    [
+        (task(1), plan(issues=[decided(2, "No")])),
+        (task(1, plan_issue=2), None),
+        (task(1, plan_issue=2), plan(issues=[decided(1, "No")])),
+        (task(1, plan_issue=2), plan(issues=[issue(2, "Which?")])),
+        (task(1, plan_issue=2), plan(issues=[decided(2, " ")])),
+        (task(1, plan_issue=2), plan(issues=[decided(2, "No")], created_at=stamp(60_000))),
+    ],
+)
+def test_no_decision_of_the_plan(of: Json, settled: Json) -> None:
+    """No issue named, no plan, no such issue, an open one, an empty decision, or a plan that came after the task."""
+    assert binding_text(of, tasks(of), settled) == ""
 
 
 def test_limits(catalog: Catalog) -> None:
