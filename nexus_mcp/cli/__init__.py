@@ -7,7 +7,7 @@ import os
 import sys
 
 from nexus_mcp.cli import exits
-from nexus_mcp.errors import CatalogError, HarnessFault, NexusError, UsageError
+from nexus_mcp.errors import CatalogError, HarnessFault, NexusError, UsageError, WaitStopped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -153,14 +153,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return exits.OUTPUT_CLOSED
     except UsageError as error:
         return _complain(str(error), exits.USAGE)
-    except HarnessFault as error:
+    except (HarnessFault, CatalogError) as error:
+        code = exits.USAGE if isinstance(error, HarnessFault) else exits.FAILED
         for fault in error.faults:
-            _complain(fault, exits.USAGE)
-        return _complain(error.next_step, exits.USAGE) if error.next_step else exits.USAGE
-    except CatalogError as error:
-        for fault in error.faults:
-            _complain(fault, exits.FAILED)
-        return _complain(error.next_step, exits.FAILED)
+            _complain(fault, code)
+        return _complain(error.next_step, code) if error.next_step else code
+    except WaitStopped:  # by Ctrl-C: nothing else stops a command that waits
+        return _complain("Interrupted; nothing was changed.", exits.INTERRUPTED)
     except NexusError as error:
         return _complain(str(error), exits.FAILED)
     except OSError as error:
@@ -195,7 +194,8 @@ def _run(command: Command | Group, prog: str, argv: list[str]) -> int:
     first = argv[0] if argv else ""
     if isinstance(command, Group) and first in command.subcommands:
         return _run(command.subcommands[first](), f"{prog} {first}", argv[1:])
-    if "--help" in argv or "-h" in argv:
+    words = argv[: argv.index("--")] if "--" in argv else argv  # what is behind it is no option
+    if "--help" in words or "-h" in words:
         from nexus_mcp.cli.help import command_help
 
         return _print(command_help(command, prog))

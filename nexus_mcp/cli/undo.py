@@ -20,13 +20,11 @@ if TYPE_CHECKING:
 COUNT = Argument("[N]", "how many changes, the last one first (default: 1)", least=0)
 DRY_RUN = Option("--dry-run", "", "tell what would be taken back; change nothing")
 CLIENT = "command line"
-INTERRUPTED = "nexus-mcp: Interrupted; nothing was changed."
 UNTOLD = "nexus-mcp: The changes were taken back, but that could not be printed; nexus-mcp log shows it."
 
 
 def run(values: Values) -> int:
     """Takes them back and tells which they were. Raises UndoRefused and others with nothing changed."""
-    from nexus_mcp.errors import WaitStopped
     from nexus_mcp.state.oplog import UNDO, By
     from nexus_mcp.store.store import Store
     from nexus_mcp.store.undo import undo
@@ -37,12 +35,8 @@ def run(values: Values) -> int:
     store = Store(workspace)
     # `stop` ends the wait for the lock. Once that is held the undo is carried through: a file that is back has to be
     # noted, or the next undo would stop at it.
-    try:
-        with uninterrupted(store.stop):
-            done = undo(store, By(UNDO, workspace.harness_id, CLIENT), count, dry_run=dry)
-    except WaitStopped:
-        print(INTERRUPTED, file=sys.stderr)
-        return exits.INTERRUPTED
+    with uninterrupted(store.stop):
+        done = undo(store, By(UNDO, workspace.harness_id, CLIENT), count, dry_run=dry)
     try:
         _tell(done, dry=dry)
     except OSError:

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def uninterrupted(stop: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """While the block lasts Ctrl-C calls `stop` and interrupts nothing: what is slow in the block has to heed that."""
+    """While the block lasts Ctrl-C calls `stop` and interrupts nothing: what is slow in the block has to heed that.
+
+    A store that is stopped ends its wait for the lock with WaitStopped, which `main` tells.
+    """
     is_main = threading.current_thread() is threading.main_thread()
     # Ignored it stays: that is what nohup and a shell's background ask for.
     if not is_main or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -63,6 +63,14 @@ def test_the_other_lines_of_route(project: Project) -> None:
     assert nexus("route", "[d] " * 22, cwd=project.root).out.endswith("\n2 more tags are not looked at.\n")
 
 
+def test_a_message_that_looks_like_an_option(project: Project) -> None:
+    """What stands behind -- is the message: no option of the command, and not the one that asks for help."""
+    for word in ("-h", "--help"):
+        assert nexus("act", "--", word, cwd=project.root) == (0, "The message has no tag that is an action.\n", "")
+        assert nexus("route", "--", word, cwd=project.root) == (0, "The message has no tag.\n", "")
+        assert nexus("route", word, "--", "x", cwd=project.root).out.startswith("Usage: nexus-mcp route")
+
+
 def test_acting(project: Project) -> None:
     """JSON keeps the schema; exit code 1 when an action failed, 0 when there was none."""
     ran = nexus("act", "[m] Slow locks [rule:../x] no", "--json", cwd=project.root)

@@ -12,8 +12,10 @@ import pytest
 from nexus_mcp.cli import main
 from nexus_mcp.cli import undo as command
 from nexus_mcp.cli.uninterrupted import uninterrupted
+from nexus_mcp.store import lock
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.store import Store
+from nexus_mcp.store.waiter import queued
 from nexus_mcp.workspace import Workspace
 from tests.cli.support import nexus
 from tests.store.logged import TASK, answered, entries, files
@@ -139,13 +141,13 @@ def test_an_interrupt_in_the_middle(capsys: pytest.CaptureFixture[str], there: P
 @pytest.mark.parametrize("option", [[], ["--dry-run"]])
 def test_an_interrupt_while_it_waits(capsys: pytest.CaptureFixture[str], there: Project, option: list[str]) -> None:
     """Ctrl-C ends the wait for the lock, says so, and nothing was changed."""
-    before, real = files(there.root), os.dup
+    before = files(there.root)
 
-    def dup(fd: int) -> int:  # the store's first step once the lock is not free
+    def then_queued(fd: int) -> object:
         signal.raise_signal(signal.SIGINT)
-        return real(fd)
+        return queued(fd)
 
-    with Store(Workspace(str(there.root))).locked_state(), patch.object(os, "dup", dup):
+    with Store(Workspace(str(there.root))).locked_state(), patch.object(lock, "queued", then_queued):
         assert run(capsys, *option) == (130, "", "nexus-mcp: Interrupted; nothing was changed.\n")
     assert files(there.root) == before
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.capabilities.words import AGENT, CLASS, HARNESS, TOOL, capability, class_, harnesses, tool_
 from nexus_mcp.cli.options import Argument, Command, nearest
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
 CAPABILITY = Argument("[CAPABILITY]", "what the agent may not do, with --agent", least=0)
-INTERRUPTED = "nexus-mcp: Interrupted; nothing was changed."
 _EXAMPLES = "no_shell_exec --agent writer, or --class shell_command_exec --tool NAME --harness-id codex"
 
 
@@ -52,16 +49,11 @@ def _run(values: Values, *, add: bool) -> int:
         print(told)
         return exits.OK
     from nexus_mcp.catalog.editing.own import carry_out
-    from nexus_mcp.errors import WaitStopped
     from nexus_mcp.store.store import Store
 
     store = Store(workspace)
-    try:
-        with uninterrupted(store.stop):
-            path = carry_out(store, edit, below)
-    except WaitStopped:
-        print(INTERRUPTED, file=sys.stderr)
-        return exits.INTERRUPTED
+    with uninterrupted(store.stop):
+        path = carry_out(store, edit, below)
     print(f"{path}: {told}")
     return exits.OK
 
@@ -92,7 +84,7 @@ def _instead(catalog: Catalog, name: str) -> str:
     from nexus_mcp.catalog.capabilities import effective
 
     able = [other for other, entry in catalog.agents.items() if name not in effective(entry)]
-    own = "write an agent of your own under another id (docs/agents.md)"
+    own = "write an agent of your own under another id, in .nexus/agents"
     return f"Give the work to {' or '.join(able)}, or {own}." if able else f"{own.capitalize()}."
 
 
