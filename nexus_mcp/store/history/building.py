@@ -13,10 +13,8 @@ from nexus_mcp.store.history.window import Window
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    Judge = Callable[[bytes], tuple[str | None, int] | None]
+    Cycle = tuple[int, int, object, int]
+    """Begin, end, `completed_at`, and the id of its plan or 0."""
 
 _NO_HISTORY = (ValueError, RecursionError)
 _NEAR_THE_END = 16  # characters: longer than any literal that may be cut off
@@ -61,20 +59,16 @@ def build(fd: int, size: int, *, digests: bool, known: Index | None = None) -> I
 
 
 def _read(window: Window, frame: Frame, index: Index, *, digests: bool) -> None:
-    judge = _judge(window.size)
+    quick = _Quick(window) if window.size >= QUICK_FROM else None
     while True:
         if window.begin + len(window.data) - window.at < ranges.CHUNK and not window.is_last:
             window.more()
-        begin, end = _written_as_ours(window) if len(index) else (0, 0)
-        judged = judge(window.bytes(begin, end)) if end else None
-        if judged is None:
-            found = _next(window, frame, first=not len(index))
-            if found is None:
-                break
-            cycle, begin, end = found
-            judged = cycle.get("completed_at"), plan_id(cycle)
+        found = (quick.next() if quick and len(index) else None) or _next(window, frame, first=not len(index))
+        if found is None:
+            break
+        begin, end, completed_at, id_ = found
         mark = digest(window.bytes(window.at, end)) if digests else NO_DIGEST
-        index.add(begin, end, *judged, mark)
+        index.add(begin, end, completed_at, id_, mark)
         window.pass_to(end)
     index.closing = _leave(window, frame)
     index.version = {name: frame.members[name] for name in (_VERSION,) if name in frame.members}
@@ -99,17 +93,8 @@ def _enter(window: Window) -> Frame:
         window.more()
 
 
-def _written_as_ours(window: Window) -> tuple[int, int]:
-    """(begin, end) of what looks like a next cycle, with one after it, in the layout that we write; else (0, 0)."""
-    data, at = window.data, window.at - window.begin
-    if not data.startswith(_NEXT, at):
-        return 0, 0
-    end = data.find(_END + _NEXT, at)
-    return (0, 0) if end < 0 else (window.at + len(_BETWEEN), window.begin + end + len(_END))
-
-
-def _next(window: Window, frame: Frame, *, first: bool) -> tuple[dict[str, Any], int, int] | None:
-    """(the next cycle, begin, end) by a strict parse, None after the last. The window stays where it is."""
+def _next(window: Window, frame: Frame, *, first: bool) -> Cycle | None:
+    """The next cycle by a strict parse, None after the last. The window stays where it is."""
     while True:
         text, at = window.text()
         try:
@@ -124,7 +109,7 @@ def _next(window: Window, frame: Frame, *, first: bool) -> tuple[dict[str, Any],
         cycle, start, end = found
         if not isinstance(cycle, dict) or too_deep(cycle, ARCHIVE_DEPTH - 2):
             raise Invalid("has a cycle that is none")
-        return cycle, window.offset(start), window.offset(end)
+        return window.offset(start), window.offset(end), cycle.get("completed_at"), plan_id(cycle)
 
 
 def _may_be_cut(error: JSONDecodeError, text: str) -> bool:
@@ -144,9 +129,34 @@ def _leave(window: Window, frame: Frame) -> int:
     return window.offset(at)
 
 
-def _judge(size: int) -> Judge:
-    if size < QUICK_FROM:
-        return lambda _: None
-    from nexus_mcp.store.history.quick import judged
+class _Quick:
+    """Cycles that are laid out as we write them, with one after them, taken without a strict parse.
 
-    return judged
+    However a file is written, each byte is searched once for where a cycle may end, and judged once as a part of one:
+    somebody else's layout that only begins as ours costs no more than any other.
+    """
+
+    def __init__(self, window: Window) -> None:
+        from nexus_mcp.store.history.quick import judged
+
+        self._judged = judged
+        self._window = window
+        self._searched = 0  # offset in the file, up to which there is no end beyond `_refused`
+        self._refused = 0  # the end that was taken last for that of a cycle, and was not
+
+    def next(self) -> Cycle | None:
+        """The next cycle; None when it has to be parsed."""
+        window = self._window
+        data, at = window.data, window.at - window.begin
+        if window.at < self._refused or not data.startswith(_NEXT, at):
+            return None
+        found = data.find(_END + _NEXT, max(at, self._searched - window.begin))
+        if found < 0:
+            self._searched = window.begin + max(at, len(data) - len(_END + _NEXT) + 1)
+            return None
+        begin, end = window.at + len(_BETWEEN), window.begin + found + len(_END)
+        judged = self._judged(window.bytes(begin, end))
+        if judged is None:
+            self._refused = end
+            return None
+        return begin, end, *judged

@@ -15,6 +15,7 @@ from nexus_mcp.errors import StateError
 from nexus_mcp.store import ranges
 from nexus_mcp.store.history import building
 from nexus_mcp.store.history.index import Index
+from nexus_mcp.store.history.window import Window
 from nexus_mcp.store.history_file import HistoryFile
 from tests.store.history.made import CYCLE, Cycle, cycles, layouts, ours_of, small, written
 
@@ -66,6 +67,23 @@ def test_it_finds_the_cycles_that_a_strict_parse_finds(
     assert [index.stamp(number) for number in range(len(index))] == stamps
 
 
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(data=st.data(), made=cycles)
+def test_each_cycle_may_have_a_layout_of_its_own(data: st.DataObject, made: list[Cycle]) -> None:
+    """As after a merge by hand: what looks like ours begins in one place, and ends in another."""
+    texts = []
+    for cycle in made:
+        text = json.dumps(cycle, indent=data.draw(st.sampled_from([2, None])), ensure_ascii=False)
+        text = text.replace("\n", "\n    ") if data.draw(st.booleans()) else text
+        texts.append(data.draw(st.sampled_from(["\n    ", " "])) + text)
+    file = f'{{\n  "cycles": [{",".join(texts)}\n  ]\n}}\n'.encode("utf-8", "backslashreplace")
+    expected = whole(file)
+    assert expected is not None
+    with small(data.draw(st.sampled_from([64, 1 << 11]))):
+        index = built(file)
+    assert spans_of(index, file) == [expected.text[start:end].encode() for start, end in expected.spans]
+
+
 @pytest.mark.parametrize("quick_from", [0, 1 << 40])
 @pytest.mark.parametrize(
     "inner",
@@ -113,6 +131,33 @@ def test_most_cycles_of_ours_are_judged_quickly() -> None:
     with small(1 << 16), patch.object(building, "_next", lambda *a, **k: parsed.append(1) or real(*a, **k)):  # type: ignore[func-returns-value]
         assert len(built(file)) == 9
     assert len(parsed) == 3  # the first, the last, and the end
+
+
+@pytest.mark.parametrize("end", [b"", b",\n    {\n    },\n    {\n    }"])
+def test_what_only_begins_as_ours_is_searched_once(end: bytes) -> None:
+    """Many cycles whose ends are not where ours are, or one end far away, take no longer than others."""
+    file = b'{"cycles": [{}' + b",\n    {\n}" * 3000 + end + b"]}"
+    searched = 0
+
+    class Counted(bytes):
+        def find(self, what: Any, begin: Any = 0, _: Any = None) -> int:
+            nonlocal searched
+            found = super().find(what, begin)
+            searched += (found if found >= 0 else len(self)) - begin
+            return found
+
+    class Watched(Window):
+        def __setattr__(self, name: str, value: Any) -> None:
+            super().__setattr__(name, Counted(value) if name == "data" else value)
+
+        def bytes(self, begin: int, end: int) -> bytes:
+            nonlocal searched
+            searched += end - begin
+            return super().bytes(begin, end)
+
+    with small(1 << 16), patch.object(building, "Window", Watched):
+        assert len(built(file)) == 3001 + end.count(b"{")
+    assert 0 < searched < 5 * len(file)
 
 
 def test_a_cycle_may_be_longer_than_a_window() -> None:
