@@ -59,7 +59,7 @@ def notes_of(nexus: Folder, kind: str, faults: list[str] | None = None) -> list[
         found = []
         for name in names_of(folder):
             try:
-                seen = _head(folder, name)
+                seen = head(folder, name)
             except NexusError as error:
                 if faults is None:
                     raise
@@ -79,7 +79,7 @@ def names_of(folder: Folder) -> list[str]:
     return names
 
 
-def _head(folder: Folder, name: str) -> tuple[bytes, int] | None:
+def head(folder: Folder, name: str) -> tuple[bytes, int] | None:
     """(the first bytes of a note, its size); None when it went meanwhile. Raises PathRefused, StorageError."""
     try:
         fd = folder.open(name, _FLAGS)

@@ -25,11 +25,12 @@ def complete(look: Look, ref: dict[str, Any], name: str, value: str) -> dict[str
     Raises Fault for a prompt, a template or an argument that is not there. What the files cannot tell now is no value.
     """
     words = _of_prompt(look, ref["name"], name) if ref["type"] == "ref/prompt" else _of_template(look, ref["uri"], name)
+    known: dict[str, None] = {}
     try:
-        known = list(dict.fromkeys(words()))
+        for word in words():
+            known[word] = None
     except NexusError as error:
-        log.info(f"nothing is completed: {error}")
-        known = []
+        log.info(f"not all that there may be is completed: {error}")
     wanted = value.lower()
     first = [word for word in known if word.lower().startswith(wanted)]
     rest = [word for word in known if wanted in word.lower() and not word.lower().startswith(wanted)]

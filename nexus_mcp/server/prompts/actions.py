@@ -73,11 +73,12 @@ def _issues(look: Look) -> Iterable[str]:
 
 
 def _notes(look: Look) -> Iterable[str]:
-    return [GC, *memory.RESOURCE.words(look, "name")]
+    yield GC
+    yield from memory.RESOURCE.words(look, "name")
 
 
 def _rules(look: Look) -> Iterable[str]:
-    return [name.removesuffix(".md") for name in rules.RESOURCE.words(look, "name")]
+    return (name.removesuffix(".md") for name in rules.RESOURCE.words(look, "name"))
 
 
 def _is_note(value: str) -> bool:

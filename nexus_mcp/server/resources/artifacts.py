@@ -6,6 +6,7 @@ import os
 import stat
 from itertools import islice
 
+from nexus_mcp import log
 from nexus_mcp.errors import NexusError, PathRefused
 from nexus_mcp.server.resources import mime
 from nexus_mcp.server.resources.definition import Content, Entry, Missing, Resource
@@ -48,9 +49,10 @@ def _walk(folder: Folder, above: str, after: list[str], depth: int) -> Iterator[
 
     What has no good name, and what is neither file nor folder, is left out: it cannot be read either.
     """
-    for name in sorted(filter(is_safe, folder.names())):
+    # Nothing more than its name is looked at of what earlier pages have: there may be a hundred of them.
+    for name in sorted(name for name in folder.names() if not after or name >= after[0]):
         rest = after[1:] if after and name == after[0] else []
-        if after and (name < after[0] or (name == after[0] and not rest)):
+        if (after and name == after[0] and not rest) or not is_safe(name):
             continue
         try:
             seen = os.lstat(os.path.join(folder.path, name))
@@ -65,13 +67,12 @@ def _walk(folder: Folder, above: str, after: list[str], depth: int) -> Iterator[
                         yield from _walk(below, f"{above}{name}/", rest, depth + 1)
         except (OSError, PathRefused):
             continue  # it went meanwhile, or is something else by now
+        except NexusError as error:  # the others are of use without it
+            log.warning(f"not all artifacts are listed: {error}")
 
 
 def words(look: Look, _: str) -> Iterable[str]:
-    try:
-        return [entry.key for entry in islice(entries(look, None), MOST_WORDS)]
-    except NexusError:
-        return ()
+    return (entry.key for entry in islice(entries(look, None), MOST_WORDS))
 
 
 RESOURCE = Resource(

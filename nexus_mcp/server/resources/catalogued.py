@@ -30,9 +30,9 @@ def made(kind: str, title: str, description: str, priority: float) -> Resource:
             raise Missing(str(error)) from None
 
     def entries(look: Look, after: str | None) -> Iterator[Entry]:
-        for name in sorted(known(look)):
+        for name, entry in sorted(known(look).items()):
             if after is None or name > after:
-                yield Entry(name, {"id": name}, title=known(look)[name]["name"], size=_size(look, name))
+                yield Entry(name, {"id": name}, title=entry["name"], size=_size(look, name))
 
     def _size(look: Look, name: str) -> int | None:
         try:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from nexus_mcp.server.resources.definition import Entry, Look, Resource
 
+_YEAR_10000 = 253_402_300_800
+"""In seconds since 1970. A file may claim any time; one that cannot be written as a date is not told."""
+
 
 def resources(look: Look, cursor: str | None) -> dict[str, Any]:
     """MCP's ListResourcesResult: what there is now, a page of it. Raises Fault for a cursor that is none of ours.
@@ -55,7 +58,7 @@ def _shown(resource: Resource, entry: Entry) -> dict[str, Any]:
     if entry.size is not None:
         shown["size"] = entry.size
     annotations: dict[str, Any] = {"audience": list(resource.audience), "priority": resource.priority}
-    if entry.modified is not None:
+    if entry.modified is not None and 0 <= entry.modified < _YEAR_10000:
         annotations["lastModified"] = stamp(entry.modified)
     return {**shown, "annotations": annotations}
 

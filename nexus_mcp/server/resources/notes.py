@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from nexus_mcp.errors import NexusError, StateError
-from nexus_mcp.knowledge.index import SUFFIX, notes_of
+from nexus_mcp.knowledge.index import SUFFIX, head, names_of
 from nexus_mcp.server.resources.definition import MARKDOWN, Content, Entry, Missing, Refused, Resource
 from nexus_mcp.server.resources.files import checked, found, info, is_safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
 
     from nexus_mcp.server.resources.definition import Look, Values
     from nexus_mcp.store.folder import Folder
@@ -34,20 +33,20 @@ def made(
 
     def entries(look: Look, after: str | None) -> Iterator[Entry]:
         with look.store.nexus() as nexus:
-            if nexus is None:
+            folder = None if nexus is None else nexus.child(kind)
+            if folder is None:
                 return
-            for note in _known(nexus, kind):
-                name = note["path"].removeprefix(f"{kind}/")
-                if is_safe(name) and (after is None or name > after):
-                    seen = info(f"{nexus.path}/{kind}", name)
-                    modified = None if seen is None else seen.st_mtime
-                    yield Entry(name, {"name": name}, title=name, size=note["size"], modified=modified)
+            with folder:
+                for name in _names(folder):
+                    # Looked into only when its turn has come: there may be a hundred pages of them.
+                    size = _size(folder, name) if (after is None or name > after) and is_safe(name) else None
+                    if size is not None:
+                        seen = info(folder.path, name)
+                        modified = None if seen is None else seen.st_mtime
+                        yield Entry(name, {"name": name}, title=name, size=size, modified=modified)
 
     def words(look: Look, _: str) -> Iterable[str]:
-        try:
-            return [entry.key for entry in entries(look, None)]
-        except NexusError:
-            return ()
+        return (entry.key for entry in entries(look, None))
 
     return Resource(
         f"nexus://{kind}/{{name}}",
@@ -64,14 +63,23 @@ def made(
     )
 
 
-def _known(nexus: Folder, kind: str) -> list[dict[str, Any]]:
+def _names(folder: Folder) -> list[str]:
     try:
-        return notes_of(nexus, kind, [])
+        return names_of(folder)
     except StateError as error:  # there are too many, and nothing to mend
         advice = (
             "Merge what is about one matter, and move out of the folder what is not needed; each can still be read."
         )
         raise StateError(error.file, error.problem, next_step=advice) from None
+
+
+def _size(folder: Folder, name: str) -> int | None:
+    """Bytes of a note, None for one that cannot be read."""
+    try:
+        seen = head(folder, name)
+    except NexusError:
+        return None
+    return None if seen is None else seen[1]
 
 
 def _check(values: Values) -> None:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
 
 import pytest
 
+from nexus_mcp.errors import StorageError
 from nexus_mcp.packaged import data_path
 from nexus_mcp.server.paging import SIZE
-from nexus_mcp.server.resources import RESOURCES
+from nexus_mcp.server.resources import RESOURCES, artifacts, catalogued, notes
 from nexus_mcp.store.codec import without_surrogates
+from nexus_mcp.store.folder import Folder
 from tests.server.asking import Asker
 from tests.support import Project
 
@@ -62,6 +68,24 @@ def test_entries(ask: Asker, project: Project) -> None:
     assert "lastModified" not in entries["plan"]["annotations"]
     for name in ("knowledge", "agents/tester", "skills/nx-run"):
         assert entries[name]["size"] == len(ask.text(f"nexus://{name}").encode())
+
+
+@pytest.mark.parametrize("when", [-1, 253_402_300_800, 10**17])
+def test_a_time_that_is_no_date(ask: Asker, project: Project, when: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that claims one is listed without it, whatever the file system can hold."""
+    project.put("memory/a.md", "x")
+    path = project.put("state/artifacts/a", "x")
+    real = os.lstat
+
+    def lstat(file: str) -> os.stat_result:
+        seen = real(file)
+        return os.stat_result([*seen[:8], when, *seen[9:10]]) if str(file).startswith(str(project.nexus)) else seen
+
+    monkeypatch.setattr(os, "lstat", lstat)
+    assert os.lstat(path).st_mtime == when
+    entries = {entry["name"]: entry["annotations"] for entry in ask("resources/list")["resources"]}
+    for name in ("memory/a.md", "artifacts/a"):
+        assert "lastModified" not in entries[name]
 
 
 @pytest.mark.requirement("resources.listed")
@@ -121,6 +145,56 @@ def test_pages(ask: Asker, project: Project, count: int) -> None:
     artifacts = sorted(f"artifacts/{number % 7}/{number % 3}/{number:04}" for number in range(count))
     notes = [f"memory/n{number:04}.md" for number in range(count)]
     assert names == ["plan", "tasks", "tasks/ready", "history", *artifacts, "knowledge", *notes]
+
+
+@pytest.mark.requirement("resources.pages")
+def test_each_is_looked_at_for_one_page(ask: Asker, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notes, artifacts, agents: what earlier pages have, and what later ones will, is not opened for this one."""
+    for number in range(3 * SIZE):
+        project.put(f"state/artifacts/{number:04}", "x")
+        project.put(f"memory/n{number:04}.md", "x")
+    looked: Counter[str] = Counter()
+
+    def counted(module: ModuleType, name: str, word: Callable[..., str]) -> None:
+        real = getattr(module, name)
+
+        def look(*given: Any) -> Any:
+            looked[word(*given)] += 1
+            return real(*given)
+
+        monkeypatch.setattr(module, name, look)
+
+    counted(artifacts, "is_safe", str)
+    counted(notes, "head", lambda _, name: str(name))
+    counted(catalogued, "has_text", lambda entry: str(entry["id"]))
+    names = [entry["name"].rpartition("/")[2] for page in ask.pages("resources/list", "resources") for entry in page]
+    listed = set(names) - {"plan", "tasks", "ready", "history", "knowledge"}
+    assert looked.keys() == listed
+    assert max(looked.values()) <= 2  # the first of the next page tells that there is one
+
+
+@pytest.mark.requirement("resources.listed")
+def test_a_folder_that_cannot_be_opened(
+    ask: Asker, project: Project, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It is told in the log, and hides nothing that lies behind it, neither from the list nor from completion."""
+    for name in ("a", "b/c/x", "b/d", "e"):
+        project.put(f"state/artifacts/{name}", "x")
+    child = Folder.child
+
+    def refused(self: Folder, name: str) -> Folder | None:
+        if name == "c":
+            raise StorageError(self.show(name), "open", "Permission denied")
+        return child(self, name)
+
+    monkeypatch.setattr(Folder, "child", refused)
+    assert [name for name in own(ask) if name.startswith("artifacts/")] == [
+        "artifacts/a",
+        "artifacts/b/d",
+        "artifacts/e",
+    ]
+    assert "not all artifacts are listed: Could not open .nexus/state/artifacts/b/c" in capfd.readouterr().err
+    assert ask.complete("nexus://artifacts/{+path}", "path")["values"] == ["a", "b/d", "e"]
 
 
 def test_a_folder_beside_a_file(ask: Asker, project: Project) -> None:
