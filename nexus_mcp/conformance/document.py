@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from typing import Any
 
 _WORDS = re.compile(r'"(?:[^"\\]|\\.)*"|(NaN|-?Infinity)', re.DOTALL)
@@ -13,6 +14,10 @@ class Members(dict[str, Any]):
     """An object as it was read; `twice` are the names that stood in it more than once."""
 
     twice: tuple[str, ...] = ()
+
+
+class _NoWord(ValueError):
+    """NaN or Infinity, which the parser takes for numbers."""
 
 
 class Unparsable(ValueError):
@@ -27,9 +32,11 @@ def parse(text: str) -> Any:
         raise Unparsable(f"line {error.lineno}, column {error.colno}: {error.msg}") from error
     except RecursionError as error:
         raise Unparsable("line 1, column 1: nested too deeply") from error
-    except ValueError as error:
+    except _NoWord as error:
         line, column = _place_of_word(text)
         raise Unparsable(f"line {line}, column {column}: {error}") from error
+    except ValueError as error:  # a number of more digits than Python takes
+        raise Unparsable(f"line 1, column 1: {error}") from error
 
 
 def parse_lines(text: str) -> list[Any]:
@@ -72,8 +79,8 @@ def written(path: str, value: Any) -> bytes:
 def _members(pairs: list[tuple[str, Any]]) -> Members:
     members = Members(pairs)
     if len(members) < len(pairs):
-        names = [name for name, _ in pairs]
-        members.twice = tuple(dict.fromkeys(name for name in names if names.count(name) > 1))
+        counts = Counter(name for name, _ in pairs)
+        members.twice = tuple(name for name, count in counts.items() if count > 1)
     return members
 
 
@@ -94,10 +101,10 @@ def _first_twice(value: Any) -> str | None:
 
 
 def _refuse(word: str) -> Any:
-    raise ValueError(f"{word} is no JSON")
+    raise _NoWord(f"{word} is no JSON")
 
 
 def _place_of_word(text: str) -> tuple[int, int]:
-    """Where the first NaN or Infinity stands, outside of strings; the beginning when there is none."""
-    start = next((match.start() for match in _WORDS.finditer(text) if match[1]), 0)
+    """Where the first NaN or Infinity stands, outside of strings: there is one, and every string before it ends."""
+    start = next(match.start() for match in _WORDS.finditer(text) if match[1])
     return text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)

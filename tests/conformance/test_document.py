@@ -1,0 +1,50 @@
+"""JSON as a target leaves it: whatever stands in it, it is read in a time that grows with its length."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from nexus_mcp.conformance import document
+from nexus_mcp.conformance.document import Members, Unparsable, parse, parse_file
+
+
+class Name(str):
+    """A text that counts how often it is compared."""
+
+    compared = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Name.compared += 1
+        return str.__eq__(self, other)
+
+
+def test_names_that_stand_twice() -> None:
+    """The names that an object has more than once are told in their order, each once."""
+    value = parse('{"c": 1, "a": 1, "b": 1, "a": 2, "c": 2, "c": 3}')
+    assert (value, value.twice) == ({"a": 2, "b": 1, "c": 3}, ("c", "a"))
+
+
+def test_many_names() -> None:
+    """An object of many names, one of them twice, is read without comparing each name with all the others."""
+    names = [Name(f"k{number}") for number in range(1000)]
+    Name.compared = 0
+    members = document._members([(name, 1) for name in [*names, Name("k7")]])
+    assert isinstance(members, Members)
+    assert (members.twice, Name.compared < 10_000) == (("k7",), True)
+
+
+@pytest.mark.parametrize("rest", [", NaN]", ', "' + '\\"' * 500_000], ids=["a word", "a text without an end"])
+def test_a_number_of_too_many_digits(rest: str) -> None:
+    """A number of too many digits is told at the beginning: nothing is looked for in what follows it."""
+    with pytest.raises(Unparsable, match=r"^line 1, column 1: Exceeds the limit \(4300 digits\)"):
+        parse("[" + "1" * 5000 + rest)
+
+
+def test_a_large_file() -> None:
+    """A file of many names, one of them twice, is no JSON by that name."""
+    text = json.dumps(dict.fromkeys(map(str, range(200_000))))
+    with pytest.raises(Unparsable, match=r'^the same key twice in an object: "7"$'):
+        parse_file("a.json", f'{text[:-1]}, "7": 1}}')
