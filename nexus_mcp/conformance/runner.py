@@ -15,6 +15,7 @@ from nexus_mcp.conformance.processes.endings import held, orderly
 from nexus_mcp.conformance.processes.orphans import adopting
 from nexus_mcp.conformance.processes.starting import room
 from nexus_mcp.conformance.result import FAILED, NOT_RUN, PASSED, FixtureResult, RunResult
+from nexus_mcp.conformance.trial.aside import aside
 from nexus_mcp.conformance.trial.ground import Ground
 from nexus_mcp.conformance.trial.preflight import preflight
 from nexus_mcp.conformance.trial.trial import Trial
@@ -139,9 +140,9 @@ class _Run:
             trial = Trial(fixture, self._target, sandbox, mark, attempt)
             await trial.run()
             good = all(assertion.passed for assertion in trial.assertions)
-            return trial, {} if good else sandbox.texts()
+            return trial, {} if good else await aside(sandbox.texts)
         finally:
-            sandbox.clear()
+            await aside(sandbox.clear)
 
 
 def _lanes(fixtures: Sequence[Fixture]) -> int:

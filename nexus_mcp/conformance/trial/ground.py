@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import tempfile
 from contextlib import suppress
 
@@ -18,7 +19,8 @@ _LOOK = "Look at what the server did with it."
 class Ground:
     """Makes the sandboxes of a run. With `given`, all are that folder, one after the other. `remove` ends it.
 
-    Raises HarnessFault unless the folder given is a run's to fill and to empty.
+    Raises HarnessFault unless the folder given is a run's to fill and to empty. What a sandbox is looked at with, and
+    its end, may run in any thread.
     """
 
     def __init__(self, given: str | None = None) -> None:
@@ -38,15 +40,17 @@ class Ground:
         assert self._folder is not None
         _expect(self._folder)
         try:
-            around = Anchor(tempfile.mkdtemp(dir=self._folder.path))
-            self._made.add(os.path.basename(around.path))
+            name = secrets.token_hex(8)
+            self._made.add(name)  # first: another thread may look for strangers at any moment
+            os.mkdir(name, 0o700, dir_fd=self._folder.fd)
+            around = Anchor(os.path.join(self._folder.path, name))
             os.mkdir("project", dir_fd=around.fd)
             project = Anchor(os.path.join(around.path, "project"))
         except OSError as error:
             raise HarnessFault([f"{self._folder.path}: no project can be made in it: {error.strerror}."]) from error
         sandbox = Sandbox(project, lambda: self._cleared(sandbox, project, around), around, self._strangers)
         sandbox.in_company = bool(self._there)
-        for other in self._there:
+        for other in tuple(self._there):
             other.in_company = True
         self._there.append(sandbox)
         return sandbox

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from nexus_mcp.conformance.processes.allowance import Allowance
 from nexus_mcp.conformance.settings.prefix import find_prefix
 from nexus_mcp.conformance.target import Place
+from nexus_mcp.conformance.trial.aside import aside
 from nexus_mcp.conformance.trouble import TargetTrouble, TimeRanOut
 from nexus_mcp.errors import HarnessFault
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.target import Target
     from nexus_mcp.conformance.trial.ground import Ground
 
+_COMMAND = "Give the program by its absolute path, or by a name that is on the PATH."
 TOOLS = (
     "plan_start",
     "plan_status",
@@ -51,7 +53,7 @@ async def preflight(target: Target, asked: Iterable[str], ground: Ground, mark: 
     finally:
         if session is not None:
             session.kill()
-        sandbox.clear()
+        await aside(sandbox.clear)
 
 
 async def _connect(target: Target, place: Place) -> Session:
@@ -69,7 +71,7 @@ async def _connect(target: Target, place: Place) -> Session:
         raise HarnessFault([f"The server did not get ready: it {trouble}."], next_step=_hint(target)) from trouble
     except OSError as error:
         problem = f"The server could not be started: {target.command[0]}: {error.strerror}."
-        raise HarnessFault([problem], next_step=_hint(target)) from error
+        raise HarnessFault([problem], next_step=_hint(target) or _COMMAND) from error
 
 
 def _check_tools(target: Target, session: Session, known: set[str]) -> None:
@@ -86,7 +88,8 @@ def _check_tools(target: Target, session: Session, known: set[str]) -> None:
 
 def _hint(target: Target) -> str:
     """The commonest mistake: a path in the command that is meant from where the user is."""
-    for word in target.command[1:]:
-        if not os.path.isabs(word) and os.path.isfile(word):
+    for place, word in enumerate(target.command):
+        is_path = place > 0 or os.path.dirname(word)  # else it is looked for on the PATH
+        if is_path and not os.path.isabs(word) and os.path.isfile(word):
             return f"It runs in a project of its own: give {word} as an absolute path."
     return ""

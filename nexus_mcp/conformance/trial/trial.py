@@ -10,6 +10,7 @@ from nexus_mcp.conformance.processes.allowance import Allowance
 from nexus_mcp.conformance.result import Assertion
 from nexus_mcp.conformance.target import Place
 from nexus_mcp.conformance.tokens import expand_path, settle
+from nexus_mcp.conformance.trial.aside import aside
 from nexus_mcp.conformance.trial.judging import described, earlier_faults, end_checks, step_checks
 from nexus_mcp.conformance.trial.snapshot import part
 from nexus_mcp.conformance.trial.steps import Steps
@@ -43,16 +44,16 @@ class Trial:
         label = ""
         last: Answer | None = None
         try:
-            self._baseline = self._sandbox.snapshot()
+            self._baseline = await aside(self._sandbox.snapshot)
             for number, step in enumerate(self._fixture.steps, 1):
                 label = "" if self._fixture.single else f"step {number}"
                 final = asked[-1:] == [number]
                 answers = await self._step(step, label, final=final)
                 last = answers[-1] if final and answers else last
             label = ""
-            self._end(last)
+            await self._end(last)
             await self.steps.end()
-            if stray := strays(self._baseline, self._sandbox.snapshot(), self._sandbox):
+            if stray := await aside(self._strays):
                 raise TargetTrouble(stray)
             self.assertions.append(Assertion("process", passed=True))
         except TargetTrouble as trouble:
@@ -62,38 +63,41 @@ class Trial:
 
     async def _step(self, step: Step, label: str, *, final: bool) -> list[Answer]:
         asserts = self._settled(step.asserts)
-        before = self._sandbox.snapshot() if asserts.unchanged else {}
+        before = await aside(self._sandbox.snapshot) if asserts.unchanged else {}
         answers = [
             answer._replace(asserts=self._settled(answer.asserts)) for answer in await self.steps.do(step, label)
         ]
         if isinstance(step.do, WriteFile):
-            self._accept(expand_path(step.do.path, self._harness_id), before)
+            await self._accept(expand_path(step.do.path, self._harness_id), before)
         if not self._fixture.single:
             earlier = [] if isinstance(step.do, Parallel) else answers[:-1]
             for answer in earlier:
                 self.assertions += earlier_faults(answer)
             for answer in answers[len(earlier) :]:
                 self.assertions += step_checks(answer, self._post if final else None)
-        self.assertions += file_checks(asserts, self._sandbox.read, label)
+        self.assertions += await aside(lambda: file_checks(asserts, self._sandbox.read, label))
         if asserts.unchanged:
-            self.assertions += unchanged_checks(asserts, before, self._sandbox.snapshot(), label)
+            self.assertions += unchanged_checks(asserts, before, await aside(self._sandbox.snapshot), label)
         return answers
 
-    def _end(self, last: Answer | None) -> None:
+    async def _end(self, last: Answer | None) -> None:
         """The postcondition. `last` is the answer it is about, None when a kill left none."""
         if last is not None and self._fixture.single:
             self.assertions += answer_checks(self._post, last.reply) + described(last)
         elif last is not None:
             self.assertions += end_checks(self._post, last.reply)
-        self.assertions += file_checks(self._post, self._sandbox.read)
-        self.assertions += unchanged_checks(self._post, self._baseline, self._sandbox.snapshot())
+        self.assertions += await aside(lambda: file_checks(self._post, self._sandbox.read))
+        self.assertions += unchanged_checks(self._post, self._baseline, await aside(self._sandbox.snapshot))
+
+    def _strays(self) -> str:
+        return strays(self._baseline, self._sandbox.snapshot(), self._sandbox)
 
     def _settled(self, asserts: Asserts) -> Asserts:
         return settle(asserts, self._sandbox.project, self._harness_id)
 
-    def _accept(self, path: str, *more: Snapshot) -> None:
+    async def _accept(self, path: str, *more: Snapshot) -> None:
         """What stands at a path now, and the folders on the way there, are the fixture's own doing."""
-        now = self._sandbox.snapshot()
+        now = await aside(self._sandbox.snapshot)
         above = [path[:place] for place, char in enumerate(path) if char == "/"]
         new = {**{folder: now[folder] for folder in above if folder in now}, **part(now, path)}
         for known in (self._baseline, *more):

@@ -1,0 +1,87 @@
+"""What is looked at beside the event loop, so that a target that left much keeps no other fixture's clock."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nexus_mcp.conformance.runner import run
+from nexus_mcp.conformance.target import stdio
+from nexus_mcp.conformance.trial import ground
+from nexus_mcp.conformance.trial.aside import aside
+from nexus_mcp.conformance.trial.ground import Ground
+from nexus_mcp.conformance.trial.sandbox import Sandbox
+from tests.conformance.support import NASTY, act, nasty_fixture
+
+
+def test_it_is_done_beside_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are read, compared, shown and deleted in threads, never in that of the event loop."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    seen: set[tuple[str, bool]] = set()
+
+    def watched(owner: Any, name: str) -> None:
+        work: Callable[..., Any] = getattr(owner, name)
+
+        def watch(*given: Any, **more: Any) -> Any:
+            seen.add((name, threading.current_thread() is threading.main_thread()))
+            return work(*given, **more)
+
+        monkeypatch.setattr(owner, name, watch)
+
+    for name in ("snapshot", "read", "texts"):
+        watched(Sandbox, name)
+    watched(ground, "empty")
+    steps = (act("mkdir", path=".nexus"), act("write", path=".nexus/a.json", text="[]"))
+    more = {"write_file": {"path": "b.json", "json": 1}}
+    after = {"state_files": {".nexus/a.json": {"$[0]": 1}}, "unchanged": True}
+    run([nasty_fixture(*steps, more, postcondition=after)], stdio(NASTY))
+    # The last is that of the whole run, when no clock runs any more.
+    assert seen == {("snapshot", False), ("read", False), ("texts", False), ("empty", False), ("empty", True)}
+
+
+def test_it_waits_when_it_is_cancelled() -> None:
+    """Work that goes on keeps who asked for it, even one that is cancelled: what it uses must stay until then."""
+
+    async def main() -> list[bool]:
+        begun, may_end = asyncio.Event(), threading.Event()
+        loop = asyncio.get_running_loop()
+
+        def work() -> bool:
+            loop.call_soon_threadsafe(begun.set)
+            return may_end.wait(60)
+
+        task = asyncio.create_task(aside(work))
+        await begun.wait()
+        task.cancel()
+        for _ in range(10):
+            await asyncio.sleep(0)
+        waited = not task.done()
+        may_end.set()
+        await asyncio.wait({task})
+        return [waited, task.cancelled()]
+
+    assert asyncio.run(main()) == [True, True]
+
+
+def test_a_sandbox_that_is_being_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sandbox that is looked at in the very moment in which another is made sees no stranger in it."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    made, mkdir = Ground(), os.mkdir
+    first = made.sandbox()
+    before, seen = first.snapshot(), []
+
+    def watched(*given: Any, **more: Any) -> None:
+        mkdir(*given, **more)
+        seen.append(first.snapshot())
+
+    monkeypatch.setattr(os, "mkdir", watched)
+    made.sandbox()
+    made.remove()
+    assert seen == [before, before]
