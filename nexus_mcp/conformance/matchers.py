@@ -162,7 +162,7 @@ def _unsatisfiable(matcher: dict[str, Any], pointer: str) -> list[Fault]:
                     f"{pointer}/{member}", f"says nothing about {TYPES[kind][1]}, only with type {' or '.join(kinds)}"
                 )
             )
-    if matcher.get("min", 0) > matcher.get("max", matcher.get("min", 0)):
+    if {"min", "max"} <= set(matcher) and matcher["min"] > matcher["max"]:
         found.append(Fault(f"{pointer}/min", "must not be above max: nothing matches"))
     if "pattern" in matcher:
         try:

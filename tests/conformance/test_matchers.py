@@ -226,6 +226,8 @@ def test_values_are_shown_within_bounds() -> None:
          ["'/minLength' says nothing about an object, only with type string or iso8601 or array"]),
         ({"type": "array", "keys": ["a"]}, ["'/keys' says nothing about an array, only with type object"]),
         ({"type": "number", "min": 2, "max": 1}, ["'/min' must not be above max: nothing matches"]),
+        ({"type": "number", "max": -5}, []),
+        ({"type": "number", "min": 5}, []),
         ([1, [{"type": "x"}]], ["'/1/0/type' must be one of iso8601, string, number, boolean, array, object"]),
         ([{"type": "string"}, 1, None, "a"], []),
     ],
