@@ -8,6 +8,7 @@ from nexus_mcp.state import oplog
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+    from typing import Any
 
     from nexus_mcp.state.oplog import Entry
 
@@ -28,8 +29,19 @@ def _cut(text: str) -> str:
     return text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..."
 
 
+def _done(file: dict[str, Any]) -> str:
+    """What became of a file, where no tool says it in its own words."""
+    if file["after"] is None:
+        verb = "removes"
+    elif "before" in file:
+        verb = "creates" if file["before"] is None else "overwrites"
+    else:  # what there was is not known
+        verb = "writes"
+    return f"{verb} {file['name']}"
+
+
 def _row(entry: Entry, undone: Collection[str]) -> list[str]:
-    what = entry.get("what") or ", ".join(file["name"] for file in entry["files"])
+    what = entry.get("what") or ", ".join(map(_done, entry["files"]))
     who = f"{entry['client']} ({entry['harness_id']})" if entry["client"] else entry["harness_id"]
     note = TAKEN_BACK if entry["id"] in undone else STAYS if oplog.stays(entry) else ""
     return [_cut(printable(text)) for text in (entry["at"], entry["tool"], what, who, note)]

@@ -55,7 +55,7 @@ def command_help(command: AnyCommand, prog: str) -> str:
     word = f" {argument.name}" if argument else ""
     parts = [f"Usage: {prog}{word} [OPTIONS]", "", command.text]
     if argument:
-        parts += ["", f"{argument.name}: {argument.help}"]
+        parts += ["", f"{argument.word}: {argument.help}"]
         parts += [_table(list(argument.choices.items()))] if argument.choices else []
     if command.options:
         rows = [(f"{option.name} {option.metavar}".rstrip(), option.help) for option in command.options]

@@ -103,6 +103,7 @@ def _outline(data: bytearray) -> tuple[dict[str, object], bool]:
 
 def _params(data: bytes) -> Any:
     """The JSON value in `data`; nothing at all stands for no params. Raises _Unusable."""
+    from nexus_mcp.lifecycle.safely import MEND
     from nexus_mcp.store.codec import decode
 
     if not data.strip():
@@ -111,7 +112,7 @@ def _params(data: bytes) -> Any:
         return decode(data, "stdin")
     except StateError as error:
         where = f" ({error.where})" if error.where else ""
-        raise _Unusable(f"The JSON on stdin{where} {error.problem}.") from error
+        raise _Unusable(f"What came on stdin{where} {error.problem}. {MEND}") from error
 
 
 COMMAND = Command(

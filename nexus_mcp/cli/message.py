@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
 LIMIT = 4 << 20
-MESSAGE = Argument("MESSAGE", "what a user typed; without it, stdin", least=0)
+MESSAGE = Argument("[MESSAGE]", "what a user typed; without it, stdin", least=0)
 JSON = Option("--json", "", "print one line of JSON")
 _CHUNK = 1 << 16
 

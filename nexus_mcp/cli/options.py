@@ -9,7 +9,7 @@ from nexus_mcp.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 
 class Values(dict[str, str]):
@@ -75,6 +75,11 @@ class Argument:
         self.choices: Mapping[str, str] = choices or {}
         self.count = count
         self.least = count if least is None else least
+
+    @property
+    def word(self) -> str:
+        """The name without the brackets of one that may be left out."""
+        return self.name.strip("[]")
 
 
 class Command:
@@ -150,9 +155,9 @@ def parse(argv: Sequence[str], options: Iterable[Option], prog: str, argument: A
             values[option.name] = ""
             continue
         if not equals:
-            value = next(rest, "-")
-            if value.startswith("-"):
-                raise UsageError(f"{name} needs a value: {name} {option.metavar}.")
+            value = next(rest, "--")
+            if value.startswith("-") and not value[1:].isdecimal():  # a number is a value, though perhaps a wrong one
+                raise _no_value(name, value, option, {*by_name, *by_letter, "--", "--help", "-h"})
         values[option.name] = option.check(value)
         if option.many:
             values.lists[option.name].append(value)
@@ -171,10 +176,16 @@ def _parted(argv: Sequence[str], argument: Argument | None) -> tuple[Sequence[st
     return argv[:at], argv[at + 1 :]
 
 
+def _no_value(name: str, word: str, option: Option, known: Container[str]) -> UsageError:
+    """`word` stands where the value belongs, and looks like an option."""
+    written = "" if word.partition("=")[0] in known else f" One that begins with - is written {name}={word}."
+    return UsageError(f"{name} needs a value: {name} {option.metavar}.{written}")
+
+
 def _unknown(word: str, name: str, known: Iterable[str], argument: Argument | None, prog: str) -> UsageError:
     advice = f"See {prog} --help."
     if argument is not None and " " in word:
-        advice = f"Write -- before it if it is {argument.name}. {advice}"
+        advice = f"Write -- before it if it is {argument.word}. {advice}"
     return UsageError(f"{prog} has no option {name!r}{nearest(name, known)}", next_step=advice)
 
 
@@ -185,7 +196,7 @@ def _take(word: str, argument: Argument | None, values: Values, prog: str) -> No
     there = values.lists[argument.name]
     if len(there) == argument.count:
         one = "one " if argument.count == 1 else ""
-        raise UsageError(f"{prog} takes {one}{argument.name}: {there[-1]!r} is there, {word!r} is too much.")
+        raise UsageError(f"{prog} takes {one}{argument.word}: {there[-1]!r} is there, {word!r} is too much.")
     if argument.choices and word not in argument.choices:
         known = nearest(word, argument.choices)
         raise UsageError(f"{prog} has no {argument.name} {word!r}{known}", next_step=f"See {prog} --help.")

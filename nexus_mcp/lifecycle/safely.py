@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 DECIDING = "pre_tool_use"
 """The event whose answer keeps a tool from running."""
+MEND = "Mend the hook that tells of it, then all goes on as usual."
 
 
 def answered(name: str, params: object, workspace: Workspace) -> dict[str, Any]:
@@ -80,7 +81,7 @@ def _decided(answer: dict[str, Any], own: Workspace, params: dict[str, Any], *, 
 def fault_of(error: Exception) -> str:
     """What went wrong in words that have nothing of what the params held."""
     if isinstance(error, InvalidArguments):
-        return f"{error}. Mend the hook that tells of it, then all goes on as usual."
+        return f"{error}. {MEND}"
     if isinstance(error, NexusError):
         return str(error)
     # The text of any other exception may quote what it choked on.

@@ -10,6 +10,7 @@ import pytest
 
 from nexus_mcp.cli import log as command
 from nexus_mcp.cli import main
+from nexus_mcp.cli.changes import table
 from nexus_mcp.server.app import App
 from nexus_mcp.state import oplog
 from nexus_mcp.workspace import Workspace
@@ -27,6 +28,7 @@ def some_changes(project: Project, clock: Clock) -> None:
         ("codex", "", "task_add", TASK),
         ("claude-code", "Claude Code", "task_close", {}),
         ("codex", "", "artifact_write", {"filename": "notes/ä.md", "content": "x"}),
+        ("codex", "", "artifact_write", {"filename": "notes/ä.md", "content": "y"}),
         ("claude-code", "\x1b[31mred\u202e", "task_add", TASK),
     )
     for harness, client, name, arguments in calls:
@@ -50,12 +52,13 @@ def test_one_line_each(capsys: pytest.CaptureFixture[str], project: Project, clo
     at = [entry["at"] for entry in entries(project.root)]
     red = "\\x1b[31mred\\u202e (claude-code)"
     rows = [
-        ("plan_start    ", "starts plan 1             ", "Claude Code (claude-code)", ""),
-        ("task_add      ", "adds task 1               ", "codex", ""),
-        ("task_close    ", "archives 1 task and plan 1", f"{'Claude Code (claude-code)':{len(red)}}", "  stays"),
-        ("artifact_write", "artifacts/notes/ä.md      ", "codex", ""),
-        ("task_add      ", "adds task 1               ", red, "  taken back"),
-        ("undo          ", "takes back 1 change       ", "test (nexus-mcp)", ""),
+        ("plan_start    ", "starts plan 1                  ", "Claude Code (claude-code)", ""),
+        ("task_add      ", "adds task 1                    ", "codex", ""),
+        ("task_close    ", "archives 1 task and plan 1     ", f"{'Claude Code (claude-code)':{len(red)}}", "  stays"),
+        ("artifact_write", "creates artifacts/notes/ä.md   ", "codex", ""),
+        ("artifact_write", "overwrites artifacts/notes/ä.md", "codex", ""),
+        ("task_add      ", "adds task 1                    ", red, "  taken back"),
+        ("undo          ", "takes back 1 change            ", "test (nexus-mcp)", ""),
     ]
     lines = [f"{when}  {tool}  {what}  {who}{note}\n" for when, (tool, what, who, note) in zip(at, rows, strict=True)]
     assert log(capsys, project) == (0, "".join(lines), "")
@@ -70,7 +73,7 @@ def test_so_many(capsys: pytest.CaptureFixture[str], project: Project, clock: Cl
     *lines, rest = out.splitlines()
     assert code == 0
     assert [line.split()[1] for line in lines] == ["artifact_write", "task_add"]
-    assert rest == "3 more came before these: nexus-mcp log -n 5."
+    assert rest == "4 more came before these: nexus-mcp log -n 6."
 
 
 @pytest.mark.requirement("oplog.shown")
@@ -92,8 +95,8 @@ def test_lines_that_cannot_be_read(capsys: pytest.CaptureFixture[str], project: 
     project.put(LOG, project.get(LOG) + newer + b'\n{"version": 1, "i')
     _, out, _ = log(capsys, project)
     assert out.splitlines()[-1] == "Not readable: 2, cut short by a crash or written by a newer nexus-mcp."
-    assert out.splitlines()[5:7] == ["line 6  unreadable", "line 7  unreadable"]
-    assert len(out.splitlines()) == 8
+    assert out.splitlines()[6:8] == ["line 7  unreadable", "line 8  unreadable"]
+    assert len(out.splitlines()) == 9
     assert json.loads(log(capsys, project, "--json")[1])["unreadable"] == 2
     project.put(LOG, b"x")
     assert log(capsys, project)[1].splitlines() == [
@@ -116,6 +119,31 @@ def test_no_number(capsys: pytest.CaptureFixture[str], project: Project, text: s
     """What is no number from 1 is a fault of the command line."""
     code, out, err = log(capsys, project, f"--number={text}")
     assert (code, out, err) == (2, "", f"nexus-mcp: --number needs a number from 1, not {text!r}.\n")
+
+
+def test_what_became_of_a_file() -> None:
+    """Where no tool says what it did, it is told by the file: made, removed, replaced, or no more than written."""
+    by = oplog.By("artifact_write", "codex", "")
+    made = [
+        oplog.changed("artifacts/a", None, b"1"),
+        oplog.changed("artifacts/a", b"1", b"2"),
+        oplog.changed("artifacts/a", b"2", None),
+        oplog.left("artifacts/a", b"3"),
+    ]
+    rows = table([oplog.entry("0" * 16, "now", by, [file]) for file in made] + [oplog.entry("0", "now", by, made[:2])])
+    assert [row.split("  ")[2] for row in rows] == [
+        "creates artifacts/a",
+        "overwrites artifacts/a",
+        "removes artifacts/a",
+        "writes artifacts/a",
+        "creates artifacts/a, overwrites artifacts/a",
+    ]
+
+
+@pytest.mark.parametrize("words", [["-n", "-3"], ["-n-3"], ["--number", "-3"]])
+def test_a_negative_number(capsys: pytest.CaptureFixture[str], project: Project, words: list[str]) -> None:
+    """A negative number is one that was given, and is refused as that."""
+    assert log(capsys, project, *words) == (2, "", "nexus-mcp: --number needs a number from 1, not '-3'.\n")
 
 
 def test_a_link(capsys: pytest.CaptureFixture[str], project: Project, clock: Clock) -> None:

@@ -108,7 +108,7 @@ def test_no_number(capsys: pytest.CaptureFixture[str], there: Project, word: str
 def test_two_numbers(capsys: pytest.CaptureFixture[str], there: Project) -> None:
     """One number is all it takes."""
     code, _, err = run(capsys, "1", "2")
-    assert (code, err) == (2, "nexus-mcp: nexus-mcp undo takes one [N]: '1' is there, '2' is too much.\n")
+    assert (code, err) == (2, "nexus-mcp: nexus-mcp undo takes one N: '1' is there, '2' is too much.\n")
 
 
 @pytest.mark.requirement("undo.command")

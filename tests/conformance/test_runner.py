@@ -202,7 +202,17 @@ def test_a_target_that_does_not_start(command: tuple[str, ...], message: str, te
     with pytest.raises(HarnessFault) as caught:
         run([nasty_fixture(act("wave"))], stdio(command, options))
     assert caught.value.faults == [message]
+    advice = "Give the program by its absolute path, or by a name that is on the PATH."
+    assert caught.value.next_step == (advice if "could not be started" in message else "")
     assert list(temporary.iterdir()) == []
+
+
+def test_a_relative_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A program that is there only from where the user is must be given by its absolute path, which is told."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "server").write_text("#!/bin/sh\n")
+    with pytest.raises(HarnessFault, match=r"could not be .* give \./server as an absolute path\.$"):
+        run([nasty_fixture(act("wave"))], stdio(("./server",)))
 
 
 def test_a_relative_path(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,25 +33,26 @@ TOO_LARGE = (
         (
             "session_end",
             b"{SECRET",
-            "The JSON on stdin (line 1, column 2) is not JSON (Expecting property name enclosed in double quotes).",
+            "What came on stdin (line 1, column 2) is not JSON (Expecting property name enclosed in double quotes). "
+            + MEND,
         ),
         (
             "session_end",
             b'{"SECRET": 1, "SECRET": 1}',
-            "The JSON on stdin (line 1, column 15) has an object with the same key twice.",
+            f"What came on stdin (line 1, column 15) has an object with the same key twice. {MEND}",
         ),
         (
             "session_end",
             b'{"a": NaN}',
-            "The JSON on stdin (line 1, column 7) has NaN or Infinity, which JSON does not know.",
+            f"What came on stdin (line 1, column 7) has NaN or Infinity, which JSON does not know. {MEND}",
         ),
         (
             "session_end",
             b'{"a": ' + b"[" * 70 + b"]" * 70 + b"}",
-            "The JSON on stdin (line 1, column 70) is nested too deeply.",
+            f"What came on stdin (line 1, column 70) is nested too deeply. {MEND}",
         ),
-        ("session_end", b"[" * 100_000, "The JSON on stdin (line 1, column 65) is nested too deeply."),
-        ("session_end", b'{"a": "\xff"}', "The JSON on stdin (line 1, byte 8) is not UTF-8."),
+        ("session_end", b"[" * 100_000, f"What came on stdin (line 1, column 65) is nested too deeply. {MEND}"),
+        ("session_end", b'{"a": "\xff"}', f"What came on stdin (line 1, byte 8) is not UTF-8. {MEND}"),
         (
             "session_end",
             b'{"harness_id": "../SECRET"}',
