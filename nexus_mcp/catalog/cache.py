@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from contextlib import suppress
 
 from nexus_mcp.catalog.kept import is_sound
@@ -17,6 +18,11 @@ from nexus_mcp.catalog.sources import BODY, KINDS, MAP, META, named
 from nexus_mcp.errors import NexusError
 from nexus_mcp.packaged import data_path
 from nexus_mcp.store.folder import let_go
+
+try:
+    import fcntl
+except ImportError:  # Windows, where whoever has a file open is in the way of its removal
+    fcntl = None  # type: ignore[assignment]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +35,9 @@ if TYPE_CHECKING:
 NAME, FOLDER = "catalog.json", "cache"
 LIMIT = 4 << 20
 _SPAN = 2_000_000_000  # nanoseconds: what FAT keeps
+_BEGUN, _UNFINISHED = "catalog-", ".new"
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 
 
 def identities(nexus: Folder) -> Seen | None:
@@ -93,9 +101,11 @@ def write(nexus: Folder, seen: Seen, own: dict[str, Any]) -> None:
         if state is None:
             return
         with state, state.make(FOLDER)[0] as folder:
-            temporary = f"catalog-{os.urandom(8).hex()}.new"
+            temporary = f"{_BEGUN}{os.urandom(8).hex()}{_UNFINISHED}"
             fd = folder.open(temporary, _NEW)
             try:
+                with suppress(OSError):  # a file system without locks
+                    _claim(fd)
                 info = os.fstat(fd)
                 at = _whole(info.st_mtime_ns)
                 # In ASCII: the name of a folder may be no text.
@@ -109,6 +119,27 @@ def write(nexus: Folder, seen: Seen, own: dict[str, Any]) -> None:
                 raise
             finally:
                 let_go(fd)
+            _sweep(folder)
+
+
+def _claim(fd: int) -> None:
+    """Take a lock on an open file, which goes with the descriptor. Raises OSError when somebody else has it."""
+    if fcntl is not None:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _sweep(folder: Folder) -> None:
+    """Remove what was begun by processes that died. What somebody writes stays: it is locked."""
+    for name in folder.names():
+        if name.startswith(_BEGUN) and name.endswith(_UNFINISHED):
+            with suppress(OSError, NexusError):
+                fd = folder.open(name, _READ)
+                try:
+                    if stat.S_ISREG(os.fstat(fd).st_mode):
+                        _claim(fd)
+                        folder.unlink(name)
+                finally:
+                    let_go(fd)
 
 
 def _is_entry(path: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from collections.abc import Callable
@@ -146,3 +147,17 @@ def test_what_is_no_catalog_is_none(project: Path, text: str) -> None:
     first = load(str(project)).agents
     (project / KEPT).write_text(text)
     assert usable(str(project)).agents == first
+
+
+def test_what_a_crash_left_is_swept(project: Path) -> None:
+    """A file that was begun goes when the next one is kept, unless somebody writes it, or it is none of these."""
+    cache = (project / KEPT).parent
+    for name in ("catalog-0.new", "catalog-1.new", "catalog-2", "history-0.new"):
+        (cache / name).write_text("{")
+    (cache / "catalog-3.new").mkdir()
+    (project / ".nexus/agents/gardener/body.md").write_text("Prune twice.\n")
+    with (cache / "catalog-1.new").open() as busy:
+        fcntl.flock(busy, fcntl.LOCK_EX)
+        usable(str(project))
+        left = ["catalog-1.new", "catalog-2", "catalog-3.new", "catalog.json", "history-0.new"]
+        assert sorted(os.listdir(cache)) == left
