@@ -65,8 +65,10 @@ def _append(own: Folder, line: bytes) -> None:
         if info.st_size + len(line) > LIMIT and _is_ours(own, fd):
             own.rename(NAME, OLDER)
             new = own.open(NAME, _FLAGS, _OWN)
-            os.write(new, line)
-            let_go(new)
+            try:
+                os.write(new, line)
+            finally:
+                let_go(new)
             return
         os.write(fd, line)
     finally:

@@ -1,0 +1,40 @@
+"""The log of what went wrong in hooks, where it cannot be written."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import pytest
+
+from nexus_mcp.store import error_log
+from nexus_mcp.store.folder import Folder
+from nexus_mcp.workspace import Workspace
+from tests.support import Project
+
+
+def test_a_full_disk_leaves_no_descriptor(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever was opened for a line that could not be written is closed, also when a new file was begun for it."""
+    workspace = Workspace(str(project.root))
+    project.state.mkdir(parents=True)
+    error_log.note(workspace, "2026-01-02T03:04:05.000Z", "first", "x")
+    log = project.state / workspace.harness_id / error_log.NAME
+    log.write_bytes(log.read_bytes() + b" " * error_log.LIMIT)
+    opened: list[int] = []
+    real = Folder.open
+
+    def kept(self: Folder, name: str, flags: int, mode: int = 0o644) -> int:
+        opened.append(real(self, name, flags, mode))
+        return opened[-1]
+
+    def full(fd: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Folder, "open", kept)
+    monkeypatch.setattr(os, "write", full)
+    error_log.note(workspace, "2026-01-02T03:04:05.000Z", "second", "x")
+    monkeypatch.undo()
+    assert len(opened) == 2
+    for fd in opened:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(fd)
