@@ -49,8 +49,8 @@ class Held:
     """The lock while it is held. `created`: its file was made for it, so nothing was ever written here before.
 
     `orderly` is False until the folders above it are synced and what a dead holder may have left is swept. While it is,
-    the file gets back the mark it was found with, so that the next holder knows. `afterwards` is called once the lock
-    was let go, before the folder is closed.
+    the file gets back the mark it was found with, so that the next holder knows. `afterwards` is called once: when the
+    lock was let go, before the folder is closed, unless `end` was called before.
     """
 
     __slots__ = ("_fd", "_state", "afterwards", "created", "orderly")
@@ -67,9 +67,10 @@ class Held:
         return self._fd is None or (self._state.is_current() and self._state.is_file(NAME, self._fd))
 
     def end(self) -> None:
-        """The lock was let go. Raises what `afterwards` raises."""
-        if self.afterwards is not None:
-            self.afterwards()
+        """Do what was left for afterwards, now. Raises what `afterwards` raises."""
+        afterwards, self.afterwards = self.afterwards, None
+        if afterwards is not None:
+            afterwards()
 
     def check(self) -> None:
         """Raises StorageError when the lock is not ours any more."""

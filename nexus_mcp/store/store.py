@@ -179,7 +179,7 @@ class Store:
                 name = carry_out(nexus, state, asked, held, None if is_answer is None else answer)
                 kept = None if name is None else unanswered.held(state, name, self._access.state)
             if asked.cycle is not None or any(name in SESSION for name in asked.writes):
-                markers.forget()  # not for an artifact: whoever waits for an answer may not be who wrote that
+                markers.forget(held.end)  # not for an artifact: whoever waits for an answer may not be who wrote that
             return answer, kept
 
     def _rehearse(self, nexus: Folder | None, state: Folder | None, make: Make, by: By) -> None:

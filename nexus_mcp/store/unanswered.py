@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.history.archive import Archive
 
+    IsAnswer = Callable[[dict[str, Any]], bool]
     OpenState = Callable[[], AbstractContextManager[Folder | None]]
 
 PREFIX = "closed-"
@@ -88,9 +89,7 @@ class Markers:
     `given` is the marker whose answer was given by `answer`, None while none was.
     """
 
-    def __init__(
-        self, state: Folder, open_state: OpenState, is_answer: Callable[[dict[str, Any]], bool] | None
-    ) -> None:
+    def __init__(self, state: Folder, open_state: OpenState, is_answer: IsAnswer | None) -> None:
         self._state = state
         self._open_state = open_state
         self._is_answer = is_answer
@@ -113,14 +112,21 @@ class Markers:
                 marker.delivered()  # it says what is not so, or is an older one: there is nobody to give it to
         return answer
 
-    def forget(self) -> None:
-        """Something was written after a close that went unanswered: its client went on, nobody will ask again."""
+    def forget(self, confirm: Callable[[], None]) -> None:
+        """Something was written after a close that went unanswered: its client went on, nobody will ask again.
+
+        Before a marker goes `confirm`, which may raise, puts that on the disk: no power cut takes the change alone.
+        """
         try:
-            for _, marker in left_behind(self._state, self._open_state, whole=False):
-                marker.delivered()
+            left = left_behind(self._state, self._open_state, whole=False)
         except Exception as error:  # noqa: BLE001
-            # The change itself is on disk and must be answered as such; at worst an old answer is given once more.
+            # The change itself is made and must be answered as such; at worst an old answer is given once more.
             log.warning(f"could not look for unanswered closes: {error}")
+            return
+        if left:
+            confirm()
+        for _, marker in left:
+            marker.delivered()
 
 
 def held(state: Folder, name: str, open_state: OpenState) -> Unanswered:
@@ -217,27 +223,23 @@ def _locked(state: Folder, name: str) -> int | None:
     except OSError as error:
         raise StorageError(state.show(name), "open", reason(error)) from error
     try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            let_go(fd)
-            return None
-        if fcntl is not None:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        else:
-            _lock_on_windows(fd)
-        if state.is_file(name, fd):
-            return fd
-        # Its process removed it, its answer being out, after we had opened it.
-        let_go(fd)
-        return None
+        if stat.S_ISREG(os.fstat(fd).st_mode):
+            if fcntl is not None:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            else:
+                _lock_on_windows(fd)
+            if state.is_file(name, fd):
+                return fd
+            # Its process removed it, its answer being out, after we had opened it.
     except (BlockingIOError, PermissionError):  # the second on Windows
+        pass
+    except (OSError, NexusError) as error:
         let_go(fd)
-        return None
-    except OSError as error:
-        let_go(fd)
+        if isinstance(error, NexusError):
+            raise
         raise StorageError(state.show(name), "lock", reason(error)) from error
-    except NexusError:
-        let_go(fd)
-        raise
+    let_go(fd)
+    return None
 
 
 def _lock_on_windows(fd: int) -> None:

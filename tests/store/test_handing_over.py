@@ -79,6 +79,41 @@ def test_whoever_comes_meanwhile_builds_upon_it(tmp_path: Path) -> None:
     assert (first, ids[1], synced) == (2, 3, [".nexus/state", ".nexus/state"])
 
 
+@pytest.mark.parametrize(("tool", "arguments"), [("task_add", TASK), ("plan_start", PLAN)])
+def test_a_kept_answer_goes_only_after_what_followed_is_on_the_disk(
+    tmp_path: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    """Where the answer of a close is still kept, `state/` is synced before that goes, and the lock is held until then.
+
+    A power cut could otherwise keep the removal alone, and the close, called again, would be recorded a second time.
+    """
+    answered(tmp_path, "task_add", TASK)
+    App(Workspace(str(tmp_path))).call("task_close", {}).undelivered()
+    seen: list[tuple[bool, int]] = []
+    real = Folder.sync
+
+    def sync(self: Folder) -> None:
+        if self.shown == ".nexus/state":
+            seen.append((_is_held(tmp_path), len(list((tmp_path / ".nexus/state").glob("closed-*")))))
+        real(self)
+
+    with patch.object(Folder, "sync", sync):
+        answered(tmp_path, tool, arguments)
+    assert seen == [(True, 1)]
+    assert list((tmp_path / ".nexus/state").glob("closed-*")) == []
+
+
+def test_a_kept_answer_stays_when_the_disk_confirms_nothing(tmp_path: Path) -> None:
+    """A sync that fails is told as ever, and tried once; the answer of the close before is kept on."""
+    answered(tmp_path, "task_add", TASK)
+    App(Workspace(str(tmp_path))).call("task_close", {}).undelivered()
+    with patch.object(Folder, "sync", side_effect=OSError(errno.EIO, os.strerror(errno.EIO))) as sync:
+        told = App(Workspace(str(tmp_path))).call("task_add", TASK).result["structuredContent"]["error"]
+    assert "the disk did not confirm it: Input/output error" in told
+    assert sync.call_count == 1
+    assert len(list((tmp_path / ".nexus/state").glob("closed-*"))) == 1
+
+
 def test_a_sync_that_fails_is_told(tmp_path: Path) -> None:
     """The change is there and is not repeated; the next one goes on from it."""
     answered(tmp_path, "task_add", TASK)

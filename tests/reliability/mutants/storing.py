@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from nexus_mcp.store import access, atomic, commit, journal, lock
+from nexus_mcp.store import access, atomic, commit, journal, lock, unanswered
 from nexus_mcp.store.folder import Folder
 from tests.reliability.mutants.definition import Mutant
 
@@ -34,6 +34,11 @@ def _no_lock() -> tuple[Any, str, Any]:
 
 def _no_sync_afterwards() -> tuple[Any, str, Any]:
     return lock.Held, "end", lambda self: None
+
+
+def _forgotten_unsynced() -> tuple[Any, str, Any]:
+    real = unanswered.Markers.forget
+    return unanswered.Markers, "forget", lambda self, confirm: real(self, lambda: None)
 
 
 def _in_place() -> tuple[Any, str, Any]:
@@ -94,6 +99,7 @@ MUTANTS = (
     Mutant("no-fsync", "A new file's bytes are not synced before its rename.", _no_fsync),
     Mutant("no-folder-fsync", "A rename is not synced.", _no_folder_fsync),
     Mutant("no-sync-afterwards", "What is synced once the lock was let go is not.", _no_sync_afterwards),
+    Mutant("forgotten-unsynced", "A kept answer goes before the change after it is synced.", _forgotten_unsynced),
     Mutant("no-lock", "Writers do not exclude each other.", _no_lock),
     Mutant("in-place", "A file is truncated and written in place.", _in_place),
     Mutant("no-journal", "Several files change one after the other, without a commit point.", _no_journal),

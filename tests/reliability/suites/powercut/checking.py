@@ -73,7 +73,7 @@ def faults(found: Found, played: Played, end: int) -> list[str]:
     wrong = [f"a conflict file is left with {text:.500}" for text in found.aside if not any(map(_holds(text), allowed))]
     if found.state not in allowed:
         wrong.append(_difference(found.state, sorted(allowed)))
-    if played.retries(end) and found.retried is not None:
+    if played.retries(end) and found.retried is not None and played.is_closed_at_most(found.state):
         answer, cycles = found.retried
         first = json.loads(played.states[0])
         before = len((first["history"] or {"cycles": []})["cycles"])

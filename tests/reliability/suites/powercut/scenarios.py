@@ -88,6 +88,8 @@ SCENARIOS = {
     "searched close": Scenario((SEARCH, CLOSE, SEARCH), CLOSED, old=False, long=True),
     "searches": Scenario((SEARCH, PLAN, CLOSE, CLOSE, SEARCH), long=True),
     "searched close after a death": Scenario((CLOSE, SEARCH, TASK, CLOSE), CLOSED, old=False, long=True),
+    "another's change after a close": Scenario((replace(CLOSE, arrives=False), MORE), BEGUN),
+    "another's plan after a close": Scenario((replace(CLOSE, arrives=False), PLAN, DECIDE), BEGUN),
     # A process dies, and what it left unsynced is what the next one builds upon.
     "close after a death": Scenario((CLOSE, LOOK), BEGUN),
     "plan after a death": Scenario((NEXT, LOOK, MORE), BEGUN),
@@ -134,10 +136,20 @@ class Played:
         return set(self.states[sure : begun + 1])
 
     def retries(self, end: int) -> bool:
-        """Whether the client of the first step, a close, would repeat it: no answer has arrived, nobody went on."""
+        """Whether the client of the first step, a close, may repeat it and be answered as before, if the files say it.
+
+        That is: no answer has arrived, nobody closed again or was told of another change.
+        """
         marks = [mark for mark in self.operations[:end] if isinstance(mark, Mark)]
-        tools = [self.scenario.steps[mark.step].tool for mark in marks if mark.what == "began"]
-        return tools[:1] == ["task_close"] and set(tools[1:]) <= READ_ONLY and Mark(0, "arrived") not in marks
+        began = [self.scenario.steps[mark.step].tool for mark in marks if mark.what == "began"]
+        changed = {self.scenario.steps[mark.step].tool for mark in marks if mark.what == "answered" and mark.step}
+        if began[:1] != ["task_close"] or "task_close" in began[1:] or not changed <= READ_ONLY:
+            return False
+        return Mark(0, "arrived") not in marks
+
+    def is_closed_at_most(self, state: str) -> bool:
+        """Whether the files, which say `state`, are as the first step found them or left them."""
+        return state in self.states[:2]
 
 
 def play(scenario: Scenario, folder: Path, rng: random.Random) -> Played:
