@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
 JSON = Option("--json", "", "print the report as JSON")
-WIDEST = 120
 
 
 def run(values: Values) -> int:
@@ -32,9 +31,10 @@ def run(values: Values) -> int:
 
         print(to_json(report))
     else:
+        from nexus_mcp.cli.wrapping import width
         from nexus_mcp.doctor.text import to_text
 
-        print(to_text(report, _width(), colour=_has_colour()))
+        print(to_text(report, width(), colour=_has_colour()))
     return exits.OK if report.healthy else exits.FAILED
 
 
@@ -42,14 +42,6 @@ def _advice(error: PathRefused | StorageError) -> str:
     if isinstance(error, PathRefused):
         return "Look at what was put there and why; move it away yourself if it is not needed."
     return "Give yourself the permission to read it, or name another project with --project."
-
-
-def _width() -> int:
-    if not sys.stdout.isatty():
-        return 80
-    import shutil
-
-    return min(max(shutil.get_terminal_size().columns, 40), WIDEST)
 
 
 def _has_colour() -> bool:

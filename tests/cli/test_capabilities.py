@@ -52,6 +52,13 @@ class TestShow:
             "  opencode: edit, multiedit, write, apply_patch, patch\n",
         )
 
+    @pytest.mark.parametrize("words", [("--agent", "architect"), ("--class", "file_modification"), ()])
+    def test_is_wrapped(self, project: Project, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+        """No line is wider than 80 characters, and what goes on with one is further in."""
+        code, out, _ = run(project, capsys, "show", *words)
+        assert (code, max(map(len, out.splitlines())) <= 80) == (0, True)
+        assert ("\n    " in out) is bool(words)
+
     def test_a_server_of_another_name(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
         """What nexus_tools makes of a tool is shown with its class, for a program too."""
         project.put("capability-map.yml", "codex: {nexus_tools: work_nx_*}\n")
@@ -109,7 +116,10 @@ class TestCheck:
     def test_a_tool(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
         """Its classes, in each harness."""
         code, out, _ = run(project, capsys, "check", "--tool", "apply_patch\x1b")
-        assert (code, out.splitlines()[0]) == (0, "claude-code: apply_patch\\x1b is of no class.")
+        assert (code, out.splitlines()[0]) == (
+            0,
+            "claude-code: apply_patch\\x1b is of no class. The map does not know it.",
+        )
         code, out, _ = run(project, capsys, "check", "--tool", "write_stdin", "--harness-id", "codex")
         assert (code, out) == (0, "codex: write_stdin is of interactive_shell_session.\n")
 
@@ -123,6 +133,31 @@ class TestCheck:
             "claude-code: tester may not use Write (no_file_edit: workspace_write_denial). Write down what has to "
             "change, file by file, and hand it to engineer or writer. What you found out yourself may go into an "
             "artifact.\n",
+        )
+
+    @pytest.mark.parametrize(
+        ("tool", "told"),
+        [
+            ("Wrte", ". The map does not know it; did you mean Write?"),
+            ("Zork", ". The map does not know it."),
+            ("mcp__other__thing", ". The map does not know it."),
+            ("Read", ". It only reads, and that is never refused."),
+            ("mcp__mine__plan_status", ". It only reads, and that is never refused."),
+            ("SendMessage", "."),
+            ("mcp__mine__read_file", "."),
+            ("mcp__nexus__plan_start", "."),
+        ],
+    )
+    def test_a_tool_of_no_class(
+        self, project: Project, capsys: pytest.CaptureFixture[str], tool: str, told: str
+    ) -> None:
+        """It is allowed; told is when it only reads, and when no list of the map has it, by a pattern neither."""
+        words = ("check", "--harness-id", "claude-code", "--tool", tool)
+        assert run(project, capsys, *words) == (0, f"claude-code: {tool} is of no class{told}\n", "")
+        assert run(project, capsys, *words, "--agent", "tester") == (
+            0,
+            f"claude-code: tester may use {tool}{told}\n",
+            "",
         )
 
 

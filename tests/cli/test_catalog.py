@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp import schemas
+from nexus_mcp.catalog.load import load
 from nexus_mcp.cli import main
 from nexus_mcp.packaged import data_path
 from tests.catalog.files import AGENT, SKILL, put
@@ -22,12 +23,17 @@ def ran(capsys: pytest.CaptureFixture[str], project: Path, *words: str) -> tuple
 
 
 def test_list_has_every_entry(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A line for each agent and skill; those of the project say so."""
+    """Each agent and skill with when to choose it, in lines of a terminal; those of the project say so."""
     put(tmp_path / ".nexus", OWN)
     code, out, err = ran(capsys, tmp_path, "list")
     lines = out.splitlines()
     assert (code, err) == (0, "")
-    assert (lines[0], lines.index("Skills:")) == ("Agents:", 11)
+    assert (lines[0], max(map(len, lines)) <= 80) == ("Agents:", True)
+    starts = [line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "]
+    catalog = load(str(tmp_path))
+    assert starts == [*sorted(catalog.agents), *sorted(catalog.skills)]
+    flat = " ".join(out.split())
+    assert [entry["id"] for entry in catalog.agents.values() if entry["description"] not in flat] == []
     own = [line.split() for line in lines if line.endswith("(of this project)")]
     assert [words[:4] for words in own] == [["gardener", "do,", "bounded,", "standard"]]
     assert [line.split()[0] for line in lines if "by hand alone" in line] == ["nx-init"]
@@ -39,10 +45,10 @@ def test_list_says_how_a_skill_is_started_by_hand(tmp_path: Path, capsys: pytest
         "{0} starts {1}as the prompt {0}, in Claude Code /mcp__nexus__{0}, and is offered to no agent: "
         "docs/resources.md."
     )
-    assert ran(capsys, tmp_path, "list")[1].splitlines()[-2:] == ["", told.format("nx-init", "")]
+    assert " ".join(ran(capsys, tmp_path, "list")[1].rpartition("\n\n")[2].split()) == told.format("nx-init", "")
     put(tmp_path / ".nexus", {"skills/nx-sync/meta.yml": "id: nx-sync\nmanual_only: true\n"})
     code, out, _ = ran(capsys, tmp_path, "list")
-    assert (code, out.splitlines()[-1]) == (0, told.format("nx-sync", "with [sync] or "))
+    assert (code, " ".join(out.rpartition("\n\n")[2].split())) == (0, told.format("nx-sync", "with [sync] or "))
 
 
 @pytest.mark.requirement("tags.manual-only")

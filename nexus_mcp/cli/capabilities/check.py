@@ -10,6 +10,8 @@ from nexus_mcp.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.cli.options import Values
 
@@ -43,16 +45,35 @@ def _of_tool(catalog: Catalog, values: Values, maps: list[str]) -> tuple[list[st
 
     tool, lines, is_free = tool_(values), [], True
     for harness in maps:
+        known, only_reads, near = _standing(catalog.maps[harness], tool)
         if AGENT.name in values:
-            may, reason = allowed(catalog, values[AGENT.name], tool, harness)
+            may, told = allowed(catalog, values[AGENT.name], tool, harness)
             is_free = is_free and may
-            lines.append(f"{harness}: {reason or f'{values[AGENT.name]} may use {tool}.'}")
-            continue
-        found = classes_of(catalog, tool, harness)
-        lines.append(
-            f"{harness}: {tool} is of {' and '.join(found)}." if found else f"{harness}: {tool} is of no class."
-        )
+            told = told or f"{values[AGENT.name]} may use {tool}"
+        else:
+            may, found = True, classes_of(catalog, tool, harness)
+            told = f"{tool} is of {' and '.join(found) or 'no class'}"
+        if not may:
+            end = ""
+        elif only_reads:
+            end = ". It only reads, and that is never refused."
+        else:
+            end = "." if known else f". The map does not know it{near or '.'}"
+        lines.append(f"{harness}: {told}{end}")
     return lines, is_free
+
+
+def _standing(known: dict[str, Any], tool: str) -> tuple[bool, bool, str]:
+    """(whether the map has the tool, whether as one that only reads, `; did you mean x?` where it has it not)."""
+    from nexus_mcp.catalog.placeholders import TOOLS, suggestion
+    from nexus_mcp.catalog.tool_names import ANY, called, named, of_class
+
+    names = [name for one in known["classes"] for name in of_class(known, one)]
+    names += [name for table in ("reading", "editing", "opening", "resuming") for name in known[table]]
+    names += [called(known["nexus_tools"], name) for name in TOOLS]
+    if named(names, tool):
+        return True, named(known["reading"], tool), ""
+    return False, False, suggestion(tool, tuple(dict.fromkeys(name for name in names if ANY not in name)))
 
 
 COMMAND = Command(
@@ -60,7 +81,8 @@ COMMAND = Command(
     "tell whether every class has a tool, or who may use one",
     "Without options: whether the maps are whole, those of this project too. With\n"
     "--tool its classes, and with --agent whether that agent may use it, and what it\n"
-    "is to do instead. Exit code 1: it may not, or a map is not whole.",
+    "is to do instead; a tool that a map does not know is refused to nobody. Exit\n"
+    "code 1: it may not, or a map is not whole.",
     (AGENT, CLASS, TOOL, HARNESS, PROJECT),
     run,
 )

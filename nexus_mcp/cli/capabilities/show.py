@@ -6,6 +6,7 @@ from nexus_mcp.cli import exits
 from nexus_mcp.cli.capabilities.words import AGENT, CLASS, HARNESS, class_, harnesses, not_both, owners
 from nexus_mcp.cli.options import Command, Option
 from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
+from nexus_mcp.cli.wrapping import wrapped
 from nexus_mcp.errors import UsageError
 
 TYPE_CHECKING = False
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
 JSON = Option("--json", "", "print agents, classes and tools as JSON")
+_MORE = " " * 4  # before what goes on with a line
 
 
 def run(values: Values) -> int:
@@ -62,16 +64,23 @@ def _agent(catalog: Catalog, agent: dict[str, Any], maps: list[str]) -> list[str
     lines = []
     for name in effective(agent):
         added = " (added by this project)" if name in agent["added"] else ""
-        lines.append(f"{name}{added}: {catalog.vocabulary['capabilities'][name]['description']}")
-        lines += [f"  {harness}: {', '.join(tools_of(catalog, name, harness))}" for harness in maps]
+        lines += wrapped(f"{name}{added}: {catalog.vocabulary['capabilities'][name]['description']}", "", _MORE)
+        for harness in maps:
+            lines += _tools(harness, tools_of(catalog, name, harness))
     return lines or [f"{agent['id']} may use every tool."]
 
 
 def _class(catalog: Catalog, name: str, maps: list[str]) -> list[str]:
     from nexus_mcp.catalog.tool_names import of_class
 
-    head = f"{name}, blocked by {' and '.join(owners(catalog)[name])}:"
-    return [head, *(f"  {harness}: {', '.join(of_class(catalog.maps[harness], name))}" for harness in maps)]
+    lines = [f"{name}, blocked by {' and '.join(owners(catalog)[name])}:"]
+    for harness in maps:
+        lines += _tools(harness, of_class(catalog.maps[harness], name))
+    return lines
+
+
+def _tools(harness: str, tools: list[str]) -> list[str]:
+    return wrapped(f"{harness}: {', '.join(tools)}", "  ", _MORE)
 
 
 def _document(

@@ -1,4 +1,4 @@
-"""`nexus-mcp catalog list`: the agents and skills there are, a line for each."""
+"""`nexus-mcp catalog list`: the agents and skills there are, and when to choose each."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
 _BY_HAND = "by hand alone"
+_INDENT = " " * 6
 _SELECTABLE = Option("--selectable", "", "print what an agent may choose by itself, as JSON")
 
 
 def run(values: Values) -> int:
-    """Prints a table. Raises CatalogError, PathRefused, StorageError."""
+    """Prints what there is. Raises CatalogError, PathRefused, StorageError."""
     from nexus_mcp.catalog.load import load
+    from nexus_mcp.cli.wrapping import wrapped
     from nexus_mcp.log import printable
 
     catalog = load(workspace_from(values).root)
@@ -37,13 +39,14 @@ def run(values: Values) -> int:
     skills = [(name, _BY_HAND if skill["manual_only"] else "", skill) for name, skill in sorted(catalog.skills.items())]
     for head, rows in (("Agents", agents), ("Skills", skills)):
         print(f"{head}:")
-        widths = [max(len(row[place]) for row in rows) for place in (0, 1)]
+        wide = max(len(name) for name, _, _ in rows)
         for name, kind, entry in rows:
-            line = f"  {name:{widths[0]}}  {kind:{widths[1]}}  {entry['description']}{_origin(entry)}"
-            print(printable(line).rstrip())
+            print(printable(f"  {name:{wide}}  {kind}{_origin(entry)}").rstrip())
+            print("\n".join(wrapped(printable(entry["description"]), _INDENT)))
     for name in [name for name, kind, _ in skills if kind]:
         print()
-        print(printable(f"{name} starts {_ways(catalog, name)}, and is offered to no agent: docs/resources.md."))
+        told = f"{name} starts {_ways(catalog, name)}, and is offered to no agent: docs/resources.md."
+        print("\n".join(wrapped(printable(told))))
     return exits.OK
 
 
@@ -61,8 +64,8 @@ def _origin(entry: dict[str, Any]) -> str:
 COMMAND = Command(
     "list",
     "list the agents and skills",
-    "One line for each: its id, for an agent its category, how long it is kept and\n"
-    "how strong a model it needs, and when to choose it.",
+    "Of each its id, for an agent its category, how long it is kept and how strong a\n"
+    "model it needs, and when to choose it.",
     (_SELECTABLE, PROJECT),
     run,
 )
