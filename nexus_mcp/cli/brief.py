@@ -39,7 +39,7 @@ def run(values: Values) -> int:
     binding = binding_text(task, tasks, None if task.get("plan_issue") is None else store.plan())
     own = harness_notes.read(harness)
     found = parts(catalog, task, agent, harness, binding=binding, notes=notes, harness_notes=own)
-    tell_unmapped(catalog, harness)
+    tell_unmapped(catalog, harness, values)
     if JSON.name in values:
         import json
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from nexus_mcp.cli.options import Argument
+from nexus_mcp.cli.workspace_options import HARNESS_ID
 from nexus_mcp.errors import NexusError, UsageError
 
 TYPE_CHECKING = False
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.catalog.load import Catalog
+    from nexus_mcp.cli.options import Values
     from nexus_mcp.store.store import Store
 
 TASK_ID = Argument("TASK-ID", "the id of a task, as task_list has it")
@@ -38,10 +40,15 @@ def task_of(store: Store, word: str) -> tuple[dict[str, Any], dict[str, Any]]:
     raise NexusError(f"There is no task {int(word)}.", next_step=f"The tasks are {', '.join(ids[:_LISTED])}{more}.")
 
 
-def tell_unmapped(catalog: Catalog, harness: str) -> None:
+def tell_unmapped(catalog: Catalog, harness: str, values: Values) -> None:
     """Say on stderr what an answer for a harness without a capability map lacks."""
     from nexus_mcp.catalog.capabilities import unmapped
 
     told = unmapped(catalog, harness)
+    if told and HARNESS_ID.name not in values:
+        told = (
+            f"No {HARNESS_ID.name} was given, so nothing is known of the tools that start and resume agents. "
+            f"Give the id of the client: {', '.join(catalog.maps)}."
+        )
     if told:
         print(f"nexus-mcp: {told}", file=sys.stderr)

@@ -38,7 +38,9 @@ def run(values: Values) -> int:
         print(printable(f"nexus-mcp: {fault.fault}; agents that cannot be read are not counted."), file=sys.stderr)
     catalog = catalog_of(workspace.root)
     found = decision(catalog, task, entries, harness, workspace.root, log=log)
-    tell_unmapped(catalog, harness)
+    if HARNESS_ID.name not in values and found["reason"] == f"{harness} cannot resume an agent":
+        found["reason"] = f"no {HARNESS_ID.name} was given, and it takes one to resume an agent"
+    tell_unmapped(catalog, harness, values)
     if bad:
         lines = f"{bad} unreadable line{'s' * (bad > 1)}"
         print(f"nexus-mcp: .nexus/state/{TOOL_LOG} has {lines}; what they say is not counted.", file=sys.stderr)

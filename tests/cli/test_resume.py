@@ -74,7 +74,7 @@ def test_fresh_is_no_failure(
 @pytest.mark.parametrize(
     ("words", "harness", "near"),
     [
-        ((), "nexus-mcp", "there is one of claude-code, codex, opencode."),
+        (("--harness-id", "other"), "other", "there is one of claude-code, codex, opencode."),
         (("--harness-id", "claudecode"), "claudecode", "did you mean claude-code?"),
     ],
 )
@@ -89,6 +89,20 @@ def test_an_unknown_harness(
         f"agent is resumed; {near} Name the harness with --harness-id, or give it a map: docs/capabilities.md.\n"
     )
     assert json.loads(resume(two_tasks, capsys, "1", *words, "--json")[1])["mode"] == "fresh"
+
+
+def test_no_harness(two_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without --harness-id that is what is told, with the ids that there are: the default has no map of its own."""
+    why = "no --harness-id was given, and it takes one to resume an agent"
+    assert resume(two_tasks, capsys, "1") == (
+        0,
+        f"fresh\nwhy: {why}\n",
+        "nexus-mcp: No --harness-id was given, so nothing is known of the tools that start and resume agents. "
+        "Give the id of the client: claude-code, codex, opencode.\n",
+    )
+    assert json.loads(resume(two_tasks, capsys, "1", "--json")[1])["reason"] == why
+    told = "nexus-mcp: There is no capability map of nexus-mcp, "
+    assert resume(two_tasks, capsys, "1", "--harness-id", "nexus-mcp")[2].startswith(told)
 
 
 @pytest.mark.parametrize(
