@@ -23,13 +23,28 @@ class Figures:
     def expect(self, series: str, what: str, seen: object, expected: object) -> None:
         """Remembers an answer that is not the one that the contract fixes: ours as wrong, others' as a note."""
         if seen != expected:
-            text = f"{series}: {what}: {str(seen)[:200]} instead of {str(expected)[:200]}"
+            where, one, other = difference(seen, expected)
+            text = f"{series}: {what}{where and ', '}{where}: {str(one)[:200]} instead of {str(other)[:200]}"
             kept = self.wrong if series in (OURS, SDK) else self.notes
             if text not in kept:
                 kept.append(text)
 
     def medians(self) -> dict[str, dict[str, float]]:
         return {row: {name: statistics.median(v) for name, v in of.items()} for row, of in self.values.items()}
+
+
+def difference(seen: object, expected: object, where: str = "") -> tuple[str, object, object]:
+    """The first place in two unequal values where they differ, and what is there in each."""
+    if isinstance(seen, dict) and isinstance(expected, dict):
+        for name in dict.fromkeys([*expected, *seen]):
+            one, other = seen.get(name, "nothing"), expected.get(name, "nothing")
+            if one != other:
+                return difference(one, other, f"{where}.{name}" if where else str(name))
+    if isinstance(seen, list) and isinstance(expected, list) and len(seen) == len(expected):
+        for place, (one, other) in enumerate(zip(seen, expected, strict=True)):
+            if one != other:
+                return difference(one, other, f"{where}[{place}]")
+    return where, seen, expected
 
 
 def percentile(values: Sequence[float], share: float) -> float:

@@ -10,8 +10,10 @@ from contextlib import ExitStack
 
 from benchmarks.client import PATIENCE, NotMeasurable, payload
 from benchmarks.data.project import Project, projects
+from benchmarks.data.tasks import tasks_file
 from benchmarks.figures import BUN, Figures, percentile
 from benchmarks.goals import CROWDS
+from benchmarks.peers.answers import answers
 from benchmarks.peers.servers import Server, Session
 from benchmarks.scenarios.bench import Bench
 from benchmarks.scenarios.start import TASK
@@ -42,7 +44,7 @@ def _round(server: Server, size: int, figures: Figures) -> None:
         added = [answer["task"]["id"] for answer in map(payload, lines) if "task" in answer]
         figures.add(f"crowd-{size}", server.name, len(added) / seconds)
         figures.add(f"crowd-p99-{size}", server.name, percentile(times, 0.99))
-        _count(server.name, project, size, added, figures)
+        _count(server, project, size, added, figures)
 
 
 def _all_add(sessions: list[Session]) -> tuple[float, list[float], list[bytes]]:
@@ -87,12 +89,17 @@ def _send(session: Session) -> float:
     return begun
 
 
-def _count(name: str, project: Project, size: int, added: list[int], figures: Figures) -> None:
-    """Every call succeeded, every id was given once, and every task is in the file."""
-    total = PROCESSES * CALLS
-    kept = [task["id"] for task in json.loads(project.tasks.read_bytes())["tasks"]]
+def _count(server: Server, project: Project, size: int, added: list[int], figures: Figures) -> None:
+    """Every call succeeded, every id was given once, and every task is in the file, with its texts."""
+    name, total = server.name, PROCESSES * CALLS
+    tasks = json.loads(project.tasks.read_bytes())["tasks"]
+    kept = [task["id"] for task in tasks]
     what = f"of {total} tasks added to {size} by {PROCESSES} processes"
     figures.expect(name, f"{what}, failed", total - len(added), 0)
     figures.expect(name, f"{what}, doubled", len(added) - len(set(added)), 0)
     figures.expect(name, f"{what}, lost", len(set(added) - set(kept)), 0)
     figures.expect(name, f"{what}, ids in the file", kept == list(range(1, size + len(added) + 1)), True)
+    given = json.loads(tasks_file(size))["tasks"] + [
+        answers(server).task(task["id"], TASK, {"task": task}) for task in tasks[size:]
+    ]
+    figures.expect(name, f"{what}, tasks in the file", tasks, given)

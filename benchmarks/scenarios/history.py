@@ -122,6 +122,8 @@ def _end(archive: Archive, bench: Bench, *, parse: bool) -> None:
             archive.turns(session, 10, parse=True)
 
         archive.fresh(parsed)
+    if bench.parts & WRITES:
+        archive.fresh(archive.decided)
     archive.check_whole()
     if archive.looks and name in (OURS, NODE):
         looked = f"{archive.looks} looks at {archive.size} cycles being replaced, {archive.half} at half a file"

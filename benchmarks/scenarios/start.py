@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,11 +14,12 @@ from typing import Any
 from benchmarks.bare import first_modules, load_time
 from benchmarks.client import NotMeasurable
 from benchmarks.data.project import Project, projects
-from benchmarks.data.tasks import tasks_file
+from benchmarks.data.tasks import plan_file, tasks_file
 from benchmarks.disk import durable, sync, timed
 from benchmarks.figures import BUN, NODE, OURS, PYTHON, Figures
 from benchmarks.goals import FIRST_WRITTEN, LATER, LOADED
 from benchmarks.memory import resident
+from benchmarks.peers.answers import Json, answers
 from benchmarks.peers.servers import CONTEXT, Server, available
 from benchmarks.scenarios.bench import Bench
 
@@ -91,15 +93,16 @@ def _first(
             milliseconds, answer = session.call(tool, **arguments)
         if counts and tool == "task_add" and server.name == OURS and not pause:
             figures.add("first-task_add", FIRST_WRITTEN, timed(partial(_first_write, made[server.name].root / "limit")))
-    seen = {
-        "plan_status": [issue["status"] for issue in answer.get("issues", ())],
-        "task_list": len(answer.get("tasks", ())),
-        "task_add": answer.get("task", answer).get("id"),
-    }
-    expected = {"plan_status": ["decided", "pending", "pending"], "task_list": 20, "task_add": 21}
-    figures.expect(server.name, f"first {tool}", seen[tool], expected[tool])
+    figures.expect(server.name, f"first {tool}", answer, _expected(server, tool, answer))
     if counts:
         figures.add(f"{'later' if pause else 'first'}-{tool}", server.name, milliseconds)
+
+
+def _expected(server: Server, tool: str, answer: Json) -> Json:
+    says, tasks = answers(server), json.loads(tasks_file(20))
+    if tool == "task_add":
+        return {"task": says.task(21, TASK, answer)}
+    return says.listed(tasks["goal"], tasks["tasks"]) if tool == "task_list" else says.status(json.loads(plan_file()))
 
 
 def _first_write(root: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
 from contextlib import ExitStack
@@ -11,6 +12,7 @@ from benchmarks.data.tasks import tasks_file
 from benchmarks.disk import durable
 from benchmarks.figures import OURS, Figures
 from benchmarks.goals import TASK_CALLS, WRITTEN
+from benchmarks.peers.answers import answers
 from benchmarks.peers.servers import Session
 from benchmarks.scenarios.bench import Bench
 from benchmarks.scenarios.start import TASK
@@ -37,7 +39,9 @@ def run(bench: Bench, *, count: int, calls: int) -> None:
 
 
 def _round(session: Session, project: Project, count: int, calls: int, figures: Figures) -> dict[str, list[float]]:
-    name = session.server.name
+    name, says = session.server.name, answers(session.server)
+    given = json.loads(tasks_file(count))
+    goal, tasks = given["goal"], given["tasks"]
     project.give_tasks(count)
     os.sync()  # a call waits for its own bytes, not for these or for what others wrote before
     session.call("task_list")  # the list was changed from outside, which is not what is measured
@@ -45,14 +49,13 @@ def _round(session: Session, project: Project, count: int, calls: int, figures: 
     for number in range(1, calls + 1):
         taken, answer = session.call("task_add", **TASK)
         times["task_add"].append(taken)
-        figures.expect(name, "task_add", answer.get("task", answer).get("id"), count + number)
+        tasks.append(says.task(count + number, TASK, answer))
+        figures.expect(name, "task_add", answer, {"task": tasks[-1]})
         taken, answer = session.call("task_update", id=number, status="in_progress")
         times["task_update"].append(taken)
-        figures.expect(name, "task_update", answer.get("task", answer).get("status"), "in_progress")
+        tasks[number - 1]["status"] = "in_progress"
+        figures.expect(name, "task_update", answer, {"task": tasks[number - 1]})
         taken, answer = session.call("task_list")
         times["task_list"].append(taken)
-        listed = {task["id"]: task["status"] for task in answer.get("tasks", ())}
-        figures.expect(name, "tasks listed", len(listed), count + number)
-        started = [place for place in listed if listed[place] == "in_progress"]
-        figures.expect(name, "tasks in progress", started, list(range(1, number + 1)))
+        figures.expect(name, "task_list", answer, says.listed(goal, tasks))
     return times

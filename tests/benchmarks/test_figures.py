@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.figures import BUN, NODE, OURS, SDK, Figures, met, percentile, ratio
+from benchmarks.figures import BUN, NODE, OURS, SDK, Figures, difference, met, percentile, ratio
 from benchmarks.goals import LIMITS, OWN_100, PARTS, ROWS, Goal
 from benchmarks.report import columns, goal_lines, judge, limit_lines, number, unmet
 from benchmarks.scenarios import SCENARIOS
@@ -45,6 +45,15 @@ def test_a_wrong_answer_of_ours_is_wrong_and_of_others_a_note() -> None:
     figures.expect(OURS, "tasks listed", 2, 2)
     assert figures.wrong == ["ours: tasks listed: 1 instead of 2", "ours --sdk: tasks listed: 1 instead of 2"]
     assert figures.notes == ["node: tasks listed: 1 instead of 2"]
+
+
+def test_where_two_answers_differ() -> None:
+    """The first place is told by its path, and what is missing on either side; lists of other lengths are whole."""
+    assert difference({"a": [1, {"b": 2}]}, {"a": [1, {"b": 3}]}) == ("a[1].b", 2, 3)
+    assert difference({"a": 1}, {"a": 1, "b": 2}) == ("b", "nothing", 2)
+    assert difference({"a": 1, "c": 2}, {"a": 1}) == ("c", 2, "nothing")
+    assert difference({"a": [1]}, {"a": [1, 2]}) == ("a", [1], [1, 2])
+    assert difference(1, 2) == ("", 1, 2)
 
 
 def test_every_part_is_measured_by_one_scenario() -> None:
