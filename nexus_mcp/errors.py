@@ -191,13 +191,12 @@ class CatalogError(NexusError):
 
 
 class UnknownEntry(NexusError):
-    """No agent or no skill has this id. `kind` is "agent" or "skill", `near` are the nearest ids that there are."""
+    """No agent or no skill has this id. `kind` is "agent" or "skill"; `near`, the nearest ids, are in the advice."""
 
     def __init__(self, kind: str, name: str, near: list[str]) -> None:
         known = f"Did you mean {' or '.join(near)}?" if near else f"{_command('catalog list')} names those there are."
         super().__init__(f"There is no {kind} {name!r}.", next_step=known)
         self.kind = kind
-        self.near = near
 
 
 class HarnessFault(NexusError):

@@ -38,9 +38,9 @@ def line(text: object, most: int) -> str:
     return printable(given[:most]) + ("…" if len(given) > most else "")
 
 
-def block(text: str, most: int = LIMIT) -> str:
+def block(text: str) -> str:
     """A stored text, line by line, each behind a mark."""
-    cut = text[:most]
+    cut = text[:LIMIT]
     lines = cut.strip("\r\n").replace("\r\n", "\n").expandtabs(len(_TAB)).split("\n")
     quoted = "\n".join(f"{_MARK}{printable(one)}".rstrip() for one in lines)
     return quoted if len(cut) == len(text) else f"{quoted}\n{_CUT}"

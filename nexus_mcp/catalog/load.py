@@ -7,7 +7,7 @@ Without files of its own nothing but catalog.json is read. With them, what they 
 from __future__ import annotations
 
 from nexus_mcp.catalog import shipped
-from nexus_mcp.catalog.sources import AGENTS, BODY, KINDS, MEND, PROJECT, SKILLS, Own, Shipped
+from nexus_mcp.catalog.sources import AGENTS, BODY, MEND, PROJECT, SKILLS, Own, Shipped
 from nexus_mcp.errors import CatalogError, NexusError, UnknownEntry
 
 TYPE_CHECKING = False
@@ -155,6 +155,3 @@ def _text(source: Source, kind: str, name: str) -> str:
     if data is None:
         raise CatalogError([f"{source.shown(path)}: is missing"])
     return data.decode()
-
-
-__all__ = ["KINDS", "Catalog", "load", "usable"]

@@ -11,7 +11,7 @@ import stat
 
 from nexus_mcp.errors import NexusError, PathRefused, StateError, StorageError
 from nexus_mcp.knowledge import tag_line
-from nexus_mcp.knowledge.shown import fault, text
+from nexus_mcp.knowledge.shown import fault
 from nexus_mcp.store.folder import let_go, reason
 
 TYPE_CHECKING = False
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.store.folder import Folder
-
-__all__ = ["KINDS", "MOST_NOTES", "SUFFIX", "index", "notes_of", "text"]
 
 KINDS = ("context", "memory", "rules")
 SUFFIX = ".md"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from nexus_mcp.merging.join import Item
     from nexus_mcp.store.history_file import HistoryFile
 
-_LEAD, _TRAIL = "\n    ", "\n  "
+_LEAD = "\n    "
 
 
 def assembled(items: Sequence[Item], ours: Side, theirs: Side, shell: Side) -> bytes:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nexus_mcp.knowledge import shown
-from nexus_mcp.knowledge.index import text
+from nexus_mcp.knowledge.shown import text
 
 
 def entry(path: str, *tags: str) -> dict[str, Any]:

@@ -12,8 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SCHEME = "nexus://"
-
 
 class BadUri(Exception):
     """A URI of ours that cannot be understood; the text says why."""
@@ -31,11 +29,6 @@ class Template:
         self._with_slashes = variable.startswith("+")
         self.variable = variable.removeprefix("+").removesuffix("}")
         self.query = tuple(query.removesuffix("}").split(",")) if query else ()
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it is a URI itself, when nothing is asked for."""
-        return not self.variable
 
     @property
     def variables(self) -> tuple[str, ...]:
