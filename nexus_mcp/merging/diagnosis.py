@@ -20,13 +20,17 @@ _COMPARE = (
 
 
 class Healthy:
-    """It can be read as it is, and has so many `cycles`; or it is `absent`, because nothing was closed yet."""
+    """It can be read as it is, and has so many `cycles`; or it is `absent`, because nothing was closed yet.
 
-    __slots__ = ("absent", "cycles")
+    `is_unmerged`: git has a conflict of it that only waits for it to be added, for it has the cycles of both sides.
+    """
 
-    def __init__(self, cycles: int, *, absent: bool = False) -> None:
+    __slots__ = ("absent", "cycles", "is_unmerged")
+
+    def __init__(self, cycles: int, *, absent: bool = False, is_unmerged: bool = False) -> None:
         self.cycles = cycles
         self.absent = absent
+        self.is_unmerged = is_unmerged
 
 
 class Conflict:
@@ -112,7 +116,7 @@ def _whole(data: bytes, cycles: int, unmerged: Callable[[], tuple[bytes, bytes] 
         fault = f"{SHOWN_HISTORY} can be read, but git may have a conflict of it, and cycles that it lacks"
         return Hopeless(fault, undecided.reason, undecided.next_step or _COMPARE)
     if found is None or not found.lacking:
-        return Healthy(cycles)
+        return Healthy(cycles, is_unmerged=found is not None)
     return Conflict(found.data, found.cycles, found.ours, found.theirs, others=found.others, readable=cycles)
 
 

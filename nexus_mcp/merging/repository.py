@@ -40,7 +40,7 @@ class Repository:
             code, answer, complaint = _git(root, "rev-parse", question)
             if code:
                 raise UsageError(
-                    f"{root} is in no git repository with a working tree: {complaint}",
+                    f"{root} is in no git repository with a working tree (git: {complaint}).",
                     next_step="Choose another project with --project, or make a repository there first.",
                 )
             found.append(answer.removesuffix("\n"))

@@ -68,7 +68,9 @@ def test_in_use_elsewhere(real_repository: Project, capsys: Capture) -> None:
 def test_no_repository(tmp_path: Path, capsys: Capture) -> None:
     """Without a git repository around the project it is a fault of the command line."""
     assert main(["init", "--git-merge", "--project", str(tmp_path)]) == 2
-    assert "is in no git repository with a working tree: fatal: not a git repository" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "is in no git repository with a working tree (git: fatal: not a git repository" in told
+    assert "). Choose another project with --project, or make a repository there first.\n" in told
 
 
 def test_remove_needs_git_merge(tmp_path: Path, capsys: Capture) -> None:

@@ -41,7 +41,7 @@ def test_a_conflict(project: Project) -> None:
         "compare it with the branches, if old cycles were changed there.",
         "Repaired. The file as it was is kept as .nexus/history.backup.json, which git does not ignore: "
         "remove it when you need it no more.",
-        f"If a merge is under way, git add {FILE} and go on with it.",
+        f"If it was added to git with the markers, git add {FILE} again.",
     ]
     assert titles(project.get("history.json")) == [1, 2, 3]
     again = nexus("history", "repair", cwd=project.root)

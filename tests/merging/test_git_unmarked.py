@@ -91,6 +91,23 @@ def test_what_is_under_way(repo: Repo, words: tuple[str, ...], told: str, capsys
     assert capsys.readouterr().out.splitlines()[1].startswith(told)
 
 
+def test_what_is_left_to_do_in_git(repo: Repo, capsys: Capture) -> None:
+    """After a repair, and of a file that is whole, it is told that git waits for git add; not once it was done."""
+    repo.git("merge", "theirs", code=1)
+    waits = f"git still has a conflict of it: git add {HISTORY}, and go on with what it came from."
+    for told in ("Repaired.", "nothing to repair."):
+        assert main(["history", "repair", "--project", str(repo.path)]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert (lines[-1], told in lines[-2]) == (waits, True)
+    repo.git("add", HISTORY)
+    assert main(["history", "repair", "--project", str(repo.path)]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.endswith(": nothing to repair.")
+    repo.history.write_bytes(repo.history.read_bytes()[:-60])
+    assert main(["history", "repair", "--yes", "--project", str(repo.path)]) == 0
+    assert "git add" not in capsys.readouterr().out
+
+
 def test_nothing_of_the_repository_is_run(repo: Repo, tmp_path: Path) -> None:
     """No monitor, filter or converter that the repository names is started to see a conflict."""
     repo.git("merge", "theirs", code=1)

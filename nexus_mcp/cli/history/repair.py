@@ -27,6 +27,8 @@ _BROUGHT_BACK = {
     "REVERT_HEAD": "A revert is under way: what it was to take out is among them.",
     "CHERRY_PICK_HEAD": "Their side is the whole file of the commit that is picked, with what came before it there.",
 }
+_UNMERGED = f"git still has a conflict of it: git add {_FILE}, and go on with what it came from."
+_ADDED = f"If it was added to git with the markers, git add {_FILE} again."
 _MOST = 10  # unreadable parts that are shown
 
 
@@ -52,7 +54,8 @@ def _found(diagnosis: Diagnosis) -> list[str]:
     if isinstance(diagnosis, Healthy):
         if diagnosis.absent:
             return [f"There is no {_FILE}: nothing was closed here yet."]
-        return [f"{_FILE} is whole, with {_cycles(diagnosis.cycles)}: nothing to repair."]
+        whole = f"{_FILE} is whole, with {_cycles(diagnosis.cycles)}: nothing to repair."
+        return [whole, *([_UNMERGED] if diagnosis.is_unmerged else ())]
     if isinstance(diagnosis, Conflict):
         sides = f"{_cycles(diagnosis.ours)} on our side, {_cycles(diagnosis.theirs)} on theirs"
         if diagnosis.others:
@@ -96,11 +99,14 @@ def _unreadable(rests: list[Rest]) -> list[str]:
 
 def _mended(done: Repair) -> list[str]:
     """What was done, and what is left to do."""
+    from nexus_mcp.merging.diagnosis import Conflict
+
     lines = [
         f"Repaired. The file as it was is kept as {done.backup}, which git does not ignore: "
         "remove it when you need it no more.",
-        f"If a merge is under way, git add {_FILE} and go on with it.",
     ]
+    if isinstance(done.diagnosis, Conflict):  # of a damaged file git has none
+        lines.append(_UNMERGED if done.diagnosis.others is not None else _ADDED)
     if done.interrupted:
         lines.append("A change that was interrupted waits in .nexus/state/txn.json: the next call completes it.")
     return lines
