@@ -131,6 +131,17 @@ def test_no_text_for_an_agent_has_the_bare_name() -> None:
     assert assets == []
 
 
+def test_no_text_points_at_a_file_that_is_not_there() -> None:
+    """Who installed the program has neither the pages nor the schemas: no text sends anybody there."""
+    told = {
+        str(path.relative_to(ROOT)): text
+        for path in sorted((ROOT / "nexus_mcp").rglob("*.py"))
+        for text in literals(path)
+        if re.search(r"docs/\w+\.md|schemas/\w+/", text)
+    }
+    assert told == {}
+
+
 def test_what_a_model_is_told(script: Path, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Off the PATH an error, a skill, a prompt and the outcome of a tag name the program by its path."""
     running(monkeypatch, script, "/nowhere")

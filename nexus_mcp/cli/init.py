@@ -35,7 +35,7 @@ def run(values: Values) -> int:
         return (unregister if REMOVE.name in values else register)(workspace_from(values))
     if REMOVE.name in values:
         problem = "--remove needs --git-merge: it takes back that alone, and no command removes .nexus/."
-        raise UsageError(problem, next_step="docs/install.md tells how to unmount, and what may be deleted.")
+        raise UsageError(problem, next_step="What is in it is yours to delete once no client has the server running.")
     from nexus_mcp.cli.mount import snippets
     from nexus_mcp.store.store import Store
 

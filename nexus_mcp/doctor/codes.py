@@ -104,7 +104,8 @@ CODES = {
     "config-fault": Code(
         ERROR,
         "`config.yml` cannot be used. Nothing that needs it is done.",
-        "Mend it; docs/config.md tells what may stand there.",
+        "Mend it; under memory: may stand propose: and delete_unasked:, each with days_unread, max_access_count and "
+        "min_age_days.",
     ),
     # What the files mean
     "repeated-task-id": Code(

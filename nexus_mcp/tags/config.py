@@ -17,7 +17,10 @@ NAME = "config.yml"
 _SCHEMA = "catalog/config"
 LIMIT = 1 << 20
 _LONGEST = 40
-_NEXT_STEP = "Mend it, then call again; docs/config.md tells what may stand there."
+_NEXT_STEP = (
+    "Mend it, then call again; under memory: may stand propose: and delete_unasked:, each with days_unread, "
+    "max_access_count and min_age_days."
+)
 
 
 def read(nexus: Folder | None) -> dict[str, Any]:

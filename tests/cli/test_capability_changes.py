@@ -40,7 +40,7 @@ class TestChanges:
         assert err == (
             "nexus-mcp: no_file_edit belongs to architect itself and may not be taken away: what a shipped agent may "
             "not do, it may not do anywhere; nothing was changed. Give the work to engineer or writer, or write an "
-            "agent of your own under another id (docs/agents.md).\n"
+            "agent of your own under another id, in .nexus/agents.\n"
         )
         assert project.snapshot() == before
 

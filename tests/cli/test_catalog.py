@@ -41,10 +41,7 @@ def test_list_has_every_entry(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 def test_list_says_how_a_skill_is_started_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A skill that no agent may choose is a prompt, and has a tag only where the vocabulary has one."""
-    told = (
-        "{0} starts {1}as the prompt {0}, in Claude Code /mcp__nexus__{0}, and is offered to no agent: "
-        "docs/resources.md."
-    )
+    told = "{0} starts {1}as the prompt {0}, in Claude Code /mcp__nexus__{0}, and is offered to no agent."
     assert " ".join(ran(capsys, tmp_path, "list")[1].rpartition("\n\n")[2].split()) == told.format("nx-init", "")
     put(tmp_path / ".nexus", {"skills/nx-sync/meta.yml": "id: nx-sync\nmanual_only: true\n"})
     code, out, _ = ran(capsys, tmp_path, "list")

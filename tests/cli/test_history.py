@@ -193,7 +193,7 @@ def test_merge_undecided(three: list[str], capsys: Capture) -> None:
     assert capsys.readouterr() == (
         "",
         "nexus-mcp: The histories are not merged, because their side lacks, or has changed, a cycle of the common past."
-        " It is left to you as a conflict (docs/merging.md).\n",
+        " It is left to you as a conflict; nexus-mcp history repair --dry-run tells what can be kept.\n",
     )
     assert b"\n<<<<<<<<< ours\n" in Path("A").read_bytes()
 

@@ -158,7 +158,7 @@ def test_remove_alone(project: Project) -> None:
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == (
         "nexus-mcp: --remove needs --git-merge: it takes back that alone, and no command removes .nexus/. "
-        "docs/install.md tells how to unmount, and what may be deleted.\n"
+        "What is in it is yours to delete once no client has the server running.\n"
     )
     assert project.nexus.is_dir()
 

@@ -86,7 +86,7 @@ def test_an_unknown_harness(
     assert (code, out) == (0, f"fresh\nwhy: {harness} cannot resume an agent\n")
     assert err == (
         f"nexus-mcp: There is no capability map of {harness}, so no tool is refused, no edit needs a task, and no "
-        f"agent is resumed; {near} Name the harness with --harness-id, or give it a map: docs/capabilities.md.\n"
+        f"agent is resumed; {near} Name the harness with --harness-id, or give it a map in .nexus/capability-map.yml.\n"
     )
     assert json.loads(resume(two_tasks, capsys, "1", *words, "--json")[1])["mode"] == "fresh"
 

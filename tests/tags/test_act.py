@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nexus_mcp.tags.act import act
-from nexus_mcp.tags.route import MOST
+from nexus_mcp.tags.message import MOST
 from tests.support import Project
 from tests.tags.support import acted, routed, store_of
 
@@ -175,7 +175,8 @@ def test_a_broken_config_is_told_on_one_line(project: Project) -> None:
         "failed",
         "",
         '.nexus/config.yml:2:13: days_unread must be at least 1; .nexus/config.yml:3:3: "x" is not a known field. '
-        "Mend it, then call again; docs/config.md tells what may stand there.",
+        "Mend it, then call again; under memory: may stand propose: and delete_unasked:, each with days_unread, "
+        "max_access_count and min_age_days.",
     )
 
 

@@ -60,7 +60,10 @@ def test_faults_have_a_place(project: Project, text: str, faults: list[str]) -> 
     assert len(told) == len(faults)
     for said, start in zip(told, sorted(faults), strict=True):
         assert said.startswith(f".nexus/config.yml{start}")
-    assert raised.value.next_step == "Mend it, then call again; docs/config.md tells what may stand there."
+    assert raised.value.next_step == (
+        "Mend it, then call again; under memory: may stand propose: and delete_unasked:, each with days_unread, "
+        "max_access_count and min_age_days."
+    )
 
 
 @pytest.mark.requirement("config.places")

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from nexus_mcp.catalog.sources import Source
     from nexus_mcp.store.store import Store
 
-_MAP_HEAD = "What the tools of a harness are for; what stands here wins over what is shipped (docs/capabilities.md)."
-_AGENT_HEAD = "What this project adds to the agent; all else is as shipped (docs/agents.md)."
+_MAP_HEAD = "What the tools of a harness are for; what stands here wins over what is shipped."
+_AGENT_HEAD = "What this project adds to the agent; all else is as shipped."
 
 
 class Edit:

@@ -30,7 +30,7 @@ def harnesses(values: Values, catalog: Catalog) -> list[str]:
     if harness not in catalog.maps:
         raise NexusError(
             f"There is no capability map of the harness {harness!r}{nearest(harness, catalog.maps)}",
-            next_step="Whatever its tools are, write them into .nexus/capability-map.yml (docs/capabilities.md).",
+            next_step="Write its tools into .nexus/capability-map.yml; nexus-mcp catalog check tells what is missing.",
         )
     return [harness]
 

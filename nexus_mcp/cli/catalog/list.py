@@ -45,7 +45,7 @@ def run(values: Values) -> int:
             print("\n".join(wrapped(printable(entry["description"]), _INDENT)))
     for name in [name for name, kind, _ in skills if kind]:
         print()
-        told = f"{name} starts {_ways(catalog, name)}, and is offered to no agent: docs/resources.md."
+        told = f"{name} starts {_ways(catalog, name)}, and is offered to no agent."
         print("\n".join(wrapped(printable(told))))
     return exits.OK
 

@@ -29,7 +29,7 @@ COMMAND = Command(
     "manifest",
     "print ids, tiers, capabilities and digests as JSON",
     "For a consumer that keeps copies of agents and skills: body_hash tells whether\n"
-    "a copy is current. Its schema is schemas/catalog/manifest.schema.json.",
+    "a copy is current.",
     (PROJECT,),
     run,
 )

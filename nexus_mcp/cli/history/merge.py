@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 FILES = Argument("%O %A %B", "three files: what both sides come from, our side, their side", count=3)
 _DIGITS = 3
+_REPAIR = "; nexus-mcp history repair --dry-run tells what can be kept."
 MARKER_SIZE = Option("--marker-size", "N", "length of conflict markers (default, and least: 7)")
 
 
@@ -27,7 +28,7 @@ def run(values: Values) -> int:
     if not reason:
         return exits.OK
     if sys.stderr is not None:
-        told = f"The histories are not merged, because {reason}. It is left to you as a conflict (docs/merging.md)."
+        told = f"The histories are not merged, because {reason}. It is left to you as a conflict{_REPAIR}"
         print(f"nexus-mcp: {printable(told)}", file=sys.stderr)
     return exits.FAILED
 

@@ -38,7 +38,7 @@ def test_an_agent_gets_a_capability(project: Project) -> None:
     """The first one makes the file, with what the agent has of itself; all else comes from what is shipped."""
     assert made(project, SHELL) == META
     assert project.get("agents/writer/meta.yml").decode() == (
-        "# What this project adds to the agent; all else is as shipped (docs/agents.md).\n"
+        "# What this project adds to the agent; all else is as shipped.\n"
         "id: writer\ncapabilities: [no_task_create, no_shell_exec]\n"
     )
     assert effective(load(str(project.root)).agent("writer")) == ["no_task_create", "no_shell_exec"]
