@@ -1,4 +1,4 @@
-"""What an agent may not do, in the tools of a harness (contract.md §5, Capabilities).
+"""What an agent may not do, in the tools of a harness (docs/capabilities.md).
 
 Pure, and loaded by hooks: nothing here reads a file.
 """
@@ -90,7 +90,8 @@ def unmapped(catalog: Catalog, harness: str) -> str:
     instead = suggestion(harness, catalog.maps) or f"; there is one of {', '.join(catalog.maps)}."
     return (
         f"There is no capability map of {harness}, so no tool is refused, no edit needs a task, and no agent is resumed"
-        f"{instead} Name the harness with --harness-id, or give it a map: docs/capabilities.md."
+        f"{instead} Name the harness with --harness-id, or give it a map in "
+        ".nexus/capability-map.yml."
     )
 
 

@@ -44,7 +44,7 @@ def agent_faults(entry: Entry, vocabulary: Mapping[str, Any]) -> Iterator[Told]:
 
 
 def canonical_faults(entry: Entry, canonical: list[str]) -> Iterator[Told]:
-    """What a project takes away from a shipped agent. Adding is allowed: contract.md §5, "effective"."""
+    """What a project takes away from a shipped agent. Adding is allowed: docs/capabilities.md."""
     document = entry.document
     if document is None or "capabilities" not in document.value or not document.keeps("/capabilities"):
         return

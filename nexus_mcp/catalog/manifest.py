@@ -13,7 +13,7 @@ _SKILL = ("id", "name", "description", "manual_only", "body_hash")
 
 
 def manifest(catalog: Catalog) -> dict[str, Any]:
-    """{"agents": […], "skills": […]}, each by id: schemas/catalog/manifest.schema.json, contract.md §5."""
+    """{"agents": […], "skills": […]}, each by id: schemas/catalog/manifest.schema.json, docs/agents.md."""
     return {
         "agents": [
             {

@@ -31,7 +31,7 @@ _PARAMETERS = ("editing", "opening", "resuming")
 
 
 def shipped(source: Source, vocabulary: Mapping[str, Any], faults: Faults) -> dict[str, Map]:
-    """Harness id → its map; every class of the vocabulary is mapped in each (contract.md §5)."""
+    """Harness id → its map; every class of the vocabulary is mapped in each (docs/capabilities.md)."""
     found: dict[str, Map] = {}
     for harness in source.folders(FOLDER):
         path = f"{FOLDER}/{harness}/{NAME}"

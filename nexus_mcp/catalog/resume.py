@@ -1,4 +1,4 @@
-"""Whether the owner of a task is started fresh or resumed (contract.md §5, Resume tiers; docs/resume.md).
+"""Whether the owner of a task is started fresh or resumed (docs/resume.md).
 
 Pure: the task, the tracker's entries and the agent are values.
 """

@@ -1,4 +1,4 @@
-"""The lifecycle events of a session: one file each, and this table (contract.md §4, docs/lifecycle.md)."""
+"""The lifecycle events of a session: one file each, and this table (docs/lifecycle.md)."""
 
 from __future__ import annotations
 

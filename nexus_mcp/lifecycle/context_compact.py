@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
-    """Active skill, plan, tasks with the ready set, notes, tracked agents: fresh from disk (contract.md §4)."""
+    """Active skill, plan, tasks with the ready set, notes, tracked agents: fresh from disk (docs/lifecycle.md)."""
     compaction.give(ctx, params.get("session_id", ""), by=COMPACTED)
     return {}
 

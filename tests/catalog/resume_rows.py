@@ -1,4 +1,4 @@
-"""The rules for fresh or resume as one table (contract.md §5, Resume tiers)."""
+"""The rules for fresh or resume as one table (docs/resume.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent may not do, in the tools of each harness (contract.md §5, Capabilities)."""
+"""What an agent may not do, in the tools of each harness (docs/capabilities.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fresh or resume: every row of the rules (contract.md §5, Resume tiers)."""
+"""Fresh or resume: every row of the rules (docs/resume.md)."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from tests.catalog.files import AGENT, assets, shipped_faults
 
 HOW, DO, CHECK = "how", "do", "check"
 EDIT, CREATE, UPDATE = "no_file_edit", "no_task_create", "no_task_update"
-# contract.md §5: category, resume tier, model tier, capabilities.
+# docs/agents.md: category, resume tier, model tier, capabilities.
 AGENTS = {
     "architect": (HOW, "persistent", "high", [EDIT, CREATE, UPDATE]),
     "designer": (HOW, "persistent", "high", [EDIT, CREATE, UPDATE]),
