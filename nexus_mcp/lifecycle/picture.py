@@ -42,9 +42,10 @@ def tasks_text(tasks: dict[str, Any] | None) -> str:
     ready = lists.ready(tasks)
     goal = f", goal {quoted(tasks['goal'], _TITLE)}" if tasks["goal"].strip() else ""
     names = ", ".join(map(str, ready[:LINES])) + (f" and {len(ready) - LINES} more" if len(ready) > LINES else "")
+    which = f"{_counted('task', len(ready))} {names}" if ready else "none"
     head = (
         f"Tasks{goal}: {len(rows)} in all, {counts[lists.COMPLETED]} completed, "
-        f"{counts[lists.IN_PROGRESS]} in progress, {counts[lists.PENDING]} pending. Ready: {names or 'none'}."
+        f"{counts[lists.IN_PROGRESS]} in progress, {counts[lists.PENDING]} pending. Ready: {which}."
     )
     wanted = set(ready)
     shown = [(task, "in progress") for task in rows if task["status"] == lists.IN_PROGRESS]
@@ -78,8 +79,12 @@ def _agent(entry: dict[str, Any]) -> str:
     name, status, files = entry.get("agent_name"), entry.get("status"), entry.get("files_touched")
     told = quoted(name, _NAME) if isinstance(name, str) else "no name"
     state = status if isinstance(status, str) else "unknown"
-    touched = f", {len(files)} files touched" if isinstance(files, list) and files else ""
+    touched = f", {len(files)} {_counted('file', len(files))} touched" if isinstance(files, list) and files else ""
     return f"{told}, id {quoted(entry['agent_id'], _TITLE)}, {state}{touched}"
+
+
+def _counted(noun: str, number: int) -> str:
+    return noun if number == 1 else f"{noun}s"
 
 
 def _joined(head: str, lines: list[str], count: int, what: str) -> str:

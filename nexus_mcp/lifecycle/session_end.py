@@ -18,7 +18,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     left = unfinished(tasks)
     if left:
         ctx.warn(
-            f"The session ends with unfinished tasks: {listed(left)}. They stay for the next session; "
+            f"The session ends with unfinished work, {listed(left)}. They stay for the next session; "
             "task_list shows them."
         )
     elif tasks:

@@ -1,6 +1,6 @@
 """The bracket tags of a message: those that do file work do it, of the others the model is told what to do.
 
-The rules are those of contract.md §5. A decision is for the model, which knows which question it answers.
+The rules are those of docs/tags.md. A decision is for the model, which knows which question it answers.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _told(tag: dict[str, Any]) -> str:
     if tag["outcome"] == "nothing":
         return f"{name} does nothing as things are: {tag['advice']}"
     open_ones = tag["would"]["pending"]
-    shown = [f"{issue['id']} {quoted(issue['title'], _TITLE)}" for issue in open_ones[:_QUESTIONS]]
+    shown = [f"issue {issue['id']} {quoted(issue['title'], _TITLE)}" for issue in open_ones[:_QUESTIONS]]
     more = f" and {len(open_ones) - len(shown)} more" if len(open_ones) > len(shown) else ""
     return (
         f"{name} records the text behind it as a decision: call plan_decide for the question that it answers. "

@@ -32,6 +32,7 @@ def within_reach(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def listed(tasks: list[dict[str, Any]]) -> str:
-    """`1 (pending), 3 (in_progress)`: ids and statuses for a text, of the first 20."""
+    """`tasks 1 (pending), 3 (in_progress)`: ids and statuses for a text, of the first 20."""
     more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
-    return ", ".join(f"{task['id']} ({task['status']})" for task in tasks[:_NAMED]) + more
+    named = ", ".join(f"{task['id']} ({task['status']})" for task in tasks[:_NAMED])
+    return f"{'task' if len(tasks) == 1 else 'tasks'} {named}{more}"

@@ -17,7 +17,7 @@ THE_TASKS = tasks(
 PLAN_TEXT = """Plan 1, topic "Storage": 1 pending, 1 decided.
 - issue 1, pending: "Where?"
 - issue 2, decided: "How?": "In files\""""
-TASKS_TEXT = """Tasks, goal "Store": 4 in all, 1 completed, 1 in progress, 2 pending. Ready: 3.
+TASKS_TEXT = """Tasks, goal "Store": 4 in all, 1 completed, 1 in progress, 2 pending. Ready: task 3.
 - task 2, in progress: "Read", owner "engineer"
 - task 3, ready: "Index\""""
 BOTH = "\n\n".join((HEAD, PLAN_TEXT, TASKS_TEXT))

@@ -80,4 +80,4 @@ def test_what_was_found_before_it_failed(working: Project) -> None:
         answer = told(working, "session_end")
     first, second = answer["warnings"]
     assert first.startswith("The event session_end could not be dealt with: Could not get the lock")
-    assert second.startswith("The session ends with unfinished tasks: 2 (in_progress), 3 (pending)")
+    assert second.startswith("The session ends with unfinished work, tasks 2 (in_progress), 3 (pending)")

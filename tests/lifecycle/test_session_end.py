@@ -8,7 +8,7 @@ from tests.lifecycle.support import ACCESS, SPAWN, TRACKER, Teller, put
 from tests.support import Json, Project, cycle, plan, task, tasks, without_lock
 
 UNFINISHED = (
-    "The session ends with unfinished tasks: 1 (pending), 3 (in_progress). "
+    "The session ends with unfinished work, tasks 1 (pending), 3 (in_progress). "
     "They stay for the next session; task_list shows them."
 )
 UNCLOSED = "All 2 tasks are completed, but the cycle is not closed. Call task_close to archive it."

@@ -20,8 +20,8 @@ PLAN_DECIDED = (
 )
 PLAN_DERIVED = f"{PLAN_DECIDED.partition(': derive')[0]}, and has tasks."
 TASKS_LEFT = (
-    "tasks.json is left from an earlier session: not done are 1 (pending), 3 (in_progress). Go on with them: task_list "
-    "shows them, and which are ready."
+    "tasks.json is left from an earlier session: not done are tasks 1 (pending), 3 (in_progress). Go on with them: "
+    "task_list shows them, and which are ready."
 )
 TASKS_DONE = (
     "tasks.json is left from an earlier session: all 1 tasks are completed, but the cycle is not closed. Call "

@@ -107,7 +107,7 @@ def _waits(current: dict[str, Any], task: dict[str, Any]) -> str:
     if task["status"] != lists.PENDING:
         return ""
     waits = [
-        f"{one} ({states.get(one, 'there is no such task')})"
+        f"task {one} ({states.get(one, 'there is no such task')})"
         for one in dict.fromkeys(task["deps"])
         if states.get(one) != lists.COMPLETED
     ]

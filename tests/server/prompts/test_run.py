@@ -16,7 +16,7 @@ def test_run_without_tasks(ask: Asker, project: Project) -> None:
         assert f"{finished}{then}" in ask.prompt(name)
     project.put("state/tasks.json", tasks(task(1, status="completed"), task(2), task(3, deps=[2])))
     text = ask.prompt("run", task="2")
-    assert "- Tasks: 1 of 3 are completed, 0 in progress; ready: 2." in text
+    assert "- Tasks: 1 of 3 are completed, 0 in progress; ready: task 2." in text
     assert text.endswith('## Task\n\nOnly this one of the tasks, by its id: "2"')
     assert first not in text
 
@@ -26,9 +26,9 @@ def test_a_task_that_is_not_ready(ask: Asker, project: Project) -> None:
     rows = [task(1, status="completed"), task(2, status="in_progress"), task(3, deps=[1, 2, 9]), task(4, deps=[1])]
     project.put("state/tasks.json", tasks(*rows))
     assert (
-        'Only this one of the tasks, by its id: "3". It is not ready: it depends on 2 (in_progress), 9 (there is no '
-        "such task). Tell the user so, and carry it out only once what it depends on is completed, or when the user "
-        "wants it even so."
+        'Only this one of the tasks, by its id: "3". It is not ready: it depends on task 2 (in_progress), task 9 '
+        "(there is no such task). Tell the user so, and carry it out only once what it depends on is completed, or "
+        "when the user wants it even so."
     ) in ask.prompt("run", task="3")
     for ready in ("2", "4"):
         assert ask.prompt("run", task=ready).endswith(f'by its id: "{ready}"')
