@@ -96,7 +96,7 @@ def _array(value: Any, schema: dict[str, Any]) -> list[Any]:
     value = _json_in(value) if isinstance(value, str) else value
     if not isinstance(value, list):
         raise _Unfit("must be an array, or its JSON text")
-    return [_inner(f"item {index}", item, schema["items"]) for index, item in enumerate(value)]
+    return [_inner(f"item {at} of {len(value)}", item, schema["items"]) for at, item in enumerate(value, 1)]
 
 
 def _object(value: Any, schema: dict[str, Any]) -> dict[str, Any]:

@@ -81,7 +81,8 @@ TOOL = Tool(
     description=(
         "Change the issues of the open plan. action add needs title; edit needs issue_id and title; remove and reopen "
         "need issue_id. Reopen takes a decision back: the issue is pending again. Call it when a question turns up, "
-        "changes, falls away or has to be decided anew. No tool brings a removed one back; others keep their ids. "
+        "changes, falls away or has to be decided anew. No tool brings a removed one back; others keep their ids, "
+        "and if it had the highest, the next one added gets that id again. "
         'Returns the issue. "No active plan session": call plan_start first. "Issue <id> not found": look the ids up '
         "with plan_status."
     ),
