@@ -49,9 +49,9 @@ def test_job() -> None:
 
 
 def test_pytest_options() -> None:
-    """Every option of the plug-in that the page shows is one, and its name is that of the command with a prefix."""
+    """The page has every option of the plug-in and no other, and its name is that of the command with a prefix."""
     names = {name for name, _, _ in OPTIONS}
-    assert set(re.findall(r"--nexus-[a-z-]+[a-z]", PAGE)) <= names
+    assert set(re.findall(r"--nexus-[a-z-]+[a-z]", PAGE)) == names
     assert {name.replace("--nexus-", "--") for name in names} <= {option.name for option in COMMAND.options}
 
 

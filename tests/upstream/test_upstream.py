@@ -35,6 +35,12 @@ def test_page_has_every_difference(reasons: dict[str, str]) -> None:
     assert f"{len(reasons)} expected failures" in PAGE
 
 
+def test_page_has_what_passes(reasons: dict[str, str]) -> None:
+    """Of the fixtures that need no event command those pass that are neither listed nor left out."""
+    run = [fixture for fixture in load_fixtures() if not fixture.needs_events]
+    assert f"\n{len(run) - len(reasons) - 1} passed, 0 failed, " in PAGE
+
+
 def test_page_names_the_server_of_the_list() -> None:
     """The version in the name of the file is the one that the benchmark installs and the page is about."""
     from benchmarks.peers.packages import UPSTREAM, UPSTREAM_VERSION

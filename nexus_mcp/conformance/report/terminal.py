@@ -1,6 +1,6 @@
-"""A run on the screen: progress while it goes on, then what failed, then one line that says everything.
+"""A run on the screen: what fails as it fails, then each failure with all there is to it, then the counts in one line.
 
-Where there is no terminal, a plain line for each fixture stands for the progress.
+On a terminal a bar shows the progress; in a log, where hundreds of lines would hide what failed, nothing does.
 """
 
 from __future__ import annotations
@@ -111,9 +111,9 @@ class Screen:
         """A fixture came out; its expected failure is marked already."""
         self._running.pop(result.test_id, None)
         self._counts[result.status] += 1
-        words, style = _outcome(result)
-        if not self._quiet and (style == "red" or not self._console.is_terminal):
-            self.line(words, style)
+        told = "" if self._quiet else _alarm(result)
+        if told:
+            self.line(told, "red")
         self._progress.advance(self._task)
         self._describe()
 
@@ -165,17 +165,15 @@ class Screen:
         self._console.print(Padding(what, (0, 0, 0, 2), expand=False))
 
 
-def _outcome(result: FixtureResult) -> tuple[str, str]:
-    """A fixture in a line, and its colour; red is what makes the run fail."""
+def _alarm(result: FixtureResult) -> str:
+    """A fixture that makes the run fail, in a line; "" for any other."""
     head = f"{result.test_id} ({result.seconds:.2f} s)"
-    if result.status == NOT_RUN:
-        return f"not run  {result.test_id}: {result.reason}", "dim"
-    if result.status == PASSED:
-        return (f"PASSED   {head}, expected to fail", "red") if result.expected else (f"passed   {head}", "")
-    if result.expected:
-        return f"expected {head}: {result.expected}", "yellow"
+    if result.status == PASSED and result.expected:
+        return f"PASSED   {head}, expected to fail"
+    if result.status != FAILED or result.expected:
+        return ""
     first = next(assertion for assertion in assertions(result) if not assertion.passed)
-    return f"FAILED   {head}: {in_words(first)}", "red"
+    return f"FAILED   {head}: {in_words(first)}"
 
 
 def _table(failed: list[Assertion]) -> Table:
