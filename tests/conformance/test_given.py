@@ -19,6 +19,7 @@ from nexus_mcp.errors import HarnessFault
         (given.command, "a 'b c' --d=e", ("a", "b c", "--d=e")),
         (given.event_command, 'hook "{type}" x', ("hook", "{type}", "x")),
         (given.seconds, "0.5", 0.5),
+        (given.seconds, "86400", 86_400.0),
         (given.harness_id, "claude-code", "claude-code"),
         (given.variable, "MY_ROOT", "MY_ROOT"),
         (given.environment, ("A=1", "B=", "A=x=y"), {"A": "x=y", "B": ""}),
@@ -43,6 +44,10 @@ def test_values(read: Callable[[Any, str], Any], text: Any, value: Any) -> None:
         *(
             (given.seconds, text, f"--it '{text}' is not a number of seconds above 0")
             for text in ("0", "-1", "nan", "inf", "x")
+        ),
+        *(
+            (given.seconds, text, f"--it '{text}' is more than a day: at most 86400 seconds")
+            for text in ("86401", "1e10", "1e308")
         ),
         *(
             (given.harness_id, text, f"--it '{text}' is no harness id: a-z first, then a-z, 0-9 and -")

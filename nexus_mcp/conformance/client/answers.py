@@ -65,11 +65,11 @@ async def ask(
     return Reply(payload, text, bool(result.is_error), "", "", seconds, differs, result.sent), result
 
 
-async def broken_schema(tool: str, schema: Any, result: types.CallToolResult, seconds: float) -> str:
-    """Where a result that is no error breaks the tool's output schema, "" when it does not."""
+async def broken_schema(tool: str, schema: Any, result: types.CallToolResult) -> str:
+    """Where a result that is no error breaks the tool's output schema, "" when it does not. Raises as schema_fault."""
     if result.structured_content is None and "structured_content" not in result.model_fields_set:
         return f"Tool {tool} has an output schema but did not return structured content"
-    return await schema_fault(schema, result.structured_content, seconds)
+    return await schema_fault(tool, schema, result.structured_content)
 
 
 def _place(error: ValueError) -> str:

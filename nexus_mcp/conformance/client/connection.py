@@ -86,7 +86,7 @@ class Connection:
         if result is None or result.is_error or tool not in self.described:
             return reply
         # Here, where no time of the target's runs any more.
-        return replace(reply, schema_fault=await broken_schema(tool, self.described[tool], result, seconds))
+        return replace(reply, schema_fault=await broken_schema(tool, self.described[tool], result))
 
     async def close(self) -> None:
         """Ends the client; the process behind it, if any, is not touched."""

@@ -6,12 +6,17 @@ import asyncio
 import atexit
 import json
 import os
+import signal
 import subprocess
 import sys
 from typing import Any
 
 from nexus_mcp.conformance.processes.starting import start
-from nexus_mcp.conformance.trouble import first_line
+from nexus_mcp.conformance.trouble import TargetTrouble, first_line
+from nexus_mcp.errors import HarnessFault
+
+MOST = 10.0
+"""Seconds of computing for one answer, so that neither a busy machine nor a limit of the user's makes a verdict."""
 
 _SCRIPT = os.path.join(os.path.dirname(__file__), "schema_worker.py")
 _idle: list[subprocess.Popen[bytes]] = []
@@ -19,23 +24,34 @@ _idle: list[subprocess.Popen[bytes]] = []
 with this process, for then their stdin does."""
 
 
-async def schema_fault(schema: Any, value: Any, seconds: float) -> str:
-    """Where `value` breaks `schema`, or why that cannot be told within `seconds`; "" when all is well."""
+async def schema_fault(tool: str, schema: Any, value: Any) -> str:
+    """Where an answer of `tool` breaks `schema`, or why that is none; "" when all is well.
+
+    Raises TargetTrouble when the answer or the schema is such that nobody could tell, HarnessFault when we cannot.
+    """
     try:
-        request = json.dumps({"schema": json.dumps(schema), "value": value, "seconds": seconds}).encode() + b"\n"
+        request = json.dumps({"schema": json.dumps(schema), "value": value, "seconds": MOST}).encode() + b"\n"
     except RecursionError:
-        return "the answer is nested too deep to be checked"
+        raise TargetTrouble(f"answered {tool} with what is nested too deep to be checked") from None
     worker = _idle.pop() if _idle else _started()
     try:
         answer = await asyncio.to_thread(_exchange, worker, request)
     except BaseException:
         _discard(worker)
         raise
-    if not answer:
-        _discard(worker)
-        return f"the schema could not be checked within {seconds:g} s"
-    _idle.append(worker)
-    return first_line(json.loads(answer))
+    if answer:
+        _idle.append(worker)
+        return first_line(json.loads(answer))
+    _discard(worker)
+    if worker.returncode == -signal.SIGPROF:
+        raise TargetTrouble(f"has an output schema for {tool} that takes more than {MOST:g} s to check one answer")
+    raise HarnessFault(
+        [
+            f"Whether an answer of {tool} keeps its output schema could not be found out: the process that checks it "
+            f"ended by itself, with code {worker.returncode}."
+        ],
+        next_step="Run it again; if it stays so, please report it.",
+    )
 
 
 def _started() -> subprocess.Popen[bytes]:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.fixture import Fixture
 
 
+LONGEST = 86_400
+"""Seconds of a time limit: clocks of the system and of the event loop take no more for granted."""
+
+
 def command(text: str, option: str) -> tuple[str, ...]:
     """The words of a command, as a shell splits them, with the paths of files here made absolute.
 
@@ -57,13 +61,15 @@ def environment(entries: Iterable[str], option: str) -> dict[str, str]:
 
 
 def seconds(text: str, option: str) -> float:
-    """A time limit. Raises HarnessFault for what is not a number above 0."""
+    """A time limit. Raises HarnessFault for what is not a number above 0, or longer than a day."""
     try:
         value = float(text)
     except ValueError:
         value = math.nan
     if not 0 < value < math.inf:
         raise HarnessFault([f"{option} {text!r} is not a number of seconds above 0"])
+    if value > LONGEST:
+        raise HarnessFault([f"{option} {text!r} is more than a day: at most {LONGEST} seconds"])
     return value
 
 

@@ -1,0 +1,43 @@
+"""Answers held against the output schemas of a target: what cannot be told is no breach."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.conformance.client import validation
+from nexus_mcp.conformance.runner import run
+from nexus_mcp.conformance.session import Session
+from nexus_mcp.conformance.target import stdio
+from nexus_mcp.conformance.trouble import TargetTrouble
+from nexus_mcp.errors import HarnessFault
+from tests.conformance.support import NASTY, act, nasty_fixture, talk
+
+
+def test_a_pattern_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An output schema that takes too much computing is told of as such, whatever the time limit of a call, and does
+    not keep the run."""
+    monkeypatch.setattr(validation, "MOST", 0.5)
+
+    async def ask(session: Session) -> tuple[str, str]:
+        with pytest.raises(TargetTrouble) as caught:
+            await session.call("act", act("think"))
+        return str(caught.value), (await session.call("act", act("break the schema"))).schema_fault
+
+    said = "has an output schema for act that takes more than 0.5 s to check one answer"
+    assert talk(tmp_path, ask) == (said, "$.did: 7 is not of type 'string'")
+
+
+def test_a_check_that_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where we cannot check an answer, that is told as a fault of ours and never as one of the target."""
+    script = tmp_path / "worker.py"
+    script.write_text("import sys; print(flush=True); sys.stdin.readline(); sys.exit(3)")
+    monkeypatch.setattr(validation, "_SCRIPT", str(script))
+    monkeypatch.setattr(validation, "_idle", [])
+    with pytest.raises(HarnessFault) as caught:
+        run([nasty_fixture(act("wave"))], stdio(NASTY))
+    assert str(caught.value) == (
+        "Whether an answer of act keeps its output schema could not be found out: the process that checks it ended by "
+        "itself, with code 3. Run it again; if it stays so, please report it."
+    )
