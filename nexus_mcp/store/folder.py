@@ -22,7 +22,7 @@ AT = os.open in os.supports_dir_fd and os.unlink in os.supports_dir_fd
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _CLOEXEC
-_PLAIN = os.O_RDONLY | _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | _CLOEXEC
+_ANY = _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | _CLOEXEC  # a pipe of that name must not keep us waiting
 _CHUNK = 1 << 16
 _CLOSED = -1  # no descriptor; None would be the current folder
 _ADVICE = "Look at what was put there and why; move it away yourself if it is not needed, then call again."
@@ -113,7 +113,7 @@ class Folder:
         """
         shown = self.show(name)
         try:
-            fd = self.open(name, _PLAIN)
+            fd = self.open(name, os.O_RDONLY)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -134,14 +134,14 @@ class Folder:
             let_go(fd)
 
     def open(self, name: str, flags: int, mode: int = 0o644) -> int:
-        """A descriptor of the file `name`; a link is refused. Raises PathRefused and OSError."""
+        """A descriptor of the file `name`; a link is refused, a pipe not waited for. Raises PathRefused and OSError."""
         if not AT:
             seen = self.look(name)
             if seen is not None and not stat.S_ISREG(seen.st_mode):
                 raise _refused(self.show(name), seen.st_mode, "a file")
-            return os.open(os.path.join(self.path, name), flags | _CLOEXEC, mode)
+            return os.open(os.path.join(self.path, name), flags | _ANY, mode)
         try:
-            return os.open(name, flags | _NOFOLLOW | _CLOEXEC, mode, dir_fd=self._fd)
+            return os.open(name, flags | _ANY, mode, dir_fd=self._fd)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
                 seen = self.look(name)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from nexus_mcp.store.folder import Folder
 
-_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
+_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT
 _OWN = 0o600
 
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.history.memory import Memory
 
-_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 _TRIES = 5
 _CHANGED = "it was changed meanwhile"
 _NO_MORE = 0o666
@@ -36,7 +35,7 @@ class Archive:
     else than a history, PathRefused, StorageError.
     """
 
-    __slots__ = ("_memory", "_state", "cache", "fd", "index", "nexus")
+    __slots__ = ("_memory", "_state", "_taken", "cache", "fd", "index", "nexus")
 
     def __init__(self, nexus: Folder | None, state: Folder | None, memory: Memory) -> None:
         self.nexus = nexus
@@ -44,6 +43,7 @@ class Archive:
         self._memory = memory
         self.cache: Cache | None = None
         self.fd: int | None = None
+        self._taken: frozenset[str] | None = None
         self.index = Index()
         self.index.opening, self.index.closing = EMPTY.index("[") + 1, EMPTY.index("]")
         try:
@@ -106,8 +106,12 @@ class Archive:
         return map(self.cycle, numbers)
 
     def is_taken(self, completed_at: str) -> bool:
-        """Whether a cycle has this `completed_at`."""
-        return any(True for _ in self._ended_at(completed_at))
+        """Whether a cycle has this `completed_at`. Cheap also when it is asked for one time after the other."""
+        if self._taken is None:
+            if not any(True for _ in self._ended_at(completed_at)):
+                return False
+            self._taken = frozenset(self.times())
+        return completed_at in self._taken
 
     def ended_at(self, completed_at: str) -> list[dict[str, Any]]:
         """The cycles that have this `completed_at`, the newest first: one, unless somebody else wrote them."""
@@ -183,7 +187,7 @@ class Archive:
 def _opened(nexus: Folder) -> int | None:
     """A descriptor of the history, None when there is none. Raises OSError, PathRefused, StateError."""
     try:
-        fd = nexus.open(NAME, _READ)
+        fd = nexus.open(NAME, os.O_RDONLY)
     except FileNotFoundError:
         return None
     try:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 FOLDER = "cache"
 NAME = "history.index"
 _NEW = ".new"
-_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
+_FOR_OTHERS = stat.S_IRGRP | stat.S_IROTH
 _MADE = os.O_RDWR | os.O_CREAT | os.O_EXCL
 UNUSABLE = (OSError, NexusError, ValueError, KeyError, TypeError, RecursionError)
 """What can come of a file that anybody may have changed."""
@@ -84,12 +84,17 @@ class Cache:
             if folder is not None:
                 folder.unlink(NAME)
 
-    def texts(self, name: str, flags: int = _READ) -> int:
-        """A descriptor of the file of texts `name`. Raises OSError, NexusError."""
+    def texts(self, name: str, flags: int = os.O_RDONLY) -> int:
+        """A descriptor of the file of texts `name`. Raises OSError, NexusError, and ValueError for one that others may
+        read who may not read the history."""
         folder = self._opened(make=False)
         if folder is None or not stored.is_name(name):
             raise FileNotFoundError(2, "there is no such file of texts")
-        return _plain(folder, name, flags)
+        fd = _plain(folder, name, flags)
+        if os.fstat(fd).st_mode & _FOR_OTHERS & ~self._mode:
+            let_go(fd)
+            raise ValueError("it is for more to read than the history")
+        return fd
 
     def new_texts(self) -> tuple[str, int] | None:
         """(name, descriptor) of a new file of texts, None where none can be kept. Raises OSError, NexusError."""
@@ -123,7 +128,7 @@ def remove(state: Folder) -> None:
 
 
 def _load(folder: Folder) -> Index:
-    fd = _plain(folder, NAME, _READ)
+    fd = _plain(folder, NAME, os.O_RDONLY)
     try:
         info = os.fstat(fd)
         header = ranges.read(fd, 0, stored.HEADER.size)
@@ -156,7 +161,7 @@ def _sweep(folder: Folder, texts: str) -> None:
     for name in folder.names():
         if name != texts and (stored.is_name(name) or (name.startswith("history-") and name.endswith(_NEW))):
             with suppress(*UNUSABLE):
-                fd = _plain(folder, name, _READ)
+                fd = _plain(folder, name, os.O_RDONLY)
                 try:
                     if fcntl is not None:
                         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -6,6 +6,7 @@ import os
 from contextlib import suppress
 
 from nexus_mcp import log
+from nexus_mcp.errors import StorageError
 from nexus_mcp.state.history import plan_id
 from nexus_mcp.store import atomic, ranges
 from nexus_mcp.store.codec import pretty
@@ -22,13 +23,6 @@ if TYPE_CHECKING:
     from nexus_mcp.store.history.archive import Archive
 
     Part = bytes | Callable[[int], None]
-
-
-class Changed(OSError):
-    """The file was changed, by somebody without our lock, while it was copied."""
-
-    def __init__(self) -> None:
-        super().__init__(0, "it was changed meanwhile")
 
 
 class Growth:
@@ -62,7 +56,8 @@ class Growth:
     def parts(self) -> list[Part]:
         """What the file then consists of: bytes, and what writes some to a descriptor, all up to the last cycle first.
 
-        The last writes nothing: it looks whether the old file still is what was copied, and dates the new one.
+        The last writes nothing: it looks whether the old file still is what was copied, and dates the new one. Raises
+        StorageError when it is not.
         """
         return [self._copy, self._added, self._rest, self._finish]
 
@@ -71,7 +66,7 @@ class Growth:
         read, nexus = self._archive.index.identity, self._archive.nexus
         assert nexus is not None
         found = _seen(nexus)
-        return found is None if read is None else found is not None and identity.is_as_read(read, identity.of(found))
+        return found is None if read is None else found is not None and identity.of(found) == read
 
     def installed(self) -> None:
         """The file was put in its place: let the index grow with it. Never raises: without, it is only read again."""
@@ -93,11 +88,9 @@ class Growth:
         if old is None:
             same = not nexus.check_plain(NAME)
         else:
-            read = self._archive.index.identity
-            assert read is not None
-            same = identity.is_as_read(read, identity.of(os.fstat(old))) and nexus.is_file(NAME, old)
+            same = identity.of(os.fstat(old)) == self._archive.index.identity and nexus.is_file(NAME, old)
         if not same:
-            raise Changed
+            raise StorageError(SHOWN, "copy", "it was changed meanwhile", next_step="Call again.")
         with suppress(OSError):
             self._is_apart = identity.set_apart(fd)
         self._made = os.fstat(fd)

@@ -47,7 +47,10 @@ def tail(fd: int, size: int) -> int:
 
 
 def is_as_read(before: Identity, after: Identity) -> bool:
-    """Whether the bytes are the same; the name, the permissions or the number of names may not be."""
+    """Whether the bytes are the same; the name, the permissions or the number of names may not be.
+
+    Not where somebody may have set the time of the last write back: the last one alone tells of that.
+    """
     return before[:4] == after[:4]
 
 

@@ -8,6 +8,8 @@ if TYPE_CHECKING:
 
     Verified = tuple[tuple[str | int, ...], int, int]
 
+UNVERIFIED: Verified = ((), 0, 0)
+
 
 class Memory:
     """`index` is the newest that was found. `short` are the lines (texts.py) of a short history and the index they are
@@ -21,4 +23,4 @@ class Memory:
     def __init__(self) -> None:
         self.index: Index | None = None
         self.short: tuple[Index | None, list[bytes]] = (None, [])
-        self.verified: Verified = ((), 0, 0)
+        self.verified = UNVERIFIED

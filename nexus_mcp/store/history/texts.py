@@ -9,8 +9,9 @@ from bisect import bisect_right
 
 from nexus_mcp.store import ranges
 from nexus_mcp.store.folder import let_go
-from nexus_mcp.store.history import building, spelling
+from nexus_mcp.store.history import building, identity, spelling
 from nexus_mcp.store.history.cache import UNUSABLE
+from nexus_mcp.store.history.memory import UNVERIFIED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ def stored(cache: Cache, index: Index, wanted: bytes, verified: Verified) -> tup
     """The numbers of the cycles whose line in the cache has `wanted`, which must not have a newline.
 
     `verified` says of which file of texts, as it was then, how many bytes are known to be whole, and their checksum;
-    what is known now is the second. Raises Spoilt.
+    what is known now is the second: nothing of a file that could be written again within the same tick of the clock.
+    Raises Spoilt.
     """
     ends, found, after = index.line_ends(), [], 0
     try:
@@ -86,8 +88,9 @@ def stored(cache: Cache, index: Index, wanted: bytes, verified: Verified) -> tup
         raise Spoilt from error
     try:
         info = os.fstat(fd)
-        identity = (index.texts, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
-        known, checksum = verified[1:] if verified[0] == identity else (0, 0)
+        seen = (index.texts, *identity.of(info))
+        known, checksum = verified[1:] if verified[0] == seen else (0, 0)
+        settled = identity.is_settled(identity.of(info))
         size = max(ends[-1], index.checked) if known < index.checked else ends[-1]
         for at in range(0, size, ranges.CHUNK):
             # What lies across two chunks is found with the second.
@@ -107,4 +110,4 @@ def stored(cache: Cache, index: Index, wanted: bytes, verified: Verified) -> tup
         let_go(fd)
     if known < index.checked and checksum != index.checksum:
         raise Spoilt
-    return found, (identity, index.checked, index.checksum)
+    return found, (seen, index.checked, index.checksum) if settled else UNVERIFIED

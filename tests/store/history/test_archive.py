@@ -13,10 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nexus_mcp.errors import StateError, StorageError
+from nexus_mcp.state.history import completion_time
 from nexus_mcp.store import atomic, ranges
 from nexus_mcp.store.history import EMPTY, NAME, finding
 from nexus_mcp.store.history.archive import Archive
 from nexus_mcp.store.history.growing import Growth
+from nexus_mcp.store.history.index import Index
 from nexus_mcp.store.history_file import HistoryFile
 from tests.store.history.made import CYCLE, Cycle, Site, cycles, folder, layouts, ours_of, small, words, written
 
@@ -142,22 +144,19 @@ def test_cycles_are_equal_as_json(fast_path: Path) -> None:
         assert list(archive.times()) == ["t", time]
 
 
-def test_a_history_that_is_changed_while_it_is_copied_is_not_replaced(fast_path: Path) -> None:
-    """Somebody without our lock: his change stays, and the caller is told."""
-    site = Site(fast_path, ours_of([CYCLE]))
-    for change in (
-        lambda: site.put(ours_of([CYCLE, CYCLE])),
-        lambda: site.path.write_bytes(ours_of([])),
-        site.path.unlink,
+def test_a_time_that_is_not_taken_is_found_at_once(fast_path: Path) -> None:
+    """Where the newest cycles are of a time to come, they are looked through once, not for each millisecond."""
+    times = [f"2026-01-01T00:00:00.{ms:03d}Z" for ms in range(400)]
+    site = Site(fast_path, ours_of([*({**CYCLE, "completed_at": time} for time in times), {"completed_at": "old"}]))
+    looks: list[str] = []
+    real = Index.ended_at
+    with (
+        site.archive() as archive,
+        patch.object(Index, "ended_at", lambda self, time: looks.append(time) or real(self, time)),  # type: ignore[func-returns-value]
     ):
-        site.put(ours_of([CYCLE]))
-        with site.archive() as archive:
-            growth = Growth(archive, CYCLE)
-            change()
-            assert archive.nexus is not None
-            with pytest.raises(OSError, match=r"meanwhile|shorter"):
-                atomic.prepare(archive.nexus, growth.parts())
-        assert os.listdir(site.path.parent) in (["history.json", "state"], ["state", "history.json"], ["state"])
+        assert completion_time(times[0], archive.newest, archive.is_taken) == "2026-01-01T00:00:00.400Z"
+        assert looks == [times[0]]
+        assert not archive.is_taken("2026-01-01T00:00:00.400Z")
 
 
 def test_a_history_that_shrinks_while_it_is_read_is_read_again(fast_path: Path) -> None:

@@ -206,35 +206,3 @@ def test_a_cache_that_cannot_be_written_is_done_without(fast_path: Path) -> None
         assert read(site, fresh=False) == ["build after 0", "lines from 0"]
         assert read(site, fresh=False) == ["lines from 0"]
     assert read(site) == ["build after 0", "lines from 0"]
-
-
-def test_texts_that_somebody_else_adds_to_are_copied_first(fast_path: Path) -> None:
-    """Bytes that an index speaks of are never written over."""
-    site = Site(fast_path, ours_of(MANY[:5]))
-    read(site)
-    (old,) = (site.state / "cache").glob("*.texts")
-    kept = old.read_bytes()
-    with old.open("ab") as file:
-        file.write(b"of a process that died\n")
-    site.put(ours_of(MANY))
-    assert read(site) == ["build after 5", "lines from 5"]
-    (new,) = (site.state / "cache").glob("*.texts")
-    assert new != old
-    assert new.read_bytes().startswith(kept)
-    assert new.read_bytes().count(b"\n") == 9
-
-
-def test_processes_do_not_take_the_texts_from_each_other(fast_path: Path) -> None:
-    """Whoever finds his file of texts gone looks for the one that another process began in its place."""
-    site = Site(fast_path, ours_of(MANY[:5]))
-    read(site, fresh=False)
-    (old,) = (site.state / "cache").glob("*.texts")
-    with old.open("ab") as file:
-        file.write(b"of a process that died\n")
-    site.put(ours_of(MANY))
-    with small(), settled(), site.archive(site.memory):
-        pass  # knows the new cycles, and the old file of texts
-    assert read(site) == ["lines from 5"]
-    assert not old.exists()
-    assert read(site, fresh=False) == []
-    assert read(site) == []

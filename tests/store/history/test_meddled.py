@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 
+from nexus_mcp.errors import StorageError
 from nexus_mcp.server.app import App
-from nexus_mcp.store import journal
+from nexus_mcp.store import atomic, journal
+from nexus_mcp.store.history.growing import Growth
 from nexus_mcp.workspace import Workspace
-from tests.store.history.made import CYCLE, OLD, ours_of
+from tests.store.history.made import CYCLE, OLD, Site, ours_of
 
 THEIRS = {**CYCLE, "branch": "theirs"}
 
@@ -49,3 +52,53 @@ def test_a_history_written_after_the_commit_point_keeps_both(
     assert branches[:-1] == ["b"] * (before is not None) + ["theirs"]
     assert sorted(os.listdir(path.parent)) == [".gitignore", "history.json", "state"]
     assert json.loads(path.read_bytes())["cycles"][-1]["tasks"][0]["title"] == "t"
+
+
+def test_a_history_that_is_changed_while_it_is_copied_is_not_replaced(fast_path: Path) -> None:
+    """Somebody without our lock: his change stays, and the caller is told."""
+    site = Site(fast_path, ours_of([CYCLE]))
+    for change in (
+        lambda: site.put(ours_of([CYCLE, CYCLE])),
+        lambda: site.path.write_bytes(ours_of([])),
+        site.path.unlink,
+    ):
+        site.put(ours_of([CYCLE]))
+        with site.archive() as archive:
+            growth = Growth(archive, CYCLE)
+            change()
+            assert archive.nexus is not None
+            with pytest.raises((OSError, StorageError), match=r"meanwhile|shorter"):
+                atomic.prepare(archive.nexus, growth.parts())
+        assert os.listdir(site.path.parent) in (["history.json", "state"], ["state", "history.json"], ["state"])
+
+
+def test_a_history_whose_old_time_was_put_back_is_not_replaced(fast_path: Path) -> None:
+    """As rsync and cp do that: size and time of the last write are as before, the time of the last change is not."""
+    site = Site(fast_path, ours_of([CYCLE]))
+    with site.archive() as archive:
+        growth = Growth(archive, CYCLE)
+        assert archive.nexus is not None
+        assert archive.index.identity is not None
+        assert growth.is_due()
+        archive.index.identity = (*archive.index.identity[:4], archive.index.identity[4] - 1)
+        assert not growth.is_due()
+        with pytest.raises(StorageError, match=r"changed meanwhile; nothing was changed\. Call again\."):
+            atomic.prepare(archive.nexus, growth.parts())
+
+
+def test_a_pipe_in_place_of_the_history_keeps_nobody_waiting(fast_path: Path) -> None:
+    """Somebody puts one there after it was read: looking for it, before and after the change, comes to an end."""
+    site = Site(fast_path, ours_of([CYCLE]))
+    site.path.chmod(0o600)
+    with site.archive() as archive:
+        growth = Growth(archive, CYCLE)
+        assert archive.nexus is not None
+        atomic.prepare(archive.nexus, growth.parts())
+        site.path.unlink()
+        os.mkfifo(site.path)
+        for look in (growth.is_due, growth.installed):
+            looking = threading.Thread(target=look, daemon=True)
+            looking.start()
+            looking.join(60)
+            assert not looking.is_alive()
+        assert not growth.is_due()
