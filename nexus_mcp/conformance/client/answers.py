@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _NO_ANSWERS = {"Connection closed", "Server returned an error response", "Session terminated"}
 
 
-class _Whole(types.CallToolResult):
+class Whole(types.CallToolResult):
     """A result that remembers what was sent: without the defaults of the client's classes, with what they drop."""
 
     _sent: Any = None
@@ -41,8 +41,8 @@ class _Whole(types.CallToolResult):
 
 async def ask(
     client: Client, tool: str, arguments: dict[str, Any], ended: Callable[[], bool]
-) -> tuple[Reply, types.CallToolResult | None]:
-    """Calls the tool of this name: its answer, and the result itself when there is one.
+) -> tuple[Whole | str, float]:
+    """Calls the tool of this name: its result, or the message of a protocol error, and the seconds that took.
 
     Raises TargetTrouble when no answer comes, or none of the protocol's shape. `ended` tells whether the
     connection may be over: a server may use the client's own words for that.
@@ -51,21 +51,28 @@ async def ask(
     started = time.perf_counter()
     try:
         # Not Client.call_tool: it drops an answer that breaks the output schema, and a report is to show it.
-        result = await client.session.send_request(request, _Whole)
+        result = await client.session.send_request(request, Whole)
     except MCPError as error:
         if error.error.message in _NO_ANSWERS and ended():
             raise TargetTrouble(f"gave no answer to {tool}: {error.error.message}") from None
-        return Reply(protocol_error=error.error.message, seconds=time.perf_counter() - started), None
+        return error.error.message, time.perf_counter() - started
     except ValueError as error:
         raise TargetTrouble(f"answered {tool} with what is no result of a call: {_place(error)}") from None
-    seconds = time.perf_counter() - started
+    return result, time.perf_counter() - started
+
+
+def reply(result: Whole | str, seconds: float) -> Reply:
+    """What `ask` gave, in the suite's own shape."""
+    if isinstance(result, str):
+        return Reply(protocol_error=result, seconds=seconds)
     text = next((block.text for block in result.content if isinstance(block, types.TextContent)), "")
-    payload = result.structured_content if result.structured_content is not None else _parsed(text)
-    differs = bool(text) and payload is not None and not same(_parsed(text), payload)
-    return Reply(payload, text, bool(result.is_error), "", "", seconds, differs, result.sent), result
+    if result.structured_content is None:
+        return Reply(_parsed(text), text, bool(result.is_error), seconds=seconds, result=result.sent)
+    differs = bool(text) and not same(_parsed(text), result.structured_content)
+    return Reply(result.structured_content, text, bool(result.is_error), "", "", seconds, differs, result.sent)
 
 
-async def broken_schema(tool: str, schema: Any, result: types.CallToolResult) -> str:
+async def broken_schema(tool: str, schema: Any, result: Whole) -> str:
     """Where a result that is no error breaks the tool's output schema, "" when it does not. Raises as schema_fault."""
     if result.structured_content is None and "structured_content" not in result.model_fields_set:
         return f"Tool {tool} has an output schema but did not return structured content"

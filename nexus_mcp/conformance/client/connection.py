@@ -16,16 +16,17 @@ from mcp import Client
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from nexus_mcp import __version__
-from nexus_mcp.conformance.client.answers import ask, broken_schema
+from nexus_mcp.conformance.client.answers import ask, broken_schema, reply
 from nexus_mcp.conformance.client.transport import PipeTransport
 from nexus_mcp.conformance.trouble import TargetTrouble, TimeRanOut, first_line, innermost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from nexus_mcp.conformance.client.answers import Whole
     from nexus_mcp.conformance.reply import Reply
 
-    Answered = tuple[Reply, types.CallToolResult | None]
+    Answered = tuple[Whole | str, float]
     Job = tuple[str, dict[str, Any], asyncio.Future[Answered]]
 
 _MOST_PAGES = 100
@@ -82,11 +83,12 @@ class Connection:
         future: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
         self._jobs.put_nowait((tool, dict(arguments), future))
         await self._settled(future, seconds, tool)
-        reply, result = future.result()
-        if result is None or result.is_error or tool not in self.described:
-            return reply
-        # Here, where no time of the target's runs any more.
-        return replace(reply, schema_fault=await broken_schema(tool, self.described[tool], result))
+        # Here, where no time of the target's runs any more, and what goes wrong is no trouble with its connection.
+        result, took = future.result()
+        answer = reply(result, took)
+        if isinstance(result, str) or answer.is_error or tool not in self.described:
+            return answer
+        return replace(answer, schema_fault=await broken_schema(tool, self.described[tool], result))
 
     async def close(self) -> None:
         """Ends the client; the process behind it, if any, is not touched."""
@@ -124,9 +126,10 @@ class Connection:
                 self._ready.set_result(None)
                 while job := await self._jobs.get():
                     await self._carry_out(client, *job)
-        except Exception as error:  # noqa: BLE001 - whatever the client meets when it connects is the target's doing
+        except Exception as error:  # noqa: BLE001 - whatever the client meets when it talks is the target's doing
             cause = innermost(error)
-            self._broken = f"could not be connected to: {first_line(str(cause)) or type(cause).__name__}"
+            did = "broke the connection" if self._ready.done() else "could not be connected to"
+            self._broken = f"{did}: {first_line(str(cause)) or type(cause).__name__}"
 
     async def _introduce(self, client: Client) -> None:
         info = client.server_info
@@ -149,13 +152,13 @@ class Connection:
         self, client: Client, tool: str, arguments: dict[str, Any], future: asyncio.Future[Answered]
     ) -> None:
         try:
-            reply = await ask(client, tool, arguments, self._ended)
+            answered = await ask(client, tool, arguments, self._ended)
         except TargetTrouble as trouble:
             if not future.done():
                 future.set_exception(trouble)
         else:
             if not future.done():
-                future.set_result(reply)
+                future.set_result(answered)
 
     def _ended(self) -> bool:
         """Whether the connection may be over: what has no process cannot tell."""

@@ -40,7 +40,7 @@ def fault(schema: str, value: Any) -> str:
 
 
 def main() -> None:
-    """Until stdin ends. Each line has `schema`, `value` and the `seconds` of computing after which this process ends."""
+    """Until stdin ends. Each line has `schema`, `value` and the `seconds` of computing that end this process."""
     print(json.dumps(fault("{}", None)), flush=True)  # all is imported before the clock runs
     for line in sys.stdin:
         asked = json.loads(line)

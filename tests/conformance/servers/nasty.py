@@ -150,6 +150,7 @@ RESULTS: dict[str, Any] = {
     },
     "think": {"result": {"content": [], "structuredContent": {"did": "think", "slow": "a" * 60 + "!"}}},
     "no result": {"result": {"content": "none"}},
+    "nest": {"result": {"content": [{"type": "text", "text": '{"a":' * 600 + "1" + "}" * 600}]}},
 }
 
 

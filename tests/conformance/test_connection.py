@@ -1,0 +1,52 @@
+"""What breaks while a target is asked is told as what it is: the target's doing, or ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nexus_mcp.conformance.client import connection
+from nexus_mcp.conformance.runner import run
+from nexus_mcp.conformance.session import Session
+from nexus_mcp.conformance.target import stdio
+from nexus_mcp.conformance.trouble import TargetTrouble
+from nexus_mcp.errors import HarnessFault
+from tests.conformance.support import NASTY, act, nasty_fixture, talk
+
+
+def _break(*_given: Any) -> None:
+    raise RuntimeError("all is lost")
+
+
+def test_a_fault_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault of the runner in looking at an answer is told as one, and not as trouble with the target."""
+    monkeypatch.setattr(connection, "reply", _break)
+    with pytest.raises(HarnessFault) as caught:
+        run([nasty_fixture(act("wave"))], stdio(NASTY))
+    said = "made: a fault of the runner, not of the target: RuntimeError: all is lost Please report it."
+    assert str(caught.value) == said
+
+
+def test_a_connection_that_breaks(tmp_path: Path) -> None:
+    """What the client meets once it is connected is not told as a failure to connect."""
+
+    async def ask(session: Session) -> str:
+        assert session.transport is not None
+        session.transport.after_send = _break
+        with pytest.raises(TargetTrouble) as caught:
+            await session.call("act", act("wave"))
+        return str(caught.value)
+
+    assert talk(tmp_path, ask) == "broke the connection: all is lost"
+
+
+def test_a_deep_answer(tmp_path: Path) -> None:
+    """An answer that is text only may be nested as deep as JSON is read."""
+
+    async def ask(session: Session) -> tuple[str, bool]:
+        answer = await session.call("act", act("nest"))
+        return str(answer.payload)[:10], answer.text_differs
+
+    assert talk(tmp_path, ask) == ("{'a': {'a'", False)
