@@ -20,6 +20,9 @@ KEEP = Option("--keep", "", "leave the temporary project there afterwards")
 
 def run(values: Values) -> int:
     """Prints the demo and returns 0. Raises NexusError when the server answers otherwise than it must."""
+    from nexus_mcp.conformance.platform import check_platform
+
+    check_platform("demo")
     # Before the slow imports: the client library alone takes a second to load.
     print(f"nexus-mcp {__version__} at work on a new project", flush=True)
     from nexus_mcp.cli.demonstration.folder import temporary_folder

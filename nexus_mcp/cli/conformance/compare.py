@@ -22,9 +22,11 @@ JSON = Option("--json", "FILE", "write the comparison there, too")
 
 def run(values: Values) -> int:
     """Runs the fixtures against each server and prints the table. 0: all pass everywhere; 1: not so."""
+    from nexus_mcp.conformance.platform import check_platform
     from nexus_mcp.conformance.report import files
     from nexus_mcp.conformance.settings import given
 
+    check_platform("conformance compare")
     commands = [given.command(command, SERVERS.name) for command in values.lists[SERVERS.name]]
     if len(commands) < 2:
         raise UsageError("compare needs --server twice or more.", next_step="conformance run judges a single one.")

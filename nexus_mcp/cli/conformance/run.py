@@ -23,8 +23,10 @@ EXPECTED = Option("--expected-failures", "FILE", "YAML: the id of a fixture, why
 
 def run(values: Values) -> int:
     """Runs the fixtures and returns 0 when all is well, 1 when not. Raises UsageError and HarnessFault, for 2."""
+    from nexus_mcp.conformance.platform import check_platform
     from nexus_mcp.conformance.report import files
 
+    check_platform("conformance run")
     check(values)
     files.check(REPORT.name, values.lists[REPORT.name])
     at_once = jobs(values)

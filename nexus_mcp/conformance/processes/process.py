@@ -76,7 +76,7 @@ class ServerProcess:
             os.set_blocking(fd, False)
         self._loop.add_reader(self._stdout, self._read_stdout)
         self._loop.add_reader(self._error, self._read_stderr)
-        self.death = Death(self._popen.pid, self._died)
+        self.death = Death(self._popen, self._died)
 
     @property
     def pid(self) -> int:

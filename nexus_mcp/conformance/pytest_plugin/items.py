@@ -10,12 +10,13 @@ import pytest
 
 from nexus_mcp.conformance.loading import load
 from nexus_mcp.conformance.nearest import did_you_mean
+from nexus_mcp.conformance.platform import check_platform
 from nexus_mcp.conformance.pytest_plugin import OPTIONS
 from nexus_mcp.conformance.pytest_plugin.failure import Failure, text
 from nexus_mcp.conformance.result import FAILED, NOT_RUN
 from nexus_mcp.conformance.settings import expected, given
 from nexus_mcp.conformance.target import TargetOptions, stdio
-from nexus_mcp.errors import HarnessFault
+from nexus_mcp.errors import HarnessFault, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -40,6 +41,7 @@ class Suite:
         self, session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
         try:
+            check_platform("pytest --nexus-server")
             suite = load([str(config.invocation_params.dir / path) for path in config.getoption("--nexus-fixtures")])
             known = [fixture.test_id for fixture in suite]
             listed = config.getoption("--nexus-expected-failures")
@@ -48,7 +50,7 @@ class Suite:
             if strangers:
                 raise HarnessFault([f"no fixture is called {name}{did_you_mean(name, known)}" for name in strangers])
             target = _target(config, suite)
-        except HarnessFault as fault:
+        except (HarnessFault, UsageError) as fault:
             raise pytest.UsageError(*str(fault).split("\n")) from fault
         fixtures = [fixture for fixture in suite if not self.chosen or fixture.test_id in self.chosen]
         node = FixtureCollector.from_parent(session, name=NODE, nodeid=NODE)

@@ -1,0 +1,83 @@
+"""Systems that have less than Linux: some ways go round what is missing, and what cannot be done is refused at once."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.cli import main
+from nexus_mcp.conformance.processes import process
+from nexus_mcp.conformance.result import FixtureResult
+from nexus_mcp.conformance.runner import run
+from nexus_mcp.conformance.session import Session
+from nexus_mcp.conformance.target import TargetOptions, stdio
+from nexus_mcp.conformance.trouble import TargetTrouble
+from tests.conformance.support import NASTY, act, gone, nasty_fixture, outcome, talk
+
+
+@pytest.fixture(params=[("waitid",), ("waitid", "pidfd_open")], ids=["no waitid", "no pidfd_open either"])
+def poorer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system that does not tell of an end without reaping: macOS before Python 3.13."""
+    for name in request.param:
+        monkeypatch.delattr(os, name, raising=False)
+
+
+def done(*command: str, do: str = "wave") -> FixtureResult:
+    """The result of one call."""
+    (result,) = run([nasty_fixture(act(do))], stdio((*NASTY, *command), TargetOptions(end_timeout=0.3))).results
+    return result
+
+
+@pytest.mark.usefixtures("poorer")
+def test_ends_without_waitid() -> None:
+    """Where only reaping tells of an end, it is told all the same: an orderly one, one by itself, none at all."""
+    stays = "the target did not end within 0.3 s after its stdin was closed"
+    assert outcome(done()) == ("passed", [])
+    assert outcome(done(do="die")) == ("failed", [("process", "", "the target exited with code 3")])
+    assert outcome(done("stay")) == ("failed", [("process", "", stays)])
+
+
+@pytest.mark.usefixtures("poorer")
+def test_a_signal_without_waitid(tmp_path: Path) -> None:
+    """Where only reaping tells of an end, the signal that made it is told, and nothing of the process is left."""
+
+    async def ask(session: Session) -> str:
+        assert session.process is not None
+        os.kill(session.process.pid, signal.SIGSEGV)
+        with pytest.raises(TargetTrouble) as caught:
+            await session.call("act", act("wave"))
+        assert gone(session.process.pid)
+        return str(caught.value)
+
+    assert talk(tmp_path, ask) == "was ended by SIGSEGV"
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["conformance", "run"], "conformance run"),
+        (["conformance", "compare", "--server", "a", "--server", "b"], "conformance compare"),
+        (["demo"], "demo"),
+    ],
+)
+def test_a_system_that_lacks_too_much(
+    words: list[str], what: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where servers cannot be started and watched, one line says what the system lacks, before anything is begun."""
+    find = importlib.util.find_spec
+    monkeypatch.delattr(os, "O_DIRECTORY")
+    monkeypatch.delattr(signal, "pthread_sigmask")
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *more: (name != "resource" and find(name, *more)) or None
+    )
+    monkeypatch.setattr(process, "start", None)
+    assert main(words) == 2
+    assert capsys.readouterr() == (
+        "",
+        f"nexus-mcp: {what} cannot run on this system: Python has no os.O_DIRECTORY, signal.pthread_sigmask, "
+        "the module resource here. Run it on Linux or macOS, or in WSL.\n",
+    )
