@@ -14,9 +14,9 @@ import pytest
 from nexus_mcp import program
 from nexus_mcp.catalog.load import usable
 from nexus_mcp.cli import COMMANDS
-from nexus_mcp.lifecycle.handle import handle
 from nexus_mcp.server.app import App
 from nexus_mcp.workspace import Workspace
+from tests.events import handle
 from tests.server.asking import Asker
 from tests.support import Client, Project, task, tasks
 

@@ -1,4 +1,4 @@
-"""From an event and its params to the answer: the one way in, for the command line and for what comes later."""
+"""From an event and its params to what carries it out, for the harness that they tell."""
 
 from __future__ import annotations
 
@@ -19,19 +19,6 @@ if TYPE_CHECKING:
 WAIT_SECONDS = 2.0
 """For the lock and for git, in all of an event. A hook stands in the way of an agent, and some harnesses end one after
 3 s."""
-
-
-def handle(
-    name: str, params: object, workspace: Workspace, now: Callable[[], float] | None = None, wait: float = WAIT_SECONDS
-) -> dict[str, Any]:
-    """Carry out what the event `name` of EVENTS means; the answer keeps schemas/lifecycle/answer.schema.json.
-
-    The harness is the one that the params name, else that of `workspace`. `now` gives seconds since 1970. Raises
-    InvalidArguments for params of the wrong shape, StateError, PathRefused and StorageError when nothing was changed,
-    NotAppliedYet and NotConfirmed when it was.
-    """
-    event, ctx, given = begun(name, params, workspace, now, wait)
-    return ctx.answer(name, event.run(ctx, given))
 
 
 def begun(

@@ -6,7 +6,7 @@ Changes nothing, and fails for nothing that one tag needs and another does not.
 from __future__ import annotations
 
 from nexus_mcp.errors import NexusError
-from nexus_mcp.tags.message import MOST, Message
+from nexus_mcp.tags.message import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.store.store import Store
-
-__all__ = ["ACTION", "MOST", "NOTHING", "SKILL", "route", "routed"]
 
 SKILL, ACTION, NOTHING = "skill", "action", "nothing"
 

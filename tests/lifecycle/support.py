@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from nexus_mcp import schemas
-from nexus_mcp.lifecycle.handle import handle
 from nexus_mcp.workspace import Workspace
+from tests.events import handle
 from tests.support import Json, Project, pretty
 
 TRACKER = ".nexus/state/nexus-mcp/agent-tracker.json"

@@ -24,7 +24,7 @@ CALLS: dict[str, dict[str, Any]] = {
 }
 SPAWNING = """
 import sys
-from nexus_mcp.lifecycle.handle import handle
+from tests.events import handle
 from nexus_mcp.workspace import Workspace
 for number in range(int(sys.argv[3])):
     params = {"agent_name": "engineer", "agent_id": f"{sys.argv[2]}-{number}"}

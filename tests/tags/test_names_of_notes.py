@@ -9,8 +9,8 @@ import pytest
 
 from nexus_mcp.errors import NexusError, PathRefused, StateError
 from nexus_mcp.knowledge.shown import fault
-from nexus_mcp.lifecycle.handle import handle
 from nexus_mcp.workspace import Workspace
+from tests.events import handle
 from tests.support import Project
 from tests.tags.support import aged
 

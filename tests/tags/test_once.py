@@ -9,12 +9,12 @@ import pytest
 
 from nexus_mcp.catalog.load import load
 from nexus_mcp.knowledge import notes
-from nexus_mcp.lifecycle.handle import handle
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.tags import blocks
 from nexus_mcp.tags.act import act
 from nexus_mcp.tags.message import MOST, Message
 from nexus_mcp.workspace import Workspace
+from tests.events import handle
 from tests.support import Project
 from tests.tags.support import NAMES, store_of
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from nexus_mcp.errors import NexusError
-from nexus_mcp.lifecycle.handle import handle
 from nexus_mcp.server.app import App
 from nexus_mcp.store.history import cache
 from nexus_mcp.workspace import Workspace
+from tests.events import handle
 from tests.reliability import long
 from tests.support import Clock
 
