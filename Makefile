@@ -17,7 +17,7 @@ help:
 	@echo "make catalog       write assets/catalog.json anew from the agents, skills and vocabulary beside it"
 	@echo "make conformance   our server against the conformance suite: in memory, the fast loop, --sdk (4 minutes)"
 	@echo "make miniatures    every deliberately wrong server against the fixtures: what catches what (10 minutes)"
-	@echo "make mutants       small changes of our own tools against the fixtures: what nobody notices (10 minutes)"
+	@echo "make mutants       small changes of our own tools and events against the fixtures: what nobody notices (40 minutes)"
 	@echo "make upstream      the fixtures against the upstream server: does what fails match the list (3 minutes, node)"
 	@echo "make torture       the long proof that nothing is lost: kills, errors, power cuts, fuzzing (SUITES=, SEED=)"
 	@echo "make bench         every goal of speed and memory beside the upstream server (15 minutes, node; ROWS=, ROUNDS=)"

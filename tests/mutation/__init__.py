@@ -1,1 +1,1 @@
-"""Mutations of our own tools: what the fixtures do not notice is a hole in them."""
+"""Mutations of our own tools and events: what the fixtures do not notice is a hole in them."""

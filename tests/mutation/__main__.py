@@ -1,4 +1,4 @@
-"""`python -m tests.mutation [MODULE …]`: every mutant of our tools against the fixtures.
+"""`python -m tests.mutation [MODULE …]`: every mutant of our tools and events against the fixtures.
 
 Prints for each module how many were killed, and each survivor that accepted.py does not explain, with its place: a
 change that no fixture notices. Then the fixtures that no miniature made fail are run against the mutants that concern
@@ -22,7 +22,7 @@ from tests.mutation.accepted import reason
 from tests.mutation.attempt import Mutant, concerned, failing, mutants
 from tests.mutation.modules import SERVED
 
-_LIMIT = 120.0
+_LIMIT = 600.0
 ENDLESS = "(no end)"
 
 

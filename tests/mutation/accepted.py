@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 
+from tests.mutation.accepted_events import ACCEPTED_EVENTS
+
 _PROSE = "the wording of a message that the contract leaves to us"
 _SAME = "what comes out is the same"
 _HINT = "what an event answers and warns of is ours; tests/lifecycle looks at it"
 _CRASH = "only a crash leads there; the fixtures with a kill need a process"
 _GUARD = "a guard against faults of our own, which no call reaches"
 _MORE = "more caution than the contract asks for; tests/tools/test_artifact_write.py looks at it"
+
+# The events of an agent, and the end of a session.
+_AGENTS = "lifecycle/(agent_.*|session_end|handle|params|unfinished|unknown)"
 
 # Module, a pattern that the whole change matches, the reason.
 ACCEPTED: tuple[tuple[str, str, str], ...] = (
@@ -39,17 +44,17 @@ ACCEPTED: tuple[tuple[str, str, str], ...] = (
     ("state/times", r"\d+ -> \d+", "less than a second, which no assertion on a clock can see"),
     ("state/tracker", r"5 -> .*|fault\.pointer or .*|len\(found\) .*|seen > 0 -> .*|0 -> -1", _PROSE),
     (
-        "lifecycle/.*",
+        _AGENTS,
         r".*(warn|bad|owner|'s'|name is|name or|name and|'agent_name'|f'The files|own|left|tasks|kept).*",
         _HINT,
     ),
     (
-        "lifecycle/.*",
+        _AGENTS,
         r"'(agent_id|resumed|completed|made|deleted)' left out .*|.*files_touched.*|n (not )?in told.*",
         _HINT,
     ),
     (
-        "lifecycle/.*",
+        _AGENTS,
         r"(True|False) -> (True|False)|.*entr(y|ies) is .*|return \{'agent_id'.*|tracker\.find.*|1 -> .*",
         _HINT,
     ),
@@ -60,6 +65,7 @@ ACCEPTED: tuple[tuple[str, str, str], ...] = (
         "it is refused all the same, by an exception",
     ),
     (".*", r"for .* in \(.* -> for .* in \(.*", "only the order of an object's members"),
+    *ACCEPTED_EVENTS,
 )
 
 

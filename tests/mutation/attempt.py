@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from nexus_mcp.conformance.result import FAILED
 from nexus_mcp.conformance.runner import run
 from nexus_mcp.conformance.target import TargetOptions, in_memory
+from nexus_mcp.conformance.trial import steps
+from tests.mutation.hook import send_in_fork
 from tests.mutation.install import install
 from tests.mutation.modules import SERVED
 from tests.mutation.mutator import mutations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 UNUSABLE = "(does not start)"
-_TIMEOUT = 5.0
-_FIRST = 4
+_TIMEOUT = 30.0
+_FIRST = 1
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,13 @@ def failing(mutant: Mutant, fixtures: Sequence[Fixture], *, first: bool) -> list
     """The ids of the fixtures that fail; with `first`, none is run after some did. For a process of its own."""
     install(mutant.module, mutant.source)
     try:
+        from nexus_mcp.lifecycle import EVENTS, safely  # noqa: F401 - what every fork would load
         from nexus_mcp.server.app import App
         from nexus_mcp.server.sdk import build_server
         from nexus_mcp.workspace import Workspace
+
+        for row in EVENTS.values():
+            row.load()
     except Exception:  # noqa: BLE001 - whatever a mutated module does when it is imported
         return [UNUSABLE]
 
@@ -72,10 +76,8 @@ def failing(mutant: Mutant, fixtures: Sequence[Fixture], *, first: bool) -> list
         def tools(self) -> list[dict[str, Any]]:
             return [{k: v for k, v in tool.items() if k != "outputSchema"} for tool in super().tools()]
 
-    file = Path(tempfile.mkdtemp(), "mutant.py")
-    file.write_text(mutant.source, encoding="utf-8")
-    hook = (sys.executable, "-m", "tests.mutation.hook", mutant.module, str(file), "{type}")
-    options = TargetOptions(environment={"PYTHONPATH": str(ROOT)}, event_command=hook, timeout=_TIMEOUT)
+    vars(steps)["send_event"] = send_in_fork
+    options = TargetOptions(event_command=("in a fork",), timeout=_TIMEOUT)
     target = in_memory(lambda root: build_server(Plain(Workspace(root))), options, mutant.place)
     failed: list[str] = []
     done, size = 0, _FIRST if first else len(fixtures)

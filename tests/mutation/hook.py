@@ -1,24 +1,36 @@
-"""`python -m tests.mutation.hook MODULE FILE TYPE`: a lifecycle event, with the source in FILE in a module's place."""
+"""A lifecycle event for the package as it is installed here, in a fork: nothing is imported anew for each of them."""
 
 from __future__ import annotations
 
 import json
 import os
-import sys
-from pathlib import Path
+import resource
+from typing import TYPE_CHECKING, Any
 
-from tests.mutation.install import install
+from nexus_mcp.conformance.reply import Reply
+from nexus_mcp.conformance.trouble import TargetTrouble
+from tests.forks import forked
+
+_PROCESSOR_SECONDS = 3
+"""Of an event, and not by the clock, which runs on while other work has the processors."""
+
+if TYPE_CHECKING:
+    from nexus_mcp.conformance.fixture import Event
+    from nexus_mcp.conformance.target import Place, TargetOptions
 
 
-def main(module: str, file: str, event: str) -> int:
-    install(module, Path(file).read_text(encoding="utf-8"))
-    from nexus_mcp.lifecycle.safely import answered
-    from nexus_mcp.workspace import Workspace, find_root
+async def send_in_fork(event: Event, options: TargetOptions, place: Place) -> Reply:
+    """What conformance/trial/events.py does with a command. Raises TargetTrouble where none would have answered."""
 
-    root = find_root(None, os.environ, str(Path.cwd()))
-    print(json.dumps(answered(event, json.loads(sys.stdin.read() or "{}"), Workspace(root))))
-    return 0
+    def tell(event: Event) -> dict[str, Any]:
+        resource.setrlimit(resource.RLIMIT_CPU, (_PROCESSOR_SECONDS, _PROCESSOR_SECONDS))
+        os.chdir(place.project)
+        from nexus_mcp.lifecycle.safely import answered
+        from nexus_mcp.workspace import Workspace
 
+        return answered(event.type, json.loads(json.dumps(event.params)), Workspace(place.project))
 
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    [(_, answer)] = forked([event], tell, options.timeout, processes=1)
+    if answer is None:
+        raise TargetTrouble("gave no answer, or none in time", f"the event {event.type}")
+    return Reply(answer, json.dumps(answer, ensure_ascii=False))

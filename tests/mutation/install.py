@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 # Whatever may hold a name of a mutated module. The rest of the package knows none of them.
-_ABOVE = ("tools", "state", "store", "server", "lifecycle")
+_ABOVE = ("briefing", "catalog", "knowledge", "lifecycle", "merging", "server", "state", "store", "tags", "tools")
 
 
 def install(module: str, source: str) -> None:

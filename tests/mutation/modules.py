@@ -7,8 +7,14 @@ from nexus_mcp.tools import TOOLS
 _ALL = tuple(tool.name for tool in TOOLS)
 _PLANS = ("plan_start", "plan_status", "plan_update", "plan_decide")
 _TASKS = ("task_add", "task_list", "task_update")
-_AGENTS = ("agent_spawn", "agent_resume", "agent_complete", "session_end")
-_EVENTS = tuple(f"event {name}" for name in _AGENTS)
+_SPAWN = ("event agent_spawn", "event subagent_spawn")
+_COMPLETE = ("event agent_complete", "event subagent_complete")
+_RESUME, _START, _END = "event agent_resume", "event session_start", "event session_end"
+_MESSAGE, _COMPACT = "event user_message", "event context_compact"
+_BEFORE, _AFTER = "event pre_tool_use", "event post_tool_use"
+_TRACKED = (*_SPAWN, *_COMPLETE, _RESUME, _START, _END)
+_EVENTS = (*_TRACKED, _MESSAGE, _COMPACT, _BEFORE, _AFTER)
+_GIVING = (_MESSAGE, _COMPACT, _START)
 
 SERVED: dict[str, tuple[str, ...]] = {
     **{f"tools/{name}": (name,) for name in _ALL},
@@ -19,10 +25,33 @@ SERVED: dict[str, tuple[str, ...]] = {
     "state/shapes": (*_PLANS, *_TASKS, "task_close", "context"),
     "state/tasks": (*_TASKS, "context"),
     "state/times": ("plan_start", "task_add", "task_close"),
-    "state/tracker": _EVENTS,
-    **{f"lifecycle/{name}": (f"event {name}",) for name in _AGENTS},
+    "state/tracker": _TRACKED,
+    "lifecycle/agent_spawn": _SPAWN,
+    "lifecycle/agent_resume": (_RESUME,),
+    "lifecycle/agent_complete": _COMPLETE,
+    "lifecycle/session_start": (_START,),
+    "lifecycle/session_end": (_END,),
+    "lifecycle/user_message": (_MESSAGE,),
+    "lifecycle/context_compact": (_COMPACT,),
+    "lifecycle/pre_tool_use": (_BEFORE,),
+    "lifecycle/post_tool_use": (_AFTER,),
+    "lifecycle/definition": _EVENTS,
     "lifecycle/handle": _EVENTS,
     "lifecycle/params": _EVENTS,
-    "lifecycle/unfinished": _EVENTS,
-    "lifecycle/unknown": _EVENTS,
+    "lifecycle/safely": _EVENTS,
+    "lifecycle/unfinished": (*_COMPLETE, _START, _END),
+    "lifecycle/unknown": (*_COMPLETE, _RESUME),
+    "lifecycle/leftovers": (_START,),
+    "lifecycle/stored": (*_COMPLETE, _START, _END, _MESSAGE, _COMPACT),
+    "lifecycle/known": (*_SPAWN, *_GIVING, _BEFORE, _AFTER),
+    "lifecycle/who": (_BEFORE, _AFTER),
+    "lifecycle/files": (_BEFORE, _AFTER),
+    "lifecycle/unsure": (_BEFORE,),
+    "lifecycle/compaction": _GIVING,
+    "lifecycle/picture": _GIVING,
+    "lifecycle/memory": (*_GIVING, _END),
+    "lifecycle/holding": _GIVING,
+    "lifecycle/active_skill": _GIVING,
+    "lifecycle/skill_text": _GIVING,
+    "lifecycle/tagged": (_MESSAGE,),
 }

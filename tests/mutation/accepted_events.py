@@ -1,0 +1,76 @@
+"""Mutants of what serves the events of a session that may survive, and why; accepted.py has all others."""
+
+from __future__ import annotations
+
+_WORDS = "how a text for the model or a warning is worded, or how much of it is shown; tests/lifecycle looks at it"
+_SAME = "what comes out is the same"
+_OURS = "a value that only our own file remembered.extension.json holds"
+_FAULT = "a fault of the disk or of the catalog leads there; tests/lifecycle makes it"
+_NO_JSON = "for a payload that is no JSON, which no fixture sends; tests/lifecycle/test_unusable_inputs.py does"
+_LARGE = "sizes that a fixture would only be long with; tests/lifecycle/test_large_params.py looks at them"
+_BLANKS = "a blank around a name or a status is nobody's promise"
+_LOG = "the log of hooks that failed is ours alone; tests/lifecycle/test_hook_failures.py looks at it"
+_GUARD = "a guard against faults of our own, which no event reaches"
+
+# Module, a pattern that the whole change matches, the reason.
+ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
+    ("lifecycle/unsure", r".*\('harness_id', 'tool', 'agent_id', 'agent_name'\)", _NO_JSON),
+    ("lifecycle/unsure", r"'(harness_id|tool|agent_id|agent_name)' -> .*", _NO_JSON),
+    ("lifecycle/unsure", r"(200|3) -> .*|len\(barred\) .*", _WORDS),
+    ("lifecycle/pre_tool_use", r"200 -> .*|return file -> return None|.*_CREATION in .*|'nexus_task_.*", _WORDS),
+    ("lifecycle/pre_tool_use", r"ctx\.decide\(ALLOW\) left out", "allow and continue both let a tool run"),
+    ("lifecycle/pre_tool_use", r"name\.rpartition\(':'\)\[2\]\.strip\(\) -> .*", _BLANKS),
+    ("lifecycle/pre_tool_use", r"ctx\.warn\(f'Whether .*|return True -> return None|True -> False", _FAULT),
+    ("lifecycle/p.*_tool_use", r"'agent_name' left out of \{.*", _SAME),
+    ("lifecycle/post_tool_use", r"params\.get\('status', ''\)\.strip\(\) -> .*", _BLANKS),
+    ("lifecycle/post_tool_use", r"ctx\.warn\('The use of the tool is not in .*", _LARGE),
+    ("lifecycle/post_tool_use", r"return False -> return None", _SAME),
+    ("lifecycle/session_start", r"raise left out", "without it the event fails one line later"),
+    ("lifecycle/who", r"f'.*\.(rstrip\(\)|\{er…) -> .*|f'What .* -> .*|entry is None -> .*", _WORDS),
+    ("lifecycle/who", r"isinstance\(name, str\) and name -> .*", _GUARD),
+    ("lifecycle/files", r"root\.rstrip\(os\.sep\) -> root", "for a project that is the root of the file system"),
+    ("lifecycle/known", r"3 -> .*|return '' -> return None", _WORDS),
+    ("lifecycle/known", r"return load\(None\) -> .*|ctx\.warn\(f'What this .*|fault\(error\) left out .*", _FAULT),
+    ("lifecycle/leftovers", r"1[12][0-9] -> .*|issue\['status'\] .*|if (not )?.*|return f?'.* -> return None", _WORDS),
+    ("lifecycle/stored", r"'(plan|tasks)' -> .*|f'The .* -> .*", _WORDS),
+    ("lifecycle/agent_spawn", r"if not error\.file\.endswith.*", "a change that a crash left leads there"),
+    ("lifecycle/agent_spawn", r"told\.rpartition\(':'\)\[2\]\.strip\(\) -> .*", _BLANKS),
+    ("lifecycle/agent_(spawn|complete)", r"f'.*\.rstri.* -> .*", _WORDS),
+    ("lifecycle/agent_complete", r"(16|1000|4096) -> .*|len\((told|file).*|'last_message' -> .*", _LARGE),
+    ("lifecycle/agent_complete", r"isinstance\(value, str\) and .*", "for a time that the contract spells otherwise"),
+    ("lifecycle/agent_complete", r"return False -> return None", _SAME),
+    ("lifecycle/compaction", r"return '' -> return None", _SAME),
+    ("lifecycle/compaction", r"'Not all agents .*|.*\.rstrip\(\) -> .*", _WORDS),
+    ("lifecycle/picture", r"return '' -> return None", _SAME),
+    ("lifecycle/picture", r"\d+ -> \d+|-1 -> 1|(LINES|count|len\(.*\)) [-+>] .*|.*'goal'.*|names or .*", _WORDS),
+    ("lifecycle/picture", r"'(none|ready|agents|owner|status|files_touched|unknown)' -> .*", _WORDS),
+    ("lifecycle/picture", r"task\['status'\] == .*|isinstance\(.*|status if .*|f'- and .*|\*more left out .*", _WORDS),
+    ("lifecycle/memory", r"return True -> .*|True -> False|choose\(recall.* left out", _FAULT),
+    ("lifecycle/memory", r"'surrogatepass' -> .*", "for a lone surrogate that a file holds"),
+    ("lifecycle/holding", r"'(context_compact|session_start|both|skill|plan|tasks)' -> .*", _OURS),
+    ("lifecycle/holding", r"2 -> 1", "for a skill whose text the project changes while the model works by it"),
+    ("lifecycle/active_skill", r"'(seen|work)' -> .*", _OURS),
+    ("lifecycle/active_skill", r"'(mode|history)' (-> |left out of \('skill').*", "the next skill that begins sets it"),
+    ("lifecycle/skill_text", r"return '' -> return None", _SAME),
+    ("lifecycle/skill_text", r"ctx\.warn\(f'The text .* left out", _FAULT),
+    ("lifecycle/skill_text", r"part\.strip\(\) -> part|name (not )?in invocations -> .*", _WORDS),
+    ("lifecycle/tagged", r"(20|160) -> .*|len\(open_ones\) .*|'(failed|would_extend|proposals)' -> .*", _WORDS),
+    ("lifecycle/tagged", r"\(skill, tag\['mode'\]\) != .*|'(skill|mode)' -> .*|f\"mode .*", _WORDS),
+    ("lifecycle/tagged", r"ctx\.context\.append\(f'The skill .*|' Run that .*|\*more left .*|f'Tell .*", _WORDS),
+    ("lifecycle/params", r"'session_id' -> .*", "a long session_id is cut where it is remembered, too"),
+    ("lifecycle/params", r"'tool_input' -> .*", "a NUL in the input of a tool is nobody's promise"),
+    (
+        "lifecycle/handle",
+        r"return ctx\.answer.* -> return None",
+        "tests come in there, and hooks by safely.py",
+    ),
+    ("lifecycle/safely", r"own is not None -> .*|error_log\.note.* left out|return workspace -> .*", _LOG),
+    ("lifecycle/safely", r"own is None or .* -> own is None and .*", _SAME),
+    ("lifecycle/safely", r"answer\['warnings'\]\.append.*|'warnings' -> .*|return answer -> .*", _FAULT),
+    ("lifecycle/safely", r"\*ctx\.warnings left out .*pop.*|if isinstance\(error, .*", _WORDS),
+    (
+        "lifecycle/safely",
+        r"while .*|at (is not None|and) .*|at\.tb_next .*|return (f'nexus-mcp|'/').*|-?2 -> .*",
+        _GUARD,
+    ),
+)
