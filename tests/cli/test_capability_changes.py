@@ -14,6 +14,12 @@ from tests.cli.test_capabilities import run
 from tests.support import Project
 
 META = ".nexus/agents/writer/meta.yml"
+SHELL = ("--class", "shell_command_exec", "--harness-id", "opencode")
+SHELL_MAP = "# ours\nopencode:\n  classes:\n    shell_command_exec:{}\n"
+FROZEN = [
+    "The list there says what is shipped now, and stays because of a comment in it or beside it. Take it out by",
+    "hand, or this project goes without what a later release adds to it.",
+]
 
 
 class TestChanges:
@@ -31,6 +37,62 @@ class TestChanges:
             "",
         )
         assert load(str(project.root)).agent("writer")["added"] == []
+
+    def test_back_to_nothing(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+        """What `add` made and `remove` emptied is gone, so that what a later release ships holds here too."""
+
+        def own_files() -> list[str]:
+            return sorted(
+                path for path in project.snapshot() if not path.startswith((".git", ".nexus/state", ".nexus/."))
+            )
+
+        for words in (("no_shell_exec", "--agent", "writer"), (*SHELL, "--tool", "term_*")):
+            assert run(project, capsys, "add", *words)[0] == 0
+            assert len(own_files()) > 1
+            code, out, err = run(project, capsys, "remove", *words)
+            assert (code, out.count("\n"), err) == (0, 1, "")
+            assert own_files() == [".nexus"]
+
+    @pytest.mark.parametrize(
+        ("words", "text", "left"),
+        [
+            (
+                (*SHELL, "--tool", "y"),
+                "# ours\nopencode:\n  reading: [x]  # a\n  classes:\n    shell_command_exec: [bash, y]\n# end\n",
+                "# ours\nopencode:\n  reading: [x]  # a\n# end\n",
+            ),
+            ((*SHELL, "--tool", "y"), SHELL_MAP.format(" [y, bash]"), "# ours\n{}\n"),
+            (
+                ("no_shell_exec", "--agent", "writer"),
+                "id: writer  # ours\ncapabilities: [no_task_create, no_shell_exec]\nname: W\n",
+                "id: writer  # ours\nname: W\n",
+            ),
+        ],
+    )
+    def test_a_list_as_it_is_shipped_goes(
+        self, project: Project, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], text: str, left: str
+    ) -> None:
+        """Once the list says what is shipped it goes, with what is empty then; what else there is stays."""
+        path = "agents/writer/meta.yml" if "--agent" in words else "capability-map.yml"
+        project.put(path, text)
+        code, out, _ = run(project, capsys, "remove", *words)
+        assert (code, out.count("\n"), project.get(path).decode()) == (0, 1, left)
+
+    def test_a_list_with_a_comment_stays(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+        """A comment of somebody's is kept, and with it the list as it is shipped; that is told."""
+        project.put("capability-map.yml", SHELL_MAP.format("\n    - bash  # by agreement\n    - y"))
+        code, out, _ = run(project, capsys, "remove", *SHELL, "--tool", "y")
+        assert (code, out.splitlines()[1:]) == (0, FROZEN)
+        assert project.get("capability-map.yml").decode() == SHELL_MAP.format("\n    - bash  # by agreement")
+
+    def test_a_text_of_the_projects_own_stays(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+        """Where the folder of the agent has more in it, the file that it needs stays."""
+        words = ("no_shell_exec", "--agent", "writer")
+        run(project, capsys, "add", *words)
+        project.put("agents/writer/body.md", "Write.\n")
+        assert run(project, capsys, "remove", *words)[0] == 0
+        assert project.get("agents/writer/meta.yml").decode().splitlines()[1:] == ["id: writer"]
+        assert load(str(project.root)).agent("writer")["own_body"] is True
 
     def test_a_canonical_one_stays(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
         """Contract §5: taking a canonical capability away is refused, with the reason."""

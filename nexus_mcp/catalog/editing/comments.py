@@ -50,6 +50,21 @@ def take_out(items: list[Any], item: str) -> None:
         _add(items, at - 1, rest)
 
 
+def remove(members: dict[str, Any], name: str) -> None:
+    """Remove a member; what follows its last line stays, behind the member before."""
+    at, keys = list(members).index(name), list(members)
+    token = _token(*_end(members, name)) if isinstance(members, CommentedMap) else None
+    rest = _split(token) if token is not None else ""
+    del members[name]
+    if rest.strip() and at:
+        _add(*_end(members, keys[at - 1]), rest)
+
+
+def _end(members: Any, name: str) -> tuple[Any, Any]:
+    """The collection of the last leaf of a member, and its key or index there."""
+    return (None if _is_flow(members[name]) else _leaf(members[name])) or (members, name)
+
+
 def _with_comments(value: Any) -> Any:
     if isinstance(value, dict):
         made = CommentedMap()

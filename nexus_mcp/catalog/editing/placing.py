@@ -43,6 +43,49 @@ def place(nexus: Folder, path: str, data: bytes, held: Held) -> None:
             raise
 
 
+def take_away(nexus: Folder, path: str, held: Held) -> bool:
+    """Remove the file at `path` from `nexus`, and the folder that it has for itself, at once for every reader.
+
+    False, with nothing changed, when there is something else in that folder. Only under the lock. Raises PathRefused,
+    StorageError with nothing changed, NotConfirmed.
+    """
+    *folders, name = path.split("/")
+    held.check()
+    with ExitStack() as stack:
+        changed = nexus
+        try:
+            if folders:
+                above = nexus.child(folders[0])
+                own = None if above is None else stack.enter_context(above).child(folders[1])
+                if above is None or own is None or not _is_gone(above, folders[1], stack.enter_context(own), name):
+                    return False
+                changed = above
+            else:
+                nexus.unlink(name)
+        except OSError as error:
+            raise StorageError(nexus.show(path), "remove", reason(error)) from error
+        try:
+            atomic.confirm(changed)
+        except atomic.Unsynced as error:
+            raise NotConfirmed(nexus.show(path), reason(error.cause)) from error
+    if folders:
+        nexus.remove_folder(folders[0])  # stays when there is more in it
+    return True
+
+
+def _is_gone(above: Folder, final: str, folder: Folder, name: str) -> bool:
+    """Remove a folder with nothing but the file in it; whether it was so. Raises OSError, StorageError."""
+    if folder.names() != [name]:
+        return False
+    temporary = f"{atomic.PREFIX}{os.urandom(8).hex()}"
+    above.rename(final, temporary)  # without its file it would be a fault
+    if folder.names() != [name]:
+        above.rename(temporary, final)
+        return False
+    _empty(above, temporary, folder)
+    return True
+
+
 def _put_with_folder(above: Folder, final: str, name: str, data: bytes, held: Held) -> None:
     """The file within a new folder, which gets its name only when the file is in it."""
     temporary = f"{atomic.PREFIX}{os.urandom(8).hex()}"

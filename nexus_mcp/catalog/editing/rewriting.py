@@ -53,7 +53,7 @@ def rewritten(data: bytes, shown: str, change: Callable[[Any], None], *, removin
         raise CatalogError([told], next_step=_BY_HAND) from error
     out = (_BOM if data.startswith(_BOM) else b"") + made.replace("\n", newline).encode()
     place = _place_of_loss(text, made, removing)
-    if not place and _value(out, shown) == wanted:
+    if not place and value_of(out, shown) == wanted:
         return out
     told = (
         f"{shown}:{place}:1: the comment there would be lost" if place else f"{shown}:1:1: it could not be written so"
@@ -61,7 +61,12 @@ def rewritten(data: bytes, shown: str, change: Callable[[Any], None], *, removin
     raise CatalogError([told], next_step=_BY_HAND)
 
 
-def _value(data: bytes, shown: str) -> Any:
+def comments_in(data: bytes) -> list[str]:
+    """The comments of a file that can be read, in order."""
+    return [comment for _, comment, _ in _comments(data.removeprefix(_BOM).decode().replace("\r\n", "\n"))]
+
+
+def value_of(data: bytes, shown: str) -> Any:
     """What a reader would make of it; None when that is nothing, as happens where a list lost its last item."""
     try:
         return yaml_file.read(data, shown).value

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
 CAPABILITY = Argument("[CAPABILITY]", "what the agent may not do, with --agent", least=0)
+_FROZEN = (
+    "The list there says what is shipped now, and stays because of a comment in it or beside it. Take it out by\n"
+    "hand, or this project goes without what a later release adds to it."
+)
 _EXAMPLES = "no_shell_exec --agent writer, or --class shell_command_exec --tool NAME --harness-id codex"
 
 
@@ -53,8 +57,10 @@ def _run(values: Values, *, add: bool) -> int:
 
     store = Store(workspace)
     with uninterrupted(store.stop):
-        path = carry_out(store, edit, below)
-    print(f"{path}: {told}")
+        done = carry_out(store, edit, below)
+    print(f"{done.path}: {told}")
+    if done.is_frozen:
+        print(_FROZEN)
     return exits.OK
 
 
@@ -76,7 +82,7 @@ def _agent(values: Values, catalog: Catalog, below: dict[str, Any], *, add: bool
     if not has:
         added = f"This project added {' '.join(agent['added'])}." if agent["added"] else ""
         raise NexusError(f"{agent_id} does not have {name}", effect="nothing was changed.", next_step=added)
-    return of_agent(agent_id, name, (), add=False), f"{agent_id} does not have {name} any more."
+    return of_agent(agent_id, name, canonical, add=False), f"{agent_id} does not have {name} any more."
 
 
 def _instead(catalog: Catalog, name: str) -> str:
@@ -121,7 +127,9 @@ def _class(values: Values, catalog: Catalog, below: dict[str, Any], *, add: bool
             effect="nothing was changed.",
             next_step="Add the tool that takes its place first.",
         )
-    return of_class(harness, name, tool, tools, add=False), f"{tool} is not of {name} in {harness} any more."
+    return of_class(
+        harness, name, tool, tools, add=False, below=shipped
+    ), f"{tool} is not of {name} in {harness} any more."
 
 
 _OPTIONS = (AGENT, CLASS, TOOL, HARNESS, PROJECT)
@@ -141,8 +149,8 @@ REMOVE = Command(
     "take back what this project added",
     "With --agent: takes a capability away that this project added; one that a\n"
     "shipped agent has of itself stays. With --class and --tool: takes a tool out of\n"
-    "that class that this project added; one of the shipped map stays. The comments\n"
-    "of the file that is changed stay.",
+    "that class that this project added; one of the shipped map stays. A list that\n"
+    "then says what is shipped goes, and the comments of the file stay.",
     _OPTIONS,
     _remove,
     argument=CAPABILITY,

@@ -25,13 +25,18 @@ SHELL = own.of_agent("writer", "no_shell_exec", ["no_task_create"], add=True)
 
 
 def made(project: Project, edit: own.Edit, wait: float = 10) -> str:
-    return own.carry_out(Store(Workspace(str(project.root)), wait=wait), edit, shipped.read())
+    return own.carry_out(Store(Workspace(str(project.root)), wait=wait), edit, shipped.read()).path
+
+
+def shell_tools() -> list[str]:
+    """What is shipped of a class of Codex."""
+    found: list[str] = load(None).maps["codex"]["classes"]["shell_command_exec"]
+    return found
 
 
 def tool(name: str, *, add: bool = True) -> own.Edit:
-    """Adds a tool to a class of Codex, or takes it out."""
-    before = load(None).maps["codex"]["classes"]["shell_command_exec"]
-    return own.of_class("codex", "shell_command_exec", name, before, add=add)
+    """Adds a tool to that class, or takes it out."""
+    return own.of_class("codex", "shell_command_exec", name, shell_tools(), add=add)
 
 
 def test_an_agent_gets_a_capability(project: Project) -> None:
@@ -156,6 +161,29 @@ def test_leftovers_of_a_crash_go(project: Project) -> None:
     project.put("agents/writer/meta.yml", "id: writer\n")
     made(project, SHELL)
     assert os.listdir(project.nexus / "agents/writer") == ["meta.yml"]
+
+
+@pytest.mark.parametrize("add", [SHELL, tool("new")], ids=["agent", "map"])
+def test_a_death_while_all_is_taken_back(project: Project, add: own.Edit) -> None:
+    """The catalog reads as before or as shipped, and the command run again leaves nothing."""
+    remove = (
+        own.of_agent("writer", "no_shell_exec", ["no_task_create"], add=False)
+        if add is SHELL
+        else own.of_class("codex", "shell_command_exec", "new", [], add=False, below=shell_tools())
+    )
+    number, seen, plain = 0, set(), load(None)
+    while (number := number + 1) < 500:
+        made(project, add)
+        done = killed(number, lambda: made(project, remove))
+        found = load(str(project.root))
+        is_back = (found.agents, found.maps) == (plain.agents, plain.maps)
+        seen.add(is_back)
+        if not is_back:
+            made(project, remove)
+        assert [path for path in ("agents/writer", "capability-map.yml") if (project.nexus / path).exists()] == []
+        if done is not None:
+            break
+    assert (seen, number > 5) == ({True, False}, True)
 
 
 @pytest.mark.parametrize("first", [True, False])
