@@ -59,11 +59,6 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ("lifecycle/tagged", r"ctx\.context\.append\(f'The skill .*|' Run that .*|\*more left .*|f'Tell .*", _WORDS),
     ("lifecycle/params", r"'session_id' -> .*", "a long session_id is cut where it is remembered, too"),
     ("lifecycle/params", r"'tool_input' -> .*", "a NUL in the input of a tool is nobody's promise"),
-    (
-        "lifecycle/handle",
-        r"return ctx\.answer.* -> return None",
-        "tests come in there, and hooks by safely.py",
-    ),
     ("lifecycle/safely", r"own is not None -> .*|error_log\.note.* left out|return workspace -> .*", _LOG),
     ("lifecycle/safely", r"own is None or .* -> own is None and .*", _SAME),
     ("lifecycle/safely", r"answer\['warnings'\]\.append.*|'warnings' -> .*|return answer -> .*", _FAULT),
