@@ -6,11 +6,12 @@ import base64
 import hashlib
 import re
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 
 from nexus_mcp.conformance.report.html import to_html
-from nexus_mcp.conformance.result import CHECKS, RunResult
+from nexus_mcp.conformance.result import CHECKS, Assertion, Exchange, RunResult
 from tests.conformance import runs
 
 VOID = {"meta", "br"}
@@ -104,6 +105,25 @@ def test_matrix() -> None:
         ["event agent_spawn", "2 not run", "–", "–", "–", "–", "–", "–", "–"],
     ]
     assert page.source.count('<td class="fail"><a href="#f-task_add_ids" title="task_add_ids, task_add_known">') == 5
+
+
+def test_matrix_tells_which_tool_is_at_fault() -> None:
+    """A fixture of several tools fails in the row of the one that it fails at; in the others it is mentioned."""
+    both: dict[str, Any] = {
+        "tools": ("task_add", "plan_decide"),
+        "exchanges": (Exchange("step 1", "task_add", {}, {}), Exchange("step 2", "plan_decide", {}, {})),
+    }
+    wrong = (
+        Assertion("answer", passed=False, step="step 1", path="$.task.id", expected=1, seen=0),
+        Assertion("answer", passed=True, step="step 2", path="$.decided", expected=True, seen=True),
+    )
+    alone = runs.failed("one", assertions=wrong, **both)
+    rows = {name: cells for name, *cells in Page(runs.run(alone)).rows()}
+    assert rows["task_add"][:2] == ["✗ 0/1", "✗ 0/1"]
+    assert rows["plan_decide"][:2] == ["1 failing at another tool", "✓ 1/1"]
+    beside = runs.passed("two", "plan_decide")
+    rows = {name: cells for name, *cells in Page(runs.run(alone, beside)).rows()}
+    assert rows["plan_decide"][0] == "✓ 1/1 +1 failing at another tool"
 
 
 def test_failure() -> None:

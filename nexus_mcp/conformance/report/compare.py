@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.result import FixtureResult, RunResult
 
 FORMAT = 1
+_IN_SHORT = 120
+"""Characters of a value."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +63,12 @@ def letter(index: int) -> str:
     return chr(ord("A") + index) if index < 26 else str(index + 1)
 
 
-def in_short(result: FixtureResult, limit: int = 120) -> str:
+def in_short(result: FixtureResult) -> str:
     """How one fixture came out, with the first thing that is wrong."""
     if result.status == NOT_RUN:
         return f"{NOT_RUN}: {result.reason}"
     failed = [assertion for assertion in assertions(result) if not assertion.passed]
-    return f"{FAILED}: {in_words(failed[0], limit)}" if failed else result.status
+    return f"{FAILED}: {in_words(failed[0], _IN_SHORT)}" if failed else result.status
 
 
 def document(comparison: Comparison) -> dict[str, Any]:

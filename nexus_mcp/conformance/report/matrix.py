@@ -35,25 +35,33 @@ class Cell:
 
 @dataclass
 class Row:
-    """One tool or event: its fixtures, how many of them were not run, and its assertions by kind."""
+    """One tool or event: its fixtures, and its assertions by kind.
+
+    `not_run` of the fixtures were not run; `elsewhere` fail, but no assertion about this tool does.
+    """
 
     name: str
     fixtures: Cell = field(default_factory=Cell)
     not_run: int = 0
+    elsewhere: int = 0
     checks: dict[str, Cell] = field(default_factory=lambda: {kind: Cell() for kind in CHECKS})
 
 
 def matrix(run: RunResult) -> list[Row]:
     """A row for each tool and event that a fixture asks, tools first, by name.
 
-    A fixture counts in the row of every tool it asks; an assertion in that of the tool asked in its step alone.
+    A fixture counts in the row of every tool it asks, one that fails only where an assertion about the tool does; an
+    assertion counts for the tool asked in its step alone.
     """
     rows: dict[str, Row] = {}
     for result in run.results:
+        at_fault = {asked_by(result, assertion) for assertion in assertions(result) if not assertion.passed}
         for tool in result.tools:
             row = rows.setdefault(tool, Row(tool))
             if result.status == NOT_RUN:
                 row.not_run += 1
+            elif result.status == FAILED and tool not in at_fault:
+                row.elsewhere += 1
             else:
                 row.fixtures.add(result.test_id, holds=result.status == PASSED)
         for assertion in assertions(result):

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _STYLES = {PASSED: "green", FAILED: "red"}
 
 
-def show(comparison: Comparison, file: IO[str] | None = None, width: int | None = None) -> None:
-    """Prints who was compared, the table, and each fixture on which they differ."""
+def show(comparison: Comparison, file: IO[str], width: int | None = None) -> None:
+    """Prints to `file` who was compared, the table, and each fixture on which they differ."""
     console = make_console(file, width=width)
     for index, run in enumerate(comparison.runs):
         name = one_line(run.server or "(a server without a name)")

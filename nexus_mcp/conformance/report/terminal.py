@@ -39,7 +39,7 @@ class _Console(Console):
         raise BrokenPipeError
 
 
-def make_console(file: IO[str] | None = None, *, terminal: bool | None = None, width: int | None = None) -> Console:
+def make_console(file: IO[str], *, terminal: bool | None = None, width: int | None = None) -> Console:
     """A console that takes nothing of a text for markup or for the name of an emoji."""
     surroundings = dict(os.environ)
     if not surroundings.get("COLUMNS", "").strip("0"):
@@ -59,7 +59,7 @@ def make_console(file: IO[str] | None = None, *, terminal: bool | None = None, w
 
 
 class Screen:
-    """Shows one run of `total` fixtures. `file`, `terminal` and `width` are found out when they are not given.
+    """Shows one run of `total` fixtures on `file`. `terminal` and `width` are found out when they are not given.
 
     `quiet`: no line for a fixture, only the bar of a terminal.
     """
@@ -67,7 +67,7 @@ class Screen:
     def __init__(
         self,
         total: int,
-        file: IO[str] | None = None,
+        file: IO[str],
         *,
         terminal: bool | None = None,
         width: int | None = None,

@@ -75,9 +75,9 @@ def plain(value: Any, levels: int = DEEPEST) -> Any:
     return str(value)
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def counted(number: int, one: str) -> str:
     """ "1 fixture", "2 fixtures"."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {one if number == 1 else one + 's'}"
 
 
 def _json(value: Any) -> str:

@@ -10,6 +10,8 @@ from nexus_mcp.conformance.report.texts import one_line
 from nexus_mcp.conformance.result import CHECKS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from nexus_mcp.conformance.result import RunResult
 
 
@@ -36,8 +38,9 @@ def matrix_section(run: RunResult) -> Html:
             el("span", "✓ all", class_="pass"),
             ", ",
             el("span", "✗ some fail", class_="fail"),
-            ", – none made. A fixture counts for every tool it asks, an assertion for the tool asked in its step. "
-            "Failures that were expected are counted here like any other.",
+            ", – none made. An assertion counts for the tool asked in its step; a fixture for every tool it asks, but "
+            "one that fails at another tool is only mentioned. Failures that were expected are counted here like any "
+            "other.",
             class_="note",
         ),
         el(
@@ -57,15 +60,16 @@ def _row(row: Row) -> Html:
     return el(
         "tr",
         el("th", el("code", one_line(row.name, 40)), scope="row"),
-        _cell(row.fixtures, row.not_run),
+        _cell(row.fixtures, {"not run": row.not_run, "failing at another tool": row.elsewhere}),
         *(_cell(row.checks[kind]) for kind in CHECKS),
     )
 
 
-def _cell(cell: Cell, not_run: int = 0) -> Html:
+def _cell(cell: Cell, beside: Mapping[str, int] | None = None) -> Html:
+    rest = [f"{number} {what}" for what, number in (beside or {}).items() if number]
     if not cell.total:
-        return el("td", f"{not_run} not run" if not_run else "–", class_="none")
-    more = el("small", f" +{not_run} not run") if not_run else ""
+        return el("td", ", ".join(rest) or "–", class_="none")
+    more = el("small", f" +{', '.join(rest)}") if rest else ""
     if not cell.failed_in:
         return el("td", f"✓ {cell.passed}/{cell.total}", more, class_="pass")
     names = ", ".join(cell.failed_in)
