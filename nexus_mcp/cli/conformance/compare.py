@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.conformance.options import ASKING, JOBS, SELECTING, jobs, selected, suite, target_options
 from nexus_mcp.cli.options import Command, Option
@@ -42,7 +44,7 @@ def run(values: Values) -> int:
     from nexus_mcp.conformance.report.side_by_side import show
 
     comparison = compared([_run(command, options, values, chosen, at_once) for command in commands])
-    show(comparison)
+    show(comparison, sys.stdout)
     if JSON.name in values:
         files.write(JSON.name, values[JSON.name], json_text(document(comparison)))
     return exits.OK if all(run.good for run in comparison.runs) else exits.FAILED
@@ -59,7 +61,7 @@ def _run(
 
     if PREFIX.name not in values:
         options = replace(options, prefix=_prefix(command, options, chosen))
-    screen = Screen(len(chosen), quiet=True)
+    screen = Screen(len(chosen), sys.stdout, quiet=True)
     with screen:
         return run_all(chosen, stdio(command, options), jobs=at_once, on_start=screen.started, on_result=screen.ended)
 

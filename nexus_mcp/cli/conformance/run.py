@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.conformance.options import ASKING, JOBS, SELECTING, jobs, selected, suite, target_options
 from nexus_mcp.cli.conformance.targets import SERVED, SERVER, URL, check, target
@@ -42,7 +44,7 @@ def run(values: Values) -> int:
     from nexus_mcp.conformance.runner import run as run_all
     from nexus_mcp.conformance.settings.expected import apply, mark
 
-    screen = Screen(len(chosen))
+    screen = Screen(len(chosen), sys.stdout)
     with screen:
         found = run_all(
             chosen,
