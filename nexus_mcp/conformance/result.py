@@ -8,7 +8,6 @@ from typing import Any
 PASSED = "passed"
 FAILED = "failed"
 NOT_RUN = "not run"
-STATUSES = (PASSED, FAILED, NOT_RUN)
 
 CHECKS = {
     "answer": "values in the answer",

@@ -46,6 +46,6 @@ def first_line(text: str, limit: int = 300) -> str:
     return shown + ("…" if len(line) > limit else "")
 
 
-def last_line(text: str, limit: int = 300) -> str:
+def last_line(text: str) -> str:
     """The last line of a text that is not blank, printable and cut."""
-    return first_line("\n".join(reversed(text.splitlines())), limit)
+    return first_line("\n".join(reversed(text.splitlines())))

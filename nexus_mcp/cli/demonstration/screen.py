@@ -42,10 +42,10 @@ class Screen:
         self._console.print()
         self._console.print(Rule(Text(text, style="bold"), align="left", style="dim"))
 
-    def verbatim(self, text: str, style: str = "") -> None:
+    def verbatim(self, text: str) -> None:
         """Lines for copying: never wrapped or cut, whatever the width."""
         for line in text.split("\n"):
-            self._console.print(Text(printable(line), style=style), soft_wrap=True)
+            self._console.print(Text(printable(line)), soft_wrap=True)
 
     def exchange(self, step: Step, reply: Reply) -> None:
         """A call and its answer, whose payload is an object."""
