@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 from nexus_mcp.errors import NexusError, UsageError
 
@@ -91,7 +92,8 @@ def ask(
     """(exit code, stdout, why it failed). Runs nothing that the repository names. Paths are no patterns.
 
     `data` comes on stdin. `index` is a file that stands for the repository's own index.
-    Raises UsageError when there is no git, or it does not end in `seconds`, or SECONDS.
+    Raises UsageError when there is no git, or it does not end in `seconds`, or SECONDS. Ctrl-C at a terminal does not
+    reach git: whoever carries a change through would lose it in the middle of that.
     """
     import subprocess
 
@@ -112,6 +114,8 @@ def ask(
             capture_output=True,
             check=False,
             timeout=limit,
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # what Windows has for that
         )
     except subprocess.TimeoutExpired as error:
         raise UsageError(
@@ -120,7 +124,16 @@ def ask(
         ) from error
     except OSError as error:
         raise UsageError(f"git cannot be run: {error.strerror}.", next_step="Install git, then call again.") from error
-    return done.returncode, done.stdout, reason(done.stderr.decode("utf-8", "replace"))
+    return done.returncode, done.stdout, _complaint(done.returncode, done.stderr.decode("utf-8", "replace"))
+
+
+def _complaint(code: int, said: str) -> str:
+    if code >= 0:
+        return reason(said) or (f"exit code {code}" if code else "")
+    try:
+        return f"ended by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"ended by signal {-code}"
 
 
 def reason(output: str) -> str:

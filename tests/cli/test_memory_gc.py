@@ -1,0 +1,76 @@
+"""`nexus-mcp memory gc --apply` and Ctrl-C: while it waits, and while git is at work."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from nexus_mcp.cli import main
+from nexus_mcp.store import lock
+from nexus_mcp.store.store import Store
+from nexus_mcp.store.waiter import queued
+from nexus_mcp.workspace import Workspace
+from tests.cli.support import COMMAND, LIMIT, environment
+from tests.conftest import git
+from tests.support import Project
+from tests.tags.support import aged
+from tests.tags.test_memory_gc import committed, there
+
+
+@pytest.fixture
+def old(real_repository: Project) -> Project:
+    """A repository with a note that nobody has read for long."""
+    aged(real_repository.put("memory/old.md", "Old.\n"), 200, time.time())
+    committed(real_repository)
+    return real_repository
+
+
+@pytest.mark.requirement("memory.commit")
+@pytest.mark.parametrize("step", ["commit-tree", "update-ref", "update-index"])
+def test_ctrl_c_at_a_terminal(old: Project, tmp_path: Path, step: str) -> None:
+    """It goes to all in the foreground, and not to git: what was begun is carried through, and told."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    # The process that asks leads its group, as the command of a shell does.
+    press = (
+        f'case "$*" in *" {step} "*) [ -n "$GIT_INDEX_FILE" ] || {{ kill -s INT -- -$PPID && : > "$PRESSED"; }};; esac'
+    )
+    (programs / "git").write_text(f'#!/bin/sh\n{press}\nexec {shutil.which("git")} "$@"\n')
+    (programs / "git").chmod(0o755)
+    done = subprocess.run(
+        [*COMMAND, "memory", "gc", "--apply"],
+        cwd=old.root,
+        env=environment({"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "PRESSED": str(tmp_path / "pressed")}),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+        start_new_session=True,
+    )
+    assert (done.returncode, done.stderr, (tmp_path / "pressed").exists()) == (0, "", True)
+    assert done.stdout.splitlines()[1].startswith("  gone: .nexus/memory/old.md; back with: git checkout ")
+    assert (there(old), git(old.root, "status", "--porcelain")) == ([], "")
+
+
+@pytest.mark.requirement("memory.refused")
+def test_an_interrupt_while_it_waits(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, old: Project
+) -> None:
+    """Ctrl-C ends the wait for the lock, says so, and nothing was changed."""
+    monkeypatch.chdir(old.root)
+
+    def then_queued(fd: int) -> object:
+        signal.raise_signal(signal.SIGINT)
+        return queued(fd)
+
+    with Store(Workspace(str(old.root))).locked_state(), patch.object(lock, "queued", then_queued):
+        assert main(["memory", "gc", "--apply"]) == 130
+    assert capsys.readouterr() == ("", "nexus-mcp: Interrupted; nothing was changed.\n")
+    assert there(old) == ["old"]
