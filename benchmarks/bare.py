@@ -2,6 +2,7 @@
 
     python -m benchmarks.bare parse json|orjson FILE    milliseconds for reading the file, once
     python -m benchmarks.bare add FILE COUNT            adds tasks to the file once a line arrives on stdin
+    python -m benchmarks.bare answer FILE               answers task_add on stdin, and writes the same bytes each time
     python -m benchmarks.bare modules DIR TOOL JSON     the modules that a first call of the tool loads, for a project
     python -m benchmarks.bare load NAME…                milliseconds for loading them, after what a start loads
 
@@ -41,6 +42,11 @@ def first_modules(root: Path, tool: str, arguments: Mapping[str, Any]) -> list[s
     """The modules that a first call loads. Raises NotMeasurable."""
     found: list[str] = json.loads(_output("modules", str(root), tool, json.dumps(arguments)))
     return found
+
+
+def answer_command(path: Path) -> list[str]:
+    """A server that does no more for a task_add than it must: see `_answer`."""
+    return [sys.executable, "-m", "benchmarks.bare", "answer", str(path)]
 
 
 def adding(path: Path, processes: int, calls: int) -> tuple[float, list[float]]:
@@ -104,6 +110,18 @@ def _add(path: str, count: str) -> None:
     print(json.dumps(times), flush=True)
 
 
+def _answer(path: str) -> None:
+    """A line read, the file written as it was, synced, renamed, a line answered. Nothing is read, checked or locked."""
+    tasks = Path(path)
+    data = tasks.read_bytes()
+    for line in sys.stdin.buffer:
+        asked = json.loads(line)
+        durable(tasks, data)
+        content = {"task": {"id": 1, **asked["params"]["arguments"], "status": "pending", "deps": []}}
+        result = {"content": [{"type": "text", "text": json.dumps(content)}], "structuredContent": content}
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+
+
 def _modules(root: str, tool: str, arguments: str) -> None:
     _start_of_a_server()
     from nexus_mcp.server.app import App
@@ -126,7 +144,13 @@ def _start_of_a_server() -> None:
         importlib.import_module(name)
 
 
-COMMANDS: dict[str, Callable[..., None]] = {"parse": _parse, "add": _add, "modules": _modules, "load": _load}
+COMMANDS: dict[str, Callable[..., None]] = {
+    "parse": _parse,
+    "add": _add,
+    "answer": _answer,
+    "modules": _modules,
+    "load": _load,
+}
 
 if __name__ == "__main__":
     COMMANDS[sys.argv[1]](*sys.argv[2:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,13 +10,23 @@ from dataclasses import dataclass, field
 OURS, NODE, BUN, SDK, PYTHON = "ours", "node", "bun", "ours --sdk", "python -c pass"
 
 
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
 @dataclass
 class Figures:
-    """values: row → series → one value a round. `wrong` is what we answered wrongly, `notes` what others did."""
+    """values: row → series → one value a round. `wrong` is what we answered wrongly, `notes` what others did.
+
+    `rows` are those that are being measured: `of` says to which ones each such text belongs.
+    """
 
     values: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    begun: str = field(default_factory=_now)
+    rows: Sequence[str] = ()
+    of: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, row: str, series: str, value: float) -> None:
         self.values.setdefault(row, {}).setdefault(series, []).append(value)
@@ -25,9 +36,16 @@ class Figures:
         if seen != expected:
             where, one, other = difference(seen, expected)
             text = f"{series}: {what}{where and ', '}{where}: {str(one)[:200]} instead of {str(other)[:200]}"
-            kept = self.wrong if series in (OURS, SDK) else self.notes
-            if text not in kept:
-                kept.append(text)
+            self._tell(self.wrong if series in (OURS, SDK) else self.notes, text)
+
+    def note(self, text: str) -> None:
+        self._tell(self.notes, text)
+
+    def _tell(self, kept: list[str], text: str) -> None:
+        if text not in kept:
+            kept.append(text)
+        rows = self.of.setdefault(text, [])
+        rows += [row for row in self.rows if row not in rows]
 
     def medians(self) -> dict[str, dict[str, float]]:
         return {row: {name: statistics.median(v) for name, v in of.items()} for row, of in self.values.items()}

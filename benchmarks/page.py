@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from benchmarks import report, results
+from benchmarks import report, results, unmet
 from benchmarks.candidates.tables import build_lines, search_lines
 from benchmarks.client import ROOT
+from benchmarks.figures import NODE, OURS
+from benchmarks.goals import CROWDS
 from benchmarks.plots.draw import draw
 
 PAGE = ROOT / "docs" / "performance.md"
@@ -23,20 +25,66 @@ def _table(lines: list[tuple[str, ...]]) -> tuple[tuple[str, ...], list[tuple[st
     return lines[0], lines[1:]
 
 
-def blocks(result: dict[str, Any], candidates: dict[str, Any]) -> dict[str, str]:
+def _wrong(result: dict[str, Any]) -> str:
+    told = results.told(result, "wrong")
+    if not told:
+        return "No answer of ours was wrong in the runs that these figures are of."
+    texts = [f"- {one['text']} (in: {', '.join(results.parts_of(one['rows']))})" for one in told]
+    return "\n".join(["**WRONG ANSWERS of ours: what these rows show as fast is not right.**", "", *texts])
+
+
+def _runs(result: dict[str, Any]) -> str:
+    """When the rows were measured, and of which code."""
+
+    def named(run: tuple[str, str]) -> str:
+        return f"begun {run[0]}, code {run[1]}" if run[1] else f"{run[0]} or before; runs and code were not noted"
+
+    found = results.runs(result)
+    if len(found) == 1 and all(digest for _, digest in found):
+        return f"All rows are of one run, {named(*found)}."
+    listed = [f"- {', '.join(parts)}: {named(run)}" for run, parts in found.items()]
+    return "\n".join(["Rows are of different runs; ours and theirs in a row are of the same one:", "", *listed])
+
+
+def _in_memory(result: dict[str, Any] | None) -> str:
+    """What is left of a crowd without the disk; nothing where that was not measured."""
+    if result is None:
+        return ""
+    medians = results.medians_of(result)
+    both = [(medians[f"crowd-{size}"][OURS], medians[f"crowd-{size}"][NODE]) for size in CROWDS]
+    ours, times = _and(f"{one:.0f}" for one, _ in both), _and(f"{one / other:.1f}" for one, other in both)
+    sizes = _and(str(size) for size in CROWDS)
+    return (
+        "- **Eight processes without a disk** (`python -m benchmarks --rows crowd --folder /dev/shm`) add "
+        f"{ours} tasks\n  in a second to lists of {sizes}, {times} times as many as Node's: "
+        "more a group commit could not give."
+    )
+
+
+def _and(texts: Iterable[str]) -> str:
+    *first, last = texts
+    return f"{', '.join(first)} and {last}"
+
+
+def blocks(result: dict[str, Any], candidates: dict[str, Any], in_memory: dict[str, Any] | None) -> dict[str, str]:
     """Name of each generated block → its text."""
     medians = results.medians_of(result)
     machine = result["machine"]
+    rest = [f"- {text}" for text in unmet.spent(medians)]
+    wrong = {row for one in results.told(result, "wrong") for row in one["rows"]}
     made_on = (
-        f"{machine['day']}, Python {machine['python']}, Node {machine['node']}, Bun {machine['packages']['bun']}, "
+        f"Python {machine['python']}, Node {machine['node']}, Bun {machine['packages']['bun']}, "
         f"{machine['system']}, {machine['cores']} cores; medians of interleaved rounds."
     )
     return {
-        "goals": _rows(report.HEAD, report.goal_lines(medians)) + f"\n\n{made_on}",
+        "wrong": _wrong(result),
+        "goals": _rows(report.HEAD, report.goal_lines(medians, wrong)) + f"\n\n{made_on}\n{_runs(result)}",
+        "unmet": "\n".join([_rows(unmet.HEAD, unmet.lines(medians)), "", *rest]),
         "limits": _rows(("what", "ours", "limit", "its figure", "times"), report.limit_lines(medians)),
         "candidates": _rows(*_table(search_lines(candidates))),
         "parsers": _rows(*_table(build_lines(candidates))),
-        "noted": "\n".join(f"- {note}" for note in result["notes"]),
+        "in-memory": _in_memory(in_memory),
+        "noted": "\n".join(f"- {one['text']}" for one in results.told(result, "notes")),
         "context": _rows(("server", "tools/list (ms)", "resident (MB)"), report.context_lines(medians)),
     }
 
@@ -53,7 +101,8 @@ def filled(page: str, texts: dict[str, str]) -> str:
 
 def kept() -> dict[str, str]:
     """The blocks of what was measured last."""
-    return blocks(results.read(results.TABLE), results.read(results.CANDIDATES))
+    in_memory = results.read(results.IN_MEMORY) if results.IN_MEMORY.exists() else None
+    return blocks(results.read(results.TABLE), results.read(results.CANDIDATES), in_memory)
 
 
 def write() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from benchmarks.figures import BUN, NODE, OURS, PYTHON, SDK, met, ratio
@@ -10,7 +10,7 @@ from benchmarks.goals import LIMITS, ROWS, Goal, Row
 
 Medians = Mapping[str, Mapping[str, float]]
 HEAD = ("what", "ours", "Node", "ratio", "goal", "met")
-_SHOWN = {NODE: "Node", BUN: "Bun"}
+SERVERS = {NODE: "Node", BUN: "Bun"}
 
 
 def judge(row: Row, goal: Goal, medians: Medians) -> dict[str, Any] | None:
@@ -29,27 +29,34 @@ def judge(row: Row, goal: Goal, medians: Medians) -> dict[str, Any] | None:
     }
 
 
-def goal_lines(medians: Medians) -> Iterator[tuple[str, ...]]:
-    """A line for each row that was measured: what, ours, Node, ratio, goal, met."""
+def goal_lines(medians: Medians, wrong: Collection[str] = ()) -> Iterator[tuple[str, ...]]:
+    """A line for each row that was measured: what, ours, Node, ratio, goal, met. `wrong` are keys of rows."""
     for row in ROWS:
         series = medians.get(row.key, {})
         if OURS not in series:
             continue
         for place, goal in enumerate(row.goals):
             judged = judge(row, goal, medians)
-            what = f"{row.what} ({row.unit})" if not place else f"… against {_SHOWN.get(goal.against, goal.against)}"
+            what = f"{row.what} ({row.unit})" if not place else f"… against {SERVERS.get(goal.against, goal.against)}"
             if judged is None:
                 yield (what, number(series[OURS]), "–", "–", wish(goal), "not measured")
                 continue
             other = number(judged["other"])
             if goal.against not in (NODE, BUN):
                 other = f"{goal.against}: {other}"
-            yes = "yes" if judged["met"] else "no"
+            yes = "WRONG" if row.key in wrong else "yes" if judged["met"] else "no"
             yield (what, number(series[OURS]), other, f"{judged['ratio']:.3f}", wish(goal), yes)
         if not row.goals:
             shown = number(series[NODE]) if NODE in series else "–"
             share = f"{ratio(series[OURS], series[NODE]):.3f}" if NODE in series else "–"
-            yield (f"{row.what} ({row.unit})", number(series[OURS]), shown, share, "", "")
+            yield (
+                f"{row.what} ({row.unit})",
+                number(series[OURS]),
+                shown,
+                share,
+                "",
+                "WRONG" if row.key in wrong else "",
+            )
 
 
 def limit_lines(medians: Medians) -> Iterator[tuple[str, ...]]:
@@ -69,11 +76,6 @@ def context_lines(medians: Medians) -> Iterator[tuple[str, ...]]:
     for name in starts:
         if name != PYTHON:
             yield (SDK if name == SDK else name, number(starts[name]), number(sizes.get(name, 0.0)))
-
-
-def unmet(medians: Medians) -> list[str]:
-    judged = ((row, judge(row, goal, medians)) for row in ROWS for goal in row.goals)
-    return [f"{row.key} against {found['against']}" for row, found in judged if found and not found["met"]]
 
 
 def number(value: float) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
+import hashlib
 import json
 import os
 import platform
 import subprocess
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,24 @@ from benchmarks.report import judge
 FOLDER = ROOT / "benchmarks" / "results"
 TABLE = FOLDER / "table.json"
 CANDIDATES = FOLDER / "candidates.json"
+IN_MEMORY = FOLDER / "crowd-in-memory.json"
+# What the figures are of: what is measured, and what measures it.
+_CODE = (
+    "nexus_mcp/**/*.py",
+    "benchmarks/bare.py",
+    "benchmarks/client.py",
+    "benchmarks/disk.py",
+    "benchmarks/data/*.py",
+    "benchmarks/peers/*.py",
+    "benchmarks/scenarios/*.py",
+)
 
 
 def table(figures: Figures) -> dict[str, Any]:
     """All rows that were measured. Times are rounded to microseconds: more is noise."""
     medians = figures.medians()
-    rows = {}
+    digest = code()
+    rows: dict[str, Any] = {}
     for row in ROWS:
         if row.key in medians:
             series = {name: round(value, 3) for name, value in medians[row.key].items()}
@@ -33,38 +46,77 @@ def table(figures: Figures) -> dict[str, Any]:
             rows[row.key] = {
                 "what": row.what,
                 "unit": row.unit,
+                "run": figures.begun,
+                "code": digest,
                 "medians": series,
                 "rounds": {name: len(values) for name, values in figures.values[row.key].items()},
                 "goals": [
                     {**found, "other": round(found["other"], 3), "ratio": round(found["ratio"], 4)} for found in judged
                 ],
             }
-    return {"machine": machine(), "rows": rows, "wrong": figures.wrong, "notes": figures.notes}
+    told = {
+        name: [{"text": text, "rows": [row for row in figures.of[text] if row in rows]} for text in texts]
+        for name, texts in (("wrong", figures.wrong), ("notes", figures.notes))
+    }
+    return {"machine": machine(), "rows": rows, **told}
 
 
 def joined(kept: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     """What was kept with the rows that were measured anew. Raises ValueError where the two are of different machines.
 
-    Whoever measures parts measures ours and theirs in one run, so that each ratio still is of one.
+    Whoever measures parts measures ours and theirs in one run, so that each ratio still is of one. What was told of
+    kept rows, wrong answers too, stays until all of these were measured again.
     """
     for name in ("python", "node", "system", "cores", "packages"):
         if kept["machine"][name] != new["machine"][name]:
             raise ValueError(f"{name} is not what the kept result was measured with: run make bench in whole")
     order = [row.key for row in ROWS]
-    rows = {**kept["rows"], **new["rows"]}
+    day = kept["machine"].get("day", "")  # all that older results say of a run
+    rows = {**{key: {"run": day, **row} for key, row in kept["rows"].items()}, **new["rows"]}
     return {
         "machine": new["machine"],
         "rows": {key: rows[key] for key in order if key in rows},
-        "wrong": new["wrong"],
-        "notes": list(dict.fromkeys([*kept["notes"], *new["notes"]])),
+        **{name: [*_left(told(kept, name), new["rows"]), *told(new, name)] for name in ("wrong", "notes")},
     }
+
+
+def told(result: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """{text, rows} of "wrong" or "notes". Of a result that names no rows they belong to all of them."""
+    everything = list(result["rows"])
+    return [{"text": one, "rows": everything} if isinstance(one, str) else one for one in result[name]]
+
+
+def _left(entries: list[dict[str, Any]], measured: Collection[str]) -> list[dict[str, Any]]:
+    left = [{**one, "rows": [row for row in one["rows"] if row not in measured]} for one in entries]
+    return [one for one in left if one["rows"]]
+
+
+def runs(result: dict[str, Any]) -> dict[tuple[str, str], list[str]]:
+    """(when it began, digest of its code) of each run → the parts of which rows are of it."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for key, row in result["rows"].items():
+        run = (row.get("run", result["machine"].get("day", "")), row.get("code", ""))
+        found.setdefault(run, []).append(key)
+    return {run: parts_of(keys) for run, keys in found.items()}
+
+
+def parts_of(keys: Collection[str]) -> list[str]:
+    return list(dict.fromkeys(row.part for row in ROWS if row.key in keys))
+
+
+def code() -> str:
+    """A digest of all that the figures come from."""
+    digest = hashlib.sha256()
+    for pattern in _CODE:
+        for path in sorted(ROOT.glob(pattern)):
+            digest.update(os.fsencode(path.relative_to(ROOT)) + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def machine() -> dict[str, Any]:
     """What the figures depend on, and nothing that names the machine."""
     node = subprocess.run([find("node"), "--version"], check=True, capture_output=True, text=True).stdout.strip()
     return {
-        "day": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "python": platform.python_version(),
         "node": node.lstrip("v"),
         "system": f"{platform.system()} {platform.machine()}",

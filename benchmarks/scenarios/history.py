@@ -16,9 +16,9 @@ from benchmarks.peers.servers import Session
 from benchmarks.scenarios.archive import Archive
 from benchmarks.scenarios.bench import Bench
 
-LARGE = 10_000  # from here on, others take seconds for a call, and make it once a round
-LARGEST_ROUNDS = 3  # of the others at the largest size
-OFTEN = 5
+LARGE = 10_000  # from here on, first calls are measured
+LARGEST_ROUNDS = 3  # of the others at the largest size, where each of their calls takes seconds
+OFTEN = 5  # calls of each kind in a round; of the others at the largest size one, after one that warms up as well
 WRITES = frozenset({"plan", "archive", "close", "peak"})
 OWN = ("recent", "plan")
 
@@ -66,10 +66,10 @@ def _round(archive: Archive, bench: Bench) -> None:
         if size >= LARGE:
             for op in ("first-recent", "clone-recent") if name != OURS else ("first-recent",):
                 add(op, first)
-        calls = OFTEN if name == OURS or size < LARGE else 1
-        if calls > 1:
-            archive.search(session)
+        slow = name != OURS and size == SIZES[-1]
+        calls = 1 if slow else OFTEN
         if bench.parts & {"search", "clone-search", "peak"}:
+            archive.search(session)
             taken = statistics.median(archive.search(session) for _ in range(calls))
             add("search", taken)
             if name != OURS and size >= LARGE:
@@ -77,7 +77,7 @@ def _round(archive: Archive, bench: Bench) -> None:
         if bench.parts & {"recent", "peak"}:
             add("recent", statistics.median(archive.recent(session) for _ in range(calls)))
         if bench.parts & WRITES:
-            times = archive.turns(session, calls)
+            times = archive.turns(session, calls + slow)[slow:]
             for op, values in zip(("plan", "archive", "close"), zip(*times, strict=True), strict=True):
                 add(op, statistics.median(values))
         if name == OURS:
@@ -127,4 +127,4 @@ def _end(archive: Archive, bench: Bench, *, parse: bool) -> None:
     archive.check_whole()
     if archive.looks and name in (OURS, NODE):
         looked = f"{archive.looks} looks at {archive.size} cycles being replaced, {archive.half} at half a file"
-        bench.figures.notes.append(f"{name}: {looked}")
+        bench.figures.note(f"{name}: {looked}")

@@ -44,7 +44,8 @@ _FEWER = 3  # the others start slowly, and have no goal
 def run(bench: Bench) -> None:
     servers, rounds, figures = bench.servers, bench.rounds, bench.figures
     context, missing = available(CONTEXT)
-    figures.notes += missing
+    for text in missing:
+        figures.note(text)
     modules = {tool: _modules(tool, arguments) for tool, arguments in FIRST.items()}
     for turn in range(rounds + 1):  # the first warms the file cache and does not count
         counts = turn > 0
@@ -54,7 +55,7 @@ def run(bench: Bench) -> None:
             except NotMeasurable as error:
                 if server.name in (OURS, NODE, BUN):
                     raise
-                figures.notes.append(f"{server.name} is not measured: {error}")
+                figures.note(f"{server.name} is not measured: {error}")
                 context.remove(server)
         for server in servers:
             for tool, arguments in FIRST.items():
@@ -91,11 +92,12 @@ def _first(
             session.ready()
             time.sleep(pause)
             milliseconds, answer = session.call(tool, **arguments)
-        if counts and tool == "task_add" and server.name == OURS and not pause:
-            figures.add("first-task_add", FIRST_WRITTEN, timed(partial(_first_write, made[server.name].root / "limit")))
+        row = f"{'later' if pause else 'first'}-{tool}"
+        if counts and tool == "task_add" and server.name == OURS:
+            figures.add(row, FIRST_WRITTEN, timed(partial(_first_write, made[server.name].root / "limit")))
     figures.expect(server.name, f"first {tool}", answer, _expected(server, tool, answer))
     if counts:
-        figures.add(f"{'later' if pause else 'first'}-{tool}", server.name, milliseconds)
+        figures.add(row, server.name, milliseconds)
 
 
 def _expected(server: Server, tool: str, answer: Json) -> Json:

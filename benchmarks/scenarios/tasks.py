@@ -7,11 +7,13 @@ import os
 import statistics
 from contextlib import ExitStack
 
+from benchmarks.bare import answer_command
+from benchmarks.client import Connection
 from benchmarks.data.project import Project, projects
 from benchmarks.data.tasks import tasks_file
 from benchmarks.disk import durable
 from benchmarks.figures import OURS, Figures
-from benchmarks.goals import TASK_CALLS, WRITTEN
+from benchmarks.goals import PIPED, TASK_CALLS, WRITTEN
 from benchmarks.peers.answers import answers
 from benchmarks.peers.servers import Session
 from benchmarks.scenarios.bench import Bench
@@ -26,16 +28,22 @@ def run(bench: Bench, *, count: int, calls: int) -> None:
         sessions = [stack.enter_context(server.start(made[server.name].root)) for server in servers]
         for session in sessions:
             session.ready()
+        limit = made[OURS].root / "limit"
+        limit.write_bytes(tasks_file(count))
+        bare = stack.enter_context(Connection(answer_command(limit), made[OURS].root))
         for turn in range(bench.rounds + 1):
             for session in sessions[turn % len(sessions) :] + sessions[: turn % len(sessions)]:
                 times = _round(session, made[session.server.name], count, calls, figures)
                 for tool, values in times.items():
                     if turn:
                         figures.add(f"{tool}-{count}", session.server.name, statistics.median(values))
-            written = durable(made[OURS].root / "limit", tasks_file(count))
+            written = statistics.median(durable(limit, tasks_file(count)) for _ in range(calls))
+            asked = {"name": "task_add", "arguments": TASK}
+            piped = statistics.median(bare.ask("tools/call", asked)[0] for _ in range(calls))
             if turn:
                 for tool in ("task_add", "task_update"):
                     figures.add(f"{tool}-{count}", WRITTEN, written)
+                    figures.add(f"{tool}-{count}", PIPED, piped)
 
 
 def _round(session: Session, project: Project, count: int, calls: int, figures: Figures) -> dict[str, list[float]]:

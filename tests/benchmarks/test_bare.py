@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.bare import adding, first_modules, load_time, parse_time
-from benchmarks.client import NotMeasurable
+from benchmarks.bare import adding, answer_command, first_modules, load_time, parse_time
+from benchmarks.client import Connection, NotMeasurable, payload
 from benchmarks.data import history as generator
 from benchmarks.data import project as places
 from benchmarks.data.tasks import tasks_file
@@ -25,6 +25,17 @@ def test_bare_processes_lose_nothing(tmp_path: Path) -> None:
     rate, times = adding(tasks, processes=3, calls=4)
     assert (rate > 0, len(times)) == (True, 12)
     assert [task["id"] for task in json.loads(tasks.read_bytes())["tasks"]] == list(range(1, 3 + 3 * 4 + 1))
+
+
+def test_a_bare_server_answers_and_writes(tmp_path: Path) -> None:
+    """It gives back the task that it was asked to add, and leaves the same bytes in another file."""
+    tasks = tmp_path / "tasks.json"
+    tasks.write_bytes(tasks_file(3))
+    with Connection(answer_command(tasks), tmp_path) as bare:
+        for _ in range(2):
+            taken, line = bare.ask("tools/call", {"name": "task_add", "arguments": start.TASK})
+    assert (taken > 0, payload(line)) == (True, {"task": {"id": 1, **start.TASK, "status": "pending", "deps": []}})
+    assert tasks.read_bytes() == tasks_file(3)
 
 
 def test_a_bare_process_that_fails_is_not_measured(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks import unmet
 from benchmarks.figures import BUN, NODE, OURS, SDK, Figures, difference, met, percentile, ratio
-from benchmarks.goals import LIMITS, OWN_100, PARTS, ROWS, Goal
-from benchmarks.report import columns, goal_lines, judge, limit_lines, number, unmet
+from benchmarks.goals import BARE_CROWD, FIRST_WRITTEN, LIMITS, LOADED, OWN_100, PARTS, ROWS, Goal
+from benchmarks.report import columns, goal_lines, judge, limit_lines, number
 from benchmarks.scenarios import SCENARIOS
 
 ROW = {row.key: row for row in ROWS}
@@ -47,6 +48,16 @@ def test_a_wrong_answer_of_ours_is_wrong_and_of_others_a_note() -> None:
     assert figures.notes == ["node: tasks listed: 1 instead of 2"]
 
 
+def test_what_was_told_belongs_to_the_rows_that_were_measured() -> None:
+    """The same text of two scenarios belongs to the rows of both."""
+    figures = Figures()
+    for rows in (["warm"], ["crowd"], ["crowd"]):
+        figures.rows = rows
+        figures.expect(OURS, "tasks listed", 1, 2)
+        figures.note("as said")
+    assert figures.of == {"ours: tasks listed: 1 instead of 2": ["warm", "crowd"], "as said": ["warm", "crowd"]}
+
+
 def test_where_two_answers_differ() -> None:
     """The first place is told by its path, and what is missing on either side; lists of other lengths are whole."""
     assert difference({"a": [1, {"b": 2}]}, {"a": [1, {"b": 3}]}) == ("a[1].b", 2, 3)
@@ -76,7 +87,7 @@ def test_a_row_with_two_goals_has_two_lines() -> None:
         ("spawn → tools/list (ms)", "30.0", "300.0", "0.100", "≤ 0.15", "yes"),
         ("… against Bun", "30.0", "90.0", "0.333", "≤ 0.3", "no"),
     ]
-    assert unmet(medians) == ["start against bun"]
+    assert [(row.key, goal.against) for row, goal, _ in unmet.found(medians)] == [("start", BUN)]
 
 
 def test_what_was_not_measured_is_said() -> None:
@@ -88,8 +99,40 @@ def test_what_was_not_measured_is_said() -> None:
 
 def test_more_is_better_for_calls_a_second() -> None:
     """Three times the calls meet a goal of 2.5 times."""
-    assert unmet({"crowd-0": {OURS: 300.0, NODE: 100.0}}) == []
-    assert unmet({"crowd-0": {OURS: 200.0, NODE: 100.0}}) == ["crowd-0 against node"]
+    assert list(unmet.lines({"crowd-0": {OURS: 300.0, NODE: 100.0}})) == []
+    what = ("8 processes adding, 0 tasks (calls/s)", "250.0", "200.0")
+    assert list(unmet.lines({"crowd-0": {OURS: 200.0, NODE: 100.0, BARE_CROWD: 240.0}})) == [
+        (*what, BARE_CROWD, "240.0", "0.83", "yes")
+    ]
+
+
+def test_an_unmet_goal_stands_beside_its_limits() -> None:
+    """Goal, ours and each limit; parts of the same call are added up; a row without a limit says so."""
+    medians = {
+        "first-task_add": {OURS: 6.8, NODE: 7.0, LOADED: 1.7, FIRST_WRITTEN: 1.9},
+        "later-task_add": {OURS: 5.0, NODE: 8.0},
+    }
+    first, later = ("first call, at once: task_add (ms)", "3.50", "6.80"), "first call, 0.1 s later: task_add (ms)"
+    assert list(unmet.lines(medians)) == [
+        (*first, LOADED, "1.70", "4.00", "no"),
+        (*first, FIRST_WRITTEN, "1.90", "3.58", "no"),
+        (*first, unmet.BOTH, "3.60", "1.89", "yes"),
+        (later, "4.00", "5.00", "none shown", "–", "–", "–"),
+    ]
+    assert [line.partition(": beside")[0] for line in unmet.spent(medians)] == [
+        "first call, at once: task_add",
+        "first call, 0.1 s later: task_add",
+    ]
+    assert list(unmet.spent({"start": {OURS: 30.0, BUN: 90.0}})) == [
+        "spawn → tools/list, against Bun: not looked into."
+    ]
+
+
+def test_a_row_with_wrong_answers_is_marked() -> None:
+    """It says WRONG in the place of whether its goal is met."""
+    medians = {"close-50000": {OURS: 1.0, NODE: 100.0}, "close-100": {OURS: 1.0, NODE: 100.0}}
+    assert [line[-1] for line in goal_lines(medians, ["close-50000", "close-100"])] == ["WRONG", "WRONG"]
+    assert [line[-1] for line in goal_lines(medians)] == ["", "yes"]
 
 
 def test_limits_are_shown_beside_ours() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks import page, results
-from benchmarks.figures import OURS
+from benchmarks.figures import OURS, Figures
 from benchmarks.goals import OWN_100, PARTS, ROWS
 from benchmarks.peers.packages import PACKAGES
 from benchmarks.plots import curves
@@ -93,14 +93,82 @@ def test_digests_tell_figures_apart() -> None:
     assert curves.digest(curves.memory(changed)) != curves.digest(curves.memory(RESULT))
 
 
+def part(what: str, **others: Any) -> dict[str, Any]:
+    """A run of this part alone, as it would be measured now."""
+    rows = {row.key: {**RESULT["rows"][row.key], "run": "now", "code": "abc"} for row in ROWS if row.part == what}
+    return {"machine": RESULT["machine"], "rows": rows, "wrong": [], "notes": [], **others}
+
+
 def test_parts_are_kept_beside_the_others() -> None:
     """Rows that were measured anew take the place of the kept ones; those of another machine are refused."""
-    kept = results.read(results.TABLE)
-    first, second = list(kept["rows"])[:2]
-    new = {**kept, "rows": {second: {**kept["rows"][second], "medians": {"ours": 1.0}}}, "notes": ["another"]}
-    both = results.joined(kept, new)
-    assert list(both["rows"]) == list(kept["rows"])
-    assert (both["rows"][first], both["rows"][second]["medians"]) == (kept["rows"][first], {"ours": 1.0})
-    assert both["notes"] == [*kept["notes"], "another"]
+    new = part("hook")
+    new["rows"]["hook-session_end"]["medians"] = {"ours": 1.0}
+    both = results.joined(RESULT, new)
+    assert list(both["rows"]) == list(RESULT["rows"])
+    assert both["rows"]["start"]["medians"] == RESULT["rows"]["start"]["medians"]
+    assert both["rows"]["hook-session_end"]["medians"] == {"ours": 1.0}
     with pytest.raises(ValueError, match="cores is not what"):
-        results.joined(kept, {**new, "machine": {**kept["machine"], "cores": 64}})
+        results.joined(RESULT, {**new, "machine": {**RESULT["machine"], "cores": 64}})
+
+
+def test_a_wrong_answer_stays_until_its_rows_are_measured_again() -> None:
+    """Other rows do not take it away, one of its two parts leaves it to the other, and the page shows it first."""
+    lost = {"text": "ours: a task is lost", "rows": ["crowd-0", "hook-session_end"]}
+    kept = results.joined({**RESULT, "wrong": [lost]}, part("start"))
+    assert kept["wrong"] == [lost]
+    kept = results.joined(kept, part("hook", wrong=[{"text": "another", "rows": ["hook-agent_spawn"]}]))
+    assert [(one["text"], one["rows"]) for one in kept["wrong"]] == [
+        ("ours: a task is lost", ["crowd-0"]),
+        ("another", ["hook-agent_spawn"]),
+    ]
+    shown = page.blocks(kept, results.read(results.CANDIDATES), None)
+    assert "- ours: a task is lost (in: crowd)\n- another (in: hook)" in shown["wrong"]
+    assert [line.split(" | ")[0] for line in shown["goals"].splitlines() if "WRONG" in line] == [
+        "| 8 processes adding, 0 tasks (calls/s)",
+        "| hook agent_spawn, a process (ms)",
+    ]
+    assert (
+        results.joined(kept, {**part("crowd"), "rows": {**part("crowd")["rows"], **part("hook")["rows"]}})["wrong"]
+        == []
+    )
+    assert PAGE.index("<!-- wrong -->") < PAGE.index("<!-- goals -->")
+
+
+def test_rows_say_of_which_run_they_are() -> None:
+    """The page says so where rows are of different runs, and names day and code of each."""
+    whole = {**RESULT, "rows": {key: {**row, "run": "before", "code": "0"} for key, row in RESULT["rows"].items()}}
+    candidates = results.read(results.CANDIDATES)
+    assert "All rows are of one run, begun before, code 0." in page.blocks(whole, candidates, None)["goals"]
+    shown = page.blocks(results.joined(whole, part("hook")), candidates, None)["goals"]
+    assert "Rows are of different runs" in shown
+    assert "- hook: begun now, code abc" in shown
+    assert "All rows" not in shown
+    old = {key: {name: row[name] for name in row if name not in ("run", "code")} for key, row in RESULT["rows"].items()}
+    both = results.joined({**RESULT, "machine": {**RESULT["machine"], "day": "2020-01-01"}, "rows": old}, part("hook"))
+    shown = page.blocks(both, candidates, None)["goals"]
+    assert "crowd, search" in shown
+    assert ": 2020-01-01 or before; runs and code were not noted" in shown
+
+
+def test_a_row_is_kept_with_its_run_and_its_code() -> None:
+    """What was told is kept with those of its rows that were measured."""
+    figures = Figures(rows=["hook-session_end", "start"])
+    figures.add("hook-session_end", OURS, 1.0)
+    figures.expect(OURS, "hook", 1, 0)
+    kept = results.table(figures)
+    assert (kept["rows"]["hook-session_end"]["run"], kept["rows"]["hook-session_end"]["code"]) == (
+        figures.begun,
+        results.code(),
+    )
+    assert kept["wrong"] == [{"text": "ours: hook: 1 instead of 0", "rows": ["hook-session_end"]}]
+
+
+def test_a_crowd_without_a_disk_is_told_when_it_was_measured() -> None:
+    """The sentence has its figures from the kept run of a crowd in memory; without one there is none."""
+    candidates = results.read(results.CANDIDATES)
+    assert page.blocks(RESULT, candidates, None)["in-memory"] == ""
+    medians = {0: (1000.0, 250.0), 1_000: (400.0, 100.0), 3_000: (160.0, 40.0)}
+    rows = {f"crowd-{size}": {"medians": {"ours": ours, "node": node}} for size, (ours, node) in medians.items()}
+    text = page.blocks(RESULT, candidates, {"rows": rows})["in-memory"]
+    assert "add 1000, 400 and 160 tasks" in text
+    assert "lists of 0, 1000 and 3000, 4.0, 4.0 and 4.0 times" in text

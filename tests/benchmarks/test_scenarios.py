@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from benchmarks import __main__ as command
+from benchmarks import results
 from benchmarks.data import history as generator
 from benchmarks.data import project as places
 from benchmarks.data.history import HEAD, TAIL
-from benchmarks.figures import OURS, Figures
-from benchmarks.goals import HISTORY_PARTS
-from benchmarks.peers.servers import Server, script
+from benchmarks.figures import NODE, OURS, Figures
+from benchmarks.goals import FIRST_WRITTEN, HISTORY_PARTS, PIPED, SIZES, WRITTEN
+from benchmarks.peers.servers import Server, Session, script
 from benchmarks.reader import Seen, look
-from benchmarks.scenarios import history, tasks
+from benchmarks.scenarios import Scenario, history, start, tasks
+from benchmarks.scenarios.archive import Archive
 from benchmarks.scenarios.bench import Bench
+from tests.benchmarks.servers import Wrong
 
 # Lists one task too few, whatever was added.
 FORGETFUL = """
@@ -59,6 +64,72 @@ def test_a_wrong_answer_is_noticed(bench: Bench) -> None:
     tasks.run(Bench([forgetful], 0, frozenset(), bench.figures), count=5, calls=1)
     told = [text.partition(":")[2].strip().partition(":")[0] for text in bench.figures.wrong]
     assert told == ["task_add, task.title", "task_update, task.id", "task_list, goal"]
+
+
+def test_others_are_as_warm_as_ours(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Turns and searches are five a round for everybody; of others at the largest size one, after one that warms up."""
+    turned: dict[tuple[str, int], int] = {}
+    searched: Counter[tuple[str, int]] = Counter()
+    search = Archive.search
+
+    def turns(work: Archive, _: object, count: int, **how: bool) -> list[tuple[float, float, float]]:
+        turned.setdefault((work.server.name, work.size), count)
+        return [(float(place),) * 3 for place in range(count)]
+
+    def counted(work: Archive, session: Session) -> float:
+        searched[work.server.name, work.size] += 1
+        return search(work, session)
+
+    monkeypatch.setattr(history, "SIZES", (20, 30))
+    monkeypatch.setattr(Archive, "turns", turns)
+    monkeypatch.setattr(Archive, "search", counted)
+    history.run(Bench([Wrong(OURS, ()), Wrong(NODE, ())], 1, frozenset({"search", "close"}), bench.figures))
+    assert turned == {(OURS, 20): 5, (OURS, 30): 5, (NODE, 20): 5, (NODE, 30): 2}
+    # Ours are asked once more in the end, for the memory that it takes.
+    assert searched == {(OURS, 20): 7, (OURS, 30): 7, (NODE, 20): 6, (NODE, 30): 2}
+    assert bench.figures.values["close-30"] == {OURS: [2.0], NODE: [1.0]}
+
+
+def test_a_call_stands_beside_the_least_that_it_can_take(bench: Bench) -> None:
+    """A write has the disk's part, and the same behind a pipe; a first one has the disk's, at once and later."""
+    tasks.run(Bench([Wrong(OURS, ())], 1, frozenset(), bench.figures), count=5, calls=1)
+    for pause in (0.0, 0.001):
+        start._first(Wrong(OURS, ()), "task_add", start.TASK, bench.figures, counts=True, pause=pause)
+    series = {row: set(of) for row, of in bench.figures.values.items()}
+    assert series == {
+        "task_add-5": {OURS, WRITTEN, PIPED},
+        "task_update-5": {OURS, WRITTEN, PIPED},
+        "task_list-5": {OURS},
+        "first-task_add": {OURS, FIRST_WRITTEN},
+        "later-task_add": {OURS, FIRST_WRITTEN},
+    }
+
+
+def test_a_run_in_memory_is_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A crowd without a disk is kept in a file of its own, and only when nothing was wrong."""
+    written: list[Path] = []
+    monkeypatch.setattr(results, "write", lambda path, _: written.append(path))
+    monkeypatch.setattr(results, "table", lambda _: {})
+    monkeypatch.setattr(places, "PLACE", places.PLACE)
+    figures = Figures()
+    monkeypatch.setattr(command, "measure", lambda *_: figures)
+    assert command.main(["--rows", "crowd", "--folder", "/dev/shm"]) == 0
+    assert command.main(["--rows", "warm", "--folder", "/dev/shm"]) == 0
+    figures.wrong.append("a task is lost")
+    assert command.main(["--rows", "crowd", "--folder", "/dev/shm"]) == 1
+    assert written == [results.IN_MEMORY]
+
+
+def test_what_is_told_is_told_of_the_rows_of_its_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each scenario's wrong answers belong to the rows that it gives, of those that were asked for."""
+    monkeypatch.setattr(command, "available", lambda _: ([Server(OURS, ()), Server(NODE, ())], []))
+
+    def lies(bench: Bench) -> None:
+        bench.figures.expect(OURS, "answer", 1, 2)
+
+    monkeypatch.setattr(command, "SCENARIOS", {"history": Scenario(frozenset({"search", "close"}), 1, lies)})
+    figures = command.measure(frozenset({"close", "hook"}), 1)
+    assert figures.of == {"ours: answer: 1 instead of 2": [f"close-{size}" for size in SIZES]}
 
 
 @pytest.mark.parametrize(
