@@ -43,6 +43,13 @@ PARTS = {
     "cli": (*TABLES, "merging", "doctor", "server", "board", "conformance"),
     "__main__": ("cli",),
 }
+# The rooms of the conformance suite, lowest first. What is imported for types alone does not count.
+ROOMS = (
+    *("nearest", "platform", "result", "reply", "trouble", "jsonpath", "matchers", "fixture", "tokens", "document"),
+    *("authoring", "checks", "settings", "loading", "lint", "coverage"),
+    *("processes", "client", "session", "target", "single", "trial", "runner"),
+    *("report", "pytest_plugin"),
+)
 MCP_MODULES = {
     "server/sdk/handlers.py",
     "server/sdk/looking.py",
@@ -80,6 +87,17 @@ def part_of(path: Path) -> str:
     return "" if first == "__init__" else first
 
 
+def upwards(room: str, source: str) -> set[str]:
+    """The rooms of the suite that a module of `room` imports when it runs and that are not below it."""
+    tree = ast.parse(source)
+    for node in [*ast.walk(tree)]:
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = [ast.Pass()]
+    names = [name.split(".") for name in imports(ast.unparse(tree))]
+    found = {name[2] for name in names if name[:2] == ["nexus_mcp", "conformance"]}
+    return found - {room, *ROOMS[: ROOMS.index(room)]}
+
+
 def foreign(source: str) -> set[str]:
     """The top-level names a module imports from outside the package and the standard library."""
     names = {name.split(".")[0] for name in imports(source)}
@@ -113,6 +131,19 @@ def test_the_table_has_no_circle() -> None:
     while ready := {part for part, below in PARTS.items() if part not in placed and placed.issuperset(below)}:
         placed |= ready
     assert placed == set(PARTS)
+
+
+def test_the_rooms_of_the_suite() -> None:
+    """A room of the conformance suite imports only rooms that are below it."""
+    suite = [path for path in modules() if part_of(path) == "conformance"]
+    rooms = {path: path.relative_to(PACKAGE / "conformance").parts[0].removesuffix(".py") for path in suite}
+    assert set(rooms.values()) == {"__init__", *ROOMS}
+    wrong = {
+        str(path.relative_to(PACKAGE)): found
+        for path, room in rooms.items()
+        if room != "__init__" and (found := upwards(room, path.read_text(encoding="utf-8")))
+    }
+    assert wrong == {}
 
 
 def test_mcp_stays_in_its_rooms() -> None:
@@ -158,3 +189,21 @@ def test_length(folder: str) -> None:
 def test_the_walk_sees(part: str, source: str, found: set[str]) -> None:
     """An import upwards is seen in every spelling, and a rightful one is let be."""
     assert crossings(part, source) == found
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("from nexus_mcp.conformance.runner import run", {"runner"}),
+        ("from nexus_mcp.conformance import report", {"report"}),
+        ("def f():\n    import nexus_mcp.conformance.trial.steps", {"trial"}),
+        ("if TYPE_CHECKING:\n    from nexus_mcp.conformance.target import Target", set()),
+        (
+            "from nexus_mcp.conformance.processes import orphans\nfrom nexus_mcp.conformance.client import answers",
+            set(),
+        ),
+    ],
+)
+def test_the_walk_sees_rooms(source: str, found: set[str]) -> None:
+    """An import of a room above is seen in every spelling, and one for types alone is let be."""
+    assert upwards("client", source) == found

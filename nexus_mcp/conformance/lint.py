@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from nexus_mcp.conformance.authoring.fields import fields_of
 from nexus_mcp.conformance.authoring.parameters import all_asserts
-from nexus_mcp.conformance.authoring.shape import near
 from nexus_mcp.conformance.authoring.strangers import odd_files, odd_tools
 from nexus_mcp.conformance.fixture import Asserts, Fixture
 from nexus_mcp.conformance.loading import line, read
+from nexus_mcp.conformance.nearest import near
 from nexus_mcp.schemas import escape
 
 

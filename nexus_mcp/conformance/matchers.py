@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
 
-from nexus_mcp.conformance.authoring.shape import near
+from nexus_mcp.conformance.nearest import near
 from nexus_mcp.conformance.result import MISSING
 from nexus_mcp.schemas import Fault, escape
 

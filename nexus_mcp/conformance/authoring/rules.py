@@ -18,7 +18,7 @@ from nexus_mcp.conformance.authoring.parts import (
     unchanged_faults,
     value_faults,
 )
-from nexus_mcp.conformance.authoring.shape import near
+from nexus_mcp.conformance.nearest import near
 from nexus_mcp.conformance.tokens import HARNESS_ID
 from nexus_mcp.schemas import Fault, escape
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from nexus_mcp import schemas
-from nexus_mcp.conformance.nearest import did_you_mean
+from nexus_mcp.conformance.nearest import did_you_mean, near
 from nexus_mcp.schemas import Fault
 
 Schema = dict[str, Any]
@@ -15,12 +15,6 @@ Schema = dict[str, Any]
 def shape_faults(raw: Any) -> list[Fault]:
     """Every way in which a fixture, as JSON, breaks its schema."""
     return list(_worded(schemas.load("conformance/fixture"), raw, ""))
-
-
-def near(name: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name: the nearest known ones, or all when none is near."""
-    names = list(known)
-    return did_you_mean(name, names) or (f"; known: {', '.join(names)}" if names else "")
 
 
 def _worded(schema: Schema, value: Any, pointer: str) -> Iterator[Fault]:
