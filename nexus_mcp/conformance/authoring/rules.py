@@ -26,6 +26,7 @@ ASKED = ("action", "event", "steps")
 KINDS = ("action", "event", "restart", "write_file", "kill", "parallel")
 ANSWERING = ("action", "event", "kill")
 CALLING = ("action", "kill")
+ABOUT_ANSWER = ("return_value", "result", "error", "error_contains")
 NO_RESULT = "has no result to look at: an event has an answer, but only a call has a result"
 NO_RETRY = "is about an answer that may never come, depending on the moment of the kill: say retry: true in it"
 CONTENT = ("text", "json", "base64", "symlink", "absent")
@@ -113,23 +114,31 @@ def _postcondition_faults(raw: dict[str, Any]) -> Iterator[Fault]:
     yield from unchanged_faults(post.get("unchanged"), "/postcondition/unchanged")
     if post.get("error") is False and "error_contains" in post:
         yield Fault("/postcondition/error", "must not be false beside error_contains")
+    yield from _last_answer_faults(raw, [name for name in ABOUT_ANSWER if name in post])
+    if "{HARNESS_ID}" in json.dumps(raw):
+        yield from _harness_id_faults(raw)
+
+
+def _last_answer_faults(raw: dict[str, Any], asserted: list[str]) -> Iterator[Fault]:
+    """Assertions of the postcondition on a last answer that is not there, or only sometimes."""
     steps = [members(step) for _, step in each(raw.get("steps"), "")]
     asking = [step for step in steps or [raw] if any(name in step for name in ANSWERING)]
-    if steps and not asking:
-        for name in ("return_value", "result", "error", "error_contains"):
-            if name in post:
-                yield Fault(f"/postcondition/{name}", "has no answer to look at: no step asks anything")
-    if "result" in post and asking and not any(name in asking[-1] for name in CALLING):
+    if not asking:
+        said = "has no answer to look at: no step asks anything"
+        yield from (Fault(f"/postcondition/{name}", said) for name in asserted if steps)
+        return
+    if "result" in asserted and not any(name in asking[-1] for name in CALLING):
         yield Fault("/postcondition/result", NO_RESULT)
-    if asking and _may_have_none(asking[-1]):
-        for name in ("return_value", "result", "error", "error_contains"):
-            if name in post:
-                yield Fault(f"/postcondition/{name}", NO_RETRY)
-    if "{HARNESS_ID}" in json.dumps(raw):
-        for place, event in _events(raw):
-            named = members(event.get("params")).get("harness_id")
-            if named is not None and not (isinstance(named, str) and HARNESS_ID.fullmatch(named)):
-                yield Fault(f"{place}/params/harness_id", "is put into a path, so it must be a harness id")
+    if _may_have_none(asking[-1]):
+        yield from (Fault(f"/postcondition/{name}", NO_RETRY) for name in asserted)
+
+
+def _harness_id_faults(raw: dict[str, Any]) -> Iterator[Fault]:
+    """Ids of harnesses that stand for {HARNESS_ID} in a path."""
+    for place, event in _events(raw):
+        named = members(event.get("params")).get("harness_id")
+        if named is not None and not (isinstance(named, str) and HARNESS_ID.fullmatch(named)):
+            yield Fault(f"{place}/params/harness_id", "is put into a path, so it must be a harness id")
 
 
 def _may_have_none(step: dict[str, Any]) -> bool:
