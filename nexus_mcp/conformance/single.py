@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from nexus_mcp.conformance.processes.allowance import Allowance
+from nexus_mcp.conformance.processes.starting import NAME_IT
 from nexus_mcp.conformance.target import Place, stdio
 from nexus_mcp.conformance.trouble import TargetTrouble
 from nexus_mcp.errors import NexusError
@@ -32,7 +33,8 @@ async def one_session(
         try:
             session = await stdio(command, options).open(place)
         except OSError as error:
-            raise NexusError(f"{command[0]} could not be started: {error.strerror}.") from error
+            problem = f"{command[0]} could not be started: {error.strerror}."
+            raise NexusError(problem, next_step=NAME_IT) from error
         yield session
         await session.end()
     except TargetTrouble as trouble:

@@ -174,6 +174,16 @@ def test_no_server(folder: Path, server: str) -> None:
     assert advice == ([told] if "could not be started" in first else [])
 
 
+def test_no_server_to_compare(folder: Path) -> None:
+    """A command that is not there is told of by compare as by run, with what to give."""
+    ran = nexus("conformance", "compare", "--server", "no-such-one", "--server", "no-other", cwd=folder)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.splitlines() == [
+        "nexus-mcp: no-such-one could not be started: No such file or directory.",
+        "nexus-mcp: Give the program by its absolute path, or by a name that is on the PATH.",
+    ]
+
+
 def test_compare(folder: Path) -> None:
     """Servers with different prefixes are put side by side; where they differ is told."""
     servers = [f"{SERVE} --tool-prefix nx_", f"{SERVE} --sdk --tool-prefix zz_"]

@@ -177,5 +177,7 @@ def test_events(event: str, post: dict[str, Any], expected: Any) -> None:
 def test_an_event_command_that_is_not_there() -> None:
     """An event command that cannot be started says nothing about the target."""
     target = memory(TargetOptions(event_command=("nowhere-hook", "{type}")))
-    with pytest.raises(HarnessFault, match=r"^The event command nowhere-hook could not be started: No such file"):
+    with pytest.raises(
+        HarnessFault, match=r"^The event command nowhere-hook could not be started: .*\. Give the program "
+    ):
         one({"event": {"type": "agent_spawn"}}, target=target)

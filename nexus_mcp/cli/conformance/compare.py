@@ -83,7 +83,7 @@ def _prefix(command: tuple[str, ...], options: TargetOptions, fixtures: list[Fix
             with orderly() as ending:
                 names = ending.run(listed(folder))
         except NexusError as error:
-            raise HarnessFault([str(error)]) from error
+            raise HarnessFault([error.message], next_step=error.next_step) from error
     return find_prefix(names, {name for fixture in fixtures for name in fixture.tools})
 
 

@@ -19,6 +19,10 @@ _FOR_A_FIXTURE = 12
 """Its folders, the worker that checks schemas, what is read at the time."""
 
 
+NAME_IT = "Give the program by its absolute path, or by a name that is on the PATH."
+"""What to do about a command that could not be started."""
+
+
 def start(command: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
     """As Popen does. Raises HarnessFault when this system has no room for it, OSError for any other reason."""
     try:

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from nexus_mcp.conformance.processes.allowance import Allowance
+from nexus_mcp.conformance.processes.starting import NAME_IT
 from nexus_mcp.conformance.settings.prefix import find_prefix
 from nexus_mcp.conformance.target import Place
 from nexus_mcp.conformance.trial.aside import aside
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.target import Target
     from nexus_mcp.conformance.trial.ground import Ground
 
-_COMMAND = "Give the program by its absolute path, or by a name that is on the PATH."
 TOOLS = (
     "plan_start",
     "plan_status",
@@ -71,7 +71,7 @@ async def _connect(target: Target, place: Place) -> Session:
         raise HarnessFault([f"The server did not get ready: it {trouble}."], next_step=_hint(target)) from trouble
     except OSError as error:
         problem = f"The server could not be started: {target.command[0]}: {error.strerror}."
-        raise HarnessFault([problem], next_step=_hint(target) or _COMMAND) from error
+        raise HarnessFault([problem], next_step=_hint(target) or NAME_IT) from error
 
 
 def _check_tools(target: Target, session: Session, known: set[str]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nexus_mcp.conformance.fixture import Action, Event, Kill, Parallel, Restart, Step, WriteFile
+from nexus_mcp.conformance.processes.starting import NAME_IT
 from nexus_mcp.conformance.result import Exchange
 from nexus_mcp.conformance.tokens import expand_path, fill
 from nexus_mcp.conformance.trial.asking import Answer, Book, call, exchange
@@ -106,7 +107,8 @@ class Steps:
             raise
         except OSError as error:
             command = (self._target.options.event_command or ("",))[0]
-            raise HarnessFault([f"The event command {command} could not be started: {error.strerror}."]) from error
+            problem = f"The event command {command} could not be started: {error.strerror}."
+            raise HarnessFault([problem], next_step=NAME_IT) from error
         self.exchanges.append(exchange(label, asked, event.params, reply))
         return [Answer(label, reply, step.asserts)]
 
