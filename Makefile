@@ -20,7 +20,7 @@ help:
 	@echo "make mutants       small changes of our own tools and events against the fixtures: what nobody notices (40 minutes)"
 	@echo "make upstream      the fixtures against the upstream server: does what fails match the list (3 minutes, node)"
 	@echo "make torture       the long proof that nothing is lost: kills, errors, power cuts, fuzzing (SUITES=, SEED=)"
-	@echo "make bench         every goal of speed and memory beside the upstream server (15 minutes, node; ROWS=, ROUNDS=)"
+	@echo "make bench         every goal of speed and memory beside the upstream server (20 minutes, node; ROWS=, ROUNDS=)"
 	@echo "make bench-page    the tables and plots of docs/performance.md anew, from benchmarks/results"
 	@echo "make bench-trend   whether anything became clearly slower than it was recorded (1 minute)"
 	@echo "make wheel         build dist/"

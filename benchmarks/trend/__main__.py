@@ -1,13 +1,14 @@
-"""python -m benchmarks.trend [--rounds N] [--record]: exit code 1 when a row is above 1.3 × its record.
+"""python -m benchmarks.trend [--rounds N] [--rows hook,…] [--record]: exit code 1 when a row is above 1.3 × its record.
 
 What was recorded stands in benchmarks/results/trend.json, for each version of Python: their ratios differ. For a
-version that was never recorded nothing can be said, and the exit code is 3.
+version that was never recorded nothing can be said, and the exit code is 3. Rows that are not named keep their record.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 
 from benchmarks import results
 from benchmarks.report import columns
@@ -18,21 +19,26 @@ KEPT = results.FOLDER / "trend.json"
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
-def main() -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.trend")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--record", action="store_true", help="these are the ratios from now on")
-    given = parser.parse_args()
+    parser.add_argument("--rows", default="", help="only these (default: all)")
+    given = parser.parse_args(argv)
+    wanted = frozenset(filter(None, given.rows.split(","))) or ROWS
+    if unknown := wanted - ROWS:
+        parser.error(f"there is no row {', '.join(sorted(unknown))}; there are {', '.join(sorted(ROWS))}")
     kept = results.read(KEPT) if KEPT.exists() else {}
     if given.record:
-        seen = ratios(measure(ROWS, given.rounds))
-        kept[PYTHON] = {row: round(seen[row], 4) for row in sorted(seen)}
+        others = kept.get(PYTHON, {}) if wanted < ROWS else {}
+        seen = {row: round(value, 4) for row, value in ratios(measure(wanted, given.rounds)).items()}
+        kept[PYTHON] = dict(sorted({**others, **seen}.items()))
         results.write(KEPT, dict(sorted(kept.items())))
         return 0
     if PYTHON not in kept:
         print(f"No ratios are recorded for Python {PYTHON}: python -m benchmarks.trend --record", file=sys.stderr)
         return 3
-    verdicts = check(measure, kept[PYTHON], ROWS, given.rounds)
+    verdicts = check(measure, kept[PYTHON], wanted, given.rounds)
     head = ("ratio to what does not change", "now", "recorded", "times", "")
     lines = [
         (one.row, f"{one.seen:.3f}", f"{one.recorded or 0:.3f}", f"{one.times:.2f}", remark(one)) for one in verdicts

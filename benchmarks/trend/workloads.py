@@ -37,7 +37,9 @@ class Bed:
         self.tasks, self.list, self.history = (Project(folder / name) for name in ("tasks", "list", "history"))
         self.empty = Project(folder / "empty")
         self.list.give_tasks(10_000)
-        self.history.give_history(CYCLES)
+        self.indexed = Project(folder / "indexed")
+        for project in (self.history, self.indexed):
+            project.give_history(CYCLES)
         self.sessions: dict[Path, Session] = {}
         scanned = Path(shutil.copyfile(kept_history(CYCLES), folder / "scanned"))
         command = [sys.executable, "-m", "benchmarks.trend.reference", str(scanned)]
@@ -99,6 +101,17 @@ def cycles(bed: Bed) -> Times:
     yield "close-1000", session.call("task_close")[0]
 
 
+def first(bed: Bed) -> Times:
+    """By servers that find what another one derived from the history: without it, they would read all of that."""
+    bed.session(bed.indexed)
+    times = []
+    for _ in range(FEW):
+        with bed.server.start(bed.indexed.root) as session:
+            session.ready()
+            times.append(session.call("history_search", query=RARE.lower())[0])
+    yield "first-1000", statistics.median(times)
+
+
 def plans(bed: Bed) -> Times:
     session = bed.session(bed.history)
     yield "recent-1000", _median(session, "history_search")
@@ -125,6 +138,7 @@ WORKLOADS: tuple[tuple[Callable[[Bed], Times], tuple[str, ...], Callable[[Bed], 
     (tasks, ("task_add-140", "task_update-140", "task_list-140"), _by("call")),
     (long_list, ("task_list-10000",), _by("answer")),
     (cycles, ("search-1000", "close-1000"), _by("scan")),
+    (first, ("first-1000",), bare),
     (plans, ("recent-1000", "plan-1000"), _by("call")),
 )
 ROWS = frozenset(row for _, rows, _ in WORKLOADS for row in rows)

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
+import pytest
+
 from benchmarks import results
-from benchmarks.trend.__main__ import KEPT, remark
+from benchmarks.data import history as generator
+from benchmarks.trend import __main__ as command
+from benchmarks.trend import workloads
+from benchmarks.trend.__main__ import KEPT, PYTHON, remark
 from benchmarks.trend.judge import AGAIN, LIMIT, Pairs, check, ratios
 from benchmarks.trend.workloads import ROWS
 
@@ -64,6 +72,30 @@ def test_a_row_without_a_record_is_told() -> None:
         ("hook", True, "never recorded"),
         ("start", False, ""),
     ]
+
+
+def test_a_row_is_recorded_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is named is recorded anew, and the others keep what was recorded of them."""
+    kept = tmp_path / "trend.json"
+    kept.write_text(json.dumps({PYTHON: {"hook": 2.0, "start": 3.0}, "3.0": {"start": 9.0}}))
+    monkeypatch.setattr(command, "KEPT", kept)
+    monkeypatch.setattr(results, "write", lambda path, value: path.write_text(json.dumps(value)))
+    monkeypatch.setattr(command, "measure", lambda rows, rounds: dict.fromkeys(rows, [(4.0, 1.0)] * rounds))
+    assert command.main(["--record", "--rows", "hook"]) == 0
+    assert json.loads(kept.read_text()) == {"3.0": {"start": 9.0}, PYTHON: {"hook": 4.0, "start": 3.0}}
+    with pytest.raises(SystemExit):
+        command.main(["--rows", "nothing"])
+
+
+def test_a_lost_index_is_no_small_thing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The row of a first call is measured by a server of its own that finds the index of another one."""
+    monkeypatch.setattr(generator, "DATA", tmp_path)
+    monkeypatch.setattr(workloads, "CYCLES", 100)
+    monkeypatch.setattr(workloads, "FEW", 1)
+    with workloads.bed() as made:
+        [(row, taken)] = workloads.first(made)
+        assert (row in ROWS, taken > 0) == (True, True)
+        assert list(made.indexed.cache.iterdir())
 
 
 def test_what_is_kept_has_every_row() -> None:
