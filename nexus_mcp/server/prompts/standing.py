@@ -45,7 +45,8 @@ def _tasks(look: Look) -> str:
     if tasks is None:
         return "There is no task list."
     ready = lists.ready(tasks)
-    which = f"; ready: {', '.join(map(str, ready[:MOST]))}{', …' * (len(ready) > MOST)}" if ready else ""
+    noun = "task" if len(ready) == 1 else "tasks"
+    which = f"; ready: {noun} {', '.join(map(str, ready[:MOST]))}{', …' * (len(ready) > MOST)}" if ready else ""
     done = lists.count(tasks, lists.COMPLETED)
     doing = lists.count(tasks, lists.IN_PROGRESS)
     return f"Tasks: {done} of {len(tasks['tasks'])} are completed, {doing} in progress{which}."

@@ -10,6 +10,7 @@ from contextlib import contextmanager, nullcontext
 
 from nexus_mcp.knowledge import cleanup, notes, reads
 from nexus_mcp.knowledge.shown import quoted
+from nexus_mcp.program import command
 from nexus_mcp.tags import config
 from nexus_mcp.tags.actions.definition import Action
 
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
 KIND = "memory"
 MOST_SHOWN = 50
 _NAMED, _LONGEST = 5, 100
-_APPLY = "nexus-mcp memory gc --apply deletes them as a git commit, from which each can be had back."
-_OTHERS = "nexus-mcp memory gc --apply deletes the others, too."
+_APPLY = "memory gc --apply"
 
 
 class Found:
@@ -82,7 +82,7 @@ def _opened(desk: Desk) -> Iterator[tuple[Folder | None, Folder | None]]:
 def told(found: Found, gone: dict[str, str], commit: str = "", changed: list[str] | None = None) -> dict[str, Any]:
     """The members of a step: what is proposed, what is gone, and how to get that back."""
     shown = found.proposed[:MOST_SHOWN]
-    advice = [_APPLY] if shown else []
+    advice = [f"{command(_APPLY)} deletes them as a git commit, from which each can be had back."] if shown else []
     if changed:
         listed = ", ".join(quoted(name, _LONGEST) for name in changed)
         advice.insert(0, f"Left there, because somebody changed or holds them: {listed}.")
@@ -108,14 +108,15 @@ def _foretold(found: Found) -> dict[str, Any]:
     listed = ", ".join(quoted(f"{KIND}/{one.path}", _LONGEST) for one in sure[:_NAMED])
     more = f" and {len(sure) - _NAMED} more" if len(sure) > _NAMED else ""
     advice = (
-        f"[m:gc] and nexus-mcp memory gc delete at once, as a git commit, because of delete_unasked in "
+        f"[m:gc] and {command('memory gc')} delete at once, as a git commit, because of delete_unasked in "
         f".nexus/config.yml: {listed}{more}."
     )
+    others = f" {command(_APPLY)} deletes the others, too." if rest["proposals"] else ""
     return {
         **rest,
         "result": "deletes",
         "deletes": [_proposal(one) for one in sure],
-        "next_step": " ".join([advice, *([_OTHERS] if rest["proposals"] else [])]),
+        "next_step": f"{advice}{others}",
     }
 
 
