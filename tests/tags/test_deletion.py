@@ -226,24 +226,3 @@ def test_names_that_look_like_patterns(real_repository: Project) -> None:
         "memory/it's.md",
     ]
     assert there(project) == ["a"]
-
-
-def test_an_index_that_is_locked_at_the_end(real_repository: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commit is made and the notes are gone: the message says so, and what puts the index right."""
-    project = real_repository
-    notes(project, old=200)
-    committed(project)
-    advance = notes_git.Git.advance
-
-    def then_locked(self: notes_git.Git, commit: str, parent: str) -> None:
-        advance(self, commit, parent)
-        (project.root / ".git" / "index.lock").touch()
-
-    monkeypatch.setattr(notes_git.Git, "advance", then_locked)
-    with pytest.raises(NexusError, match="the commit is made, but git's index still has them") as raised:
-        clean(project)
-    (project.root / ".git" / "index.lock").unlink()
-    assert there(project) == []
-    assert raised.value.next_step == "At the top of the repository git reset -q -- .nexus/memory/ puts that right."
-    git(project.root, "reset", "-q", "--", ".nexus/memory/")
-    assert git(project.root, "status", "--porcelain") == ""

@@ -81,29 +81,6 @@ def test_an_index_that_is_locked(real_repository: Project) -> None:
     assert (there(project), git(project.root, "rev-parse", "HEAD").strip()) == (["old"], head)
 
 
-def test_an_index_that_is_locked_at_the_end(real_repository: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command that puts it right has the whole way from the top of the repository."""
-    top = real_repository
-    project = Project(top.root / "a part")
-    notes(project, old=200)
-    committed(project)
-    advance = notes_git.Git.advance
-
-    def then_locked(self: notes_git.Git, commit: str, parent: str) -> None:
-        advance(self, commit, parent)
-        (top.root / ".git" / "index.lock").touch()
-
-    monkeypatch.setattr(notes_git.Git, "advance", then_locked)
-    with pytest.raises(NexusError) as raised:
-        clean(project)
-    (top.root / ".git" / "index.lock").unlink()
-    assert raised.value.next_step.startswith(
-        "At the top of the repository git reset -q -- 'a part/.nexus/memory/' puts"
-    )
-    git(top.root, "reset", "-q", "--", "a part/.nexus/memory/")
-    assert git(top.root, "status", "--porcelain") == ""
-
-
 @pytest.mark.requirement("memory.refused")
 @pytest.mark.parametrize("when", ["prepared", "carried out"])
 def test_a_note_that_another_one_deletes(real_repository: Project, monkeypatch: pytest.MonkeyPatch, when: str) -> None:

@@ -53,8 +53,8 @@ class Deletion:
             problem = "Some of the notes are gone meanwhile, perhaps by another clean-up"
             raise NexusError(problem, effect=UNCHANGED, next_step="Call again, to see what is left.")
 
-    def carry_out(self, folder: Folder, held: Held) -> tuple[list[str], list[str]]:
-        """(the names that are gone, those that were left because they changed). Only under the lock.
+    def carry_out(self, folder: Folder, held: Held) -> tuple[list[str], list[str], str]:
+        """(the names that are gone, those that were left because they changed, what else to tell). Only under the lock.
 
         Raises NexusError with nothing changed when a note, or the branch, is not any more as it was.
         """
@@ -71,8 +71,7 @@ class Deletion:
             (gone if folder.read(name, LIMIT) == data and _removed(folder, name) else left).append(name)
         with suppress(OSError):  # they are gone for every reader; a power cut may bring one back, which git shows
             folder.sync()
-        self.git.unstage(list(self.contents))
-        return gone, left
+        return gone, left, self.git.unstage(list(self.contents))
 
 
 def _removed(folder: Folder, name: str) -> bool:

@@ -64,10 +64,10 @@ def clean(desk: Desk, *, apply: bool) -> dict[str, Any]:
 
         prepared = Deletion(folder, chosen, desk.store.patience)
     with notes.locked(desk.store, KIND) as (_, folder, held):
-        names, left = prepared.carry_out(folder, held)
+        names, left, trouble = prepared.carry_out(folder, held)
     gone = {name: prepared.restore[name] for name in names}
     rest = Found([one for one in found.proposed if one.path not in gone], [])
-    return told(rest, gone, prepared.commit, left)
+    return told(rest, gone, prepared.commit, left, trouble)
 
 
 @contextmanager
@@ -79,13 +79,17 @@ def _opened(desk: Desk) -> Iterator[tuple[Folder | None, Folder | None]]:
             yield nexus, folder
 
 
-def told(found: Found, gone: dict[str, str], commit: str = "", changed: list[str] | None = None) -> dict[str, Any]:
-    """The members of a step: what is proposed, what is gone, and how to get that back."""
+def told(
+    found: Found, gone: dict[str, str], commit: str = "", changed: list[str] | None = None, trouble: str = ""
+) -> dict[str, Any]:
+    """The members of a step: what is proposed, what is gone, and how to get that back. `trouble`: what went wrong."""
     shown = found.proposed[:MOST_SHOWN]
     advice = [f"{command(_APPLY)} deletes them as a git commit, from which each can be had back."] if shown else []
     if changed:
         listed = ", ".join(quoted(name, _LONGEST) for name in changed)
         advice.insert(0, f"Left there, because somebody changed or holds them: {listed}.")
+    if trouble:
+        advice.insert(0, trouble)
     return {
         "result": "deleted" if gone else "proposed" if shown else "nothing",
         "proposals": [_proposal(one) for one in shown],

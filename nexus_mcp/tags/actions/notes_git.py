@@ -27,6 +27,7 @@ _UNDER_WAY = {
 _BY_HAND = "Delete by hand what is not needed, if it may be gone for good."
 _ON = ("true", "yes", "on", "1", "input")  # of core.autocrlf
 _LONGEST = 300
+_MAGIC = frozenset("*?[\\")
 
 
 class Git:
@@ -113,9 +114,7 @@ class Git:
 
     def way_back(self, commit: str, name: str) -> str:
         """The command that gets a note back, to be typed at the top of the repository."""
-        from shlex import quote
-
-        return f"git checkout {commit} -- {quote(self.prefix + name)}"
+        return _typed(f"checkout {commit} -- ", self.prefix + name)
 
     def commit(self, parent: str, names: list[str], message: str) -> str:
         """A commit on top of `parent` without these files, which nothing points to yet."""
@@ -140,18 +139,20 @@ class Git:
             )
         self._asked("update-ref", "-m", "nexus-mcp memory gc", "HEAD", commit, parent, least=_CHANGING)
 
-    def unstage(self, names: list[str]) -> None:
-        """Take the files out of the repository's own index as well."""
-        words = ("update-index", "-z", "--force-remove", "--stdin")
-        code, _, complaint = self._ask(*words, data=_listed(names), least=_CHANGING)
-        if code:
-            from shlex import quote
+    def unstage(self, names: list[str]) -> str:
+        """Take the files out of the repository's own index as well. What is to be told when that failed, else "".
 
-            raise NexusError(
-                "The notes are deleted and the commit is made, but git's index still has them: "
-                f"{quoted(complaint, _LONGEST)}",
-                next_step=f"At the top of the repository git reset -q -- {quote(self.prefix)} puts that right.",
-            )
+        No error: the commit is made, and whoever called has to tell how to get the notes back.
+        """
+        words = ("update-index", "-z", "--force-remove", "--stdin")
+        try:
+            code, _, complaint = self._ask(*words, data=_listed(names), least=_CHANGING)
+        except NexusError as error:
+            code, complaint = 1, error.fault
+        if not code:
+            return ""
+        advice = f"at the top of the repository {_typed('reset -q -- ', self.prefix)} puts that right"
+        return f"Git's index still has the deleted notes ({quoted(complaint, _LONGEST)}): {advice}."
 
     def _ask(self, *words: str, data: bytes = b"", index: str = "", least: float = 0.0) -> tuple[int, bytes, str]:
         seconds = max(least, self._patience.left(SECONDS))
@@ -166,6 +167,15 @@ class Git:
                 next_step="See that git can commit here, and that no other git is at work, then call again.",
             )
         return answer
+
+
+def _typed(words: str, path: str) -> str:
+    """A command of git about this path alone, for a shell."""
+    from shlex import quote
+
+    # Only where git would take it for a pattern: without the option it is the command that everybody knows.
+    is_pattern = path.startswith(":") or not _MAGIC.isdisjoint(path)
+    return f"git {'--literal-pathspecs ' if is_pattern else ''}{words}{quote(path)}"
 
 
 def _listed(names: list[str]) -> bytes:
