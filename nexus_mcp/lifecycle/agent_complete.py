@@ -5,7 +5,7 @@ from __future__ import annotations
 from nexus_mcp.catalog.tool_files import came_to_nothing
 from nexus_mcp.errors import PathRefused, StateError
 from nexus_mcp.lifecycle.definition import Event, EventContext
-from nexus_mcp.lifecycle.unfinished import listed, tasks_of, within_reach
+from nexus_mcp.lifecycle.unfinished import listed, tasks_of, unfinished, waiting
 from nexus_mcp.lifecycle.unknown import warn_unknown
 from nexus_mcp.state import tracker
 from nexus_mcp.store.harness_files import TOOL_LOG, change_tracker, tool_log, usable_agents
@@ -36,7 +36,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
         if files is not None:
             told["files_touched"] = files
     _bound(ctx, told)
-    left = within_reach(tasks_of(ctx))
+    tasks = tasks_of(ctx)
     entries = change_tracker(
         ctx.store, ctx.harness_id, lambda entries: tracker.complete(entries, agent_id, ctx.store.stamp(), told)
     )
@@ -45,7 +45,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
         ctx.warnings.clear()  # about files of which nothing was needed after all
         warn_unknown(ctx, agent_id)
         return {"agent_id": agent_id, "completed": False}
-    _warn_unfinished(ctx, entry, left)
+    _warn_unfinished(ctx, entry, tasks)
     return {"agent_id": agent_id, "completed": True, **{n: told[n] for n in ("files_touched",) if n in told}}
 
 
@@ -129,14 +129,22 @@ def _warn_unfinished(ctx: EventContext, entry: dict[str, Any], tasks: list[dict[
     name, agent_id = entry.get("agent_name"), entry["agent_id"]
     own = [
         task
-        for task in tasks
+        for task in unfinished(tasks)
         if task.get("owner_agent_id") == agent_id or (name is not None and task.get("owner") == name)
     ]
-    if own:
+    late = waiting(tasks)
+    later = [task for task in own if task in late]
+    left = [task for task in own if task not in late]
+    if left:
         ctx.warn(
-            f"{name or agent_id} has ended, but tasks of its own are not done: {listed(own)}. "
+            f"{name or agent_id} has ended, but tasks of its own are not done: {listed(left)}. "
             "Have those that are finished checked, and set them to completed with task_update when they pass; see who "
             "does the others."
+        )
+    if later:
+        ctx.warn(
+            f"{name or agent_id} has ended, and tasks of its own still wait for others: {listed(later)}. "
+            "See who does them when it is their turn."
         )
 
 

@@ -25,10 +25,10 @@ def unfinished(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [task for task in tasks if task["status"] != COMPLETED]
 
 
-def within_reach(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those of all tasks that are in progress, or ready: nobody could have begun what waits for another task."""
+def waiting(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those of all tasks that are pending and wait for another one, so that nobody could have begun them."""
     begun = {*ready({"tasks": tasks})}
-    return [task for task in tasks if task["status"] == IN_PROGRESS or task["id"] in begun]
+    return [task for task in unfinished(tasks) if task["status"] != IN_PROGRESS and task["id"] not in begun]
 
 
 def listed(tasks: list[dict[str, Any]]) -> str:

@@ -149,7 +149,7 @@ def test_a_log_without_the_agent(tell: Teller, project: Project) -> None:
 
 @pytest.mark.requirement("agent_complete.warns")
 def test_unfinished_tasks(tell: Teller, project: Project) -> None:
-    """A completion warns of the agent's own tasks that it could have done, and of no others: none that had to wait."""
+    """A completion warns of the agent's own tasks, and of no others; of those that had to wait it says so."""
     tell("agent_spawn", **SPAWN)
     before = put(
         project,
@@ -171,7 +171,9 @@ def test_unfinished_tasks(tell: Teller, project: Project) -> None:
         "engineer has ended, but tasks of its own are not done: tasks 1 (pending), 4 (in_progress), "
         "8 (in_progress), 10 (pending). "
         "Have those that are finished checked, and set them to completed with task_update when they pass; see who does "
-        "the others."
+        "the others.",
+        "engineer has ended, and tasks of its own still wait for others: tasks 6 (pending), 7 (pending). "
+        "See who does them when it is their turn.",
     ]
     assert project.get("state/tasks.json") == before
 
