@@ -31,12 +31,13 @@ def run(values: Values) -> int:
 
     workspace = workspace_from(values)
     store, harness = Store(workspace), workspace.harness_id
-    task, tasks = task_of(store, values[TASK_ID.name])
+    both = store.both()
+    task, tasks = task_of(both, values[TASK_ID.name])
     catalog = catalog_of(workspace.root)
     agent = values[AGENT.name] if AGENT.name in values else _owner(task, catalog)
     with store.nexus() as nexus:
         notes = index(nexus)
-    binding = binding_text(task, tasks, None if task.get("plan_issue") is None else store.plan())
+    binding = binding_text(task, tasks, None if task.get("plan_issue") is None else both.plan())
     own = harness_notes.read(harness)
     found = parts(catalog, task, agent, harness, binding=binding, notes=notes, harness_notes=own)
     tell_unmapped(catalog, harness, values)

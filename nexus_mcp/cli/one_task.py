@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.cli.options import Values
+    from nexus_mcp.store.session.kept import Both
     from nexus_mcp.store.store import Store
 
 TASK_ID = Argument("TASK-ID", "the id of a task, as task_list has it")
@@ -21,7 +22,7 @@ _DIGITS = 15  # more than any list has, fewer than a number would need that is s
 _LISTED = 20
 
 
-def task_of(store: Store, word: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def task_of(store: Store | Both, word: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """(the task whose id `word` spells, the list that it is of).
 
     Raises UsageError, NexusError when there is none, StateError, PathRefused.

@@ -13,7 +13,7 @@ from nexus_mcp.lifecycle import active_skill, memory
 from nexus_mcp.lifecycle.holding import BOTH, OTHER, PLAN, SKILL, TASKS, skill_digest, skill_key
 from nexus_mcp.lifecycle.known import catalog_of, notes_of
 from nexus_mcp.lifecycle.picture import HEAD, agents_text, plan_text, tasks_text
-from nexus_mcp.lifecycle.stored import plan_of, task_list_of
+from nexus_mcp.lifecycle.stored import both_of
 from nexus_mcp.store.harness_files import usable_agents
 
 TYPE_CHECKING = False
@@ -50,10 +50,12 @@ def give(ctx: EventContext, session: str, *, by: str) -> None:
 
 def _parts(ctx: EventContext, known: dict[str, str]) -> dict[str, str]:
     """Name and text of each part that there is."""
+    skill = _skill(ctx, known)
+    plan, tasks = both_of(ctx)
     parts = {
-        SKILL: _skill(ctx, known),
-        PLAN: plan_text(plan_of(ctx)),
-        TASKS: tasks_text(task_list_of(ctx)),
+        SKILL: skill,
+        PLAN: plan_text(plan),
+        TASKS: tasks_text(tasks),
         "notes": notes_text(notes_of(ctx)),
         "agents": _agents(ctx),
     }

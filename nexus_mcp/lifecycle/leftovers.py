@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nexus_mcp.lifecycle.stored import plan_of, task_list_of
+from nexus_mcp.lifecycle.stored import both_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ _TITLE = 120
 
 def warn(ctx: EventContext) -> None:
     """Warn of plan.json and of tasks.json, each when it is there. What cannot be read is worth a warning itself."""
-    plan, tasks = plan_of(ctx), task_list_of(ctx)
+    plan, tasks = both_of(ctx)
     if plan is not None:
         ctx.warn(f"plan.json is left from an earlier session: {_plan(plan, has_tasks=bool(tasks and tasks['tasks']))}")
     if tasks is not None:

@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from nexus_mcp.lifecycle.definition import EventContext
 
 
-def plan_of(ctx: EventContext) -> dict[str, Any] | None:
-    """plan.json; None when it is absent, and with a warning when it cannot be used. Raises StorageError."""
-    return _read(ctx, "plan", ctx.store.plan)
+def both_of(ctx: EventContext) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """(plan.json, tasks.json) as they were at one moment; each None as for `task_list_of`. Raises StorageError."""
+    both = ctx.store.both()
+    return _read(ctx, "plan", both.plan), _read(ctx, "tasks", both.tasks)
 
 
 def task_list_of(ctx: EventContext) -> dict[str, Any] | None:
-    """tasks.json; None as for `plan_of`. Raises StorageError."""
+    """tasks.json; None when it is absent, and with a warning when it cannot be used. Raises StorageError."""
     return _read(ctx, "tasks", ctx.store.tasks)
 
 

@@ -6,7 +6,7 @@ from nexus_mcp.lifecycle import active_skill
 from nexus_mcp.lifecycle.definition import Event, EventContext
 from nexus_mcp.lifecycle.holding import PLAN, TASKS, not_held
 from nexus_mcp.lifecycle.picture import HEAD, plan_text, tasks_text
-from nexus_mcp.lifecycle.stored import plan_of, task_list_of
+from nexus_mcp.lifecycle.stored import both_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,8 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     The message itself is never changed, and no text of it comes back.
     """
     session, prompt = params.get("session_id", ""), params.get("prompt", "")
-    parts = {PLAN: plan_text(plan_of(ctx)), TASKS: tasks_text(task_list_of(ctx))}
+    plan, tasks = both_of(ctx)
+    parts = {PLAN: plan_text(plan), TASKS: tasks_text(tasks)}
     tags: list[str] = []
     if "[" in prompt:
         from nexus_mcp.lifecycle import tagged

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Found = TypeVar("Found")
     Rehearse = Callable[[Folder | None, Folder | None], object]
 
+_LOOKS = 8  # at several files
 _DISK_ADVICE = "Check the free space and the permissions of .nexus, then call again."
 
 
@@ -46,10 +47,8 @@ class Access:
         """(`.nexus`, `.nexus/state`) as they are, None where absent. Raises PathRefused, StorageError."""
         with ExitStack() as stack:
             root = stack.enter_context(Folder.root(self.root))
-            nexus = root.child(".nexus")
-            state = stack.enter_context(nexus).child("state") if nexus is not None else None
-            if state is not None:
-                stack.enter_context(state)
+            nexus = entered(stack, root.child(".nexus"))
+            state = entered(stack, nexus.child("state")) if nexus is not None else None
             yield nexus, state
 
     @contextmanager
@@ -60,28 +59,30 @@ class Access:
 
     @contextmanager
     def reading(self) -> Iterator[tuple[Folder | None, Folder | None]]:
-        """As `folders`, after completing a change that a crash interrupted. Takes no lock otherwise.
-
-        Each read is of one file, which is only ever replaced whole, so it needs none.
-        """
+        """As `folders`, after completing a change that a crash interrupted. Takes no lock otherwise."""
         with self.folders() as (nexus, state):
             if nexus is not None and state is not None and state.check_plain(journal.NAME):
                 with self._completed(nexus, state):
                     pass
             yield nexus, state
 
-    def look(self, at: Callable[[Folder | None, Folder | None], Found]) -> Found:
+    def look(self, at: Callable[[Folder | None, Folder | None], Found], *, several: bool = False) -> Found:
         """What `at` returns for the folders, of files that no change of several was about to replace meanwhile.
 
         Takes no lock unless a journal waits, before or after. Who reads while a change is made may see a file as it was
-        before: that journal was there when the look was over, so it is completed, and looked again.
+        before: that journal was there when the look was over, so it is completed, and looked again. `several` files are
+        as they were when there was none: `at` has to return the same once more, or, after _LOOKS, has the lock.
         """
         with self.folders() as (nexus, state):
             if nexus is None or state is None:
                 return at(nexus, state)
-            if not state.check_plain(journal.NAME):
+            for _ in range(_LOOKS):
+                if state.check_plain(journal.NAME):
+                    break
                 found = at(nexus, state)
-                if not state.check_plain(journal.NAME):
+                if state.check_plain(journal.NAME):
+                    break
+                if not several or at(nexus, state) == found:
                     return found
             with self._completed(nexus, state):
                 return at(nexus, state)
@@ -205,7 +206,7 @@ def roll_forward(nexus: Folder, state: Folder) -> Entry | None:
 
 
 def _confirm_journal(state: Folder) -> None:
-    """Sync the journal's name: who put it there may have died before, and a change that is begun must find it again.
+    """Sync the journal's name, which must last as long as its change: who put it there may have died before.
 
     Raises NotAppliedYet.
     """

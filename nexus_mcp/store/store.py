@@ -13,7 +13,7 @@ from nexus_mcp.store.beginnings import ignored
 from nexus_mcp.store.history.memory import Memory
 from nexus_mcp.store.patience import Patience
 from nexus_mcp.store.places import SESSION
-from nexus_mcp.store.session.kept import Kept
+from nexus_mcp.store.session.kept import Both, Kept
 from nexus_mcp.store.transaction import PLAN, TASKS, Transaction, read_history, read_session, value_of
 
 TYPE_CHECKING = False
@@ -59,6 +59,16 @@ class Store:
     def tasks(self) -> dict[str, Any] | None:
         """tasks.json as it is now, None when absent. Raises StateError, PathRefused, StorageError."""
         return self._access.look(lambda _, state: value_of(read_session(state, TASKS, self._kept)))
+
+    def both(self) -> Both:
+        """plan.json and tasks.json as they were at one moment. Apart, a close might be seen half done.
+
+        Raises nothing: what is wrong is raised by whoever asks for the one or the other.
+        """
+        try:
+            return self._access.look(lambda _, state: Both(self._kept, state), several=True)
+        except NexusError as error:
+            return Both(self._kept, error)
 
     def history(self, at: Callable[[Archive], Found]) -> Found:
         """What `at` returns for history.json as it is now. Raises StateError, PathRefused, StorageError."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.catalog.load import Catalog
+    from nexus_mcp.store.session.kept import Both
     from nexus_mcp.store.store import Store
 
 PLAN_DECIDE = "plan_decide"
@@ -43,16 +44,16 @@ def variant_of(spec: dict[str, Any], tag: dict[str, Any]) -> tuple[dict[str, Any
 
 
 class Outcomes:
-    """What the tags of one message come to. Plan and tasks are read once at most, and only for a tag that needs it."""
+    """What the tags of one message come to. Plan and tasks are looked at once at most, and only for a tag that asks."""
 
-    __slots__ = ("_catalog", "_desk", "_harness_id", "_read", "_store")
+    __slots__ = ("_both", "_catalog", "_desk", "_harness_id", "_store")
 
     def __init__(self, catalog: Catalog, store: Store, harness_id: str) -> None:
         self._catalog = catalog
         self._store = store
         self._harness_id = harness_id
         self._desk = Desk(catalog, store)
-        self._read: dict[str, dict[str, Any] | None] = {}
+        self._both: Both | None = None
 
     def of(self, tag: dict[str, Any]) -> dict[str, Any]:
         """The members of the tag's outcome. Raises NexusError for what cannot be read, or must not be written."""
@@ -134,14 +135,15 @@ class Outcomes:
         return f"{what} completed, but the cycle is not closed."
 
     def _plan(self) -> dict[str, Any] | None:
-        if "plan" not in self._read:
-            self._read["plan"] = self._store.plan()
-        return self._read["plan"]
+        return self._session().plan()
 
     def _tasks(self) -> dict[str, Any] | None:
-        if "tasks" not in self._read:
-            self._read["tasks"] = self._store.tasks()
-        return self._read["tasks"]
+        return self._session().tasks()
+
+    def _session(self) -> Both:
+        if self._both is None:
+            self._both = self._store.both()
+        return self._both
 
 
 def _nothing(advice: str) -> dict[str, Any]:

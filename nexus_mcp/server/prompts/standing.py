@@ -20,7 +20,8 @@ _LONGEST = 200
 
 def standing(look: Look) -> str:
     """Plan and tasks in a line each, and what is wrong with a file in place of its line."""
-    return "\n".join((_line(lambda: _plan(look)), _line(lambda: _tasks(look))))
+    both = look.store.both()
+    return "\n".join((_line(lambda: _plan(both.plan())), _line(lambda: _tasks(both.tasks()))))
 
 
 def _line(make: Any) -> str:
@@ -30,8 +31,7 @@ def _line(make: Any) -> str:
         return f"- {error.fault}. {error.next_step}".rstrip()
 
 
-def _plan(look: Look) -> str:
-    plan = look.store.plan()
+def _plan(plan: dict[str, Any] | None) -> str:
     if plan is None:
         return "No plan is open."
     decided = len(plans.decided(plan))
@@ -40,8 +40,7 @@ def _plan(look: Look) -> str:
     )
 
 
-def _tasks(look: Look) -> str:
-    tasks = look.store.tasks()
+def _tasks(tasks: dict[str, Any] | None) -> str:
     if tasks is None:
         return "There is no task list."
     ready = lists.ready(tasks)

@@ -33,7 +33,10 @@ class Kept:
 
     def read(self, state: Folder | None, name: str) -> Document | None:
         """plan.json or tasks.json as it is now, None when absent. Raises StateError, PathRefused, StorageError."""
-        data = None if state is None else state.read(name, journal.SESSION_LIMIT)
+        return self.understood(name, _bytes_of(state, name))
+
+    def understood(self, name: str, data: bytes | None) -> Document | None:
+        """The document that the file `name` is, with the bytes `data`; None for none. Raises StateError."""
         if data is None:
             self._documents.pop(name, None)
             return None
@@ -80,3 +83,51 @@ class Kept:
             self._documents[document.kind.name] = document
         else:
             self._documents.pop(document.kind.name, None)
+
+
+class Both:
+    """The session files as they were at one moment, or why they cannot be had: that is raised when they are asked for.
+
+    It is equal to another one that has the same bytes, or the same to say.
+    """
+
+    __slots__ = ("_kept", "_read")
+
+    def __init__(self, kept: Kept, at: Folder | NexusError | None) -> None:
+        self._kept = kept
+        self._read = [at if isinstance(at, NexusError) else _tried(at, name) for name in places.SESSION]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Both) and [*map(_told, self._read)] == [*map(_told, other._read)]
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def plan(self) -> dict[str, Any] | None:
+        """plan.json, None when there is no plan. Raises StateError, PathRefused, StorageError."""
+        return self._value(0)
+
+    def tasks(self) -> dict[str, Any] | None:
+        """tasks.json, None when absent. Raises StateError, PathRefused, StorageError."""
+        return self._value(1)
+
+    def _value(self, number: int) -> dict[str, Any] | None:
+        read = self._read[number]
+        if isinstance(read, NexusError):
+            raise read
+        document = self._kept.understood(places.SESSION[number], read)
+        return None if document is None else document.value
+
+
+def _tried(state: Folder | None, name: str) -> bytes | NexusError | None:
+    try:
+        return _bytes_of(state, name)
+    except NexusError as error:
+        return error
+
+
+def _told(read: bytes | NexusError | None) -> bytes | str | None:
+    return str(read) if isinstance(read, NexusError) else read
+
+
+def _bytes_of(state: Folder | None, name: str) -> bytes | None:
+    return None if state is None else state.read(name, journal.SESSION_LIMIT)
