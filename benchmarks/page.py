@@ -66,7 +66,9 @@ def _and(texts: Iterable[str]) -> str:
     return f"{', '.join(first)} and {last}"
 
 
-def blocks(result: dict[str, Any], candidates: dict[str, Any], in_memory: dict[str, Any] | None) -> dict[str, str]:
+def blocks(
+    result: dict[str, Any], candidates: dict[str, Any], in_memory: dict[str, Any] | None = None
+) -> dict[str, str]:
     """Name of each generated block → its text."""
     medians = results.medians_of(result)
     machine = result["machine"]

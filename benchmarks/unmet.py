@@ -15,10 +15,11 @@ SPENT = {
     "first-plan_status": "beside its modules: the plan found, read and checked for the first time (half a millisecond "
     "in a process with everything loaded), the pipe, and the thread that loads what later calls need, which gives way "
     "only between two modules.",
-    "first-task_add": "beside modules and disk: the task checked, laid out and logged under the lock for the first "
-    "time (a millisecond without a disk), the pipe, and the processors, which loading and the client need, too.",
-    "later-task_add": "beside the disk: the task checked, laid out and logged under the lock for the first time (a "
-    "millisecond without a disk), and the pipe.",
+    "first-task_add": "beside modules and disk: the whole list read, checked and laid out, by code that runs for "
+    "the first time (some two milliseconds without a disk, 0.3 for the next call), the pipe, and the processors, which "
+    "loading and the client need, too.",
+    "later-task_add": "beside the disk: the whole list read, checked and laid out, by code that runs for the first "
+    "time (some two milliseconds without a disk, 0.3 for the next call), and the pipe.",
     "task_add-140": "beside the bare loop: the lock, the list read and compared with the known one, the task checked "
     "and laid out, the operation log (0.3 ms in all, without a disk).",
     "task_update-140": "beside the bare loop: the same as of task_add.",
@@ -59,7 +60,7 @@ def spent(medians: Medians) -> Iterator[str]:
         text = next((text for begin, text in SPENT.items() if row.key.startswith(begin)), "not looked into.")
         texts.setdefault(text, []).append(_what(row, goal).rpartition(" (")[0])
     for text, rows in texts.items():
-        yield f"{'; '.join(rows)}: {text}"
+        yield f"*{'; '.join(rows)}*: {text}"
 
 
 def _what(row: Row, goal: Goal) -> str:

@@ -119,12 +119,12 @@ def test_an_unmet_goal_stands_beside_its_limits() -> None:
         (*first, unmet.BOTH, "3.60", "1.89", "yes"),
         (later, "4.00", "5.00", "none shown", "–", "–", "–"),
     ]
-    assert [line.partition(": beside")[0] for line in unmet.spent(medians)] == [
+    assert [line.partition("*: beside")[0].strip("*") for line in unmet.spent(medians)] == [
         "first call, at once: task_add",
         "first call, 0.1 s later: task_add",
     ]
     assert list(unmet.spent({"start": {OURS: 30.0, BUN: 90.0}})) == [
-        "spawn → tools/list, against Bun: not looked into."
+        "*spawn → tools/list, against Bun*: not looked into."
     ]
 
 
