@@ -13,7 +13,8 @@ NexusError
 ├── StorageError          the disk, the permissions or the lock did not allow it; nothing changed
 │   ├── FolderGone        somebody removed it while it was to be used
 │   ├── LockTimeout       another process kept the workspace lock
-│   └── WaitStopped       whoever waited for the lock was asked to stop
+│   ├── WaitStopped       whoever waited for the lock was asked to stop
+│   └── Unlockable        there are no locks on this file system (store/lock.py)
 ├── NotAppliedYet         the change is recorded and completes on the next call
 ├── NotConfirmed          the change is made, but the disk did not confirm it
 ├── UndoRefused           a change of the operation log that is not taken back; nothing changed
@@ -168,8 +169,8 @@ class NotConfirmed(NexusError):
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(
-            f"{path} holds the change, but the disk did not confirm it: {reason}.",
-            next_step="Do not repeat it: read the state again, and check the disk.",
+            f"The change of {path} was made, but the disk did not confirm it: {reason}.",
+            next_step="Do not repeat it before you looked for it: it may be archived or changed since. Check the disk.",
         )
         self.path = path
         self.reason = reason

@@ -154,4 +154,7 @@ def _text(source: Source, kind: str, name: str) -> str:
     data = source.read(path)
     if data is None:
         raise CatalogError([f"{source.shown(path)}: is missing"])
-    return data.decode()
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise CatalogError([f"{source.shown(path)}: is not text in UTF-8 (byte {error.start})"]) from error

@@ -177,3 +177,14 @@ def test_without_state_nothing_is_made(project: Path) -> None:
     before = sorted(os.fspath(path) for path in project.rglob("*"))
     load(str(project))
     assert sorted(os.fspath(path) for path in project.rglob("*")) == before
+
+
+def test_a_body_that_was_changed_since(project: Path) -> None:
+    """A text that went, or is none any more, is told as a fault of its file."""
+    catalog, body = load(str(project)), project / ".nexus/agents/gardener/body.md"
+    body.write_bytes(b"ab\xff")
+    with pytest.raises(CatalogError, match=r"^\.nexus/agents/gardener/body\.md: is not text in UTF-8 \(byte 2\) Mend"):
+        catalog.body("agents", "gardener")
+    body.unlink()
+    with pytest.raises(CatalogError, match=r"body\.md: is missing"):
+        catalog.body("agents", "gardener")
