@@ -169,8 +169,8 @@ def test_unfinished_tasks(tell: Teller, project: Project) -> None:
     answer = tell("agent_complete", agent_id="a1")
     assert answer["warnings"] == [
         "engineer has ended, but tasks of its own are not done: tasks 1 (pending), 4 (in_progress), 8 (in_progress), "
-        "10 (pending). Have those that are finished checked, and set them to completed with task_update when they pass; "
-        "see who does the others.",
+        "10 (pending). Have those that are finished checked, and set them to completed with task_update when they "
+        "pass; see who does the others.",
         "engineer has ended, and tasks of its own still wait for others: tasks 6 (pending), 7 (pending). "
         "See who does them when it is their turn.",
     ]
