@@ -192,7 +192,7 @@ def test_an_error_at_any_call_is_a_clean_refusal_or_committed(fast_path: Path, n
         elif "nothing was changed" in text:
             assert found == before, f"call {number} ({seen.names[-1]}): {text}"
         else:
-            assert "recorded" in text or "holds the change" in text, f"call {number}: {text}"
+            assert "recorded" in text or "did not confirm" in text, f"call {number}: {text}"
             assert found == after, f"call {number}: {text}"
         call(App(Workspace(str(root))), "task_add", {"title": "Later", "context": "works"})
         return len(seen.names) < number

@@ -119,5 +119,27 @@ def test_a_sync_that_fails_is_told(tmp_path: Path) -> None:
     answered(tmp_path, "task_add", TASK)
     with patch.object(Folder, "sync", side_effect=OSError(errno.EIO, os.strerror(errno.EIO))):
         told = App(Workspace(str(tmp_path))).call("task_add", TASK).result["structuredContent"]["error"]
-    assert "tasks.json holds the change, but the disk did not confirm it: Input/output error" in told
+    assert "tasks.json was made, but the disk did not confirm it: Input/output error" in told
     assert answered(tmp_path, "task_add", TASK)["task"]["id"] == 3
+
+
+def test_what_is_told_of_a_sync_that_fails_after_others_went_on(tmp_path: Path) -> None:
+    """It is so even where another one archived the change meanwhile: it names no file that had to be there still."""
+    answered(tmp_path, "task_add", TASK)
+    closed: list[Any] = []
+
+    def sync(self: Folder) -> None:
+        if not closed:
+            closed.append(None)
+            with patch.object(Folder, "sync", real):
+                closed[0] = answered(tmp_path, "task_close", {})
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    real = Folder.sync
+    with patch.object(Folder, "sync", sync):
+        told = App(Workspace(str(tmp_path))).call("task_add", TASK).result["structuredContent"]["error"]
+    assert closed[0]["archived"]["tasks"] == 2
+    assert told == (
+        "The change of .nexus/state/tasks.json was made, but the disk did not confirm it: Input/output error. "
+        "Do not repeat it before you looked for it: it may be archived or changed since. Check the disk."
+    )

@@ -1,7 +1,7 @@
 """Suite 2: every errno that matters, at every system call of a change about files.
 
 What must hold: the answer is a success and all is there, or an error whose text agrees with the files ("nothing was
-changed", "is recorded", "holds the change"). The next call works, whatever was recorded completes, nothing is left.
+changed", "is recorded", "did not confirm"). The next call works, whatever was recorded completes, nothing is left.
 """
 
 from __future__ import annotations

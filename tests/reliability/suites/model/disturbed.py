@@ -10,7 +10,7 @@ from tests.model.model import Outcome
 from tests.reliability.suites.model.possible import Possible, Wrote
 
 _SAYS_UNCHANGED = (UNCHANGED, "changed nothing itself")
-_SAYS_CHANGED = ("recorded", "holds the change")
+_SAYS_CHANGED = ("recorded", "did not confirm")
 
 
 def died(state: Possible, tool: str, given: dict[str, Any]) -> list[Possible]:

@@ -84,7 +84,7 @@ def _after(case: Case, model: Model, before: list[Outcome], ended: Ended, fault:
     done = model.after(before, case.tool, case.at, Heard.RECORDED)
     if "is recorded in" in error:
         return done
-    if "holds the change" in error:
+    if "did not confirm" in error:
         return narrowed(case.root, done, f"told {error!r}")
     raise Wrong(f"an error that does not say what became of the files: {error}")
 
