@@ -1,9 +1,12 @@
 """One exclusive lock per workspace: the file `.nexus/state/lock`.
 
-With flock, where the platform has it (2 µs, and waiters are woken by the kernel, in order), the file stays when it is
-let go; only a first write that fails takes it back, while holding it. Whoever gets a lock looks whether its file is
-still the one that others find, so a removed file (git clean) lets nobody in beside another. `filelock` where there is
-no flock: it polls, has an end, and does what the package does with its file.
+With flock, where the platform has it (2 µs, and the kernel wakes who waits at once), the file stays when it is let go;
+only a first write that fails takes it back, while holding it. Whoever gets a lock looks whether its file is still the
+one that others find, so a removed file (git clean) lets nobody in beside another. `filelock` where there is no flock:
+it polls, has an end, and does what the package does with its file.
+
+No order is promised: a lock that is free is whose call comes first, also while others are only just being woken, or
+begin to wait. Who passes others has to come back for that, and nobody was seen to starve (tests/store/turns.py).
 
 There is no weaker fallback: without the lock nothing is written. A new descriptor for each transaction, because a
 shared one would let two threads of a process in together.
@@ -171,7 +174,7 @@ def _acquire(
         except OSError as error:
             raise (Unlockable if error.errno in _NONE else StorageError)(shown, "lock", reason(error)) from error
         try:
-            waiter = queued(fd)  # it is woken at once and in order
+            waiter = queued(fd)  # it is woken at once
         except OSError as error:
             raise StorageError(shown, "wait for", reason(error)) from error
         except RuntimeError as error:
