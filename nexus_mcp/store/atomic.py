@@ -43,7 +43,7 @@ def replace(
 ) -> None:
     """Put `parts`, one after the other, in the place of the file `name`: durable when this returns.
 
-    Unless `confirmed` is false: then whoever calls syncs the folder before anybody is told.
+    Unless `confirmed` is false: then whoever calls syncs the folder before the change is answered.
 
     A temporary file beside the target, fsync, rename, fsync of the folder. Raises OSError with the old file untouched,
     Unsynced after the rename, PathRefused when a link or a folder stands in the target's place. A failed fsync is
@@ -83,7 +83,7 @@ def put_unsynced(
 ) -> Callable[[], None]:
     """As `put`, but for the sync of the folder: what is returned does that, and raises NotConfirmed.
 
-    Nobody may be told of the change before.
+    Whoever asked for the change is not answered before. Others see it from now on.
     """
     try:
         if data is None:
