@@ -56,6 +56,11 @@ class Schema(dict):  # type: ignore[type-arg]
             self._is_used = True
             return False
 
+    def prepare(self) -> None:
+        """Make the fast check now, while there is time."""
+        self._is_used = True
+        self.keeps(None)
+
     def keeps(self, value: object) -> bool:
         """Whether `value` has no faults."""
         try:

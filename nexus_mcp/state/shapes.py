@@ -16,6 +16,8 @@ CYCLE = "state/cycle"
 ISSUE = "issue"
 TASK = "task"
 _PARTS = {PLAN: (PLAN, None), ISSUE: (PLAN, "issues"), TASK: (TASKS, "tasks"), CYCLE: (CYCLE, None)}
+MADE = (TASK, PLAN, ISSUE)
+"""What is new in a change: what is checked of it is checked by `fields`."""
 _IDS = ("id", "plan_issue")
 _fields: dict[str, schemas.Schema] = {}
 _ROWS = {PLAN: "issues", TASKS: "tasks"}

@@ -5,8 +5,8 @@ only a first write that fails takes it back, while holding it. Whoever gets a lo
 one that others find, so a removed file (git clean) lets nobody in beside another. `filelock` where there is no flock:
 it polls, has an end, and does what the package does with its file.
 
-No order is promised: a lock that is free is whose call comes first, also while others are only just being woken, or
-begin to wait. Who passes others has to come back for that, and nobody was seen to starve (tests/store/turns.py).
+Who waits goes in order, nearly: a lock that is free is whose call comes first, also while others are only just being
+woken. One turn of a hundred is passed by a later comer, and nobody was seen to starve (docs/decisions/0007).
 
 There is no weaker fallback: without the lock nothing is written. A new descriptor for each transaction, because a
 shared one would let two threads of a process in together.

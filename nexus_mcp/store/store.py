@@ -103,6 +103,11 @@ class Store:
             import zlib  # noqa: F401
 
             self._kept.prepare(state)
+        from nexus_mcp.state import shapes
+
+        for part in shapes.MADE:
+            yield
+            shapes.fields(part).prepare()
 
     def stop(self) -> None:
         """End all waiting for the lock: the server is asked to stop. May be called from any thread."""

@@ -11,7 +11,7 @@ from unittest.mock import patch
 import pytest
 
 from nexus_mcp.errors import LockTimeout, StorageError
-from nexus_mcp.store import lock, waiter
+from nexus_mcp.store import lock
 from nexus_mcp.store.folder import Folder
 
 
@@ -182,64 +182,3 @@ def test_a_file_that_is_none_of_ours_is_not_signed(state: Folder, data: bytes) -
     with lock.held(state) as held:
         assert not held.orderly
     assert path.read_bytes() == data
-
-
-@pytest.mark.parametrize("what", ["os.fstat", "threading.Thread.start"])
-def test_no_way_to_wait_is_an_error(state: Folder, what: str) -> None:
-    """Without a thread, or a look at the file, nobody can wait; the call fails, and nothing stays open."""
-    error = OSError(errno.EIO, "Input/output error") if what == "os.fstat" else RuntimeError("can't start new thread")
-    with lock.held(state):
-        before = _open_files()
-        with patch(what, side_effect=error), pytest.raises(StorageError, match="wait for"), lock.held(state):
-            raise AssertionError("entered without the lock")
-        assert _open_files() == before
-
-
-def test_waits_in_vain_do_not_add_up(state: Folder) -> None:
-    """However often nobody gets the lock, no more than one thread and one descriptor stay behind for it."""
-    before = _open_files()
-    with lock.held(state):
-        for _ in range(20):
-            with pytest.raises(LockTimeout), lock.held(state, wait=0):
-                raise AssertionError("two holders at once")
-        waiting = [thread for thread in threading.enumerate() if thread.name == waiter.THREAD]
-        assert len(waiting) == 1
-        assert _open_files() == before + 2  # with that of the holder
-    waiting[0].join()
-    assert _open_files() == before
-    with lock.held(state, wait=0):
-        pass
-
-
-def test_who_takes_the_place_of_a_wait_in_vain_has_the_lock(state: Folder) -> None:
-    """The lock that comes to a thread which nobody waited for any more is held by whoever waits for it now."""
-    queues, entered = threading.Event(), []
-
-    def queued(fd: int) -> waiter.Waiter:
-        found = waiter.queued(fd)
-        queues.set()
-        return found
-
-    def enter() -> None:
-        with lock.held(state) as held:
-            held.check()
-            with pytest.raises(LockTimeout), lock.held(state, wait=0):
-                raise AssertionError("two holders at once")
-            entered.append(True)
-
-    with lock.held(state):
-        with pytest.raises(LockTimeout), lock.held(state, wait=0):
-            raise AssertionError("two holders at once")
-        (left,) = [thread for thread in threading.enumerate() if thread.name == waiter.THREAD]
-        second = threading.Thread(target=enter)
-        with patch.object(lock, "queued", queued):
-            second.start()
-            assert queues.wait(60)
-        assert [thread for thread in threading.enumerate() if thread.name == waiter.THREAD] == [left]
-    second.join()
-    left.join()
-    assert entered == [True]
-
-
-def _open_files() -> int:
-    return len(os.listdir("/proc/self/fd"))

@@ -8,6 +8,7 @@ from unittest.mock import patch
 
 import pytest
 
+from nexus_mcp.schemas import compiled
 from nexus_mcp.server.app import App
 from nexus_mcp.server.stdio import serve
 from tests.support import SMALLEST, Project, task, tasks
@@ -48,3 +49,12 @@ def test_it_fails_nothing(make_app: Callable[..., App], project: Project) -> Non
         app.warm_up()
         assert app.call("task_add", SMALLEST["task_add"]).result["isError"] is True
     assert app.call("task_add", SMALLEST["task_add"]).result["isError"] is False
+
+
+def test_a_first_write_has_all_its_checks(make_app: Callable[..., App], project: Project) -> None:
+    """What is new in a task, a plan or an issue is checked by what was made ready, however soon it comes."""
+    app = make_app(project.root)
+    app.warm_up()
+    with patch.object(compiled, "compiled", side_effect=AssertionError("made only now")):
+        for tool in ("task_add", "plan_start", "plan_update", "task_update", "plan_decide"):
+            assert app.call(tool, SMALLEST[tool]).result["isError"] is False

@@ -28,8 +28,7 @@ def run(values: Values) -> int:
 COMMAND = Command(
     "manifest",
     "print ids, tiers, capabilities and digests as JSON",
-    "For a consumer that keeps copies of agents and skills: body_hash tells whether\n"
-    "a copy is current.",
+    "For a consumer that keeps copies of agents and skills: body_hash tells whether\na copy is current.",
     (PROJECT,),
     run,
 )
