@@ -41,6 +41,15 @@ def is_settled(identity: Identity) -> bool:
     return newest < time.time_ns() - (_TICK if newest % _SECOND else _COARSE_TICK)
 
 
+def is_apart(identity: Identity) -> bool:
+    """Whether any write from now on would change `identity`, also within the tick of the last one.
+
+    A write gives both times the tick's own, and here they differ, as `set_apart` leaves them. Only who sets a time
+    himself could make them look the same.
+    """
+    return os.name == "posix" and identity[3] != identity[4]
+
+
 def tail(fd: int, size: int) -> int:
     """A checksum of the last bytes of a file that has `size` of them. Raises OSError."""
     return zlib.crc32(ranges.read(fd, max(0, size - _TAIL), size))

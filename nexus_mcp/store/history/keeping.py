@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import zlib
+from contextlib import suppress
 
 from nexus_mcp.store import atomic, ranges
 from nexus_mcp.store.folder import let_go
+from nexus_mcp.store.history import identity
 
 try:
     import fcntl
@@ -65,6 +67,8 @@ class Keeper:
         self._write()
         if self._failed:
             return
+        with suppress(OSError):
+            identity.set_apart(self._fd)  # else the next searches would have to check all of it again
         index = self._index.copy()
         for size in self._sizes:
             index.add_line(size)

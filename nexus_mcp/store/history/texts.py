@@ -90,7 +90,7 @@ def stored(cache: Cache, index: Index, wanted: bytes, verified: Verified) -> tup
         info = os.fstat(fd)
         seen = (index.texts, *identity.of(info))
         known, checksum = verified[1:] if verified[0] == seen else (0, 0)
-        settled = identity.is_settled(identity.of(info))
+        lasting = identity.is_apart(identity.of(info)) or identity.is_settled(identity.of(info))
         size = max(ends[-1], index.checked) if known < index.checked else ends[-1]
         for at in range(0, size, ranges.CHUNK):
             # What lies across two chunks is found with the second.
@@ -110,4 +110,4 @@ def stored(cache: Cache, index: Index, wanted: bytes, verified: Verified) -> tup
         let_go(fd)
     if known < index.checked and checksum != index.checksum:
         raise Spoilt
-    return found, (seen, index.checked, index.checksum) if settled else UNVERIFIED
+    return found, (seen, index.checked, index.checksum) if lasting else UNVERIFIED

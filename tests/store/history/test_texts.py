@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from unittest.mock import patch
 
@@ -31,7 +32,24 @@ def test_texts_that_may_still_change_unseen_are_checked_each_time(fast_path: Pat
         _, verified = texts.stored(archive.cache, archive.index, b"branch", UNVERIFIED)
         assert verified[1] == archive.index.checked > 0
         with patch.object(identity, "is_settled", lambda seen: False):
-            assert texts.stored(archive.cache, archive.index, b"branch", verified)[1] == UNVERIFIED
+            assert texts.stored(archive.cache, archive.index, b"branch", UNVERIFIED)[1] == verified  # dated apart by us
+            with patch.object(identity, "is_apart", lambda seen: False):
+                assert texts.stored(archive.cache, archive.index, b"branch", verified)[1] == UNVERIFIED
+
+
+def test_a_write_shows_in_what_was_dated_apart(tmp_path: Path) -> None:
+    """However soon it comes: within one tick of the clock, too, its time is not the one that we set."""
+    path = tmp_path / "texts"
+    for _ in range(20):
+        with path.open("wb") as file:
+            file.write(b"ab")
+            file.flush()
+            identity.set_apart(file.fileno())
+            before = identity.of(os.fstat(file.fileno()))
+            assert identity.is_apart(before)
+        with path.open("r+b") as file:
+            file.write(b"xy")
+        assert identity.of(path.stat()) != before
 
 
 def test_texts_that_somebody_else_adds_to_are_copied_first(fast_path: Path) -> None:
