@@ -22,9 +22,9 @@ ROUNDS = 5
 
 
 def write(root: Path, number: int) -> int:
-    """Whole cycles, again and again, until the one who looks has seen enough; how many."""
+    """Whole cycles, one at least, and until the one who looks has seen enough; how many."""
     done = 0
-    while not (root / "enough").exists():
+    while not done or not (root / "enough").exists():
         answered(root, "plan_start", topic=f"{number}", issues=["a", "b"], research_summary="")
         answered(root, "task_add", title="t", context="c", plan_issue=1)
         answered(root, "artifact_write", filename=f"{number}/a.md", content="x" * 1000)
