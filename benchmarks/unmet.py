@@ -19,7 +19,7 @@ SPENT = {
     "the first time (some two milliseconds without a disk, 0.3 for the next call), the pipe, and the processors, which "
     "loading and the client need, too.",
     "later-task_add": "beside the disk: the whole list read, checked and laid out, by code that runs for the first "
-    "time (some two milliseconds without a disk, 0.3 for the next call), and the pipe.",
+    "time (nearly a millisecond without a disk, 0.3 for the next call), and the pipe.",
     "task_add-140": "beside the bare loop: the lock, the list read and compared with the known one, the task checked "
     "and laid out, the operation log (0.3 ms in all, without a disk).",
     "task_update-140": "beside the bare loop: the same as of task_add.",
