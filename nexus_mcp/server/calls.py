@@ -1,4 +1,4 @@
-"""Tool calls, and looks at files, in arrival order on one thread, while the main thread goes on reading."""
+"""The calls of a connection, and looks at files, that wait or are under way: run in arrival order, by one thread."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ from collections import deque
 
 from nexus_mcp import log
 from nexus_mcp.errors import UnknownTool
+from nexus_mcp.server.aside import Aside
 from nexus_mcp.server.faults import INVALID_PARAMS, Fault, internal_error
 from nexus_mcp.server.framing import MAX_LINE
-from nexus_mcp.server.stopping import Watch
+from nexus_mcp.server.stopping import STOPPING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from nexus_mcp.server.app import Answer, App, Shown
+    from nexus_mcp.server.aside import ReadOn
     from nexus_mcp.server.asked import Lookup
     from nexus_mcp.server.faults import Id
-    from nexus_mcp.server.pipes import Sink
+    from nexus_mcp.server.pipes import Sink, Source
     from nexus_mcp.server.protocol import Call
     from nexus_mcp.server.stopping import Stop
 
@@ -38,32 +42,31 @@ class _Job:
 class Calls:
     """The calls of one connection: at most `MAX_WAITING` wait while one is under way, with `MAX_BYTES` of lines.
 
-    `early`: none is there yet, so that there is time to do what the first of them would have to wait for. Making this
-    raises OSError or RuntimeError when the system has no descriptor or no thread left.
+    Whoever reads adds them; one thread begins them and carries them out, while `read_on` is called on another one.
+    Making this raises OSError or RuntimeError when the system has no descriptor or no thread left.
     """
 
-    def __init__(self, app: App, sink: Sink, stop: Stop, *, early: bool = False) -> None:
+    def __init__(self, app: App, source: Source, sink: Sink, stop: Stop, read_on: ReadOn) -> None:
         self._app = app
-        self._early = early
         self._sink = sink
         self._stop = stop
         self._waiting: deque[_Job] = deque()
+        self._begun: _Job | None = None
         self._bytes = 0
         # By correlation key, the newest job of each: two requests in flight with one id are both run and
         # both answered, and a cancellation means the later of them, as with the official SDK.
         self._known: dict[str | int, _Job] = {}
         self._changed = threading.Condition()
         self._ended = False
-        self._watch = Watch(stop, self._stopping)
-        self._thread = threading.Thread(target=self._run, name="calls")
-        try:
-            self._thread.start()
-        except BaseException:
-            self._watch.end()
-            raise
+        self._aside = Aside(source, stop, read_on, self._over)
+
+    @property
+    def are_read_aside(self) -> bool:
+        """Whether the other thread reads all the time, so that nobody else is to read any more."""
+        return self._aside.is_constant
 
     def add(self, call: Call | Lookup, size: int) -> None:
-        """Let a call, whose line had `size` bytes, wait for its turn. `wait_for_room` first."""
+        """Let a call, whose line had `size` bytes, wait for its turn. See to it that it `has_room`."""
         job = _Job(call, size)
         with self._changed:
             self._waiting.append(job)
@@ -71,10 +74,14 @@ class Calls:
             self._known[correlation_key(call.id)] = job
             self._changed.notify_all()
 
+    def has_room(self, size: int) -> bool:
+        """Whether a line of `size` bytes may be looked at."""
+        return len(self._waiting) < MAX_WAITING and (not self._bytes or self._bytes + size <= MAX_BYTES)
+
     def wait_for_room(self, size: int) -> None:
-        """Block until a line of `size` bytes may be looked at; not any longer once the server is to stop."""
+        """Block until it is there; not any longer once the server is to stop."""
         with self._changed:
-            self._changed.wait_for(lambda: self._stop.requested or self._has_room(size))
+            self._changed.wait_for(lambda: self._stop.requested or self.has_room(size))
 
     def cancel(self, id: Id) -> None:
         """A waiting call is dropped, one under way finishes unanswered. An id that is not known is ignored."""
@@ -87,61 +94,74 @@ class Calls:
                     self._forget(job)
                     self._give_room(job.size)
 
+    def begin(self) -> bool:
+        """Take the next call from those that wait, to be carried out. False when there is none."""
+        with self._changed:
+            if self._waiting:
+                self._begun = self._waiting.popleft()
+                self._changed.notify_all()
+            return self._begun is not None
+
+    def wait(self) -> bool:
+        """Begin a call, once there is one. False when none is to come: at the end of the input, or to stop."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._ended or self._stop.requested)
+        return not self._stop.requested and self.begin()
+
+    def carry_out(self) -> None:
+        """Run the call that has begun, and answer it."""
+        job, self._begun = self._begun, None
+        assert job is not None
+        try:
+            self._serve(job)
+        finally:
+            self._aside.rest()
+            with self._changed:
+                size = job.size
+                self._forget(job)
+                del job  # before the room is given away that its values take
+                self._give_room(size)
+
+    def warm_up(self) -> None:
+        """Do what the first call would have to wait for, until it comes."""
+        with self._aside:
+            self._app.warm_up(lambda: bool(self._waiting))
+
     def finish(self) -> None:
-        """End after all calls that wait, or, once the server is to stop, after the one under way."""
+        """End the thread that reads. No call is carried out afterwards."""
+        self._aside.end()
+
+    def _over(self) -> None:
+        """Nothing more is read: the input has ended, or the server is to stop."""
+        if self._stop.requested:
+            log.info(STOPPING)
+            self._app.stop()
         with self._changed:
             self._ended = True
             self._changed.notify_all()
-        self._thread.join()
-        self._watch.end()
-
-    def _stopping(self) -> None:
-        self._app.stop()
-        with self._changed:
-            self._changed.notify_all()
-
-    def _run(self) -> None:
-        if self._early:
-            self._app.warm_up(lambda: bool(self._waiting))
-        while (job := self._next()) is not None:
-            try:
-                self._serve(job)
-            finally:
-                with self._changed:
-                    size = job.size
-                    self._forget(job)
-                    del job  # before the room is given away that its values take
-                    self._give_room(size)
-
-    def _has_room(self, size: int) -> bool:
-        return len(self._waiting) < MAX_WAITING and (not self._bytes or self._bytes + size <= MAX_BYTES)
-
-    def _next(self) -> _Job | None:
-        with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._ended or self._stop.requested)
-            job = None if self._stop.is_due() or not self._waiting else self._waiting.popleft()
-            self._changed.notify_all()
-            return job
 
     def _serve(self, job: _Job) -> None:
-        call = job.call
-        answer: Answer | Shown | None = None
-        try:
-            answer = call.run(self._app)
-            message = {"jsonrpc": "2.0", "id": call.id, "result": call.result(answer.rendered)}
-        except UnknownTool as error:
-            message = Fault(INVALID_PARAMS, str(error), call.id).response()
-        except Fault as fault:
-            message = fault.of(call.id).response()
-        except BaseException as error:  # noqa: BLE001 - a defect in one call must not end the others
-            log.error(f"{call.name}: {type(error).__name__}: {error}")
-            message = internal_error(call.id).response()
-        sent = not self._is_cancelled(job) and self._sink.send(message)
+        answer, message = self._run(job.call)
+        sent = not self._is_cancelled(job) and self._sink.send(message, self._aside.begin)
         if answer is not None:
             if sent:
                 answer.delivered()
             else:
                 answer.undelivered()
+
+    def _run(self, call: Call | Lookup) -> tuple[Answer | Shown | None, dict[str, Any]]:
+        """(What is told whether its message has gone out, the message)."""
+        with self._aside:
+            try:
+                answer = call.run(self._app)
+                return answer, {"jsonrpc": "2.0", "id": call.id, "result": call.result(answer.rendered)}
+            except UnknownTool as error:
+                return None, Fault(INVALID_PARAMS, str(error), call.id).response()
+            except Fault as fault:
+                return None, fault.of(call.id).response()
+            except BaseException as error:  # noqa: BLE001 - a defect in one call must not end the others
+                log.error(f"{call.name}: {type(error).__name__}: {error}")
+                return None, internal_error(call.id).response()
 
     def _is_cancelled(self, job: _Job) -> bool:
         with self._changed:

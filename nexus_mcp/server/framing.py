@@ -8,7 +8,48 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from nexus_mcp.server.pipes import Source
+
 MAX_LINE = 4 * 1024 * 1024  # bytes, without the newline
+
+
+class Lines:
+    """The lines of the input, `ended` once no more can be read. For one thread at a time."""
+
+    def __init__(self, source: Source) -> None:
+        self.ended = False
+        self._source = source
+        self._splitter = Splitter()
+        self._cut: Iterator[bytes | Fault] = iter(())
+        self._put_back: bytes | Fault | None = None
+
+    def at_hand(self) -> bytes | Fault | None:
+        """The next line of what was read; None when there is no whole one."""
+        line, self._put_back = self._put_back, None
+        return next(self._cut, None) if line is None else line
+
+    def put_back(self, line: bytes | Fault) -> None:
+        """Let this line be the next one again."""
+        self._put_back = line
+
+    def read(self) -> None:
+        """Wait for more, once there is no line at hand. Input that ends within a line still gives that line."""
+        chunk = self._source.read()
+        if chunk:
+            self._cut = self._splitter.feed(chunk)
+            return
+        self.ended = True
+        if chunk is not None:
+            self._cut = self._splitter.end()
+
+
+def frames(source: Source) -> Iterator[bytes | Fault]:
+    """The lines of the input, each as soon as it is there. A wish to stop gives none any more."""
+    lines = Lines(source)
+    while not lines.ended:
+        lines.read()
+        while (line := lines.at_hand()) is not None:
+            yield line
 
 
 class Splitter:

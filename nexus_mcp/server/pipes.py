@@ -33,17 +33,21 @@ class Source:
     """Standard input: chunks of bytes until its end or until the server is to stop."""
 
     def __init__(self, fd: int, stop: Stop) -> None:
-        self._fd = fd
+        self.fd = fd
         self._stop = stop
         self._ended = False
+
+    def is_ready(self) -> bool:
+        """Whether `read` would return at once."""
+        return self._stop.requested or self._stop.wait_for(self.fd, seconds=0) or self._stop.requested
 
     def read(self) -> bytes | None:
         """The next bytes; b"" at the end of the input; None when the server is to stop."""
         while True:
-            if not self._stop.wait_for(self._fd):
+            if not self._stop.wait_for(self.fd):
                 return None
             try:
-                chunk = os.read(self._fd, _CHUNK)
+                chunk = os.read(self.fd, _CHUNK)
             except BlockingIOError:
                 continue  # somebody else made the pipe non-blocking, and read it first
             except OSError:
@@ -56,7 +60,7 @@ class Source:
         if self._ended or not hasattr(select, "poll"):
             return self._ended
         poll = select.poll()
-        poll.register(self._fd, _HUNG_UP)
+        poll.register(self.fd, _HUNG_UP)
         return any(event & _HUNG_UP for _, event in poll.poll(0))
 
 
@@ -75,26 +79,38 @@ class Sink:
         self._is_wide = False
         self.broken = False
 
-    def send(self, message: dict[str, Any]) -> bool:
-        """Write a message as one line. False when it did not go out whole; then the server is asked to stop."""
+    def send(self, message: dict[str, Any], before_waiting: Callable[[], None] | None = None) -> bool:
+        """Write a message as one line. False when it did not go out whole; then the server is asked to stop.
+
+        `before_waiting` is called, once or more often, before it waits for the client or for another thread.
+        """
         line = encode(message)
-        with self._lock:
-            if not self.broken and not self._write(line):
+        if not self._lock.acquire(blocking=False):
+            if before_waiting is not None:
+                before_waiting()
+            self._lock.acquire()
+        try:
+            if not self.broken and not self._write(line, before_waiting or _nothing):
                 self.broken = True
                 self._stop.request()
             return not self.broken
+        finally:
+            self._lock.release()
 
-    def _write(self, line: bytes) -> bool:
+    def _write(self, line: bytes, before_waiting: Callable[[], None]) -> bool:
         if len(line) > _NARROW and not self._is_wide:
             self._is_wide = True
             _widen(self._fd)
         rest = memoryview(line)
         while rest:
-            if self._waits and not self._is_writable():
-                return False
+            if self._waits:
+                before_waiting()
+                if not self._is_writable():
+                    return False
             try:
                 rest = rest[os.write(self._fd, rest[:_PIECE] if self._waits else rest) :]
             except BlockingIOError:
+                before_waiting()
                 if not self._waits and not self._is_writable():
                     return False
             except OSError as error:
@@ -119,6 +135,10 @@ class Sink:
                     return False
                 before = untaken
         return self._stop.wait_for(self._fd, writing=True, seconds=_PATIENCE, even_so=True)
+
+
+def _nothing() -> None:
+    """What there is to do before waiting, if nothing else is said."""
 
 
 def _untaken(fd: int) -> int | None:

@@ -1,23 +1,24 @@
 """MCP on standard input and output, without the SDK: what a harness waits for at start is here and little else.
 
-The main thread reads, and answers whatever needs no file. Tool calls, and looks at files, run in arrival order on a
-second thread, started by the first of them or once the tools were listed; a third is there while somebody subscribes to
-something. docs/wire.md tells what happens to every kind of line.
+One thread reads, answers whatever needs no file, and carries out tool calls and looks at files in arrival order. While
+it is at one, a second thread reads, started by the first of them or once the tools were listed; a third is there while
+somebody subscribes to something. docs/wire.md tells what happens to every kind of line.
 """
 
 from __future__ import annotations
 
+from threading import Lock
+
 from nexus_mcp import log
 from nexus_mcp.server.ends import serve_between
 from nexus_mcp.server.faults import Fault, internal_error
-from nexus_mcp.server.framing import Splitter
+from nexus_mcp.server.framing import Lines
 from nexus_mcp.server.messages import parse
 from nexus_mcp.server.protocol import Call, Connection
+from nexus_mcp.server.stopping import STOPPING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from nexus_mcp.server.app import App
     from nexus_mcp.server.asked import Lookup, Subscription
     from nexus_mcp.server.calls import Calls
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from nexus_mcp.server.pipes import Sink, Source
     from nexus_mcp.server.stopping import Stop
     from nexus_mcp.server.subscriptions.connection import Subscriptions
-
-STOPPING = "asked to stop: the call under way is finished, no other is begun"
 
 
 def serve(app: App, stdin_fd: int = 0, stdout_fd: int = 1) -> int:
@@ -40,19 +39,19 @@ class _Session:
         self._source = source
         self._sink = sink
         self._stop = stop
+        self._lines = Lines(source)
+        self._reading = Lock()  # whoever has it has the lines, the connection and the subscriptions
         self._connection = Connection(app)
         self._calls: Calls | None = None
+        self._is_cold = False
         self._subscriptions: Subscriptions | None = None
 
     def run(self) -> None:
         try:
-            for line in frames(self._source):
-                if self._calls is not None:
-                    self._calls.wait_for_room(_size(line))
-                if self._stop.requested:
-                    break
-                self._take(line)
-            if self._stop.requested:
+            while self._begin():
+                assert self._calls is not None
+                self._calls.carry_out()
+            if self._stop.requested and self._calls is None:
                 log.info(STOPPING)
         except BaseException:
             self._stop.request()
@@ -63,6 +62,68 @@ class _Session:
             if self._subscriptions is not None:
                 self._stop.request()  # all is answered: nobody who takes no notifications holds up the end
                 self._subscriptions.finish()
+
+    def _begin(self) -> bool:
+        """Read until a call has begun, which is to be carried out then. False when there will be none any more."""
+        while not self._stop.requested:
+            calls = self._calls
+            if calls is not None and calls.are_read_aside:
+                if not self._is_cold:
+                    return calls.wait()
+            else:
+                with self._reading:
+                    if self._begin_of_lines():
+                        return True
+                    if self._lines.ended:
+                        return False
+                    if not self._is_cold:
+                        self._lines.read()
+                        continue
+            self._warm_up()
+        return False
+
+    def _begin_of_lines(self) -> bool:
+        self._look()
+        if self._calls is None or not self._calls.begin():
+            return False
+        self._look()  # there is room for one more
+        return True
+
+    def _warm_up(self) -> None:
+        self._is_cold = False
+        if self._calls is not None:
+            self._calls.warm_up()
+
+    def _read_on(self, *, constantly: bool) -> bool:
+        """Read, on a thread of its own, while a call is carried out. False when there is nothing to be read by it."""
+        if constantly:
+            with self._reading:
+                self._look(patiently=True)
+                if self._lines.ended:
+                    return False
+                self._lines.read()
+                return True
+        if not self._reading.acquire(blocking=False):
+            return False  # the call is over
+        try:
+            if not self._look():
+                return False
+            if self._source.is_ready():
+                self._lines.read()
+            return self._look() and not self._lines.ended
+        finally:
+            self._reading.release()
+
+    def _look(self, *, patiently: bool = False) -> bool:
+        """Take the lines at hand. False when there is no room for one of them, unless that is waited for."""
+        while not self._stop.requested and (line := self._lines.at_hand()) is not None:
+            if self._calls is not None and not self._calls.has_room(_size(line)):
+                if not patiently:
+                    self._lines.put_back(line)
+                    return False
+                self._calls.wait_for_room(_size(line))
+            self._take(line)
+        return True
 
     def _take(self, line: bytes | Fault) -> None:
         try:
@@ -90,7 +151,8 @@ class _Session:
         else:
             self._sink.send({"jsonrpc": "2.0", "id": message.id, "result": reply})
             if message.method == "tools/list" and self._calls is None:
-                self._make_calls(early=True)  # whoever looks at the tools is going to call one
+                self._make_calls()  # whoever looks at the tools is going to call one
+                self._is_cold = True
 
     def _notify(self, message: Message) -> None:
         if message.method == "notifications/cancelled":
@@ -132,12 +194,12 @@ class _Session:
             return
         self._calls.add(call, size)
 
-    def _make_calls(self, *, early: bool = False) -> str:
+    def _make_calls(self) -> str:
         """Why there are none afterwards; "" when there are."""
         try:
             from nexus_mcp.server.calls import Calls  # not needed to answer initialize and tools/list
 
-            self._calls = Calls(self._app, self._sink, self._stop, early=early)
+            self._calls = Calls(self._app, self._source, self._sink, self._stop, self._read_on)
         except (ImportError, OSError, RuntimeError) as error:  # no descriptor, no thread: the next call tries again
             return f"{type(error).__name__}: {error}"
         return ""
@@ -145,12 +207,3 @@ class _Session:
 
 def _size(line: bytes | Fault) -> int:
     return len(line) if isinstance(line, bytes) else 0
-
-
-def frames(source: Source) -> Iterator[bytes | Fault]:
-    """The lines of the input. Input that ends within a line still gives that line; a wish to stop gives none."""
-    splitter = Splitter()
-    while chunk := source.read():
-        yield from splitter.feed(chunk)
-    if chunk is not None:
-        yield from splitter.end()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from types import FrameType, TracebackType
     from typing import Any
 
+STOPPING = "asked to stop: the call under way is finished, no other is begun"
 _NAMES = ("SIGTERM", "SIGINT", "SIGHUP")
 _HAS_POLL = hasattr(select, "poll")
 
@@ -53,6 +54,10 @@ class Stop:
             signal.set_wakeup_fd(self._wakeup)
         os.close(self._reader)
         os.close(self._writer)
+
+    def register(self, poller: select.epoll) -> None:
+        """Let the wish to stop wake whoever polls this, from then on for ever."""
+        poller.register(self._reader, select.EPOLLIN)
 
     def is_due(self) -> bool:
         """True once the server is to stop, even if the signal's Python handler has not run yet."""

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import pytest
 
-from nexus_mcp.server import calls
+from nexus_mcp.server import aside
 from tests.wire.fake import FakeApp
 from tests.wire.talk import Talk, call, error, initialize
 
@@ -34,7 +34,7 @@ def test_nothing_to_run_calls_with(monkeypatch: pytest.MonkeyPatch, lacking: str
         if lacking == "descriptor":
             patch.setattr(os, "pipe", no_descriptor)
         elif lacking == "thread":
-            patch.setattr(calls, "threading", unstartable)
+            patch.setattr(aside, "threading", unstartable)
         else:
             patch.setattr(threading, "Thread", Unstartable)
         assert talk.ask(call(1, "echo")) == error(1, -32603, "Internal server error")

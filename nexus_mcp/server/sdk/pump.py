@@ -13,10 +13,11 @@ from mcp.shared.message import SessionMessage
 from nexus_mcp import log
 from nexus_mcp.server.calls import MAX_WAITING, correlation_key
 from nexus_mcp.server.faults import Fault
+from nexus_mcp.server.framing import frames
 from nexus_mcp.server.messages import Message, parse
 from nexus_mcp.server.sdk.handlers import build_server
 from nexus_mcp.server.sdk.turns import Turns
-from nexus_mcp.server.stdio import STOPPING, frames
+from nexus_mcp.server.stopping import STOPPING
 
 if TYPE_CHECKING:
     from nexus_mcp.server.app import App

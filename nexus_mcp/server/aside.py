@@ -1,0 +1,137 @@
+"""The thread that reads while a call is carried out, and that lets the call know when the server is to stop.
+
+Handing each line from a thread that reads to one that works costs more than a short call does (docs/decisions/0051). So
+one thread reads and works, and this one sleeps in the kernel, which wakes it for what comes while the other works.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import threading
+
+from nexus_mcp import log
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Protocol
+
+    from nexus_mcp.server.pipes import Source
+    from nexus_mcp.server.stopping import Stop
+
+    class ReadOn(Protocol):
+        """Reads what there is to read, or waits for it if it is called `constantly`. False when it is not to go on."""
+
+        def __call__(self, *, constantly: bool) -> bool: ...
+
+
+_ONESHOT = getattr(select, "EPOLLONESHOT", 0)
+_READABLE = getattr(select, "EPOLLIN", 0) | _ONESHOT
+
+
+class Aside:
+    """A context: what comes while it lasts is read on a thread of its own, by `read_on`.
+
+    Where the system cannot wake a thread for that (`is_constant`), the thread reads from its start to the end of the
+    input. `over` is called on it when the server is to stop, or when such reading has ended. Making one raises OSError
+    or RuntimeError when the system has no descriptor or no thread left; nothing is left behind then.
+    """
+
+    def __init__(self, source: Source, stop: Stop, read_on: ReadOn, over: Callable[[], None]) -> None:
+        self._source = source
+        self._stop = stop
+        self._read_on = read_on
+        self._over = over
+        self._lasts = False
+        self._reader, self._writer = os.pipe()
+        self._epoll: select.epoll | None = None
+        try:
+            self._epoll = self._woken()
+            self._thread = threading.Thread(target=self._run, name="reading", daemon=not hasattr(select, "poll"))
+            self._thread.start()
+        except BaseException:
+            os.close(self._writer)
+            self._close()
+            raise
+
+    @property
+    def is_constant(self) -> bool:
+        return self._epoll is None
+
+    def begin(self) -> None:
+        """From now on what comes is read on the thread."""
+        if self._epoll is not None and not self._lasts:
+            self._lasts = True
+            self._epoll.modify(self._source.fd, _READABLE)
+
+    def rest(self) -> None:
+        """From now on the caller reads. What the thread is about to read, it still may."""
+        if self._epoll is not None and self._lasts:
+            self._lasts = False
+            self._epoll.modify(self._source.fd, _ONESHOT)
+
+    __enter__ = begin
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.rest()
+
+    def end(self) -> None:
+        """End the thread."""
+        os.close(self._writer)
+        if self._thread.daemon:
+            return  # it may be reading, with nothing to wake it: it ends with the process
+        self._thread.join()
+        self._close()
+
+    def _woken(self) -> select.epoll | None:
+        """What the thread sleeps in. None on other systems, and for input that is always ready, as that of a file."""
+        if not hasattr(select, "epoll"):
+            return None
+        epoll = select.epoll()
+        try:
+            epoll.register(self._reader, select.EPOLLIN)
+            self._stop.register(epoll)
+            epoll.register(self._source.fd, _ONESHOT)
+        except PermissionError:
+            epoll.close()
+            return None
+        except BaseException:
+            epoll.close()
+            raise
+        return epoll
+
+    def _run(self) -> None:
+        try:
+            if self._epoll is None:
+                self._read_all()
+            else:
+                self._read_when_woken(self._epoll)
+        except BaseException as error:  # noqa: BLE001 - whoever waits for a line must not wait for ever
+            log.error(f"nothing more can be read: {type(error).__name__}: {error}")
+            self._stop.request()
+            self._over()
+
+    def _read_when_woken(self, epoll: select.epoll) -> None:
+        while True:
+            ready = {fd for fd, _ in epoll.poll()}
+            if self._stop.is_due():
+                self._over()
+                return
+            if self._reader in ready:
+                return
+            if self._lasts and self._read_on(constantly=False) and self._lasts:
+                epoll.modify(self._source.fd, _READABLE)
+
+    def _read_all(self) -> None:
+        while self._read_on(constantly=True):
+            pass
+        self._over()
+        if not self._stop.requested and not self._stop.wait_for(self._reader):
+            self._over()
+
+    def _close(self) -> None:
+        if self._epoll is not None:
+            self._epoll.close()
+        os.close(self._reader)
