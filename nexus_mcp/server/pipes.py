@@ -35,6 +35,7 @@ class Source:
     def __init__(self, fd: int, stop: Stop) -> None:
         self.fd = fd
         self._stop = stop
+        self._wait = stop.reading(fd)
         self._ended = False
 
     def is_ready(self) -> bool:
@@ -44,7 +45,7 @@ class Source:
     def read(self) -> bytes | None:
         """The next bytes; b"" at the end of the input; None when the server is to stop."""
         while True:
-            if not self._stop.wait_for(self.fd):
+            if not self._wait():
                 return None
             try:
                 chunk = os.read(self.fd, _CHUNK)

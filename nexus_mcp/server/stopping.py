@@ -86,8 +86,20 @@ class Stop:
         poll.register(fd, select.POLLOUT if writing else select.POLLIN)
         if not even_so:
             poll.register(self._reader, select.POLLIN)
-        ready = {number for number, _ in poll.poll(None if seconds is None else seconds * 1000)}
-        if not even_so and self._reader in ready:
+        return self._is_ready(fd, poll.poll(None if seconds is None else seconds * 1000))
+
+    def reading(self, fd: int) -> Callable[[], bool]:
+        """`wait_for(fd)` for whoever reads line after line."""
+        if not _HAS_POLL:
+            return lambda: True
+        poll = select.poll()
+        poll.register(fd, select.POLLIN)
+        poll.register(self._reader, select.POLLIN)
+        return lambda: self._is_ready(fd, poll.poll())
+
+    def _is_ready(self, fd: int, events: list[tuple[int, int]]) -> bool:
+        ready = {number for number, _ in events}
+        if self._reader in ready:
             self.requested = True
             return False
         return fd in ready

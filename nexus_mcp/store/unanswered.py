@@ -191,8 +191,8 @@ def journal_in(name: str, data: bytes, shown: str) -> dict[str, Any] | None:
 
 def _id_in(name: str) -> str:
     """The journal's id that a marker of this name has, "" when no marker has such a name."""
-    id_ = name[len(PREFIX) : -len(".json")]
-    return id_ if name == name_of(id_) and journal.is_id(id_) else ""
+    id_ = name[len(PREFIX) : -len(".json")] if name.startswith(PREFIX) else ""
+    return id_ if id_ and name == name_of(id_) and journal.is_id(id_) else ""
 
 
 def _begins_as_ours(name: str, fd: int) -> bool:

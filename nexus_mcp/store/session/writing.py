@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import islice
-from operator import is_
+import itertools
+from operator import is_not
 
 from nexus_mcp import schemas
 from nexus_mcp.state import shapes
@@ -39,11 +39,12 @@ def composed(name: str, known: Document | None, value: dict[str, Any]) -> Docume
         raise Invalid("has a number with too many digits", "digits") from error
 
     rest = len(old) - count
-    left = source.data[source.opening : source.ends[start - 1]] if start else b""
+    there = memoryview(source.data)  # most of it, which may be much, is copied once: into the new bytes
+    left = there[source.opening : source.ends[start - 1]] if start else b""
     begin = (
         (source.ends[rest - 1] + len(layout.GAP) if rest else source.opening + len(layout.FIRST_GAP)) if count else 0
     )
-    right = source.data[begin : source.ends[-1]] + layout.END if count else b""
+    right = there[begin : source.ends[-1]] if count else b""
     middle = layout.between(texts, first=not start, last=not count)
 
     ends = _moved(source.ends[:start], len(head) - source.opening)
@@ -53,11 +54,12 @@ def composed(name: str, known: Document | None, value: dict[str, Any]) -> Docume
         ends.append(at)
     ends += _moved(source.ends[rest:], len(head) + len(left) + len(middle) - begin)
     bare[kind.rows] = Rows.spliced(old, start, new, rest)
+    end = (layout.END if count else b"") + tail
     shared = (
         len(head) + len(left) if source.data.startswith(head) else 0,
-        len(right) + len(tail) if source.data.endswith(tail) else 0,
+        len(right) + len(end) if source.data.endswith(end) else 0,
     )
-    data = b"".join((head, left, middle, right, tail))
+    data = b"".join((head, left, middle, right, end))
     return Document(kind, data, bare, len(head), ends, is_ours=True, shared=shared)
 
 
@@ -82,11 +84,10 @@ def _moved(places: list[int], by: int) -> list[int]:
 
 def _same_ends(old: list[Any], new: list[Any]) -> tuple[int, int]:
     """(how many rows at the beginning are the same objects, how many of the others at the end)."""
-    start = _same(map(is_, old, new), min(len(old), len(new)))
+    start = _same(map(is_not, old, new), min(len(old), len(new)))
     most = min(len(old), len(new)) - start
-    return start, _same(map(is_, reversed(old), reversed(new)), most) if most else 0
+    return start, _same(map(is_not, reversed(old), reversed(new)), most) if most else 0
 
 
-def _same(compared: Iterator[bool], most: int) -> int:
-    found = [*islice(compared, most)]
-    return found.index(False) if False in found else most
+def _same(differ: Iterator[bool], most: int) -> int:
+    return min(next(itertools.compress(itertools.count(), differ), most), most)
