@@ -42,15 +42,23 @@ _NOTE_WAIT = 0.25
 class Answer:
     """The result of a call, and what has to happen once it was written out, or never will be."""
 
-    __slots__ = ("_rendered", "_result", "_unanswered")
+    __slots__ = ("_afterwards", "_rendered", "_result", "_unanswered")
 
-    def __init__(self, value: dict[str, Any], *, is_error: bool, unanswered: Unanswered | None = None) -> None:
+    def __init__(
+        self,
+        value: dict[str, Any],
+        *,
+        is_error: bool,
+        unanswered: Unanswered | None = None,
+        afterwards: Callable[[], object] = bool,
+    ) -> None:
         from nexus_mcp.server.rendered import content  # not needed to answer initialize and tools/list
 
         block, structured = content(value)
         self._rendered: dict[str, Any] = {"content": block, "structuredContent": structured, "isError": is_error}
         self._result: dict[str, Any] | None = None
         self._unanswered = unanswered
+        self._afterwards = afterwards
 
     @property
     def result(self) -> dict[str, Any]:
@@ -75,12 +83,14 @@ class Answer:
         if self._unanswered is not None:
             self._unanswered.delivered()
             self._unanswered = None
+        self._afterwards()
 
     def undelivered(self) -> None:
         """The answer will not be written: its call was cancelled, or the client is gone."""
         if self._unanswered is not None:
             self._unanswered.undelivered()
             self._unanswered = None
+        self._afterwards()
 
 
 class App:
@@ -138,10 +148,10 @@ class App:
         try:
             value = tool.run(context, checked(tool, arguments or {}))
             ran = not tool.read_only
-            return Answer(value, is_error=False, unanswered=context.unanswered)
+            return Answer(value, is_error=False, unanswered=context.unanswered, afterwards=self._store.tidy)
         except NexusError as error:
             log.info(f"{name}: {error}")
-            return Answer({"error": str(error)}, is_error=True)
+            return Answer({"error": str(error)}, is_error=True, afterwards=self._store.tidy)
         except Exception as error:  # noqa: BLE001 - a fault of ours must not leave a caller without an answer
             log.error(f"{name} failed: {_told(error)}")
             reason = isinstance(error, OSError) and error.strerror

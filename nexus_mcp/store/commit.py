@@ -71,6 +71,8 @@ def put_one(
     if folder is not state:
         _sync_journals_folder(state)
         atomic.sweep(folder)
+    if held is not None:
+        held.replaced = atomic.Replaced(folder, name)
     sync = atomic.put_unsynced(folder, name, after, None if held is None else held.check)
     oplog.note(state, make_entry)  # every reader sees the change
     if held is None or folder is not state:

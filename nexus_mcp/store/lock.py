@@ -33,6 +33,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from nexus_mcp.store.atomic import Replaced
+
 NAME = "lock"
 WAIT_SECONDS = 10.0
 _SIZE = 48  # of what is in the file: a size that stays is no work for the file system
@@ -53,10 +55,11 @@ class Held:
 
     `orderly` is False until the folders above it are synced and what a dead holder may have left is swept. While it is,
     the file gets back the mark it was found with, so that the next holder knows. `afterwards` is called once: when the
-    lock was let go, before the folder is closed, unless `end` was called before.
+    lock was let go, before the folder is closed, unless `end` was called before. `replaced` is dropped then, unless
+    somebody took it.
     """
 
-    __slots__ = ("_fd", "_state", "afterwards", "created", "orderly")
+    __slots__ = ("_fd", "_state", "afterwards", "created", "orderly", "replaced")
 
     def __init__(self, state: Folder, fd: int | None, *, created: bool) -> None:
         self._state = state
@@ -64,6 +67,7 @@ class Held:
         self.created = created
         self.orderly = False
         self.afterwards: Callable[[], None] | None = None
+        self.replaced: Replaced | None = None
 
     def is_ours(self) -> bool:
         """Whether the lock file and its folder are still there; else somebody else may hold a new one."""
@@ -123,7 +127,8 @@ def held(
         try:
             file = _looked_at(state, fd)
             # Whoever removed the file while we waited for it left us with a lock that a newcomer does not see.
-            if state.is_file(NAME, fd):
+            named = state.look(NAME)
+            if named is not None and os.path.samestat(named, file):
                 before = _sign(fd, file)
                 ours.orderly = before == settled(file)
                 try:
@@ -134,6 +139,7 @@ def held(
                 return
         finally:
             let_go(fd)
+            ours.replaced = None
             ours.end()
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from nexus_mcp.state.oplog import By, Entry
+    from nexus_mcp.store.atomic import Replaced
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.history.archive import Archive
     from nexus_mcp.workspace import Workspace
@@ -36,7 +37,7 @@ class Store:
     With `in_all` that is for all calls of this store together, and for what else they wait for.
     """
 
-    __slots__ = ("_access", "_kept", "_memory", "_now", "patience")
+    __slots__ = ("_access", "_kept", "_memory", "_now", "_replaced", "patience")
 
     def __init__(
         self,
@@ -51,6 +52,7 @@ class Store:
         self._access = Access(workspace.root, self.patience, self._kept.prepare)
         self._memory = Memory()
         self._now = now or time.time
+        self._replaced: Replaced | None = None
 
     def plan(self) -> dict[str, Any] | None:
         """plan.json as it is now, None when there is no plan. Raises StateError, PathRefused, StorageError."""
@@ -112,6 +114,10 @@ class Store:
     def stop(self) -> None:
         """End all waiting for the lock: the server is asked to stop. May be called from any thread."""
         self._access.stopping = True
+
+    def tidy(self) -> None:
+        """Do what nobody waits for, once the last change was answered: let go of what it replaced."""
+        self._replaced = None
 
     def change(self, make: Make, by: By) -> dict[str, Any]:
         """Run `make` under the lock, write what it asked for, return its answer. `by` is for the operation log.
@@ -193,6 +199,7 @@ class Store:
                 self._access.begin(nexus, state, held, with_news=is_new)
                 name = carry_out(nexus, state, asked, held, None if is_answer is None else answer)
                 kept = None if name is None else unanswered.held(state, name, self._access.state)
+            self._replaced = held.replaced
             if asked.cycle is not None or any(name in SESSION for name in asked.writes):
                 markers.forget(held.end)  # not for an artifact: whoever waits for an answer may not be who wrote that
             return answer, kept

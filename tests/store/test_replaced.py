@@ -1,0 +1,94 @@
+"""What a change replaced is freed once it was answered, and kept open until then: once, and in nobody's way."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from nexus_mcp.server.app import App
+from nexus_mcp.store import atomic
+from nexus_mcp.store.folder import Folder
+from nexus_mcp.workspace import Workspace
+
+TASK = {"title": "Do", "context": "because"}
+
+
+def kept_open() -> list[str]:
+    """The names that files had which this process has open, though they are gone."""
+    found = []
+    for fd in os.listdir("/proc/self/fd"):
+        try:
+            target = os.readlink(f"/proc/self/fd/{fd}")
+        except OSError:
+            continue  # that of the folder itself
+        if target.endswith(" (deleted)"):
+            found.append(os.path.basename(target.removesuffix(" (deleted)")))
+    return found
+
+
+@pytest.mark.parametrize("end", ["delivered", "undelivered"])
+def test_until_it_was_answered(tmp_path: Path, end: str) -> None:
+    """The list as it was is let go when the answer is out, or will never be."""
+    app = App(Workspace(str(tmp_path)))
+    before = kept_open()
+    app.call("task_add", TASK).delivered()
+    assert kept_open() == before
+    answer = app.call("task_add", TASK)
+    assert sorted(kept_open()) == sorted([*before, "tasks.json"])
+    getattr(answer, end)()
+    assert kept_open() == before
+
+
+def test_one_at_a_time(tmp_path: Path) -> None:
+    """Whoever never says that an answer is out has one file open at most, and none when the store is gone."""
+    app = App(Workspace(str(tmp_path)))
+    before = kept_open()
+    for _ in range(5):
+        app.call("task_add", TASK)
+    assert sorted(kept_open()) == sorted([*before, "tasks.json"])
+    app.call("plan_start", {"topic": "T", "issues": ["I"], "research_summary": ""})
+    assert sorted(kept_open()) == sorted(before)
+    del app
+    assert sorted(kept_open()) == sorted(before)
+
+
+def test_a_change_that_fails_keeps_nothing(tmp_path: Path) -> None:
+    """A rename that fails leaves the file in its place, and no descriptor."""
+    app = App(Workspace(str(tmp_path)))
+    app.call("task_add", TASK).delivered()
+    descriptors = len(os.listdir("/proc/self/fd"))
+    with patch.object(Folder, "rename", side_effect=OSError(errno.EIO, "Input/output error")):
+        answer = app.call("task_add", TASK)
+    assert answer.result["isError"] is True
+    assert len(os.listdir("/proc/self/fd")) == descriptors
+
+
+def test_without_it(tmp_path: Path) -> None:
+    """What cannot be kept open is replaced all the same."""
+    app = App(Workspace(str(tmp_path)))
+    app.call("task_add", TASK).delivered()
+    real = Folder.open
+
+    def no_descriptor(self: Folder, name: str, flags: int, mode: int = 0o644) -> int:
+        if name == "tasks.json" and made:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return real(self, name, flags, mode)
+
+    made: list[str] = []
+    replaced = atomic.Replaced
+
+    def replacing(folder: Folder, name: str) -> atomic.Replaced:
+        made.append(name)
+        with patch.object(Folder, "open", no_descriptor):
+            return replaced(folder, name)
+
+    with patch.object(atomic, "Replaced", replacing):
+        answer = app.call("task_add", TASK)
+    assert made == ["tasks.json"]
+    assert answer.result["structuredContent"]["task"]["id"] == 2
+    assert "tasks.json" not in kept_open()
+    assert app.call("task_list", {}).result["structuredContent"]["summary"]["total"] == 2
