@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import select
-import threading
+from _thread import allocate_lock, start_new_thread
 
 from nexus_mcp import log
 
@@ -49,8 +49,10 @@ class Aside:
         self._epoll: select.epoll | None = None
         try:
             self._epoll = self._woken()
-            self._thread = threading.Thread(target=self._run, name="reading", daemon=not hasattr(select, "poll"))
-            self._thread.start()
+            self._has_ended = allocate_lock()
+            self._has_ended.acquire()
+            # Not threading.Thread, which waits until the thread runs: a first call would, too, for 0.3 ms.
+            start_new_thread(self._run, ())
         except BaseException:
             os.close(self._writer)
             self._close()
@@ -80,10 +82,10 @@ class Aside:
     def end(self) -> None:
         """End the thread."""
         os.close(self._writer)
-        if self._thread.daemon:
-            return  # it may be reading, with nothing to wake it: it ends with the process
-        self._thread.join()
-        self._close()
+        if hasattr(select, "poll"):
+            self._has_ended.acquire()
+            self._close()
+        # Else it may be reading, with nothing to wake it: it ends with the process.
 
     def _woken(self) -> select.epoll | None:
         """What the thread sleeps in. None on other systems, and for input that is always ready, as that of a file."""
@@ -112,6 +114,8 @@ class Aside:
             log.error(f"nothing more can be read: {type(error).__name__}: {error}")
             self._stop.request()
             self._over()
+        finally:
+            self._has_ended.release()
 
     def _read_when_woken(self, epoll: select.epoll) -> None:
         while True:

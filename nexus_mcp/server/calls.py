@@ -28,6 +28,9 @@ MAX_WAITING = 64
 # Of lines whose calls wait or are under way. The values of a line can take thirty times its bytes, so there is room for
 # the largest line and, beside it, for what a client sends while that is carried out.
 MAX_BYTES = MAX_LINE + 256 * 1024
+KEPT = 2 << 20
+"""Bytes of a block that is allocated, and freed without ever being touched: from then on glibc keeps twice as much for
+the next blocks (mallopt(3), M_MMAP_THRESHOLD). It would give it back after each call otherwise, and take it again."""
 
 
 class _Job:
@@ -47,7 +50,9 @@ class Calls:
     """
 
     def __init__(self, app: App, source: Source, sink: Sink, stop: Stop, read_on: ReadOn) -> None:
+        bytes(KEPT)
         self._app = app
+        self._source = source
         self._sink = sink
         self._stop = stop
         self._waiting: deque[_Job] = deque()
@@ -123,9 +128,8 @@ class Calls:
                 self._give_room(size)
 
     def warm_up(self) -> None:
-        """Do what the first call would have to wait for, until it comes."""
-        with self._aside:
-            self._app.warm_up(lambda: bool(self._waiting))
+        """Do what the first call would have to wait for, until something comes that is to be read."""
+        self._app.warm_up(lambda: bool(self._waiting) if self._aside.is_constant else self._source.is_ready())
 
     def finish(self) -> None:
         """End the thread that reads. No call is carried out afterwards."""

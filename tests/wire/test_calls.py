@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 from collections.abc import Iterator
 
 import pytest
@@ -23,11 +24,12 @@ def fake() -> FakeApp:
     return FakeApp()
 
 
-@pytest.fixture(params=[serve, serve_sdk], ids=["stdio", "sdk"])
-def talk(request: pytest.FixtureRequest, fake: FakeApp) -> Iterator[Talk]:
-    """A legacy connection after its handshake."""
-    server: Serve = request.param
-    talk = Talk(fake.as_app(), server)
+@pytest.fixture(params=["stdio", "stdio-constant", "sdk"])
+def talk(request: pytest.FixtureRequest, fake: FakeApp, monkeypatch: pytest.MonkeyPatch) -> Iterator[Talk]:
+    """A legacy connection after its handshake. `constant`: as where a thread has to read all the time."""
+    if request.param == "stdio-constant":
+        monkeypatch.delattr(select, "epoll")
+    talk = Talk(fake.as_app(), serve_sdk if request.param == "sdk" else serve)
     talk.ask(initialize())
     yield talk
     for _ in range(8):

@@ -29,13 +29,13 @@ _copy: Callable[[int, int, int, int], int] = getattr(os, "copy_file_range", lamb
 _yield: Callable[[], None] = getattr(os, "sched_yield", lambda: time.sleep(0))  # macOS has it not
 
 
-def before_calls(act: Act, thread: str = "MainThread", names: Sequence[str] = CALLS) -> None:
-    """Run `act` before each call with one of these names that the thread of this name makes."""
+def before_calls(act: Act, names: Sequence[str] = CALLS, during: Callable[[], bool] = lambda: True) -> None:
+    """Run `act` before each call with one of these names that the main thread makes while `during()` is true."""
     numbers = itertools.count(1)
 
     def wrapped(name: str, real: Any) -> Any:
         def call(*arguments: Any, **named: Any) -> Any:
-            if threading.current_thread().name == thread:
+            if threading.current_thread() is threading.main_thread() and during():
                 act(next(numbers), name, arguments)
             return real(*arguments, **named)
 

@@ -65,7 +65,8 @@ def main(runs: str, seed: str) -> None:
         stdio: Any
         stdio, framing, _ = (importlib.import_module(f"nexus_mcp.server.{n}") for n in ("stdio", "framing", "recover"))
     reading.LONGEST = _LONGEST
-    stdio.Splitter = lambda: framing.Splitter(_LONGEST)
+    splitter = framing.Splitter
+    framing.Splitter = lambda: splitter(_LONGEST)
     options = (f"-runs={runs}", f"-seed={seed}", f"-max_len={_MAX_BYTES}", f"-timeout={_SLOWEST}", f"-dict={_WORDS}")
     atheris.Setup([sys.argv[0], *options, _CORPUS], lambda data: _converse(stdio, data))
     atheris.Fuzz()

@@ -13,7 +13,7 @@ from tests.reliability.suites import points
 from tests.reliability.suites.kills.book import Book, Sent
 from tests.reliability.suites.kills.files import Reader
 from tests.reliability.suites.kills.load import asked
-from tests.reliability.suites.kills.server import CALLS_THREAD, Server
+from tests.reliability.suites.kills.server import Server, call_under_way
 from tests.reliability.suites.kills.settling import numbers, settle
 
 _ROUND = 10  # kills until all is checked
@@ -68,7 +68,7 @@ class Client:
         self.answers, self.ending, self.due = 0, False, float("inf")
 
         def dies() -> None:
-            points.before_calls(points.dying(fate.at_call, half=fate.half), CALLS_THREAD)
+            points.before_calls(points.dying(fate.at_call, half=fate.half), during=call_under_way)
 
         hook = dies if fate.at_call else None
         self.server = Server(self.piece.folder, hook=hook, program=self.program, mutant=self.piece.mutant)

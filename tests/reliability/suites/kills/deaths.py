@@ -13,7 +13,7 @@ from tests.reliability.suites import points
 from tests.reliability.suites.kills.book import Book
 from tests.reliability.suites.kills.files import Reader
 from tests.reliability.suites.kills.load import arguments
-from tests.reliability.suites.kills.server import CALLS_THREAD, Server
+from tests.reliability.suites.kills.server import Server, call_under_way
 from tests.reliability.suites.kills.settling import Observer, numbers, settle
 from tests.store.dying import CALLS
 
@@ -62,7 +62,7 @@ def prepared(root: Path, rng: random.Random) -> tuple[Path, Book]:
 def _die(root: Path, book: Book, item: Json, number: int, rng: random.Random) -> bool:
     """Ask for the calls at once; whether the server died before it had carried them out."""
     death = points.dying(number, half=item["half"])
-    server = Server(root, hook=lambda: points.before_calls(death, CALLS_THREAD, _CALLS[item["calls"]]))
+    server = Server(root, hook=lambda: points.before_calls(death, _CALLS[item["calls"]], call_under_way))
     name = book.new_server()
     for count, tool in enumerate(item["tools"]):
         call = book.send(name, tool, arguments(tool, rng, 2 * _UNIQUE + count))

@@ -11,15 +11,41 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from nexus_mcp.server.app import App
+from nexus_mcp.server.calls import Calls
 from nexus_mcp.server.stdio import serve
 from nexus_mcp.workspace import Workspace
 from tests.reliability.suite import Json
 from tests.reliability.suites import children
 from tests.reliability.suites.kills.book import HELLO
 
-CALLS_THREAD = "calls"  # the server carries out its calls on a thread of this name
 _CHECKOUT = Path(__file__).resolve().parents[4]
 _HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "proof", "version": "1"}}
+
+
+class _UnderWay:
+    """Whether a call of this process, which serves, has begun and was not answered yet."""
+
+    def __init__(self) -> None:
+        self._is = False
+
+    def __call__(self) -> bool:
+        return self._is
+
+    def watch(self) -> None:
+        """From now on."""
+        real = Calls.carry_out
+
+        def carry_out(calls: Calls) -> None:
+            self._is = True
+            try:
+                real(calls)
+            finally:
+                self._is = False
+
+        setattr(Calls, "carry_out", carry_out)  # noqa: B010 - what is assigned is no method to mypy
+
+
+call_under_way = _UnderWay()
 
 
 class Server:
@@ -53,6 +79,7 @@ class Server:
                 os.close(writes)
                 if hook is not None:
                     hook()
+                call_under_way.watch()
                 serve(App(Workspace(str(root))))
 
             self.pid = children.start(run, (reads, writes, *keep))

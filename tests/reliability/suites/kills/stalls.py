@@ -19,7 +19,7 @@ from tests.reliability.suites.kills.book import Book, Sent
 from tests.reliability.suites.kills.deaths import prepared
 from tests.reliability.suites.kills.files import Reader
 from tests.reliability.suites.kills.load import arguments
-from tests.reliability.suites.kills.server import CALLS_THREAD, Server
+from tests.reliability.suites.kills.server import Server, call_under_way
 from tests.reliability.suites.kills.settling import numbers, settle
 
 
@@ -53,7 +53,7 @@ class _Stall:
         go, self._go = os.pipe()
         self._first = Server(
             root,
-            hook=lambda: points.before_calls(points.standing(number, report, go), CALLS_THREAD),
+            hook=lambda: points.before_calls(points.standing(number, report, go), during=call_under_way),
             keep=(report, go),
         )
         self._second = Server(root, hook=lambda: points.reporting_waits(report), keep=(report,))
