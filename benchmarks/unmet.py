@@ -13,10 +13,10 @@ BOTH = "both of them, one after the other"
 # What ours does beside what the limits of the row do, by the beginning of its key.
 SPENT = {
     "first-plan_status": "beside its modules: the plan found, read and checked for the first time (half a millisecond "
-    "in a process with everything loaded), the pipe, and the thread that loads what later calls need, which gives way "
-    "only between two modules.",
+    "in a process with everything loaded), the pipe, and the loading of what later calls need, which gives way only "
+    "between two modules.",
     "first-task_list": "beside its modules: the list found, read, checked and put together for the first time, the "
-    "pipe, and the thread that loads what later calls need, which gives way only between two modules.",
+    "pipe, and the loading of what later calls need, which gives way only between two modules.",
     "first-task_add": "beside modules and disk: the whole list read, checked and laid out, by code that runs for "
     "the first time (some two milliseconds without a disk, 0.3 for the next call), the pipe, and the processors, which "
     "loading and the client need, too.",
