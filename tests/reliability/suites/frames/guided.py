@@ -63,6 +63,7 @@ def main(runs: str, seed: str) -> None:
         del sys.modules[name]  # imported with the suites, where nothing watched what is reached
     with atheris.instrument_imports(include=["nexus_mcp.server"]):
         stdio: Any
+        framing: Any
         stdio, framing, _ = (importlib.import_module(f"nexus_mcp.server.{n}") for n in ("stdio", "framing", "recover"))
     reading.LONGEST = _LONGEST
     splitter = framing.Splitter
