@@ -17,15 +17,15 @@ from nexus_mcp.workspace import Workspace
 TASK = {"title": "Do", "context": "because"}
 
 
-def kept_open() -> list[str]:
-    """The names that files had which this process has open, though they are gone."""
+def kept_open(root: Path) -> list[str]:
+    """The names that files below `root` had which this process has open, though they are gone."""
     found = []
     for fd in os.listdir("/proc/self/fd"):
         try:
             target = os.readlink(f"/proc/self/fd/{fd}")
         except OSError:
             continue  # that of the folder itself
-        if target.endswith(" (deleted)"):
+        if target.startswith(f"{root}/") and target.endswith(" (deleted)"):
             found.append(os.path.basename(target.removesuffix(" (deleted)")))
     return found
 
@@ -34,26 +34,24 @@ def kept_open() -> list[str]:
 def test_until_it_was_answered(tmp_path: Path, end: str) -> None:
     """The list as it was is let go when the answer is out, or will never be."""
     app = App(Workspace(str(tmp_path)))
-    before = kept_open()
     app.call("task_add", TASK).delivered()
-    assert kept_open() == before
+    assert kept_open(tmp_path) == []
     answer = app.call("task_add", TASK)
-    assert sorted(kept_open()) == sorted([*before, "tasks.json"])
+    assert kept_open(tmp_path) == ["tasks.json"]
     getattr(answer, end)()
-    assert kept_open() == before
+    assert kept_open(tmp_path) == []
 
 
 def test_one_at_a_time(tmp_path: Path) -> None:
     """Whoever never says that an answer is out has one file open at most, and none when the store is gone."""
     app = App(Workspace(str(tmp_path)))
-    before = kept_open()
     for _ in range(5):
         app.call("task_add", TASK)
-    assert sorted(kept_open()) == sorted([*before, "tasks.json"])
+    assert kept_open(tmp_path) == ["tasks.json"]
     app.call("plan_start", {"topic": "T", "issues": ["I"], "research_summary": ""})
-    assert sorted(kept_open()) == sorted(before)
+    assert kept_open(tmp_path) == []
     del app
-    assert sorted(kept_open()) == sorted(before)
+    assert kept_open(tmp_path) == []
 
 
 def test_a_change_that_fails_keeps_nothing(tmp_path: Path) -> None:
@@ -90,5 +88,5 @@ def test_without_it(tmp_path: Path) -> None:
         answer = app.call("task_add", TASK)
     assert made == ["tasks.json"]
     assert answer.result["structuredContent"]["task"]["id"] == 2
-    assert "tasks.json" not in kept_open()
+    assert kept_open(tmp_path) == []
     assert app.call("task_list", {}).result["structuredContent"]["summary"]["total"] == 2
