@@ -158,7 +158,8 @@ class App:
             told = f"Internal error in {name} ({type(error).__name__}{f': {reason}' if reason else ''}); "
             is_open = ran or BEGUN in getattr(error, "__notes__", ())
             told += "look at what is there before you repeat it." if is_open else UNCHANGED
-            return Answer({"error": f"{told} The server's log on stderr has more."}, is_error=True)
+            told = f"{told} The server's log on stderr has more."
+            return Answer({"error": told}, is_error=True, afterwards=self._store.tidy)
 
 
 class Shown:

@@ -28,6 +28,7 @@ MAX_WAITING = 64
 # Of lines whose calls wait or are under way. The values of a line can take thirty times its bytes, so there is room for
 # the largest line and, beside it, for what a client sends while that is carried out.
 MAX_BYTES = MAX_LINE + 256 * 1024
+_LOOK_UP = 0.1  # seconds
 KEPT = 2 << 20
 """Bytes of a block that is allocated, and freed without ever being touched: from then on glibc keeps twice as much for
 the next blocks (mallopt(3), M_MMAP_THRESHOLD). It would give it back after each call otherwise, and take it again."""
@@ -86,7 +87,8 @@ class Calls:
     def wait_for_room(self, size: int) -> None:
         """Block until it is there; not any longer once the server is to stop."""
         with self._changed:
-            self._changed.wait_for(lambda: self._stop.requested or self.has_room(size))
+            while not (self._stop.is_due() or self.has_room(size)):
+                self._changed.wait(_LOOK_UP)  # who waits here does not read, and so is not woken by the wish to stop
 
     def cancel(self, id: Id) -> None:
         """A waiting call is dropped, one under way finishes unanswered. An id that is not known is ignored."""
@@ -100,9 +102,9 @@ class Calls:
                     self._give_room(job.size)
 
     def begin(self) -> bool:
-        """Take the next call from those that wait, to be carried out. False when there is none."""
+        """Take the next call from those that wait, to be carried out. False when there is none, or is to be none."""
         with self._changed:
-            if self._waiting:
+            if self._waiting and not self._stop.requested:
                 self._begun = self._waiting.popleft()
                 self._changed.notify_all()
             return self._begun is not None
@@ -111,7 +113,7 @@ class Calls:
         """Begin a call, once there is one. False when none is to come: at the end of the input, or to stop."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._ended or self._stop.requested)
-        return not self._stop.requested and self.begin()
+            return self.begin()  # while it is locked: else what waits could be cancelled meanwhile
 
     def carry_out(self) -> None:
         """Run the call that has begun, and answer it."""

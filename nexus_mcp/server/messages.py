@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 from nexus_mcp.server.faults import INVALID_REQUEST, PARSE_ERROR, Fault, invalid_params
 
@@ -72,13 +73,24 @@ def _has_lone_surrogate(text: str) -> bool:
 
 def _load(line: bytes) -> Any:
     """The JSON value of a line, strictly: no NaN, no repeated member, no byte order mark, bounded depth."""
-    try:
+    is_plain = False
+    with suppress(ValueError, RecursionError):
         text = line.decode()
         value = _PLAIN.decode(text)
-    except (ValueError, RecursionError):
-        return _load_oddly(line)
-    # With fewer brackets than levels nobody can be that deep.
-    return _load_oddly(line) if text.count("{") + text.count("[") > MAX_DEPTH else value
+        is_plain = True
+    if not is_plain:
+        return _load_oddly(line)  # only now: the error that told so keeps all that was read by then
+    _check_depth(line, text, value)
+    return value
+
+
+def _check_depth(line: bytes, text: str, value: Any) -> None:
+    """Raises Fault. With fewer brackets than levels nobody can be that deep."""
+    if text.count("{") + text.count("[") > MAX_DEPTH:
+        from nexus_mcp.store.codec import too_deep  # needed for few lines, and not for the first ones
+
+        if too_deep(value, MAX_DEPTH):
+            raise _refused(line, f"more than {MAX_DEPTH} levels of nesting")
 
 
 def _load_oddly(line: bytes) -> Any:
@@ -97,11 +109,7 @@ def _load_oddly(line: bytes) -> Any:
         raise _refused(line, f"more than {MAX_DEPTH} levels of nesting") from None
     if reader.repeated:
         raise _refused(line, "a member of an object is given twice")
-    if text.count("{") + text.count("[") > MAX_DEPTH:
-        from nexus_mcp.store.codec import too_deep  # needed for few lines, and not for the first ones
-
-        if too_deep(value, MAX_DEPTH):
-            raise _refused(line, f"more than {MAX_DEPTH} levels of nesting")
+    _check_depth(line, text, value)
     return value
 
 

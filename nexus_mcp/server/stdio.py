@@ -87,7 +87,7 @@ class _Session:
         if self._calls is None or not self._calls.begin():
             return False
         self._look()  # there is room for one more
-        return True
+        return not self._stop.requested
 
     def _warm_up(self) -> None:
         self._is_cold = False
@@ -106,7 +106,7 @@ class _Session:
         if not self._reading.acquire(blocking=False):
             return False  # the call is over
         try:
-            if not self._look():
+            if not self._look() or self._lines.ended:
                 return False
             if self._source.is_ready():
                 self._lines.read()

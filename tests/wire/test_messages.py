@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nexus_mcp.server import messages
 from nexus_mcp.server.faults import Fault
 from nexus_mcp.server.messages import Message, parse
 from nexus_mcp.server.recover import id_in_line
@@ -223,3 +224,20 @@ def test_recovery_of_a_large_broken_line() -> None:
     line = b'{"id":5,"a":"' + b'\\"' * 2_000_000
     assert id_in_line(line) == 5
     assert id_in_line(b'{"id":5,"a":' + b'["' * 1_000_000) == 5
+
+
+def test_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line as most are is read once, however many objects are in it."""
+    monkeypatch.setattr(messages, "_load_oddly", None)
+    message = parse(b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"all":[%s]}}' % b",".join([b"[{}]"] * 100))
+    assert message is not None
+    assert message.params == {"all": [[{}]] * 100}
+
+
+def test_what_was_read_is_dropped_before_it_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an odd line, which may have 4 MiB, the values are not there twice."""
+    seen: list[BaseException | None] = []
+    monkeypatch.setattr(messages, "_load_oddly", lambda _: seen.append(sys.exc_info()[1]))
+    with pytest.raises(Fault):
+        parse(b'{"a":[{"b":1}],"a":2}')
+    assert seen == [None]

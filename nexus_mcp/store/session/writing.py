@@ -57,7 +57,7 @@ def composed(name: str, known: Document | None, value: dict[str, Any]) -> Docume
     end = (layout.END if count else b"") + tail
     shared = (
         len(head) + len(left) if source.data.startswith(head) else 0,
-        len(right) + len(end) if source.data.endswith(end) else 0,
+        len(right) + len(end) if (there[source.ends[-1] :] == end if count else source.data.endswith(end)) else 0,
     )
     data = b"".join((head, left, middle, right, end))
     return Document(kind, data, bare, len(head), ends, is_ours=True, shared=shared)
