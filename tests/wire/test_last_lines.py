@@ -36,9 +36,14 @@ def test_a_call_is_begun_before_it_can_be_cancelled(monkeypatch: pytest.MonkeyPa
     monkeypatch.delattr(select, "epoll")
     real, taken = Calls.begin, list[bool]()
 
+    def take(lock: threading.Condition) -> None:
+        taken.append(lock.acquire(blocking=False))
+        if taken[-1]:
+            lock.release()
+
     def begin(calls: Calls) -> bool:
         if calls.are_read_aside:
-            other = threading.Thread(target=lambda: taken.append(calls._changed.acquire(blocking=False)))
+            other = threading.Thread(target=take, args=(calls._changed,))
             other.start()
             other.join()
         return real(calls)
