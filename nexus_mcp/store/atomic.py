@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 
 from nexus_mcp.errors import NexusError, NotConfirmed, StorageError
-from nexus_mcp.store.folder import AT, let_go, reason
+from nexus_mcp.store.folder import AT, reason
 
 try:
     import fcntl
@@ -23,6 +23,7 @@ PREFIX = ".nexus-tmp-"
 MOST_ASIDE = 8
 """Files of a name that are kept when they cannot be used: whatever spoils one may do so at every session."""
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+_close = os.close  # the system's own, whatever stands in for it: nothing that a `__del__` raises gets out
 
 
 class Unsynced(Exception):
@@ -52,7 +53,8 @@ class Replaced:
 
     def __del__(self) -> None:
         if self._fd is not None:
-            let_go(self._fd)
+            with suppress(OSError):
+                _close(self._fd)
 
 
 def replace(
