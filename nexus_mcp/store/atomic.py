@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 
 from nexus_mcp.errors import NexusError, NotConfirmed, StorageError
-from nexus_mcp.store.folder import AT, reason
+from nexus_mcp.store.folder import AT, let_go, reason
 
 try:
     import fcntl
@@ -23,7 +23,7 @@ PREFIX = ".nexus-tmp-"
 MOST_ASIDE = 8
 """Files of a name that are kept when they cannot be used: whatever spoils one may do so at every session."""
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-_close = os.close  # the system's own, whatever stands in for it: nothing that a `__del__` raises gets out
+_PART = 1 << 20  # bytes: more at once would be allocated whole, however little there is
 
 
 class Unsynced(Exception):
@@ -53,8 +53,7 @@ class Replaced:
 
     def __del__(self) -> None:
         if self._fd is not None:
-            with suppress(OSError):
-                _close(self._fd)
+            let_go(self._fd)
 
 
 def replace(
@@ -219,3 +218,13 @@ def write_all(fd: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
+
+
+def read(fd: int, start: int, most: int) -> bytes:
+    """The bytes of a file from `start` on, `most` of them at most. Raises OSError."""
+    os.lseek(fd, start, os.SEEK_SET)
+    parts = []
+    while most > 0 and (part := os.read(fd, min(most, _PART))):
+        parts.append(part)
+        most -= len(part)
+    return b"".join(parts)

@@ -36,13 +36,13 @@ def append(folder: Folder, name: str, line: bytes, limit: int, is_ours: Callable
             problem = "is not a plain file of one name"
             raise PathRefused(folder.show(name), problem, next_step="Look at what was put there and why.")
         data = line + b"\n"
-        if info.st_size and _read(fd, info.st_size - 1, 1) != b"\n":
+        if info.st_size and atomic.read(fd, info.st_size - 1, 1) != b"\n":
             data = b"\n" + data
         if info.st_size + len(data) <= limit:
             atomic.write_all(fd, data)
             return
         kept = _newer_half(fd, info.st_size, limit // 2)
-        ours = is_ours is None or any(map(is_ours, _read(fd, 0, limit // 2).split(b"\n")))
+        ours = is_ours is None or any(map(is_ours, atomic.read(fd, 0, limit // 2).split(b"\n")))
     finally:
         let_go(fd)
     if not ours:
@@ -56,17 +56,8 @@ def append(folder: Folder, name: str, line: bytes, limit: int, is_ours: Callable
 
 def _newer_half(fd: int, size: int, most: int) -> bytes:
     """The whole lines in the last `most` bytes."""
-    end = _read(fd, max(0, size - most), most)
+    end = atomic.read(fd, max(0, size - most), most)
     return end.partition(b"\n")[2]
-
-
-def _read(fd: int, start: int, most: int) -> bytes:
-    os.lseek(fd, start, os.SEEK_SET)
-    parts = []
-    while most > 0 and (part := os.read(fd, most)):
-        parts.append(part)
-        most -= len(part)
-    return b"".join(parts)
 
 
 def lines(

@@ -12,7 +12,7 @@ import stat
 
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError, StorageError
-from nexus_mcp.store import journal
+from nexus_mcp.store import atomic, journal
 from nexus_mcp.store.codec import JOURNAL_DEPTH, decode
 from nexus_mcp.store.folder import let_go, reason
 
@@ -100,9 +100,7 @@ class Markers:
 
         Only where its cycle still is in `history`: git may have taken it out since. Raises StorageError, PathRefused.
         """
-        newest_first = sorted(
-            left_behind(self._state, self._open_state), key=lambda found: str(found[0]["cycle"]["completed_at"])
-        )
+        newest_first = sorted(left_behind(self._state, self._open_state), key=_age)
         answer: dict[str, Any] | None = None
         while newest_first:
             entry, marker = newest_first.pop()
@@ -125,7 +123,7 @@ class Markers:
             return
         if left:
             confirm()
-        for _, marker in left:
+        for _, marker in sorted(left, key=_age):  # should we die meanwhile, the newest is left, which is the one given
             marker.delivered()
 
 
@@ -166,7 +164,7 @@ def left_behind(state: Folder, open_state: OpenState, *, whole: bool = True) -> 
             else:
                 found.append((None, marker))
                 continue
-            entry = journal_in(name, _read(fd, size), state.show(name))
+            entry = journal_in(name, atomic.read(fd, 0, size), state.show(name))
         except OSError as error:
             raise StorageError(state.show(name), "read", reason(error)) from error
         if entry is None:
@@ -189,6 +187,11 @@ def journal_in(name: str, data: bytes, shown: str) -> dict[str, Any] | None:
     return entry  # type: ignore[no-any-return]
 
 
+def _age(found: tuple[Any, Unanswered]) -> str:
+    """What sorts the oldest close first, and those last of which nobody knows: they are too large to be read."""
+    return "~" if found[0] is None else str(found[0]["cycle"]["completed_at"])
+
+
 def _id_in(name: str) -> str:
     """The journal's id that a marker of this name has, "" when no marker has such a name."""
     id_ = name[len(PREFIX) : -len(".json")] if name.startswith(PREFIX) else ""
@@ -197,17 +200,7 @@ def _id_in(name: str) -> str:
 
 def _begins_as_ours(name: str, fd: int) -> bool:
     begin = f'{{\n  "version": {journal.VERSION},\n  "id": "{_id_in(name)}",\n  "cycle": {{\n'.encode()
-    return _read(fd, len(begin)) == begin
-
-
-def _read(fd: int, most: int) -> bytes:
-    """The first `most` bytes of the file."""
-    os.lseek(fd, 0, os.SEEK_SET)
-    parts = []
-    while most > 0 and (part := os.read(fd, min(most, 1 << 20))):
-        parts.append(part)
-        most -= len(part)
-    return b"".join(parts)
+    return atomic.read(fd, 0, len(begin)) == begin
 
 
 def _locked(state: Folder, name: str) -> int | None:

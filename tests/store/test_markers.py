@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import itertools
 import json
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -14,6 +16,7 @@ import pytest
 
 from nexus_mcp.server.app import App
 from nexus_mcp.workspace import Workspace
+from tests.store.dying import killed
 from tests.store.logged import take_back
 
 PLAN = {"topic": "Topic", "issues": ["One"], "research_summary": ""}
@@ -101,6 +104,27 @@ def test_the_newest_of_two_answers_is_given(tmp_path: Path) -> None:
     expected = json.loads(newer.read_text())["answer"]
     assert answered(tmp_path, "task_close") == expected
     assert sorted(path.name for path in (tmp_path / ".nexus/state").iterdir()) == ["lock", "oplog.jsonl"]
+
+
+def test_what_is_left_of_forgetting_is_the_newest(tmp_path: Path) -> None:
+    """A process that dies while it forgets two answers leaves the newer one last, whatever their names."""
+    journals = []
+    for id_ in ("f" * 16, "0" * 16):
+        marker = closed_without_answer(tmp_path)
+        journals.append({**json.loads(marker.read_text()), "id": id_})
+        marker.unlink()
+    names = [f"closed-{journal['id']}.json" for journal in journals]
+    left: list[list[str]] = []
+    for number in itertools.count(1):
+        for name, journal in zip(names, journals, strict=True):
+            (tmp_path / ".nexus/state" / name).write_text(json.dumps(journal))
+        app = App(Workspace(str(tmp_path)))
+        answer = killed(number, partial(app.call, "task_add", {"title": "t", "context": "c"}))
+        left.append([name for name in names if (tmp_path / ".nexus/state" / name).exists()])
+        if answer is not None:
+            break
+    assert left == sorted(left, key=len, reverse=True)
+    assert [*map(list, dict.fromkeys(map(tuple, left)))] == [names, names[1:], []]
 
 
 def test_artifacts_forget_no_answer(tmp_path: Path) -> None:
