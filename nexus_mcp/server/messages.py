@@ -6,6 +6,7 @@ import json
 from contextlib import suppress
 
 from nexus_mcp.server.faults import INVALID_REQUEST, PARSE_ERROR, Fault, invalid_params
+from nexus_mcp.store.codec import STRICT, too_deep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def _load(line: bytes) -> Any:
     is_plain = False
     with suppress(ValueError, RecursionError):
         text = line.decode()
-        value = _PLAIN.decode(text)
+        value = STRICT.decode(text)
         is_plain = True
     if not is_plain:
         return _load_oddly(line)  # only now: the error that told so keeps all that was read by then
@@ -86,11 +87,8 @@ def _load(line: bytes) -> Any:
 
 def _check_depth(line: bytes, text: str, value: Any) -> None:
     """Raises Fault. With fewer brackets than levels nobody can be that deep."""
-    if text.count("{") + text.count("[") > MAX_DEPTH:
-        from nexus_mcp.store.codec import too_deep  # needed for few lines, and not for the first ones
-
-        if too_deep(value, MAX_DEPTH):
-            raise _refused(line, f"more than {MAX_DEPTH} levels of nesting")
+    if text.count("{") + text.count("[") > MAX_DEPTH and too_deep(value, MAX_DEPTH):
+        raise _refused(line, f"more than {MAX_DEPTH} levels of nesting")
 
 
 def _load_oddly(line: bytes) -> Any:
@@ -113,22 +111,8 @@ def _load_oddly(line: bytes) -> Any:
     return value
 
 
-class _NotJson(ValueError):
+class _NotJson(Exception):
     """Accepted by Python's reader, but not JSON."""
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise _NotJson("a member is given twice")
-    return value
-
-
-def _constant(name: str) -> Any:
-    raise _NotJson(f"{name} is not JSON")
-
-
-_PLAIN = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
 
 
 class _Reader:
@@ -137,13 +121,15 @@ class _Reader:
 
     def read(self, text: str) -> Any:
         try:
-            return json.loads(text, object_pairs_hook=self._object, parse_constant=_constant)
-        except (json.JSONDecodeError, _NotJson):
+            return json.loads(text, object_pairs_hook=self._object, parse_constant=self._constant)
+        except json.JSONDecodeError:
             raise
         except ValueError:
             # An integer beyond the interpreter's digit limit. As infinity it reaches the check of the
             # tool's arguments, which says where it stands.
-            return json.loads(text, object_pairs_hook=self._object, parse_constant=_constant, parse_int=self._integer)
+            return json.loads(
+                text, object_pairs_hook=self._object, parse_constant=self._constant, parse_int=self._integer
+            )
 
     def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
@@ -157,6 +143,10 @@ class _Reader:
             return int(digits)
         except ValueError:
             return float(digits)
+
+    @staticmethod
+    def _constant(name: str) -> Any:
+        raise _NotJson(f"{name} is not JSON")
 
 
 def _unreadable(line: bytes, what: str) -> Fault:
