@@ -10,7 +10,6 @@ from nexus_mcp.merging.diagnosis import Conflict, Damaged, Diagnosis, diagnose
 from nexus_mcp.merging.stages import unmerged
 from nexus_mcp.store import atomic, journal, lock
 from nexus_mcp.store.access import Access
-from nexus_mcp.store.beginnings import ignored
 from nexus_mcp.store.patience import Patience
 
 TYPE_CHECKING = False
@@ -62,8 +61,8 @@ def repair(
     before, seen = _examined(root)
     if _mended(seen.diagnosis, damage=damage) is None:
         return seen
-    access = Access(root, Patience(lock.WAIT_SECONDS))
-    with access.locked() as (nexus, state, held):
+    with Access(root, Patience(lock.WAIT_SECONDS)).locked() as at:
+        nexus, state = at.nexus, at.state
         data = _read(nexus)
         found = seen.diagnosis if data == before else _diagnosed(root, data)
         mended = _mended(found, damage=damage)
@@ -72,13 +71,13 @@ def repair(
 
         def check() -> None:
             # git takes no lock of ours: what it wrote meanwhile is not in the result.
-            held.check()
+            at.held.check()
             if _read(nexus) != data:
                 raise StateError(journal.SHOWN_HISTORY, "was changed meanwhile", next_step="Run it again.")
 
-        with carried(), ignored(nexus, held) as is_new:
-            access.begin(nexus, state, held, with_news=is_new)
-            kept = nexus.show(backup.keep(nexus, data, held.check))
+        with carried():
+            at.begin()
+            kept = nexus.show(backup.keep(nexus, data, at.held.check))
             try:
                 atomic.put(nexus, journal.HISTORY, mended, check)
             except (NotConfirmed, StateError, StorageError) as error:

@@ -4,52 +4,46 @@ from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
 
-from nexus_mcp import log
-from nexus_mcp.errors import FolderGone, JournalError, NexusError, NotAppliedYet, NotConfirmed, StorageError
-from nexus_mcp.store import atomic, journal, lock, unanswered
-from nexus_mcp.store.beginnings import confirm_all, entered, made, sweep, take_back
-from nexus_mcp.store.folder import Folder, reason
+from nexus_mcp.errors import BEGUN, FolderGone, NexusError, NotAppliedYet, NotConfirmed
+from nexus_mcp.store import beginnings, journal, lock
+from nexus_mcp.store.completing import roll_forward
+from nexus_mcp.store.folder import Folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from contextlib import AbstractContextManager
-    from typing import Any, TypeVar
+    from collections.abc import Callable, Iterator
+    from types import TracebackType
+    from typing import Self, TypeVar
 
     from nexus_mcp.state.oplog import Entry
-    from nexus_mcp.store.history.growing import Growth
     from nexus_mcp.store.patience import Patience
 
     Found = TypeVar("Found")
     Rehearse = Callable[[Folder | None, Folder | None], object]
 
 _LOOKS = 8  # at several files
-_DISK_ADVICE = "Check the free space and the permissions of .nexus, then call again."
+_TRIES = 5  # to make the folders of a first write, while others that fail take them back
 
 
 class Access:
     """The folders `.nexus` and `.nexus/state` of the project at `root`. `patience`: how long to wait for the lock.
 
     `meanwhile` is called with `.nexus/state` when another process holds the lock, once, before that is waited for.
+    `swept` is whether this process has swept what dead ones left, and no change of its own has failed since.
     """
 
-    __slots__ = ("_meanwhile", "_swept", "patience", "root", "stopping")
+    __slots__ = ("_meanwhile", "patience", "root", "stopping", "swept")
 
     def __init__(self, root: str, patience: Patience, meanwhile: Callable[[Folder], object] = bool) -> None:
         self.root = root
         self._meanwhile = meanwhile
         self.patience = patience
         self.stopping = False
-        self._swept = False  # whether this process has swept, and no change of its own has failed since
+        self.swept = False
 
-    @contextmanager
-    def folders(self) -> Iterator[tuple[Folder | None, Folder | None]]:
+    def folders(self) -> Folders:
         """(`.nexus`, `.nexus/state`) as they are, None where absent. Raises PathRefused, StorageError."""
-        with ExitStack() as stack:
-            root = stack.enter_context(Folder.root(self.root))
-            nexus = entered(stack, root.child(".nexus"))
-            state = entered(stack, nexus.child("state")) if nexus is not None else None
-            yield nexus, state
+        return Folders(self.root)
 
     @contextmanager
     def state(self) -> Iterator[Folder | None]:
@@ -89,7 +83,7 @@ class Access:
 
     @contextmanager
     def _completed(self, nexus: Folder, state: Folder) -> Iterator[None]:
-        with self._lock(state):
+        with self.lock(state):
             roll_forward(nexus, state)
             yield
 
@@ -103,148 +97,152 @@ class Access:
             there = state is not None and (state.check_plain(lock.NAME) or state.check_plain(journal.NAME))
             completed = None
             if nexus is not None and state is not None and there:
-                stack.enter_context(self._lock(state))
+                stack.enter_context(self.lock(state))
                 completed = roll_forward(nexus, state)
             yield nexus, state, completed
 
-    @contextmanager
-    def writing(self, rehearse: Rehearse | None = None) -> Iterator[tuple[Folder, Folder, lock.Held, Entry | None]]:
-        """As `locked`, with interrupted changes completed. The fourth is what `roll_forward` says."""
-        with self.locked(rehearse) as (nexus, state, held):
-            yield nexus, state, held, roll_forward(nexus, state)
+    def writing(self, rehearse: Rehearse | None = None) -> Locked:
+        """As `locked`, with interrupted changes completed."""
+        return Locked(self, rehearse, completing=True)
 
-    @contextmanager
-    def locked(self, rehearse: Rehearse | None = None) -> Iterator[tuple[Folder, Folder, lock.Held]]:
-        """(`.nexus`, `.nexus/state`, the lock), made where absent. An interrupted change may still wait.
+    def locked(self) -> Locked:
+        """The folders with the lock, made where absent. An interrupted change may still wait."""
+        return Locked(self)
 
-        What was made goes again when the block fails, so that a first call that fails leaves nothing behind. Where
-        nothing was ever written `rehearse` is called before anything is made, with the folders that there are.
-        """
-        with ExitStack() as stack:
-            root = stack.enter_context(Folder.root(self.root))
-            new: list[tuple[Folder, str]] = []
-            held: lock.Held | None = None
-            try:
-                nexus, state, held = self._entered(stack, root, new, rehearse)
-                yield nexus, state, held
-            except (NotAppliedYet, NotConfirmed):
-                raise
-            except BaseException:
-                take_back(new, held)
-                self._swept = False
-                raise
-
-    def _entered(
-        self, stack: ExitStack, root: Folder, new: list[tuple[Folder, str]], rehearse: Rehearse | None, tries: int = 5
-    ) -> tuple[Folder, Folder, lock.Held]:
-        nexus = entered(stack, root.child(".nexus"))
-        state = entered(stack, nexus.child("state")) if nexus is not None else None
-        used = state is not None and state.check_plain(lock.NAME)
-        if rehearse is not None and not used and not (state is not None and state.check_plain(journal.NAME)):
-            rehearse(nexus, state)
-        try:
-            if nexus is None or state is None or not used:
-                nexus = stack.enter_context(made(root, ".nexus", new))
-                state = stack.enter_context(made(nexus, "state", new))
-            held = stack.enter_context(self._lock(state))
-        except FolderGone:  # with another first write, which failed just then
-            if tries <= 1:
-                raise
-            return self._entered(stack, root, new, rehearse, tries - 1)
-        if held.created:
-            new.append((state, lock.NAME))
-        return nexus, state, held
-
-    def begin(self, nexus: Folder, state: Folder, held: lock.Held, *, with_news: bool = False) -> None:
-        """What comes before the first write of a change, once nothing is left that could refuse it.
-
-        What a dead writer left is swept where one may have died: the first time, and when the lock was not let go. (A
-        cut of the power takes all processes, so that the first time comes again.) Whatever is new on the way to the
-        files is synced, before anything relies on it: the folders unless the lock vouches for them, and `.nexus` when
-        something was put into it just now, which `with_news` says. Raises StorageError.
-        """
-        if not (self._swept and held.orderly):
-            held.check()
-            sweep(nexus, state, notes=not held.orderly)
-        if with_news or not held.orderly:
-            with Folder.root(self.root) as root:
-                confirm_all(root, nexus)
-        held.orderly = self._swept = True
-
-    def _lock(self, state: Folder) -> AbstractContextManager[lock.Held]:
+    def lock(self, state: Folder) -> lock.Held:
+        """The lock, held. Raises as lock.held does."""
         return lock.held(state, self.patience.at(state), lambda: self.stopping, lambda: self._meanwhile(state))
 
 
-def roll_forward(nexus: Folder, state: Folder) -> Entry | None:
-    """Complete the change whose journal waits, if one does. Only under the lock. Raises JournalError.
+class Folders:
+    """(`.nexus`, `.nexus/state`) as they are, None where absent: a context. Raises PathRefused, StorageError."""
 
-    It is somebody else's change: whoever calls now must not take it for his own. The entry of one without a cycle is
-    returned, so that an undo can tell whether it was an undo.
+    __slots__ = ("_open", "_path")
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._open: list[Folder] = []
+
+    def __enter__(self) -> tuple[Folder | None, Folder | None]:
+        try:
+            return _found(self._path, self._open)[1:]
+        except BaseException:
+            _close(self._open)
+            raise
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        _close(self._open)
+
+
+class Locked:
+    """`nexus` and `state`, which are `.nexus` and `.nexus/state`, and `held`, the lock, for who writes: a context.
+
+    The folders are made where absent. Where nothing was ever written `rehearse` is called before anything is made, with
+    the folders that there are. If it is `completing`, interrupted changes are completed at its beginning, and
+    `completed` is what `roll_forward` said. What was made goes again when the block fails, so that a first call that
+    fails leaves nothing behind.
     """
-    entry = journal.pending(state)
-    if entry is None:
-        return None
-    from nexus_mcp.store import oplog
 
-    try:
-        _confirm_journal(state)
-        # Whoever began it may have noted it before he died.
-        finish(nexus, state, entry, lambda: oplog.unless_there(state, journal.log_entry(entry)))
-    except NotAppliedYet as error:
-        cause = error.__cause__
-        raise JournalError(
-            journal.SHOWN,
-            f"holds an earlier change that could not be completed ({error.reason})",
-            next_step=cause.next_step if isinstance(cause, NexusError) else _DISK_ADVICE,
-        ) from error
-    try:
-        for folder in (nexus, state):
-            atomic.sweep(folder)  # of what was prepared by whoever died
-    except StorageError as error:
-        log.warning(error.fault)
-    return entry["log"] if entry["cycle"] is None else None
+    held: lock.Held
+    nexus: Folder
+    state: Folder
+
+    def __init__(self, access: Access, rehearse: Rehearse | None = None, *, completing: bool = False) -> None:
+        self._access = access
+        self._rehearse = rehearse
+        self._completing = completing
+        self._held: lock.Held | None = None
+        self._open: list[Folder] = []
+        self._new: list[tuple[Folder, str]] = []
+        self._is_begun = self._wrote_ignore = False
+        self.completed: Entry | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self._enter()
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        try:
+            if error is not None and not isinstance(error, (NotAppliedYet, NotConfirmed)):
+                self._take_back(error)
+        finally:
+            try:
+                if self._held is not None:
+                    self._held.__exit__(kind, error, at)
+            finally:
+                _close(self._open)
+
+    def begin(self) -> bool:
+        """What comes before the first write of a change, once nothing is left that could refuse it.
+
+        `.gitignore` comes with that; whether it did. What a dead writer left is swept where one may have died: the
+        first time, and when the lock was not let go. (A cut of the power takes all processes, so that the first time
+        comes again.) Whatever is new on the way to the files is synced, before anything relies on it: the folders
+        unless the lock vouches for them, and `.nexus` when something was put into it just now. Raises StorageError,
+        PathRefused.
+        """
+        held = self.held
+        self._wrote_ignore = beginnings.ignore(self.nexus, held)
+        self._is_begun = True
+        if not (self._access.swept and held.orderly):
+            held.check()
+            beginnings.sweep(self.nexus, self.state, notes=not held.orderly)
+        if self._wrote_ignore or not held.orderly:
+            beginnings.confirm_all(self._root, self.nexus)
+        held.orderly = self._access.swept = True
+        return self._wrote_ignore
+
+    def _enter(self) -> None:
+        for left in reversed(range(_TRIES)):
+            try:
+                self._take()
+                break
+            except FolderGone:  # with another first write, which failed just then
+                if not left:
+                    raise
+        if self._completing:
+            self.completed = roll_forward(self.nexus, self.state)
+
+    def _take(self) -> None:
+        self._root, nexus, state = _found(self._access.root, self._open)
+        used = state is not None and state.check_plain(lock.NAME)
+        if self._rehearse is not None and not used and not (state is not None and state.check_plain(journal.NAME)):
+            self._rehearse(nexus, state)
+        if nexus is None or state is None or not used:
+            nexus = _entered(self._open, beginnings.made(self._root, ".nexus", self._new))
+            state = _entered(self._open, beginnings.made(nexus, "state", self._new))
+        self.nexus, self.state = nexus, state
+        self.held = self._held = self._access.lock(state)
+        if self.held.created:
+            self._new.append((state, lock.NAME))
+
+    def _take_back(self, error: BaseException) -> None:
+        if self._is_begun:
+            if self._wrote_ignore and self.held.is_ours():  # else it is somebody else's by now
+                beginnings.unignore(self.nexus)
+            if not isinstance(error, NexusError):
+                error.add_note(BEGUN)
+        beginnings.take_back(self._new, self._held)
+        self._access.swept = False
 
 
-def _confirm_journal(state: Folder) -> None:
-    """Sync the journal's name, which must last as long as its change: who put it there may have died before.
-
-    Raises NotAppliedYet.
-    """
-    try:
-        atomic.confirm(state)
-    except atomic.Unsynced as error:
-        raise NotAppliedYet(journal.SHOWN, reason(error.cause)) from error
+def _found(path: str, opened: list[Folder]) -> tuple[Folder, Folder | None, Folder | None]:
+    """The project folder at `path`, its `.nexus` and `.nexus/state`; each is in `opened` as soon as it is open."""
+    root = _entered(opened, Folder.root(path))
+    nexus = root.child(".nexus")
+    state = None if nexus is None else _entered(opened, nexus).child("state")
+    return root, nexus, None if state is None else _entered(opened, state)
 
 
-def finish(
-    nexus: Folder,
-    state: Folder,
-    entry: dict[str, Any],
-    make_entry: Callable[[], Entry | None],
-    *,
-    growth: Growth | None = None,
-    prepared: Mapping[str, str] | None = None,
-) -> None:
-    """Apply a journal that is in place, then take it away, or turn it into the marker of its answer.
+def _entered(opened: list[Folder], folder: Folder) -> Folder:
+    opened.append(folder)
+    return folder
 
-    What `make_entry` makes goes into the operation log while the journal is still there: no death comes in between.
-    `growth` and `prepared` as for journal.apply. Raises NotAppliedYet.
-    """
-    from nexus_mcp.store import oplog
 
-    try:
-        journal.apply(nexus, state, entry, growth, prepared or {})
-        oplog.note(state, make_entry)
-        if entry["answer"] is None:
-            atomic.remove(state, journal.NAME)
-        else:
-            state.rename(journal.NAME, unanswered.name_of(entry["id"]))
-            atomic.confirm(state)
-    except atomic.Unsynced as error:
-        raise NotAppliedYet(journal.SHOWN, reason(error.cause)) from error
-    except OSError as error:
-        raise NotAppliedYet(journal.SHOWN, reason(error)) from error
-    except (ImportError, MemoryError) as error:  # a module that is loaded only now, or too little of something
-        raise NotAppliedYet(journal.SHOWN, str(error) or type(error).__name__) from error
-    except NexusError as error:
-        raise NotAppliedYet(journal.SHOWN, error.fault) from error
+def _close(opened: list[Folder]) -> None:
+    while opened:
+        opened.pop().close()

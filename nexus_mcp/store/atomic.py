@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 
 from nexus_mcp.errors import NexusError, NotConfirmed, StorageError
 from nexus_mcp.store.folder import AT, let_go, reason
@@ -48,8 +47,10 @@ class Replaced:
         """To be made before the file `name` goes."""
         self._fd: int | None = None
         if AT:  # Windows replaces no file that is open
-            with suppress(OSError, NexusError):
+            try:  # noqa: SIM105 - as in folder.let_go
                 self._fd = folder.open(name, os.O_RDONLY)
+            except (OSError, NexusError):
+                pass
 
     def __del__(self) -> None:
         if self._fd is not None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import suppress
 
-from nexus_mcp.errors import BEGUN, FolderGone, NexusError, NotAppliedYet, NotConfirmed, StorageError
+from nexus_mcp.errors import FolderGone, NexusError, StorageError
 from nexus_mcp.store import atomic, lock
 from nexus_mcp.store.folder import reason
 
@@ -13,14 +13,7 @@ _IGNORED = b"state/\n"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from nexus_mcp.store.folder import Folder
-
-
-def entered(stack: ExitStack, folder: Folder | None) -> Folder | None:
-    """The folder, if any, which `stack` closes."""
-    return None if folder is None else stack.enter_context(folder)
 
 
 def made(parent: Folder, name: str, new: list[tuple[Folder, str]]) -> Folder:
@@ -76,16 +69,17 @@ def _forget(nexus: Folder) -> None:
     """Remove what was derived on the way to a first write that failed, so that its folder can go."""
     from nexus_mcp.store.history import cache
 
-    with suppress(OSError, NexusError), ExitStack() as stack:
-        state = entered(stack, nexus.child("state"))
+    with suppress(OSError, NexusError):
+        state = nexus.child("state")
         if state is not None:
-            cache.remove(state)
+            with state:
+                cache.remove(state)
 
 
-def _ignore(nexus: Folder, held: lock.Held) -> bool:
-    """Write `.gitignore` when it is absent; whether it was. Its name is left to be synced with all else that is new.
+def ignore(nexus: Folder, held: lock.Held) -> bool:
+    """Write `.gitignore`, which comes with the first write, when it is absent; whether it was.
 
-    Raises StorageError, PathRefused.
+    Its name is left to be synced with all else that is new. Raises StorageError, PathRefused.
     """
     if nexus.check_plain(IGNORE):
         return False
@@ -102,25 +96,7 @@ def _ignore(nexus: Folder, held: lock.Held) -> bool:
     return True
 
 
-def _unignore(nexus: Folder) -> None:
+def unignore(nexus: Folder) -> None:
+    """Take that back, because the write which it came with failed."""
     with suppress(OSError):
         nexus.unlink(IGNORE)
-
-
-@contextmanager
-def ignored(nexus: Folder, held: lock.Held) -> Iterator[bool]:
-    """`.gitignore` comes with the first write: it is there before, and goes again when that write fails.
-
-    Whether it was written now.
-    """
-    written = _ignore(nexus, held)
-    try:
-        yield written
-    except (NotAppliedYet, NotConfirmed):
-        raise
-    except BaseException as error:
-        if written and held.is_ours():  # else it is somebody else's by now
-            _unignore(nexus)
-        if not isinstance(error, NexusError):
-            error.add_note(BEGUN)
-        raise

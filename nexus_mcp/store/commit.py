@@ -7,7 +7,7 @@ from contextlib import ExitStack, suppress
 from nexus_mcp.errors import NexusError, NotAppliedYet, StateError, StorageError
 from nexus_mcp.state import oplog as entries
 from nexus_mcp.store import atomic, journal, leftovers, oplog, places, unanswered
-from nexus_mcp.store.access import finish
+from nexus_mcp.store.completing import finish
 from nexus_mcp.store.folder import reason
 
 TYPE_CHECKING = False

@@ -18,7 +18,7 @@ import errno
 import os
 import stat
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 from nexus_mcp.errors import FolderGone, LockTimeout, StorageError, WaitStopped
 from nexus_mcp.store.folder import Folder, let_go, reason
@@ -31,7 +31,9 @@ except ImportError:  # Windows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Self
 
     from nexus_mcp.store.atomic import Replaced
 
@@ -40,8 +42,6 @@ WAIT_SECONDS = 10.0
 _SIZE = 48  # of what is in the file: a size that stays is no work for the file system
 _SETTLED = b"settled "
 _LOOK_UP = 0.1  # seconds between looks at whether the server is asked to stop
-
-
 # What a file system says that has no locks: nobody can hold one there.
 _NONE = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP})
 
@@ -51,7 +51,8 @@ class Unlockable(StorageError):
 
 
 class Held:
-    """The lock while it is held. `created`: its file was made for it, so nothing was ever written here before.
+    """The lock while it is held: a context, at the end of which it is let go. `created`: its file was made for it, so
+    nothing was ever written here before.
 
     `orderly` is False until the folders above it are synced and what a dead holder may have left is swept. While it is,
     the file gets back the mark it was found with, so that the next holder knows. `afterwards` is called once: when the
@@ -59,15 +60,33 @@ class Held:
     somebody took it.
     """
 
-    __slots__ = ("_fd", "_state", "afterwards", "created", "orderly", "replaced")
+    __slots__ = ("_fd", "_found", "_settled", "_state", "afterwards", "created", "orderly", "replaced")
 
-    def __init__(self, state: Folder, fd: int | None, *, created: bool) -> None:
+    def __init__(
+        self, state: Folder, fd: int | None, *, created: bool, found: bytes | None = None, settled: bytes = b""
+    ) -> None:
+        """`found` is what was in the file, None if it was left alone; `settled` is left there after an orderly end."""
         self._state = state
         self._fd = fd
+        self._found = found
+        self._settled = settled
         self.created = created
-        self.orderly = False
+        self.orderly = found == settled
         self.afterwards: Callable[[], None] | None = None
         self.replaced: Replaced | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        try:
+            if self._fd is not None and self._found is not None:
+                _unsign(self._fd, self._found, self._settled if self.orderly else self._found)
+        finally:
+            if self._fd is not None:
+                let_go(self._fd)
+            self.replaced = None
+            self.end()
 
     def is_ours(self) -> bool:
         """Whether the lock file and its folder are still there; else somebody else may hold a new one."""
@@ -87,69 +106,52 @@ class Held:
             )
 
 
-@contextmanager
 def held(
     state: Folder,
     wait: float = WAIT_SECONDS,
     stopped: Callable[[], bool] = bool,
     meanwhile: Callable[[], object] = bool,
-) -> Iterator[Held]:
-    """Hold the workspace lock, whose file lies in the folder `state`, for the length of the block.
+) -> Held:
+    """Take the workspace lock, whose file lies in the folder `state`, and hold it to the end of a `with` block.
 
-    `meanwhile` is called once when somebody else has it.
-
-    Raises LockTimeout after `wait` seconds, with the holder's pid, WaitStopped when `stopped()` becomes true while
-    waiting, StorageError when it cannot be locked at all, and what `afterwards` of the lock raises. Without flock
-    neither `stopped` nor `meanwhile` is called.
+    `meanwhile` is called once when somebody else has it. Without flock neither that nor `stopped` is called. Raises
+    LockTimeout after `wait` seconds, with the holder's pid, WaitStopped when `stopped()` becomes true while waiting,
+    and StorageError when it cannot be locked at all. The end of the block raises what `afterwards` raises.
     """
     if fcntl is None:
-        fd, created = _opened(state)
-        let_go(fd)
-        ours = Held(state, None, created=created)
-        try:
-            from nexus_mcp.store.lock_by_package import held_by_package
+        from nexus_mcp.store.lock_by_package import held_by_package
 
-            with held_by_package(os.path.join(state.path, NAME), state.show(NAME), wait):
-                yield ours
-        finally:
-            ours.end()
-        return
+        return held_by_package(state, wait)
     end = time.monotonic() + wait
     while True:
-        fd, created = _opened(state)
+        fd, created = opened(state)
         try:
             fd = _acquire(fd, state.show(NAME), wait, end, stopped=stopped, meanwhile=meanwhile)
         except Unlockable:
             if created:  # nobody else can have it either
                 state.unlink(NAME)
             raise
-        ours = Held(state, fd, created=created)
         try:
             file = _looked_at(state, fd)
             # Whoever removed the file while we waited for it left us with a lock that a newcomer does not see.
             named = state.look(NAME)
             if named is not None and os.path.samestat(named, file):
-                before = _sign(fd, file)
-                ours.orderly = before == settled(file)
-                try:
-                    yield ours
-                finally:
-                    if before is not None:
-                        _unsign(fd, before, settled(file) if ours.orderly else before)
-                return
-        finally:
+                return Held(state, fd, created=created, found=_sign(fd, file), settled=settled(file))
+        except BaseException:
             let_go(fd)
-            ours.replaced = None
-            ours.end()
+            raise
+        let_go(fd)
 
 
-def _opened(state: Folder) -> tuple[int, bool]:
+def opened(state: Folder) -> tuple[int, bool]:
+    """(a descriptor of the lock file, whether it was made for it). Raises FolderGone, StorageError, PathRefused."""
     try:
         for _ in range(2):
-            with suppress(FileNotFoundError):
+            try:
                 return state.open(NAME, os.O_RDWR), False
-            with suppress(FileExistsError):
-                return state.open(NAME, os.O_RDWR | os.O_CREAT | os.O_EXCL), True
+            except FileNotFoundError:
+                with suppress(FileExistsError):
+                    return state.open(NAME, os.O_RDWR | os.O_CREAT | os.O_EXCL), True
         return state.open(NAME, os.O_RDWR), False
     except FileNotFoundError as error:
         raise FolderGone(state.shown) from error
@@ -228,21 +230,21 @@ def settled(file: os.stat_result) -> bytes:
 
 
 def _unsign(fd: int, found: bytes, left: bytes) -> None:
-    with suppress(OSError):
+    try:
         os.pwrite(fd, left, 0)
         if not len(found) == len(left) == _SIZE:
             os.ftruncate(fd, len(left))
+    except OSError:
+        pass
 
 
 def _holder(fd: int) -> int | None:
-    try:
+    with suppress(OSError):
         return _pid_in(os.pread(fd, _SIZE, 0))
-    except OSError:
-        return None
+    return None
 
 
 def _pid_in(text: bytes) -> int | None:
-    try:
+    with suppress(ValueError):
         return int(text)
-    except ValueError:
-        return None
+    return None

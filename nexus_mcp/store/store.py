@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 
 from nexus_mcp.errors import NexusError
 from nexus_mcp.state import times
 from nexus_mcp.store import lock, unanswered
 from nexus_mcp.store.access import Access
-from nexus_mcp.store.beginnings import ignored
 from nexus_mcp.store.history.memory import Memory
 from nexus_mcp.store.patience import Patience
 from nexus_mcp.store.places import SESSION
@@ -85,9 +84,8 @@ class Store:
         """Make `.nexus/`, `.nexus/state/` and `.nexus/.gitignore` where absent; those made, as paths from the root."""
         with self._access.folders() as (nexus, state):
             made = [".nexus/"] * (nexus is None) + [".nexus/state/"] * (state is None)
-        with self._access.writing() as (nexus, state, held, _), ignored(nexus, held) as is_new:
-            self._access.begin(nexus, state, held, with_news=is_new)
-            return made + [".nexus/.gitignore"] * is_new
+        with self._access.writing() as at:
+            return made + [".nexus/.gitignore"] * at.begin()
 
     def warm_up(self) -> Iterator[None]:
         """Come to know the session files, and load what a change takes, step by step. Raises what comes of that."""
@@ -135,7 +133,7 @@ class Store:
         """
         with (
             self._access.looking() as (nexus, state, completed),
-            closing(self._asked(nexus, state, by, lambda _: None, completed)) as asked,
+            self._asked(nexus, state, by, lambda _: None, completed) as asked,
         ):
             return make(asked)
 
@@ -167,46 +165,39 @@ class Store:
     @contextmanager
     def locked_state(self) -> Iterator[tuple[Folder, lock.Held]]:
         """`.nexus/state`, made when absent, and the lock, held: for files that need no transaction."""
-        with self._locked() as (_, state, held):
-            yield state, held
+        with self._access.writing() as at:
+            at.begin()
+            yield at.state, at.held
 
     @contextmanager
     def locked_nexus(self) -> Iterator[tuple[Folder, lock.Held]]:
         """`.nexus` itself in the same way: for the notes."""
-        with self._locked() as (nexus, _, held):
-            yield nexus, held
-
-    @contextmanager
-    def _locked(self) -> Iterator[tuple[Folder, Folder, lock.Held]]:
-        with self._access.writing() as (nexus, state, held, _), ignored(nexus, held) as is_new:
-            self._access.begin(nexus, state, held, with_news=is_new)
-            yield nexus, state, held
+        with self._access.writing() as at:
+            at.begin()
+            yield at.nexus, at.held
 
     def _change(
         self, make: Make, by: By, is_answer: Callable[[dict[str, Any]], bool] | None = None
     ) -> tuple[dict[str, Any], unanswered.Unanswered | None]:
         from nexus_mcp.store.commit import carry_out  # not at the start, and before anything is written
 
-        with ExitStack() as stack:
-            writing = self._access.writing(lambda nexus, state: self._rehearse(nexus, state, make, by))
-            nexus, state, held, completed = stack.enter_context(writing)
-            markers = unanswered.Markers(state, self._access.state, is_answer)
-            asked = stack.enter_context(closing(self._asked(nexus, state, by, markers.answer, completed)))
-            answer = make(asked)
-            if markers.given is not None:
-                return answer, markers.given
-            with ignored(nexus, held) as is_new:
-                self._access.begin(nexus, state, held, with_news=is_new)
-                name = carry_out(nexus, state, asked, held, None if is_answer is None else answer)
-                kept = None if name is None else unanswered.held(state, name, self._access.state)
-            self._replaced = held.replaced
-            if asked.cycle is not None or any(name in SESSION for name in asked.writes):
-                markers.forget(held.end)  # not for an artifact: whoever waits for an answer may not be who wrote that
-            return answer, kept
+        with self._access.writing(lambda nexus, state: self._rehearse(nexus, state, make, by)) as at:
+            markers = unanswered.Markers(at.state, self._access.state, is_answer)
+            with self._asked(at.nexus, at.state, by, markers.answer, at.completed) as asked:
+                answer = make(asked)
+                if markers.given is not None:
+                    return answer, markers.given
+                at.begin()
+                name = carry_out(at.nexus, at.state, asked, at.held, None if is_answer is None else answer)
+                kept = None if name is None else unanswered.held(at.state, name, self._access.state)
+                self._replaced = at.held.replaced
+                if asked.cycle is not None or not asked.writes.keys().isdisjoint(SESSION):
+                    markers.forget(at.held.end)  # not for an artifact: who waits for an answer may not be who wrote it
+                return answer, kept
 
     def _rehearse(self, nexus: Folder | None, state: Folder | None, make: Make, by: By) -> None:
         """Where nothing was ever written, a call that is going to fail must not leave so much as a folder."""
-        with closing(self._asked(nexus, state, by, lambda _: None)) as asked:
+        with self._asked(nexus, state, by, lambda _: None) as asked:
             make(asked)
 
     def _asked(

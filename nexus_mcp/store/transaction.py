@@ -15,7 +15,8 @@ from nexus_mcp.store.session.kept import Kept
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from types import TracebackType
+    from typing import Any, Self
 
     from nexus_mcp.state.oplog import By, Entry, Line
     from nexus_mcp.store.folder import Folder
@@ -32,7 +33,8 @@ class Transaction:
 
     `plan`, `tasks` and `history` are read and checked at first use; they raise StateError when they cannot be used.
     For the operation log: `by` is who asks, `what` may be set to a few words about the change, `undoes` to the ids of
-    the changes that it takes back; `completed` is what access.roll_forward returned before. Close it at last.
+    the changes that it takes back; `completed` is what completing.roll_forward returned before. A context, which lets
+    go of the history, where that was looked at.
     """
 
     __slots__ = (
@@ -107,8 +109,10 @@ class Transaction:
         assert self.cycle is not None
         return Growth(self.history, self.cycle)
 
-    def close(self) -> None:
-        """Let go of the history, where it was looked at."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._history is not None:
             self._history.close()
 

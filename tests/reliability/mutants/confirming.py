@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 from unittest.mock import patch
 
-from nexus_mcp.store import access, commit, journal, lock
+from nexus_mcp.store import access, commit, completing, journal
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.history_file import HistoryFile
 from tests.reliability.mutants.definition import Mutant
 
 
 def _unconfirmed_journal() -> tuple[Any, str, Any]:
-    return access, "_confirm_journal", lambda state: None
+    return completing, "_confirm_journal", lambda state: None
 
 
 def _unconfirmed_folder() -> tuple[Any, str, Any]:
@@ -26,13 +26,13 @@ def _unconfirmed_folder() -> tuple[Any, str, Any]:
 
 
 def _unconfirmed_beginning() -> tuple[Any, str, Any]:
-    real = access.Access.begin
+    real = access.Locked.begin
 
-    def begin(self: access.Access, nexus: Folder, state: Folder, held: lock.Held, **told: Any) -> None:
-        held.orderly = held.orderly or not held.created
-        real(self, nexus, state, held, **told)
+    def begin(self: access.Locked) -> bool:
+        self.held.orderly = self.held.orderly or not self.held.created
+        return real(self)
 
-    return access.Access, "begin", begin
+    return access.Locked, "begin", begin
 
 
 def _unconfirmed_removal() -> tuple[Any, str, Any]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from nexus_mcp.errors import NotAppliedYet, StorageError
-from nexus_mcp.store import access, atomic, commit, lock, unanswered
+from nexus_mcp.store import atomic, beginnings, commit, completing, lock, unanswered
 from nexus_mcp.store.folder import Folder
 from tests.reliability.mutants.definition import Mutant
 
@@ -102,7 +102,7 @@ def _unreadable_is_absent() -> tuple[Any, str, Any]:
 
 
 def _told_as_unchanged() -> tuple[Any, str, Any]:
-    real = access.finish
+    real = completing.finish
 
     def finish(*arguments: Any, **named: Any) -> None:
         try:
@@ -126,7 +126,7 @@ def _told_as_recorded() -> tuple[Any, str, Any]:
 
 
 def _made_and_left() -> tuple[Any, str, Any]:
-    return access, "take_back", lambda new: None
+    return beginnings, "take_back", lambda new, held: None
 
 
 def _marker_presumed_held() -> tuple[Any, str, Any]:
