@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 
 def compiled(schema: dict[str, Any]) -> Keeps:
     """What tells whether a value keeps `schema`, which is resolved: whether it has no faults."""
-    makers = (_type, _enum, _any_of, _string, _minimum, _object, _array)
-    checks = [check for make in makers if (check := make(schema)) is not None]
+    made = {make: make(schema) for make in (_enum, _any_of, _string, _minimum, _object, _array)}
+    checks = [check for check in made.values() if check is not None]
+    # With one function for it and the type there is one call less for each value.
+    refusing = _REFUSING.get(str(schema.get("type")))
+    if refusing is None or made[refusing] is None:
+        checks[:0] = _type(schema)
     if len(checks) == 1:
         return checks[0]
 
@@ -31,21 +35,25 @@ def compiled(schema: dict[str, Any]) -> Keeps:
     return keeps
 
 
-def _type(schema: dict[str, Any]) -> Keeps | None:
+def _type(schema: dict[str, Any]) -> list[Keeps]:
     wanted = schema.get("type")
-    if wanted is None:
-        return None
+    if wanted is None or (wanted == "string" and _is_of_strings(schema)):
+        return []
     kinds = [TYPES[name] for name in ([wanted] if isinstance(wanted, str) else wanted)]
-    return kinds[0] if len(kinds) == 1 else lambda value: any(kind(value) for kind in kinds)
+    return kinds if len(kinds) == 1 else [lambda value: any(kind(value) for kind in kinds)]
 
 
 def _enum(schema: dict[str, Any]) -> Keeps | None:
     if "enum" not in schema:
         return None
     allowed = schema["enum"]
-    if all(isinstance(one, str) for one in allowed):
+    if _is_of_strings(schema):
         return lambda value: isinstance(value, str) and value in allowed
     return lambda value: any(same(value, one) for one in allowed)
+
+
+def _is_of_strings(schema: dict[str, Any]) -> bool:
+    return "enum" in schema and all(isinstance(one, str) for one in schema["enum"])
 
 
 def _any_of(schema: dict[str, Any]) -> Keeps | None:
@@ -58,9 +66,10 @@ def _any_of(schema: dict[str, Any]) -> Keeps | None:
 def _string(schema: dict[str, Any]) -> Keeps | None:
     least = schema.get("minLength", 0)
     found = search(schema["pattern"]) if "pattern" in schema else None
+    other = schema.get("type") != "string"
     if found is None:
-        return (lambda value: not isinstance(value, str) or len(value) >= least) if least else None
-    return lambda value: not isinstance(value, str) or (len(value) >= least and bool(found(value)))
+        return (lambda value: len(value) >= least if isinstance(value, str) else other) if least else None
+    return lambda value: (len(value) >= least and bool(found(value))) if isinstance(value, str) else other
 
 
 def _minimum(schema: dict[str, Any]) -> Keeps | None:
@@ -74,7 +83,8 @@ def _array(schema: dict[str, Any]) -> Keeps | None:
     if not schema.get("items"):
         return None
     item = compiled(schema["items"])
-    return lambda value: not isinstance(value, list) or all(map(item, value))
+    other = schema.get("type") != "array"
+    return lambda value: all(map(item, value)) if isinstance(value, list) else other
 
 
 def _object(schema: dict[str, Any]) -> Keeps | None:
@@ -84,12 +94,13 @@ def _object(schema: dict[str, Any]) -> Keeps | None:
     if not required and not members and others is True:
         return None
     other = compiled(others) if isinstance(others, dict) else None
+    otherwise = schema.get("type") != "object"
     texts = [name for name, member in schema.get("properties", {}).items() if member == {"type": "string"}]
     checks = [(name, check) for name, check in members.items() if name not in texts]
 
     def keeps(value: Any) -> bool:
         if not isinstance(value, dict):
-            return True
+            return otherwise
         for name in required:
             if name not in value:
                 return False
@@ -108,3 +119,7 @@ def _object(schema: dict[str, Any]) -> Keeps | None:
         return True
 
     return keeps
+
+
+_REFUSING = {"object": _object, "array": _array, "string": _string}
+"""By type, what makes a check that refuses whatever is of another one."""

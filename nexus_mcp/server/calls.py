@@ -35,10 +35,11 @@ the next blocks (mallopt(3), M_MMAP_THRESHOLD). It would give it back after each
 
 
 class _Job:
-    __slots__ = ("call", "cancelled", "size")
+    __slots__ = ("call", "cancelled", "key", "size")
 
     def __init__(self, call: Call | Lookup, size: int) -> None:
         self.call = call
+        self.key = correlation_key(call.id)
         self.size = size
         self.cancelled = False
 
@@ -62,7 +63,8 @@ class Calls:
         # By correlation key, the newest job of each: two requests in flight with one id are both run and
         # both answered, and a cancellation means the later of them, as with the official SDK.
         self._known: dict[str | int, _Job] = {}
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._ended = False
         self._aside = Aside(source, stop, read_on, self._over)
 
@@ -74,11 +76,11 @@ class Calls:
     def add(self, call: Call | Lookup, size: int) -> None:
         """Let a call, whose line had `size` bytes, wait for its turn. See to it that it `has_room`."""
         job = _Job(call, size)
-        with self._changed:
+        with self._lock:
             self._waiting.append(job)
             self._bytes += size
-            self._known[correlation_key(call.id)] = job
-            self._changed.notify_all()
+            self._known[job.key] = job
+            self._tell()
 
     def has_room(self, size: int) -> bool:
         """Whether a line of `size` bytes may be looked at."""
@@ -92,7 +94,7 @@ class Calls:
 
     def cancel(self, id: Id) -> None:
         """A waiting call is dropped, one under way finishes unanswered. An id that is not known is ignored."""
-        with self._changed:
+        with self._lock:
             job = self._known.get(correlation_key(id))
             if job is not None:
                 job.cancelled = True
@@ -103,17 +105,14 @@ class Calls:
 
     def begin(self) -> bool:
         """Take the next call from those that wait, to be carried out. False when there is none, or is to be none."""
-        with self._changed:
-            if self._waiting and not self._stop.requested:
-                self._begun = self._waiting.popleft()
-                self._changed.notify_all()
-            return self._begun is not None
+        with self._lock:
+            return self._begin()
 
     def wait(self) -> bool:
         """Begin a call, once there is one. False when none is to come: at the end of the input, or to stop."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._ended or self._stop.requested)
-            return self.begin()  # while it is locked: else what waits could be cancelled meanwhile
+            return self._begin()  # while it is locked: else what waits could be cancelled meanwhile
 
     def carry_out(self) -> None:
         """Run the call that has begun, and answer it."""
@@ -123,7 +122,7 @@ class Calls:
             self._serve(job)
         finally:
             self._aside.rest()
-            with self._changed:
+            with self._lock:
                 size = job.size
                 self._forget(job)
                 del job  # before the room is given away that its values take
@@ -170,18 +169,27 @@ class Calls:
                 return None, internal_error(call.id).response()
 
     def _is_cancelled(self, job: _Job) -> bool:
-        with self._changed:
+        with self._lock:
             self._forget(job)  # from here on the answer goes out: too late to cancel
             return job.cancelled
 
+    def _begin(self) -> bool:
+        if self._waiting and not self._stop.requested:
+            self._begun = self._waiting.popleft()
+            self._tell()
+        return self._begun is not None
+
     def _give_room(self, size: int) -> None:
         self._bytes -= size
-        self._changed.notify_all()
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._aside.is_constant:  # else nobody waits for another thread
+            self._changed.notify_all()
 
     def _forget(self, job: _Job) -> None:
-        key = correlation_key(job.call.id)
-        if self._known.get(key) is job:
-            del self._known[key]
+        if self._known.get(job.key) is job:
+            del self._known[job.key]
 
 
 def correlation_key(id: Id) -> str | int:

@@ -64,10 +64,15 @@ class Splitter:
         """The lines that this chunk ends, without their newline. Consume all before feeding the next chunk."""
         start = 0
         while (end := chunk.find(b"\n", start)) >= 0:
-            self._add(chunk[start:end])
+            line = chunk[start:end]
             start = end + 1
-            yield self._take()
-        self._add(chunk[start:])
+            if self._buffer or self._skipped is not None or len(line) > self._limit:
+                self._add(line)
+                yield self._take()
+            else:
+                yield line  # nearly always
+        if start < len(chunk):
+            self._add(chunk[start:])
 
     def end(self) -> Iterator[bytes | Fault]:
         """The last line, when the stream ended without a newline."""

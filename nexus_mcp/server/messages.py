@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 
 from nexus_mcp.server.faults import INVALID_REQUEST, PARSE_ERROR, Fault, invalid_params
 from nexus_mcp.store.codec import STRICT, too_deep
@@ -74,12 +73,13 @@ def _has_lone_surrogate(text: str) -> bool:
 
 def _load(line: bytes) -> Any:
     """The JSON value of a line, strictly: no NaN, no repeated member, no byte order mark, bounded depth."""
-    is_plain = False
-    with suppress(ValueError, RecursionError):
+    text = ""
+    try:
         text = line.decode()
         value = STRICT.decode(text)
-        is_plain = True
-    if not is_plain:
+    except (ValueError, RecursionError):
+        text = ""
+    if not text:
         return _load_oddly(line)  # only now: the error that told so keeps all that was read by then
     _check_depth(line, text, value)
     return value

@@ -179,9 +179,9 @@ def encode(message: dict[str, Any]) -> bytes:
 def _dump(message: dict[str, Any]) -> bytes:
     result = message.get("result")
     if isinstance(result, dict) and not isinstance(result.get("structuredContent", {}), dict):
-        from nexus_mcp.server import rendered  # for the answers of tools
+        from nexus_mcp.server.rendered import message as rendered  # for the answers of tools
 
-        return rendered.message(message)
+        return rendered(message)
     text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     if text.isascii():
         return text.encode()

@@ -28,31 +28,36 @@ class Rendered:
 
 def content(value: dict[str, Any]) -> tuple[Rendered, Rendered]:
     """(The list of one text block that has `value` as its text, `value` itself)."""
-    plain, quoted = [b"{"], [b'[{"type":"text","text":"{']
-    comma = ""
+    plain: list[bytes] = []
+    quoted = [b'[{"type":"text","text":"']
+    text, mark = "", "{"
     for name, member in value.items():
-        key = f"{comma}{compact(name)}:"
+        text += f"{mark}{encode_basestring(name)}:"
         if isinstance(member, Rows):
-            plain += (in_line(key), member.compact())
-            quoted += (_within(key), member.quoted())
+            plain += (in_line(text), member.compact())
+            quoted += (_within(text), member.quoted())
+            text = ""
         else:
-            text = key + compact(member)
-            plain.append(in_line(text))
-            quoted.append(_within(text))
-        comma = ","
-    return Rendered([*quoted, b'}"}]']), Rendered([*plain, b"}"])
+            text += compact(member)
+        mark = ","
+    text += "}" if value else "{}"
+    return Rendered([*quoted, _within(text), b'"}]']), Rendered([*plain, in_line(text)])
 
 
 def message(envelope: dict[str, Any]) -> bytes:
     """A JSON-RPC message as compact JSON text; members of its result may be Rendered. Raises as json.dumps does."""
     rest = compact({name: member for name, member in envelope.items() if name != "result"})
-    parts = [in_line(rest[:-1]), b',"result":']
-    mark = "{"
+    parts: list[bytes] = []
+    text, mark = f'{rest[:-1]},"result":', "{"
     for name, member in envelope["result"].items():
-        parts.append(in_line(f"{mark}{compact(name)}:"))
-        parts += member.parts if isinstance(member, Rendered) else (in_line(compact(member)),)
+        text += f"{mark}{encode_basestring(name)}:"
+        if isinstance(member, Rendered):
+            parts += (in_line(text), *member.parts)
+            text = ""
+        else:
+            text += compact(member)
         mark = ","
-    return b"".join([*parts, b"}}"])
+    return b"".join([*parts, in_line(text + "}}")])
 
 
 def _within(text: str) -> bytes:

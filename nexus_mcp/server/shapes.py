@@ -35,15 +35,15 @@ def fits(shape: Any, value: Any) -> bool:
         return False
     if "*" in shape:
         return all(fits(shape["*"], item) for item in value.values())
-    return all(_member_fits(name, inner, value) for name, inner in shape.items())
-
-
-def _member_fits(name: str, shape: Any, value: dict[str, Any]) -> bool:
-    mark = name[-1]
-    key = name[:-1] if mark in "?~" else name
-    if key not in value:
-        return mark in "?~"
-    return (value[key] is None and mark == "?") or fits(shape, value[key])
+    for name, inner in shape.items():
+        mark = name[-1]
+        key = name[:-1] if mark in "?~" else name
+        if key not in value:
+            if mark not in "?~":
+                return False
+        elif not (value[key] is None and mark == "?") and not fits(inner, value[key]):
+            return False
+    return True
 
 
 def _fits_word(word: str, value: Any) -> bool:

@@ -130,5 +130,6 @@ def ordered(value: Any, schema: dict[str, Any]) -> Any:
     for name, member in out.items():
         if isinstance(member, (dict, list)) and member:
             out[name] = ordered(member, known[name])
-    out.update((name, member) for name, member in value.items() if name not in known)
+    if len(out) < len(value):
+        out.update((name, member) for name, member in value.items() if name not in known)
     return out

@@ -32,7 +32,7 @@ def add(
     changed = {
         **tasks,
         "goal": goal if goal.strip() else tasks["goal"],
-        "decisions": [*tasks["decisions"], *decisions],
+        "decisions": [*tasks["decisions"], *decisions] if decisions else tasks["decisions"],
         "tasks": [*tasks["tasks"], task],
     }
     return changed, task

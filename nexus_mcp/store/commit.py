@@ -32,6 +32,9 @@ def carry_out(
     # what is in the file, and no undo would be carried out any more. The journal has the note.
     if asked.cycle is None and asked.undoes is None and len(asked.writes) <= 1:
         for name, (_, after) in asked.writes.items():
+            if name in places.SESSION:
+                put_one(state, state, name, after, lambda: entry_of(asked), held=held)
+                continue
             with ExitStack() as stack:
                 folder, last = places.found(stack, state, name)
                 if folder is None:

@@ -147,7 +147,7 @@ class Transaction:
                 f"would grow beyond {journal.SESSION_LIMIT >> 20} MiB",
                 next_step="Close this cycle with task_close and go on in a new one.",
             )
-        self.writes[name] = (self._bytes(name), after.data)
+        self.writes[name] = (None if before is None else before.data, after.data)
         if before is not None:
             self.steps[name] = Step((before.mark(), after.mark()), after.shared)
 

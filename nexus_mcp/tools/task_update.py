@@ -17,9 +17,10 @@ def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
     """Set the status; every status may follow every other."""
 
     def change(now: Transaction) -> dict[str, Any]:
-        if now.tasks is None:
+        there = now.tasks
+        if there is None:
             raise ToolError("tasks.json not found")
-        changed, task = tasks.set_status(now.tasks, arguments["id"], arguments["status"])
+        changed, task = tasks.set_status(there, arguments["id"], arguments["status"])
         now.put(TASKS, changed, shapes.TASK, {"status": task["status"]})
         now.what = f"sets task {task['id']} to {task['status']}"
         return {"task": shapes.ordered(task, shapes.part(shapes.TASK))}

@@ -34,16 +34,16 @@ def test_nothing_is_begun_for_a_client_that_is_gone() -> None:
 def test_a_call_is_begun_before_it_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where lines are read all the time, nobody cancels what waits between the look at it and its beginning."""
     monkeypatch.delattr(select, "epoll")
-    real, taken = Calls.begin, list[bool]()
+    real, taken = Calls._begin, list[bool]()
 
-    def take(lock: threading.Condition) -> None:
+    def take(lock: threading.Lock) -> None:
         taken.append(lock.acquire(blocking=False))
         if taken[-1]:
             lock.release()
 
     def begin(calls: Calls) -> bool:
         if calls.are_read_aside:
-            other = threading.Thread(target=take, args=(calls._changed,))
+            other = threading.Thread(target=take, args=(calls._lock,))
             other.start()
             other.join()
         return real(calls)
@@ -51,7 +51,7 @@ def test_a_call_is_begun_before_it_can_be_cancelled(monkeypatch: pytest.MonkeyPa
     talk = Talk(FakeApp().as_app())
     talk.ask(initialize())
     assert talk.ask(call(1, "echo"))["id"] == 1
-    monkeypatch.setattr(Calls, "begin", begin)
+    monkeypatch.setattr(Calls, "_begin", begin)
     assert talk.ask(call(2, "echo"))["id"] == 2
     assert talk.end() == []
     assert taken

@@ -40,10 +40,10 @@ class Kept:
         if data is None:
             self._documents.pop(name, None)
             return None
-        from nexus_mcp.store.session import reading  # not at the start
+        from nexus_mcp.store.session.reading import read  # not at the start
 
         known = self._documents.get(name)
-        found = reading.read(name, data, known)
+        found = read(name, data, known)
         if found is not known:
             self._keep(found)
         return found
@@ -53,9 +53,9 @@ class Kept:
 
         It is known before it is written, and even if it never is.
         """
-        from nexus_mcp.store.session import writing
+        from nexus_mcp.store.session.writing import composed
 
-        made = writing.composed(name, before, value)
+        made = composed(name, before, value)
         self._keep(made)
         return made
 

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from nexus_mcp.store.session.document import Kind
+    from nexus_mcp.store.session.document import Document, Kind
 
 _MARGIN = "\n  "
 _ROW_MARGIN = "\n    "
@@ -30,6 +30,12 @@ def around(kind: Kind, value: dict[str, Any]) -> tuple[dict[str, Any], bytes, by
     head = f",{_MARGIN}".join([*members[:here], members[here][:-1]])  # without the bracket that closes the rows
     tail = f",{_MARGIN}".join(["]", *members[here + 1 :]])
     return bare, in_utf8(f"{{{_MARGIN}{head}"), in_utf8(f"{tail}\n}}\n")
+
+
+def taken(known: Document) -> tuple[dict[str, Any], bytes, bytes]:
+    """The same, taken from a document that is laid out as ours are."""
+    end = known.ends[-1] + len(END) if known.ends else known.opening
+    return dict(known.value), known.data[: known.opening], known.data[end:]
 
 
 def order(kind: Kind) -> dict[str, Any]:

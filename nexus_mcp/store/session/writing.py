@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from nexus_mcp.store.session.document import Kind
+
 
 def composed(name: str, known: Document | None, value: dict[str, Any]) -> Document:
     """The document that `value` makes of the file `name`: its bytes are codec.encode(shapes.ordered(value)), whatever
@@ -31,9 +33,10 @@ def composed(name: str, known: Document | None, value: dict[str, Any]) -> Docume
     old: Rows = source.value[kind.rows]
     start, count = _same_ends(old, rows)
     new = [shapes.ordered(row, order) for row in rows[start : len(rows) - count]]
-    shapes.check_new({**value, kind.rows: new}, schemas.readable(kind.schema), name)
+    is_around = source is known and _is_around(source, value)
+    _check(kind, value, new, only_rows=is_around)
     try:
-        bare, head, tail = layout.around(kind, value)
+        bare, head, tail = layout.taken(source) if is_around else layout.around(kind, value)
         texts = [layout.row_bytes(row) for row in new]
     except ValueError as error:
         raise Invalid("has a number with too many digits", "digits") from error
@@ -76,6 +79,23 @@ def recognised(document: Document) -> Document:
     if b"".join((head, layout.between(texts, first=True, last=True), tail)) != document.data:
         return document
     return Document(kind, document.data, document.value, document.opening, document.ends, is_ours=True)
+
+
+def _is_around(known: Document, value: dict[str, Any]) -> bool:
+    """Whether all members of `value` but its rows are those that are known."""
+    there = known.value
+    others = [*itertools.compress(value, map(is_not, there.values(), value.values()))]
+    return [*there] == [*value] and others in ([], [known.kind.rows])
+
+
+def _check(kind: Kind, value: dict[str, Any], new: list[dict[str, Any]], *, only_rows: bool) -> None:
+    """Raises ValueError when the `new` rows, or, unless that is known, the rest of `value`, are not what is read."""
+    lax = schemas.readable(kind.schema)
+    if not only_rows:
+        shapes.check_new({**value, kind.rows: new}, lax, kind.name)
+        return
+    for row in new:
+        shapes.check_new(row, lax["properties"][kind.rows]["items"], kind.name)
 
 
 def _moved(places: list[int], by: int) -> list[int]:
