@@ -12,6 +12,7 @@ from nexus_mcp.store.folder import Folder
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from types import TracebackType
     from typing import Self, TypeVar
 
@@ -109,8 +110,8 @@ class Access:
         """The folders with the lock, made where absent. An interrupted change may still wait."""
         return Locked(self)
 
-    def lock(self, state: Folder) -> lock.Held:
-        """The lock, held. Raises as lock.held does."""
+    def lock(self, state: Folder) -> AbstractContextManager[lock.Held]:
+        """The lock. Raises as lock.held does."""
         return lock.held(state, self.patience.at(state), lambda: self.stopping, lambda: self._meanwhile(state))
 
 
@@ -151,7 +152,7 @@ class Locked:
         self._access = access
         self._rehearse = rehearse
         self._completing = completing
-        self._held: lock.Held | None = None
+        self._lock: AbstractContextManager[lock.Held] | None = None
         self._open: list[Folder] = []
         self._new: list[tuple[Folder, str]] = []
         self._is_begun = self._wrote_ignore = False
@@ -171,8 +172,8 @@ class Locked:
                 self._take_back(error)
         finally:
             try:
-                if self._held is not None:
-                    self._held.__exit__(kind, error, at)
+                if self._lock is not None:
+                    self._lock.__exit__(kind, error, at)
             finally:
                 _close(self._open)
 
@@ -216,7 +217,8 @@ class Locked:
             nexus = _entered(self._open, beginnings.made(self._root, ".nexus", self._new))
             state = _entered(self._open, beginnings.made(nexus, "state", self._new))
         self.nexus, self.state = nexus, state
-        self.held = self._held = self._access.lock(state)
+        held = self._access.lock(state)
+        self.held, self._lock = held.__enter__(), held
         if self.held.created:
             self._new.append((state, lock.NAME))
 
@@ -226,7 +228,7 @@ class Locked:
                 beginnings.unignore(self.nexus)
             if not isinstance(error, NexusError):
                 error.add_note(BEGUN)
-        beginnings.take_back(self._new, self._held)
+        beginnings.take_back(self._new, None if self._lock is None else self.held)
         self._access.swept = False
 
 

@@ -73,18 +73,12 @@ def _lock_or_not() -> tuple[Any, str, Any]:
 
     @contextmanager
     def held(state: Folder, *rest: Any) -> Iterator[lock.Held]:
-        locked = real(state, *rest)
         try:
-            found = locked.__enter__()
+            ours = real(state, *rest)
         except StorageError:
             ours = lock.Held(state, None, created=False)
+        with ours:
             yield ours
-            ours.end()
-            return
-        try:
-            yield found
-        finally:
-            locked.__exit__(None, None, None)
 
     return lock, "held", held
 
