@@ -169,41 +169,46 @@ def faults(schema: dict[str, Any], value: object, pointer: str = "", most: int =
     Of a value that is broken in a million places the first `most` (1 or more) and few beyond are told.
     """
     quickly = isinstance(schema, Schema) and schema.is_used_again() and schema.keeps(value)
-    return [] if quickly else _faults(schema, value, pointer, most)
+    return [] if quickly else _below(pointer, _faults(schema, value, most))
 
 
-def _faults(schema: dict[str, Any], value: object, pointer: str = "", most: int = _ALL) -> list[Fault]:
-    found: list[Fault] = []
+def _below(pointer: str, found: list[Fault]) -> list[Fault]:
+    # Only now: most values have no faults, and spelling out where each of them is takes longer than to check it.
+    return [Fault(pointer + fault.pointer, fault.message) for fault in found] if found else found
+
+
+def _faults(schema: dict[str, Any], value: object, most: int = _ALL) -> list[Fault]:
     wanted = schema.get("type")
     if wanted is not None:
         names = [wanted] if isinstance(wanted, str) else wanted
-        if not any(TYPES[name](value) for name in names):
-            return [Fault(pointer, f"must be of type {' or '.join(names)}")]
+        if not (TYPES[names[0]](value) or any(TYPES[name](value) for name in names[1:])):
+            return [Fault("", f"must be of type {' or '.join(names)}")]
+    found: list[Fault] = []
     if "enum" in schema and not any(same(value, allowed) for allowed in schema["enum"]):
-        found.append(Fault(pointer, f"must be one of {', '.join(map(str, schema['enum']))}"))
+        found.append(Fault("", f"must be one of {', '.join(map(str, schema['enum']))}"))
     if "anyOf" in schema and all(_faults(branch, value, most=1) for branch in schema["anyOf"]):
-        found.append(Fault(pointer, "must match one of the allowed shapes"))
+        found.append(Fault("", "must match one of the allowed shapes"))
     if isinstance(value, str):
-        _check_string(schema, value, pointer, found)
+        _check_string(schema, value, found)
     elif isinstance(value, dict):
-        _check_object(schema, value, pointer, found, most)
+        _check_object(schema, value, found, most)
     elif isinstance(value, list):
         items = schema.get("items")
         if items:
             for index, item in enumerate(value):
                 if len(found) >= most:
                     break
-                found += _faults(items, item, f"{pointer}/{index}", most - len(found))
+                found += _below(f"/{index}", _faults(items, item, most - len(found)))
     elif "minimum" in schema and is_number(value) and value < schema["minimum"]:
-        found.append(Fault(pointer, f"must be at least {schema['minimum']}"))
+        found.append(Fault("", f"must be at least {schema['minimum']}"))
     return found
 
 
-def _check_string(schema: dict[str, Any], value: str, pointer: str, found: list[Fault]) -> None:
+def _check_string(schema: dict[str, Any], value: str, found: list[Fault]) -> None:
     if len(value) < schema.get("minLength", 0):
-        found.append(Fault(pointer, "must not be empty"))
+        found.append(Fault("", "must not be empty"))
     if "pattern" in schema and not search(schema["pattern"])(value):
-        found.append(Fault(pointer, f"must match {schema['pattern']}"))
+        found.append(Fault("", f"must match {schema['pattern']}"))
 
 
 def search(pattern: str) -> Callable[[str], object]:
@@ -216,24 +221,23 @@ def search(pattern: str) -> Callable[[str], object]:
     return _searches[pattern]
 
 
-def _check_object(
-    schema: dict[str, Any], value: dict[str, object], pointer: str, found: list[Fault], most: int
-) -> None:
+def _check_object(schema: dict[str, Any], value: dict[str, object], found: list[Fault], most: int) -> None:
     properties = schema.get("properties", {})
-    found.extend(
-        Fault(f"{pointer}/{escape(name)}", "is required") for name in schema.get("required", ()) if name not in value
-    )
+    found.extend(Fault(f"/{escape(name)}", "is required") for name in schema.get("required", ()) if name not in value)
     others = schema.get("additionalProperties", True)
     for name, member in value.items():
         if len(found) >= most:
             return
-        place = f"{pointer}/{escape(name)}"
         if name in properties:
-            found += _faults(properties[name], member, place, most - len(found))
+            below = _faults(properties[name], member, most - len(found))
         elif others is False:
-            found.append(Fault(place, UNKNOWN_FIELD))
+            below = [Fault("", UNKNOWN_FIELD)]
         elif isinstance(others, dict):
-            found += _faults(others, member, place, most - len(found))
+            below = _faults(others, member, most - len(found))
+        else:
+            continue
+        if below:
+            found += _below(f"/{escape(name)}", below)
 
 
 def escape(name: str) -> str:
