@@ -25,7 +25,8 @@ def add(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """(the list with one more task, the task). `fields` are the task's own parameters as given.
 
-    A blank `goal` leaves the old one; `decisions` are appended.
+    A blank `goal` leaves the old one; `decisions` are appended. What stays is the same object: a file whose members are
+    known, but for its rows, is not laid out anew.
     """
     number = 1 + max([task["id"] for task in tasks["tasks"]], default=0)
     task = {"id": number, "status": PENDING, "deps": [], **fields, "created_at": created_at}

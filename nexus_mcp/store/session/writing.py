@@ -33,7 +33,7 @@ def composed(name: str, known: Document | None, value: dict[str, Any]) -> Docume
     old: Rows = source.value[kind.rows]
     start, count = _same_ends(old, rows)
     new = [shapes.ordered(row, order) for row in rows[start : len(rows) - count]]
-    is_around = source is known and _is_around(source, value)
+    is_around = _is_around(source, value)
     _check(kind, value, new, only_rows=is_around)
     try:
         bare, head, tail = layout.taken(source) if is_around else layout.around(kind, value)

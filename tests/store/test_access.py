@@ -1,0 +1,131 @@
+"""The folders and the lock are let go whatever happens, and a change that failed makes the next one sweep."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from collections.abc import Callable
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from nexus_mcp.errors import NexusError, PathRefused, StorageError
+from nexus_mcp.store import journal, lock
+from nexus_mcp.store.access import Access, Locked
+from nexus_mcp.store.folder import Folder
+from nexus_mcp.store.patience import Patience
+from tests.store.logged import answered
+
+TASK = {"title": "Do", "context": "because"}
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+@pytest.fixture
+def access(tmp_path: Path) -> Access:
+    """The access to a workspace in which something was written."""
+    answered(tmp_path, "task_add", TASK)
+    return Access(str(tmp_path), Patience(0.0))
+
+
+def is_free(root: str) -> bool:
+    """Whether nobody has the lock."""
+    fd = os.open(Path(root, ".nexus/state/lock"), os.O_RDWR)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(fd)
+    return True
+
+
+def test_folders_that_cannot_all_be_opened_are_closed(access: Access) -> None:
+    """A link in place of `state` is refused, and `.nexus` is not left open."""
+    state = Path(access.root, ".nexus/state")
+    state.rename(state.with_name("elsewhere"))
+    state.symlink_to("elsewhere")
+    before = descriptors()
+    for _ in range(3):
+        with pytest.raises(PathRefused), access.folders():
+            raise AssertionError("followed a link")
+    assert descriptors() == before
+
+
+FAILING: dict[str, Callable[[], object]] = {
+    "looking for the lock": lambda: patch.object(lock, "_looked_at", side_effect=StorageError("x", "look at", "y")),
+    "taking it": lambda: patch("fcntl.flock", side_effect=OSError(errno.EIO, "Input/output error")),
+    "interrupted": lambda: patch.object(lock, "settled", side_effect=KeyboardInterrupt),
+    "looking for a journal": lambda: patch.object(journal, "pending", side_effect=StorageError("x", "read", "y")),
+    "out of memory": lambda: patch.object(journal, "pending", side_effect=MemoryError),
+}
+
+
+@pytest.mark.parametrize("what", FAILING)
+def test_a_beginning_that_fails_holds_nothing(access: Access, what: str) -> None:
+    """Whatever fails on the way to the lock, or with it in hand: it is free afterwards, and nothing is open."""
+    before = descriptors()
+    with (
+        FAILING[what](),  # type: ignore[attr-defined]
+        pytest.raises((NexusError, KeyboardInterrupt, MemoryError)),
+        access.writing(),
+    ):
+        raise AssertionError("entered all the same")
+    assert descriptors() == before
+    assert is_free(access.root)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), ValueError("mine"), StorageError("x", "write", "y")])
+def test_a_block_that_fails_holds_nothing(access: Access, error: BaseException) -> None:
+    """What it raised goes out as it is, and the folder is synced nonetheless, if that was left for afterwards."""
+    before, done = descriptors(), list[int]()
+
+    def fail(at: Locked) -> None:
+        at.held.afterwards = lambda: done.append(descriptors())
+        assert not is_free(access.root)
+        raise error
+
+    with pytest.raises(type(error)) as told, access.writing() as at:
+        fail(at)
+    assert told.value is error
+    assert descriptors() == before
+    assert done == [before + 3]  # the lock is let go by then, the three folders are not closed
+    assert is_free(access.root)
+
+
+def test_a_lock_file_that_goes_meanwhile_is_closed(access: Access) -> None:
+    """Who finds that another file has the name now lets go of the one that he has, and takes that one."""
+    real, left = Folder.look, [3]
+
+    def look(folder: Folder, name: str) -> os.stat_result | None:
+        if name == lock.NAME and left[0]:
+            left[0] -= 1
+            Path(access.root, ".nexus/state/lock").unlink(missing_ok=True)
+        return real(folder, name)
+
+    before = descriptors()
+    with patch.object(Folder, "look", look), access.locked():
+        assert left == [0]
+    assert descriptors() == before
+
+
+def test_after_a_change_that_failed_the_next_one_sweeps(access: Access) -> None:
+    """It could not remove its own temporary file: that goes with the next change of the same process."""
+    left = Path(access.root, ".nexus/state/.nexus-tmp-0123456789abcdef")
+
+    def fail(at: Locked) -> None:
+        at.begin()
+        left.write_bytes(b"half")
+        raise ValueError("mine")
+
+    with access.writing() as at:
+        at.begin()
+    with pytest.raises(ValueError, match="mine"), access.writing() as at:
+        fail(at)
+    with access.writing() as at:
+        at.begin()
+    assert not left.exists()
