@@ -83,6 +83,7 @@ def repair(
             except (NotConfirmed, StateError, StorageError) as error:
                 error.next_step += f" {kept}, a copy of the file as it was, has been made and stays."
                 raise
+            at.keep()
         return Repair(found, kept, interrupted=_waits(state))
 
 

@@ -90,10 +90,8 @@ class Access:
 
     @contextmanager
     def looking(self) -> Iterator[tuple[Folder | None, Folder | None, Entry | None]]:
-        """As `reading`, and nobody changes anything meanwhile. Makes nothing: without a lock file nobody has one.
-
-        The third is what `roll_forward` says.
-        """
+        """As `reading`, and what `roll_forward` says; nobody changes anything meanwhile. Makes nothing: without a lock
+        file nobody has the lock."""
         with self.folders() as (nexus, state), ExitStack() as stack:
             there = state is not None and (state.check_plain(lock.NAME) or state.check_plain(journal.NAME))
             completed = None
@@ -138,10 +136,9 @@ class Folders:
 class Locked:
     """`nexus` and `state`, which are `.nexus` and `.nexus/state`, and `held`, the lock, for who writes: a context.
 
-    The folders are made where absent. Where nothing was ever written `rehearse` is called before anything is made, with
-    the folders that there are. If it is `completing`, interrupted changes are completed at its beginning, and
-    `completed` is what `roll_forward` said. What was made goes again when the block fails, so that a first call that
-    fails leaves nothing behind.
+    The folders are made where absent, and go again when the block fails, so that a first call that fails leaves nothing
+    behind. Where nothing was ever written `rehearse` is called before, with the folders that there are. If it is
+    `completing`, interrupted changes are completed at its beginning, and `completed` is what `roll_forward` said.
     """
 
     held: lock.Held
@@ -181,10 +178,9 @@ class Locked:
         """What comes before the first write of a change, once nothing is left that could refuse it.
 
         `.gitignore` comes with that; whether it did. What a dead writer left is swept where one may have died: the
-        first time, and when the lock was not let go. (A cut of the power takes all processes, so that the first time
-        comes again.) Whatever is new on the way to the files is synced, before anything relies on it: the folders
-        unless the lock vouches for them, and `.nexus` when something was put into it just now. Raises StorageError,
-        PathRefused.
+        first time (again after a cut of the power), and when the lock was not let go. What is new on the way to the
+        files is synced: the folders unless the lock vouches for them, `.nexus` when something was put into it just now.
+        Raises StorageError, PathRefused.
         """
         held = self.held
         self._wrote_ignore = beginnings.ignore(self.nexus, held)
@@ -196,6 +192,11 @@ class Locked:
             beginnings.confirm_all(self._root, self.nexus)
         held.orderly = self._access.swept = True
         return self._wrote_ignore
+
+    def keep(self) -> None:
+        """What was asked for is written: whatever fails from now on, what came with it stays."""
+        self._wrote_ignore = False
+        self._new.clear()
 
     def _enter(self) -> None:
         for left in reversed(range(_TRIES)):
@@ -216,11 +217,9 @@ class Locked:
         if nexus is None or state is None or not used:
             nexus = _entered(self._open, beginnings.made(self._root, ".nexus", self._new))
             state = _entered(self._open, beginnings.made(nexus, "state", self._new))
-        self.nexus, self.state = nexus, state
-        held = self._access.lock(state)
+        self.nexus, self.state, held = nexus, state, self._access.lock(state)
         self.held, self._lock = held.__enter__(), held
-        if self.held.created:
-            self._new.append((state, lock.NAME))
+        self._new += [(state, lock.NAME)] * self.held.created
 
     def _take_back(self, error: BaseException) -> None:
         if self._is_begun:

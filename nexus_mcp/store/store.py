@@ -190,6 +190,7 @@ class Store:
                 at.begin()
                 name = carry_out(at.nexus, at.state, asked, at.held, None if is_answer is None else answer)
                 kept = None if name is None else unanswered.held(at.state, name, self._access.state)
+                at.keep()
                 self._replaced = at.held.replaced
                 if asked.cycle is not None or not asked.writes.keys().isdisjoint(SESSION):
                     markers.forget(at.held.end)  # not for an artifact: who waits for an answer may not be who wrote it

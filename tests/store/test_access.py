@@ -12,10 +12,12 @@ from unittest.mock import patch
 import pytest
 
 from nexus_mcp.errors import NexusError, PathRefused, StorageError
-from nexus_mcp.store import journal, lock
+from nexus_mcp.server.app import App
+from nexus_mcp.store import journal, lock, unanswered
 from nexus_mcp.store.access import Access, Locked
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.patience import Patience
+from nexus_mcp.workspace import Workspace
 from tests.store.logged import answered
 
 TASK = {"title": "Do", "context": "because"}
@@ -111,6 +113,15 @@ def test_a_lock_file_that_goes_meanwhile_is_closed(access: Access) -> None:
     with patch.object(Folder, "look", look), access.locked():
         assert left == [0]
     assert descriptors() == before
+
+
+def test_what_came_with_a_write_stays_with_it(tmp_path: Path) -> None:
+    """Where memory runs out once a first change is written, `.gitignore` stays, and nobody is told that it failed."""
+    with patch.object(unanswered.Markers, "forget", side_effect=MemoryError):
+        told = App(Workspace(str(tmp_path))).call("task_add", TASK).result["structuredContent"]["error"]
+    assert "look at what is there" in told
+    found = {path.name for path in (tmp_path / ".nexus").rglob("*") if path.is_file()}
+    assert found == {".gitignore", "lock", "tasks.json", "oplog.jsonl"}
 
 
 def test_after_a_change_that_failed_the_next_one_sweeps(access: Access) -> None:
