@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ from nexus_mcp.store.access import Access, Locked
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.patience import Patience
 from nexus_mcp.workspace import Workspace
+from tests.store.locks import is_held
 from tests.store.logged import answered
 
 TASK = {"title": "Do", "context": "because"}
@@ -32,18 +32,6 @@ def access(tmp_path: Path) -> Access:
     """The access to a workspace in which something was written."""
     answered(tmp_path, "task_add", TASK)
     return Access(str(tmp_path), Patience(0.0))
-
-
-def is_free(root: str) -> bool:
-    """Whether nobody has the lock."""
-    fd = os.open(Path(root, ".nexus/state/lock"), os.O_RDWR)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(fd)
-    return True
 
 
 def test_folders_that_cannot_all_be_opened_are_closed(access: Access) -> None:
@@ -78,7 +66,7 @@ def test_a_beginning_that_fails_holds_nothing(access: Access, what: str) -> None
     ):
         raise AssertionError("entered all the same")
     assert descriptors() == before
-    assert is_free(access.root)
+    assert not is_held(Path(access.root))
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), ValueError("mine"), StorageError("x", "write", "y")])
@@ -88,7 +76,7 @@ def test_a_block_that_fails_holds_nothing(access: Access, error: BaseException) 
 
     def fail(at: Locked) -> None:
         at.held.afterwards = lambda: done.append(descriptors())
-        assert not is_free(access.root)
+        assert is_held(Path(access.root))
         raise error
 
     with pytest.raises(type(error)) as told, access.writing() as at:
@@ -96,7 +84,7 @@ def test_a_block_that_fails_holds_nothing(access: Access, error: BaseException) 
     assert told.value is error
     assert descriptors() == before
     assert done == [before + 3]  # the lock is let go by then, the three folders are not closed
-    assert is_free(access.root)
+    assert not is_held(Path(access.root))
 
 
 def test_a_lock_file_that_goes_meanwhile_is_closed(access: Access) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 from pathlib import Path
 from typing import Any
@@ -14,22 +13,12 @@ import pytest
 from nexus_mcp.server.app import App
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.workspace import Workspace
+from tests.store.locks import is_held
 from tests.store.logged import answered
 
 TASK = {"title": "Do", "context": "because"}
 NOTE = {"filename": "a.md", "content": "A"}
 PLAN: dict[str, Any] = {"topic": "T", "issues": ["I"], "research_summary": ""}
-
-
-def _is_held(root: Path) -> bool:
-    fd = os.open(root / ".nexus/state/lock", os.O_RDWR)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(fd)
-    return False
 
 
 @pytest.mark.parametrize(
@@ -50,7 +39,7 @@ def test_folders_are_synced(tmp_path: Path, tool: str, arguments: dict[str, Any]
 
     def sync(self: Folder) -> None:
         if self.shown.startswith(".nexus/state"):
-            seen.append(_is_held(tmp_path))
+            seen.append(is_held(tmp_path))
         real(self)
 
     with patch.object(Folder, "sync", sync):
@@ -94,7 +83,7 @@ def test_a_kept_answer_goes_only_after_what_followed_is_on_the_disk(
 
     def sync(self: Folder) -> None:
         if self.shown == ".nexus/state":
-            seen.append((_is_held(tmp_path), len(list((tmp_path / ".nexus/state").glob("closed-*")))))
+            seen.append((is_held(tmp_path), len(list((tmp_path / ".nexus/state").glob("closed-*")))))
         real(self)
 
     with patch.object(Folder, "sync", sync):
