@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from nexus_mcp import __version__, log
 from nexus_mcp.errors import BEGUN, UNCHANGED, NexusError, UnknownTool
 from nexus_mcp.state.oplog import By
@@ -15,8 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from nexus_mcp.server.rendered import Rendered
     from nexus_mcp.store.unanswered import Unanswered
     from nexus_mcp.workspace import Workspace
+
+    Content = tuple[Rendered, Rendered]
 
 # One line for each point: clients show the text to the model as it is.
 _INSTRUCTIONS = "\n".join(
@@ -51,10 +56,10 @@ class Answer:
         is_error: bool,
         unanswered: Unanswered | None = None,
         afterwards: Callable[[], object] = bool,
+        content: Content | None = None,
     ) -> None:
-        from nexus_mcp.server.rendered import content  # not needed to answer initialize and tools/list
-
-        block, structured = content(value)
+        """`content` is what rendered.content makes of `value`, where that was made before."""
+        block, structured = content or _content(value)
         self._rendered: dict[str, Any] = {"content": block, "structuredContent": structured, "isError": is_error}
         self._result: dict[str, Any] | None = None
         self._unanswered = unanswered
@@ -100,7 +105,8 @@ class App:
         self.workspace = workspace
         self.server_info = {"name": "nexus-mcp", "title": "Nexus", "version": __version__}
         self.instructions = _INSTRUCTIONS.format(p=prefix)
-        self._store = Store(workspace, now)
+        self._made: tuple[dict[str, Any], Content] | None = None
+        self._store = Store(workspace, now, meanwhile=self._render)
         self._noting = Store(workspace, now, wait=_NOTE_WAIT)
         self._prefix = prefix
         self._table = {prefix + tool.name: tool for tool in TOOLS}
@@ -148,7 +154,10 @@ class App:
         try:
             value = tool.run(context, checked(tool, arguments or {}))
             ran = not tool.read_only
-            return Answer(value, is_error=False, unanswered=context.unanswered, afterwards=self._store.tidy)
+            content = self._rendered(value)
+            return Answer(
+                value, is_error=False, unanswered=context.unanswered, afterwards=self._store.tidy, content=content
+            )
         except NexusError as error:
             log.info(f"{name}: {error}")
             return Answer({"error": str(error)}, is_error=True, afterwards=self._store.tidy)
@@ -160,6 +169,14 @@ class App:
             told += "look at what is there before you repeat it." if is_open else UNCHANGED
             told = f"{told} The server's log on stderr has more."
             return Answer({"error": told}, is_error=True, afterwards=self._store.tidy)
+
+    def _render(self, value: dict[str, Any]) -> None:
+        with suppress(Exception):  # whoever answers tries again
+            self._made = value, _content(value)
+
+    def _rendered(self, value: dict[str, Any]) -> Content | None:
+        made, self._made = self._made, None
+        return made[1] if made is not None and made[0] is value else None
 
 
 class Shown:
@@ -174,6 +191,12 @@ class Shown:
         """Nothing is to be done then."""
 
     undelivered = delivered
+
+
+def _content(value: dict[str, Any]) -> Content:
+    from nexus_mcp.server.rendered import content  # not needed to answer initialize and tools/list
+
+    return content(value)
 
 
 def _told(error: Exception) -> str:

@@ -13,7 +13,7 @@ from nexus_mcp.state.times import next_after
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from typing import Any, TypeGuard
 
     Entry = dict[str, Any]
@@ -59,12 +59,12 @@ def entry(
 
 
 class Step:
-    """What is known beforehand of a change from one text to another: the `marks` of both, and `ends`, how many bytes
-    both have at their beginning and at their end, at the least."""
+    """What is known beforehand of a change from one text to another: what says the `marks` of both, `ends`, how many
+    bytes both have at their beginning and at their end, at the least."""
 
     __slots__ = ("ends", "marks")
 
-    def __init__(self, marks: tuple[Mark, Mark], ends: tuple[int, int]) -> None:
+    def __init__(self, marks: tuple[Callable[[], Mark], Callable[[], Mark]], ends: tuple[int, int]) -> None:
         self.marks = marks
         self.ends = ends
 
@@ -74,7 +74,7 @@ def changed(name: str, before: bytes | None, after: bytes | None, step: Step | N
     if step is None or before is None:
         was, is_now, ends = mark(before), mark(after), None
     else:
-        (was, is_now), ends = step.marks, step.ends
+        was, is_now, ends = step.marks[0](), step.marks[1](), step.ends
     file: dict[str, Any] = {"name": name, "after": is_now}
     if before is None or was is None:
         return {**file, "before": None}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from nexus_mcp.errors import NexusError, NotConfirmed, StorageError
-from nexus_mcp.store.folder import AT, let_go, reason
+from nexus_mcp.errors import NotConfirmed, StorageError
+from nexus_mcp.store.folder import reason
 
 try:
     import fcntl
@@ -33,30 +34,6 @@ class Unsynced(Exception):
         self.cause = cause
 
 
-class Replaced:
-    """The file that a change replaces or removes, kept open until nothing refers to this any more.
-
-    The system frees what a file took on the disk when its last name is gone and nobody has it open. That takes a fifth
-    of the time of a short change, so it is left until the change was answered. In nobody's way: without it, all is only
-    slower.
-    """
-
-    __slots__ = ("_fd",)
-
-    def __init__(self, folder: Folder, name: str) -> None:
-        """To be made before the file `name` goes."""
-        self._fd: int | None = None
-        if AT:  # Windows replaces no file that is open
-            try:  # noqa: SIM105 - as in folder.let_go
-                self._fd = folder.open(name, os.O_RDONLY)
-            except (OSError, NexusError):
-                pass
-
-    def __del__(self) -> None:
-        if self._fd is not None:
-            let_go(self._fd)
-
-
 def replace(
     folder: Folder,
     name: str,
@@ -65,10 +42,12 @@ def replace(
     *,
     mode: int | None = None,
     confirmed: bool = True,
+    meanwhile: Callable[[], None] | None = None,
 ) -> None:
     """Put `parts`, one after the other, in the place of the file `name`: durable when this returns.
 
-    Unless `confirmed` is false: then whoever calls syncs the folder before the change is answered.
+    Unless `confirmed` is false: then whoever calls syncs the folder before the change is answered. `meanwhile` as for
+    `prepare`.
 
     A temporary file beside the target, fsync, rename, fsync of the folder. Raises OSError with the old file untouched,
     Unsynced after the rename, PathRefused when a link or a folder stands in the target's place. A failed fsync is
@@ -77,7 +56,7 @@ def replace(
     the rename; what it raises ends it.
     """
     there = folder.permissions(name)  # and no link or folder
-    temporary = prepare(folder, parts, there if mode is None else mode)
+    temporary = prepare(folder, parts, there if mode is None else mode, meanwhile)
     if check is not None:
         try:
             check()
@@ -104,11 +83,16 @@ def put(folder: Folder, name: str, data: bytes | None, check: Callable[[], None]
 
 
 def put_unsynced(
-    folder: Folder, name: str, data: bytes | None, check: Callable[[], None] | None = None
+    folder: Folder,
+    name: str,
+    data: bytes | None,
+    check: Callable[[], None] | None = None,
+    meanwhile: Callable[[], None] | None = None,
 ) -> Callable[[], None]:
     """As `put`, but for the sync of the folder: what is returned does that, and raises NotConfirmed.
 
-    Whoever asked for the change is not answered before. Others see it from now on.
+    Whoever asked for the change is not answered before. Others see it from now on. `meanwhile` as for `prepare`; it is
+    not called for a file that goes.
     """
     try:
         if data is None:
@@ -116,7 +100,7 @@ def put_unsynced(
                 check()
             folder.unlink(name)
         else:
-            replace(folder, name, [data], check, confirmed=False)
+            replace(folder, name, [data], check, confirmed=False, meanwhile=meanwhile)
     except OSError as error:
         raise StorageError(folder.show(name), "write", reason(error)) from error
 
@@ -164,11 +148,17 @@ def confirm(folder: Folder) -> None:
         raise Unsynced(error) from error
 
 
-def prepare(folder: Folder, parts: Iterable[bytes | Callable[[int], None]], mode: int | None = None) -> str:
+def prepare(
+    folder: Folder,
+    parts: Iterable[bytes | Callable[[int], None]],
+    mode: int | None = None,
+    meanwhile: Callable[[], None] | None = None,
+) -> str:
     """Write `parts` to a new temporary file, synced, and return its name. Leaves nothing behind when it fails.
 
     A part is bytes, or a function that writes some to the descriptor which it is given.
-    `mode` are its permission bits; None for those of any new file.
+    `mode` are its permission bits; None for those of any new file. `meanwhile` is called while the disk is at work: it
+    takes no longer, and nobody sees the file before. What it raises ends it.
     """
     temporary = f"{PREFIX}{os.urandom(8).hex()}"
     fd = folder.open(temporary, _FLAGS, 0o644 if mode is None else mode)
@@ -181,6 +171,9 @@ def prepare(folder: Folder, parts: Iterable[bytes | Callable[[int], None]], mode
                     part(fd)
                 else:
                     write_all(fd, part)
+            if meanwhile is not None:
+                _begin_to_sync(fd)
+                meanwhile()
             _sync(fd)
         finally:
             os.close(fd)
@@ -203,6 +196,15 @@ def sweep(folder: Folder) -> None:
                 continue  # none of ours
             except OSError as error:
                 raise StorageError(folder.show(name), "remove the leftover", reason(error)) from error
+
+
+def _begin_to_sync(fd: int) -> None:
+    """Let the system write the file to the disk from now on, where it can be told so. Nothing is known of it before
+    `_sync`, which has less to wait for."""
+    if hasattr(os, "posix_fadvise"):
+        # Linux takes it for that, too, and keeps in memory what is not on the disk yet.
+        with suppress(OSError):
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def _sync(fd: int) -> None:

@@ -9,6 +9,7 @@ from nexus_mcp.state import oplog as entries
 from nexus_mcp.store import atomic, journal, leftovers, oplog, places, unanswered
 from nexus_mcp.store.completing import finish
 from nexus_mcp.store.folder import reason
+from nexus_mcp.store.replaced import Replaced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,11 +22,18 @@ if TYPE_CHECKING:
 
 
 def carry_out(
-    nexus: Folder, state: Folder, asked: Transaction, held: Held, answer: dict[str, Any] | None
+    nexus: Folder,
+    state: Folder,
+    asked: Transaction,
+    held: Held,
+    answer: dict[str, Any] | None,
+    *,
+    meanwhile: Callable[[], object] = bool,
 ) -> str | None:
     """Do what `asked` asks for; the name of the marker that keeps `answer`, None when there is none to keep.
 
-    Only a change with a cycle keeps an answer. Raises StorageError and others when nothing was changed, NotAppliedYet
+    Only a change with a cycle keeps an answer. `meanwhile`, which raises nothing, is called while the disk is at work,
+    or not at all. Raises StorageError and others when nothing was changed, NotAppliedYet
     and NotConfirmed when it was.
     """
     # One file needs no journal, unless it is put back by an undo: had that died before its note, the log would not tell
@@ -33,7 +41,7 @@ def carry_out(
     if asked.cycle is None and asked.undoes is None and len(asked.writes) <= 1:
         for name, (_, after) in asked.writes.items():
             if name in places.SESSION:
-                put_one(state, state, name, after, lambda: entry_of(asked), held=held)
+                put_one(state, state, name, after, lambda: entry_of(asked), held=held, meanwhile=meanwhile)
                 continue
             with ExitStack() as stack:
                 folder, last = places.found(stack, state, name)
@@ -65,8 +73,11 @@ def put_one(
     make_entry: Callable[[], entries.Entry],
     *,
     held: Held | None = None,
+    meanwhile: Callable[[], object] = bool,
 ) -> None:
     """Replace the file `name` in `folder`, or remove it for None, and note that. Raises as atomic.put does.
+
+    The line for the log is made, and `meanwhile` called, while the disk is at work: that takes no time then.
 
     A file in `state` itself is synced into it once the lock is let go, so that others need not wait for the disk: every
     later change syncs that folder, too, before it is answered, and so never outlives this one.
@@ -75,9 +86,15 @@ def put_one(
         _sync_journals_folder(state)
         atomic.sweep(folder)
     if held is not None:
-        held.replaced = atomic.Replaced(folder, name)
-    sync = atomic.put_unsynced(folder, name, after, None if held is None else held.check)
-    oplog.note(state, make_entry)  # every reader sees the change
+        held.replaced = Replaced(folder, name)
+    made: list[bytes | None] = []
+
+    def prepare() -> None:
+        made.append(oplog.line(state, make_entry))
+        meanwhile()
+
+    sync = atomic.put_unsynced(folder, name, after, None if held is None else held.check, prepare)
+    oplog.add(state, made[0] if made else oplog.line(state, make_entry))  # every reader sees the change
     if held is None or folder is not state:
         sync()
     else:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from nexus_mcp.store.atomic import Replaced
+    from nexus_mcp.store.replaced import Replaced
 
 NAME = "lock"
 WAIT_SECONDS = 10.0

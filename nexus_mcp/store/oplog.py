@@ -42,18 +42,29 @@ def new_id() -> str:
 
 
 def note(state: Folder, make: Callable[[], Entry | None]) -> None:
-    """Add the entry that `make` makes, if any. Only under the lock, after its change was made.
+    """Add the entry that `make` makes, if any. Only under the lock, after its change was made. Never raises."""
+    add(state, line(state, make))
 
-    Never raises: the change has to be answered.
-    """
+
+def line(state: Folder, make: Callable[[], Entry | None]) -> bytes | None:
+    """The line of the entry that `make` makes; None when there is none, or it cannot be made. Never raises."""
     try:
         entry = make()
         if entry is None:
-            return
-        line = _line(entry)
-        if len(line) > LINE_LIMIT:
-            line = _line(oplog.without_text(entry))
-        jsonl.append(state, NAME, line, LIMIT, lambda older: _entry_in(older) is not None)
+            return None
+        made = _line(entry)
+        return made if len(made) <= LINE_LIMIT else _line(oplog.without_text(entry))
+    except Exception as error:  # noqa: BLE001 - whatever it is, the change itself is not to suffer from it
+        _warn_once(state.show(NAME), error)
+        return None
+
+
+def add(state: Folder, made: bytes | None) -> None:
+    """Add what `line` made. Only under the lock, after its change was made. Never raises: that has to be answered."""
+    if made is None:
+        return
+    try:
+        jsonl.append(state, NAME, made, LIMIT, lambda older: _entry_in(older) is not None)
     except Exception as error:  # noqa: BLE001 - whatever it is, the change itself is on disk
         _warn_once(state.show(NAME), error)
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from nexus_mcp.state.oplog import By, Entry
-    from nexus_mcp.store.atomic import Replaced
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.history.archive import Archive
+    from nexus_mcp.store.replaced import Replaced
     from nexus_mcp.workspace import Workspace
 
     Found = TypeVar("Found")
@@ -33,10 +33,11 @@ if TYPE_CHECKING:
 class Store:
     """The files of one workspace. `now` gives seconds since 1970; `wait` is how long a writer waits for the lock.
 
-    With `in_all` that is for all calls of this store together, and for what else they wait for.
+    With `in_all` that is for all calls of this store together, and for what else they wait for. `meanwhile`, which
+    raises nothing, may be called with the answer of a change before that is on disk: while the disk is at work.
     """
 
-    __slots__ = ("_access", "_kept", "_memory", "_now", "_replaced", "patience")
+    __slots__ = ("_access", "_kept", "_meanwhile", "_memory", "_now", "_replaced", "patience")
 
     def __init__(
         self,
@@ -45,11 +46,13 @@ class Store:
         wait: float = lock.WAIT_SECONDS,
         *,
         in_all: bool = False,
+        meanwhile: Callable[[dict[str, Any]], object] = bool,
     ) -> None:
         self.patience = Patience(wait, in_all=in_all)
         self._kept = Kept()
         self._access = Access(workspace.root, self.patience, self._kept.prepare)
         self._memory = Memory()
+        self._meanwhile = meanwhile
         self._now = now or time.time
         self._replaced: Replaced | None = None
 
@@ -188,7 +191,8 @@ class Store:
                 if markers.given is not None:
                     return answer, markers.given
                 at.begin()
-                name = carry_out(at.nexus, at.state, asked, at.held, None if is_answer is None else answer)
+                keep = None if is_answer is None else answer
+                name = carry_out(at.nexus, at.state, asked, at.held, keep, meanwhile=lambda: self._meanwhile(answer))
                 kept = None if name is None else unanswered.held(at.state, name, self._access.state)
                 at.keep()
                 self._replaced = at.held.replaced

@@ -149,7 +149,7 @@ class Transaction:
             )
         self.writes[name] = (None if before is None else before.data, after.data)
         if before is not None:
-            self.steps[name] = Step((before.mark(), after.mark()), after.shared)
+            self.steps[name] = Step((before.mark, after.mark), after.shared)
 
     def log(self) -> list[Line]:
         """The operation log. Raises StateError, PathRefused, StorageError when it cannot be read."""

@@ -67,11 +67,11 @@ def test_something_else_in_its_place(tmp_path: Path, kind: str, warnings: list[s
 @pytest.mark.parametrize("name", ["task_add", "task_close", "artifact_write"])
 def test_a_disk_that_takes_no_line(tmp_path: Path, name: str, code: int, warnings: list[str]) -> None:
     """Whichever call of noting fails, the change is answered as made, it is told once, and the next one is noted."""
-    real = oplog.note
+    real = oplog.add
     failed: list[str] = []
     number = 0
 
-    def note(*arguments: Any) -> None:
+    def add(*arguments: Any) -> None:
         with failing_at(number, code) as seen:
             real(*arguments)
         failed.extend(seen.names[number - 1 : number])
@@ -80,7 +80,7 @@ def test_a_disk_that_takes_no_line(tmp_path: Path, name: str, code: int, warning
         number += 1
         answered(tmp_path, "task_add", TASK)
         before = files(tmp_path)
-        with patch.object(oplog, "note", note):
+        with patch.object(oplog, "add", add):
             answered(tmp_path, name, SMALLEST[name])
         assert files(tmp_path) != before or (name, number) > ("artifact_write", 1)
     assert failed == ["open", "read", "write"]

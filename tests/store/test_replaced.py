@@ -10,8 +10,9 @@ from unittest.mock import patch
 import pytest
 
 from nexus_mcp.server.app import App
-from nexus_mcp.store import atomic
+from nexus_mcp.store import commit
 from nexus_mcp.store.folder import Folder
+from nexus_mcp.store.replaced import Replaced
 from nexus_mcp.workspace import Workspace
 
 TASK = {"title": "Do", "context": "because"}
@@ -77,14 +78,14 @@ def test_without_it(tmp_path: Path) -> None:
         return real(self, name, flags, mode)
 
     made: list[str] = []
-    replaced = atomic.Replaced
+    replaced = Replaced
 
-    def replacing(folder: Folder, name: str) -> atomic.Replaced:
+    def replacing(folder: Folder, name: str) -> Replaced:
         made.append(name)
         with patch.object(Folder, "open", no_descriptor):
             return replaced(folder, name)
 
-    with patch.object(atomic, "Replaced", replacing):
+    with patch.object(commit, "Replaced", replacing):
         answer = app.call("task_add", TASK)
     assert made == ["tasks.json"]
     assert answer.result["structuredContent"]["task"]["id"] == 2

@@ -101,12 +101,12 @@ def _grown_too_early() -> tuple[Any, str, Any]:
 def _copied_unsynced() -> tuple[Any, str, Any]:
     real = atomic.prepare
 
-    def prepare(folder: Folder, parts: Any, mode: int | None = None) -> str:
+    def prepare(folder: Folder, parts: Any, *others: Any) -> str:
         known = list(parts)
         if not any(map(callable, known)):
-            return real(folder, known, mode)
+            return real(folder, known, *others)
         with patch.object(atomic, "_sync", lambda fd: None):
-            return real(folder, known, mode)
+            return real(folder, known, *others)
 
     return atomic, "prepare", prepare
 
