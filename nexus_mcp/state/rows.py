@@ -11,47 +11,71 @@ if TYPE_CHECKING:
 # Line ends to some readers of lines (Node's readline among them), though not to JSON.
 LINE_ENDS = {"\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
-_encoded = JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+_encode = JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+_MOST_STEPS = 8
+"""After so many changes what is known is taken over, even if nobody asks: each of them keeps its rows until then."""
 
 
 class Rows(list):  # type: ignore[type-arg]
     """A list of JSON objects that stays as it is, and so does what is in it: whoever changes it makes another one.
 
-    Rows that are made from others take over what those know of the JSON of each.
+    Rows that are made from others take over what those know of the JSON of each, once anybody asks for that.
     """
 
-    __slots__ = ("_quoted", "_texts")
+    __slots__ = ("_known", "_made_from", "_steps")
 
     def __init__(self, rows: list[dict[str, Any]]) -> None:
         super().__init__(rows)
-        self._texts: list[bytes] | None = None
-        self._quoted: list[bytes] | None = None
+        self._known: tuple[list[bytes], list[bytes]] | None = None
+        # (the rows before, where they differ from these: from which one on, up to which one here, and there).
+        self._made_from: tuple[Rows, int, int, int] | None = None
+        self._steps = 0  # to those whose JSON is known
 
     @classmethod
     def spliced(cls, old: Rows, start: int, new: list[dict[str, Any]], rest: int) -> Rows:
         """The first `start` of the `old` rows, the `new` ones, and the old ones from `rest` on."""
         made = cls([*old[:start], *new, *old[rest:]])
-        if old._texts is not None and old._quoted is not None:
-            texts = [*map(_encoded, new)]
-            made._texts = [*old._texts[:start], *map(in_line, texts), *old._texts[rest:]]
-            made._quoted = [*old._quoted[:start], *map(_within, texts), *old._quoted[rest:]]
+        if old._steps == _MOST_STEPS:
+            old._texts()
+        if old._known is not None or old._made_from is not None:
+            made._made_from = old, start, start + len(new), rest
+            made._steps = old._steps + 1
         return made
 
     def compact(self) -> bytes:
         """The array as JSON text (`in_line`) without insignificant white space, non-ASCII unescaped."""
-        return b"[%b]" % b",".join(self._rendered()[0])
+        return b"[%b]" % b",".join(self._texts()[0])
 
     def quoted(self) -> bytes:
         """The same text as it lies within a JSON string, without the quotes around it."""
-        return b"[%b]" % b",".join(self._rendered()[1])
+        return b"[%b]" % b",".join(self._texts()[1])
 
-    def _rendered(self) -> tuple[list[bytes], list[bytes]]:
-        texts, quoted = self._texts, self._quoted
-        if texts is None or quoted is None:
-            made = [*map(_encoded, self)]
-            texts, quoted = [*map(in_line, made)], [*map(_within, made)]
-            self._texts, self._quoted = texts, quoted
+    def _texts(self) -> tuple[list[bytes], list[bytes]]:
+        """The JSON of each row, and the same as it lies within a string."""
+        known = self._known
+        if known is None:
+            known = self._known = self._taken_over() or _encoded(self)
+            self._made_from, self._steps = None, 0  # nobody needs the rows before any more
+        return known
+
+    def _taken_over(self) -> tuple[list[bytes], list[bytes]] | None:
+        steps = []
+        rows, before = self, self._made_from
+        while rows._known is None and before is not None:
+            steps.append((rows, before))
+            rows = before[0]
+            before = rows._made_from
+        if rows._known is None:
+            return None
+        texts, quoted = map(list.copy, rows._known)
+        for made, (_, start, end, rest) in reversed(steps):
+            texts[start:rest], quoted[start:rest] = _encoded(made[start:end])
         return texts, quoted
+
+
+def _encoded(rows: list[dict[str, Any]]) -> tuple[list[bytes], list[bytes]]:
+    made = [*map(_encode, rows)]
+    return [*map(in_line, made)], [*map(_within, made)]
 
 
 def in_line(text: str) -> bytes:

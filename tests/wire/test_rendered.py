@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from typing import Any
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from nexus_mcp.server.app import Answer
 from nexus_mcp.server.pipes import encode
-from nexus_mcp.state.rows import Rows
+from nexus_mcp.state.rows import Rows, in_line
 from nexus_mcp.store.codec import compact
 
 TEXT = st.text(st.characters(exclude_categories=[]) | st.sampled_from('"\\\n\u2028\ud800'), max_size=5)
@@ -37,3 +38,36 @@ def test_as_if_encoded(value: dict[str, Any], rows: list[Any], more: list[Any], 
         sent = encode({"jsonrpc": "2.0", "id": 1, "result": {"resultType": "complete", **answer.rendered}})
         assert sent == encode({"jsonrpc": "2.0", "id": 1, "result": {"resultType": "complete", **result}})
         assert answer.result == result
+
+
+CHANGE = st.tuples(st.integers(0, 4), st.lists(ROW, max_size=2), st.integers(0, 2), st.booleans())
+
+
+@given(st.lists(ROW, max_size=4), st.lists(CHANGE, max_size=12), st.booleans())
+def test_rows_of_many_changes(rows: list[Any], changes: list[tuple[int, list[Any], int, bool]], is_known: bool) -> None:
+    """However many changes lie between, and whichever of them were asked for: the text is that of the rows."""
+    made = [Rows(rows)]
+    made[0].compact() if is_known else None
+    for at, new, fewer, is_asked in changes:
+        old = made[-1]
+        start = min(at, len(old))
+        made.append(Rows.spliced(old, start, new, min(start + fewer, len(old))))
+        made[-1].quoted() if is_asked else None
+    for each in (made[-1], *made):
+        assert each.compact() == in_line(compact(list(each)))
+        assert each.quoted() == in_line(compact(compact(list(each)))[1:-1])
+
+
+def test_rows_of_many_changes_keep_few() -> None:
+    """What nobody asks for is not kept for ever: of a thousand changes the last ones know the rows before them."""
+
+    def kept() -> int:
+        return sum(isinstance(each, Rows) for each in gc.get_objects())
+
+    before = kept()
+    rows = Rows([{"id": 0}])
+    rows.compact()
+    for number in range(1000):
+        rows = Rows.spliced(rows, 0, [{"id": number}], 1)
+    assert kept() - before < 12
+    assert rows.compact() == b'[{"id":999}]'
