@@ -76,7 +76,9 @@ def _load(line: bytes) -> Any:
     text = ""
     try:
         text = line.decode()
-        value = STRICT.decode(text)
+        value, end = STRICT.raw_decode(text)
+        if end != len(text):
+            value = STRICT.decode(text)
     except (ValueError, RecursionError):
         text = ""
     if not text:

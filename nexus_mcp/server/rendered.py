@@ -46,9 +46,9 @@ def content(value: dict[str, Any]) -> tuple[Rendered, Rendered]:
 
 def message(envelope: dict[str, Any]) -> bytes:
     """A JSON-RPC message as compact JSON text; members of its result may be Rendered. Raises as json.dumps does."""
-    rest = compact({name: member for name, member in envelope.items() if name != "result"})
     parts: list[bytes] = []
-    text, mark = f'{rest[:-1]},"result":', "{"
+    text = "".join(f"{encode_basestring(n)}:{compact(member)}," for n, member in envelope.items() if n != "result")
+    text, mark = f'{{{text}"result":', "{"
     for name, member in envelope["result"].items():
         text += f"{mark}{encode_basestring(name)}:"
         if isinstance(member, Rendered):

@@ -43,20 +43,18 @@ def restored(after: bytes, delta: dict[str, Any]) -> bytes:
     return after[:prefix] + text + after[max(0, len(after) - suffix) :]
 
 
-# By doubling and then by halves, on slices: those are compared at the speed of memory, single bytes are not.
+# By doubling, on slices: those are compared at the speed of memory, single bytes are not. Of the first slices that
+# differ, read as one number, the highest bit that does tells where.
 def common_prefix(one: bytes, other: bytes, low: int, high: int) -> int:
     """How many bytes both have at their beginning: `low` of them or more, as is known, and `high` at most."""
     step = 256
-    while low < high and one[low : low + step] == other[low : low + step]:
-        low = min(low + step, high)
-        step *= 2
-    high = min(low + step, high)
     while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
+        end = min(low + step, high)
+        here, there = one[low:end], other[low:end]
+        if here != there:
+            return end - _up_to_highest(int.from_bytes(here, "big") ^ int.from_bytes(there, "big"))
+        low = end
+        step *= 2
     return low
 
 
@@ -64,16 +62,15 @@ def common_suffix(one: bytes, other: bytes, low: int, high: int) -> int:
     """How many bytes both have at their end: `low` of them or more, as is known, and `high` at most."""
     step = 256
     while low < high:
-        middle = min(low + step, high)
-        if one[len(one) - middle : len(one) - low] != other[len(other) - middle : len(other) - low]:
-            high = middle
-            break
-        low = middle
+        end = min(low + step, high)
+        here, there = one[len(one) - end : len(one) - low], other[len(other) - end : len(other) - low]
+        if here != there:
+            return end - _up_to_highest(int.from_bytes(here, "little") ^ int.from_bytes(there, "little"))
+        low = end
         step *= 2
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[len(one) - middle : len(one) - low] == other[len(other) - middle : len(other) - low]:
-            low = middle
-        else:
-            high = middle - 1
     return low
+
+
+def _up_to_highest(bits: int) -> int:
+    """In how many bytes a number lies."""
+    return (bits.bit_length() + 7) // 8

@@ -54,8 +54,14 @@ def entry(
     `undoes` the ids of the changes that were taken back."""
     made: Entry = {"version": VERSION, "id": id_, "at": at, "tool": by.tool, "harness_id": by.harness_id}
     made["client"] = by.client
-    optional = {"what": what or None, "cycle": cycle, "undoes": None if undoes is None else list(undoes)}
-    return {**made, **{name: value for name, value in optional.items() if value is not None}, "files": files}
+    if what:
+        made["what"] = what
+    if cycle is not None:
+        made["cycle"] = cycle
+    if undoes is not None:
+        made["undoes"] = list(undoes)
+    made["files"] = files
+    return made
 
 
 class Step:

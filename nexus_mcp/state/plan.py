@@ -30,7 +30,9 @@ def _issue(number: int, title: str) -> dict[str, Any]:
 
 def add(plan: dict[str, Any], title: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """(the plan with one more issue, the issue)."""
-    issue = _issue(1 + max((i["id"] for i in plan["issues"]), default=0), title)
+    from nexus_mcp.state.rows import next_id  # not at the start
+
+    issue = _issue(next_id(plan["issues"]), title)
     return {**plan, "issues": [*plan["issues"], issue]}, issue
 
 

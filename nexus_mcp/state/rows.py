@@ -22,10 +22,11 @@ class Rows(list):  # type: ignore[type-arg]
     Rows that are made from others take over what those know of the JSON of each, once anybody asks for that.
     """
 
-    __slots__ = ("_known", "_made_from", "_steps")
+    __slots__ = ("_highest", "_known", "_made_from", "_steps")
 
     def __init__(self, rows: list[dict[str, Any]]) -> None:
         super().__init__(rows)
+        self._highest: int | None = None  # not known
         self._known: tuple[list[bytes], list[bytes]] | None = None
         # (the rows before, where they differ from these: from which one on, up to which one here, and there).
         self._made_from: tuple[Rows, int, int, int] | None = None
@@ -35,12 +36,22 @@ class Rows(list):  # type: ignore[type-arg]
     def spliced(cls, old: Rows, start: int, new: list[dict[str, Any]], rest: int) -> Rows:
         """The first `start` of the `old` rows, the `new` ones, and the old ones from `rest` on."""
         made = cls([*old[:start], *new, *old[rest:]])
+        if old._highest is not None:
+            ids = [row["id"] for row in new]
+            if old._highest in ids or all(row["id"] != old._highest for row in old[start:rest]):
+                made._highest = max([old._highest, *ids])
         if old._steps == _MOST_STEPS:
             old._texts()
         if old._known is not None or old._made_from is not None:
             made._made_from = old, start, start + len(new), rest
             made._steps = old._steps + 1
         return made
+
+    def highest_id(self) -> int:
+        """The highest `id` of the rows, 0 when there is none."""
+        if self._highest is None:
+            self._highest = max([row["id"] for row in self], default=0)
+        return self._highest
 
     def compact(self) -> bytes:
         """The array as JSON text (`in_line`) without insignificant white space, non-ASCII unescaped."""
@@ -71,6 +82,11 @@ class Rows(list):  # type: ignore[type-arg]
         for made, (_, start, end, rest) in reversed(steps):
             texts[start:rest], quoted[start:rest] = _encoded(made[start:end])
         return texts, quoted
+
+
+def next_id(rows: list[dict[str, Any]]) -> int:
+    """The `id` of a row to be added: highest + 1."""
+    return 1 + (rows if isinstance(rows, Rows) else Rows(rows)).highest_id()
 
 
 def _encoded(rows: list[dict[str, Any]]) -> tuple[list[bytes], list[bytes]]:

@@ -28,8 +28,9 @@ def add(
     A blank `goal` leaves the old one; `decisions` are appended. What stays is the same object: a file whose members are
     known, but for its rows, is not laid out anew.
     """
-    number = 1 + max([task["id"] for task in tasks["tasks"]], default=0)
-    task = {"id": number, "status": PENDING, "deps": [], **fields, "created_at": created_at}
+    from nexus_mcp.state.rows import next_id  # not at the start
+
+    task = {"id": next_id(tasks["tasks"]), "status": PENDING, "deps": [], **fields, "created_at": created_at}
     changed = {
         **tasks,
         "goal": goal if goal.strip() else tasks["goal"],

@@ -174,7 +174,9 @@ def pretty(value: object, margin: str = "\n") -> str:
 
 def compact(value: object) -> str:
     """`value` as JSON text without insignificant white space, non-ASCII unescaped."""
-    return _COMPACT.encode(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return int.__repr__(value) if type(value) is int else _COMPACT.encode(value)
 
 
 def without_surrogates(text: str) -> str:

@@ -90,7 +90,8 @@ class Folder:
 
     def child(self, name: str) -> Folder | None:
         """The folder `name` in this one, None when absent. Raises PathRefused, StorageError."""
-        shown, path = self.show(name), os.path.join(self.path, name)
+        shown = self.show(name)
+        path = f"{self.path}{name}" if self.path.endswith(os.sep) else f"{self.path}{os.sep}{name}"
         if AT:
             try:
                 return Folder(path, shown, os.open(name, _FOLDER | _NOFOLLOW, dir_fd=self._fd))

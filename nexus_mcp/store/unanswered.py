@@ -145,7 +145,8 @@ def left_behind(state: Folder, open_state: OpenState, *, whole: bool = True) -> 
     """
     found: list[tuple[Any, Unanswered]] = []
     anyhow, room = READ_ANYHOW, journal.HISTORY_LIMIT
-    for name in sorted(filter(_id_in, state.names()))[:MOST_FILES]:
+    names = [name for name in state.names() if name.startswith(PREFIX)]
+    for name in sorted(filter(_id_in, names))[:MOST_FILES]:
         if len(found) == MOST_LEFT:
             break
         fd = _locked(state, name)
