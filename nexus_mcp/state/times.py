@@ -9,7 +9,8 @@ def stamp(seconds: float) -> str:
     """`2026-01-31T08:15:00.123Z` for seconds since 1970, cut (not rounded) to milliseconds."""
     # By way of microseconds: 0.123 * 1000 may come out just below 123.
     whole, rest = divmod(round(seconds * 1_000_000) // 1000, 1000)
-    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(whole))}.{rest:03d}Z"
+    year, month, day, hour, minute, second = time.gmtime(whole)[:6]
+    return f"{year:04d}-{month:02d}-{day:02d}T{hour:02d}:{minute:02d}:{second:02d}.{rest:03d}Z"
 
 
 def next_after(text: str) -> str | None:

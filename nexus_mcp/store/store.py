@@ -37,7 +37,7 @@ class Store:
     raises nothing, may be called with the answer of a change before that is on disk: while the disk is at work.
     """
 
-    __slots__ = ("_access", "_kept", "_meanwhile", "_memory", "_now", "_replaced", "patience")
+    __slots__ = ("_access", "_done", "_kept", "_meanwhile", "_memory", "_now", "patience")
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Store:
         self._memory = Memory()
         self._meanwhile = meanwhile
         self._now = now or time.time
-        self._replaced: Replaced | None = None
+        self._done: tuple[Replaced | None, Transaction] | None = None
 
     def plan(self) -> dict[str, Any] | None:
         """plan.json as it is now, None when there is no plan. Raises StateError, PathRefused, StorageError."""
@@ -117,8 +117,9 @@ class Store:
         self._access.stopping = True
 
     def tidy(self) -> None:
-        """Do what nobody waits for, once the last change was answered: let go of what it replaced."""
-        self._replaced = None
+        """Do what nobody waits for, once the last change was answered: let go of what it replaced, and of the values
+        that it was made from."""
+        self._done = None
 
     def change(self, make: Make, by: By) -> dict[str, Any]:
         """Run `make` under the lock, write what it asked for, return its answer. `by` is for the operation log.
@@ -195,7 +196,7 @@ class Store:
                 name = carry_out(at.nexus, at.state, asked, at.held, keep, meanwhile=lambda: self._meanwhile(answer))
                 kept = None if name is None else unanswered.held(at.state, name, self._access.state)
                 at.keep()
-                self._replaced = at.held.replaced
+                self._done = at.held.replaced, asked
                 if asked.cycle is not None or not asked.writes.keys().isdisjoint(SESSION):
                     markers.forget(at.held.end)  # not for an artifact: who waits for an answer may not be who wrote it
                 return answer, kept

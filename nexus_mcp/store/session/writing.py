@@ -99,7 +99,7 @@ def _check(kind: Kind, value: dict[str, Any], new: list[dict[str, Any]], *, only
 
 
 def _moved(places: list[int], by: int) -> list[int]:
-    return [place + by for place in places] if by else places
+    return [*map(by.__add__, places)] if by else places
 
 
 def _same_ends(old: list[Any], new: list[Any]) -> tuple[int, int]:
