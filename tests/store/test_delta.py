@@ -55,3 +55,20 @@ def test_numbers_that_lead_nowhere() -> None:
     """A way back that does not fit the file, as a damaged log may have it, ends in other bytes and not in an error."""
     for prefix, suffix in ((10**9, 0), (0, 10**9), (10**9, 10**9)):
         assert delta.restored(b"abc", {"prefix": prefix, "suffix": suffix, "text": "x\ud800"}) != b"abc"
+
+
+ENDS = st.tuples(
+    st.sampled_from([0, 1, 255, 256, 257, 767, 768, 769, 5000]), st.binary(max_size=3), st.binary(max_size=3)
+)
+
+
+@given(ENDS, st.integers(0, 3))
+def test_how_much_is_in_common(ends: tuple[int, bytes, bytes], known: int) -> None:
+    """As many bytes as are the same at the beginning, or at the end, however many: and no more than it may be."""
+    same, one, other = ends
+    common = max(n for n in range(4) if one[:n] == other[:n] and n <= min(len(one), len(other)))
+    low, here, there = min(known, same), bytes(same) + one, bytes(same) + other
+    for high in (min(len(here), len(there)), same // 2 + low):
+        expected = min(same + common, high)
+        assert delta.common_prefix(here, there, low, high) == expected
+        assert delta.common_suffix(here[::-1], there[::-1], low, high) == expected

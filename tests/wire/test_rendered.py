@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nexus_mcp.server.app import Answer
 from nexus_mcp.server.pipes import encode
-from nexus_mcp.state.rows import Rows, in_line
+from nexus_mcp.state.rows import Rows, in_line, next_id
 from nexus_mcp.store.codec import compact
 
 TEXT = st.text(st.characters(exclude_categories=[]) | st.sampled_from('"\\\n\u2028\ud800'), max_size=5)
@@ -71,3 +71,17 @@ def test_rows_of_many_changes_keep_few() -> None:
         rows = Rows.spliced(rows, 0, [{"id": number}], 1)
     assert kept() - before < 12
     assert rows.compact() == b'[{"id":999}]'
+
+
+IDS = st.lists(st.integers(1, 4), max_size=4)
+
+
+@given(IDS, st.lists(st.tuples(st.integers(0, 4), IDS, st.integers(0, 3), st.booleans()), max_size=6))
+def test_the_next_id(ids: list[int], changes: list[tuple[int, list[int], int, bool]]) -> None:
+    """Whatever is known of the rows before: it is one more than the highest there is."""
+    rows = Rows([{"id": number} for number in ids])
+    for at, new, fewer, is_asked in [*changes, (0, [], 0, True)]:
+        if is_asked:
+            assert next_id(rows) == next_id(list(rows)) == max([row["id"] for row in rows], default=0) + 1
+        start = min(at, len(rows))
+        rows = Rows.spliced(rows, start, [{"id": number} for number in new], min(start + fewer, len(rows)))

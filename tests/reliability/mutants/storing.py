@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from nexus_mcp.store import access, atomic, commit, journal, lock, unanswered
+from nexus_mcp.store import access, atomic, commit, journal, lock, oplog, unanswered
 from nexus_mcp.store.folder import Folder
 from tests.reliability.mutants.definition import Mutant
 
@@ -95,6 +95,15 @@ def _wrong_order() -> tuple[Any, str, Any]:
     return journal, "apply", apply
 
 
+def _noted_early() -> tuple[Any, str, Any]:
+    real = oplog.line
+
+    def line(state: Folder, make: Any) -> None:
+        oplog.add(state, real(state, make))
+
+    return oplog, "line", line
+
+
 MUTANTS = (
     Mutant("no-fsync", "A new file's bytes are not synced before its rename.", _no_fsync),
     Mutant("no-folder-fsync", "A rename is not synced.", _no_folder_fsync),
@@ -106,5 +115,6 @@ MUTANTS = (
     Mutant("unlink-before-archive", "Session files are removed before the cycle is recorded.", _unlink_before_archive),
     Mutant("no-recovery", "A journal that a crash left is never completed.", _no_recovery),
     Mutant("thrown-away", "A journal that a crash left is removed, as if it had never counted.", _thrown_away),
+    Mutant("noted-early", "The operation log tells of a change before that is made.", _noted_early),
     Mutant("wrong-order", "The journal is taken away before it is applied.", _wrong_order),
 )

@@ -155,6 +155,7 @@ SUITE = Suite(
         "made-and-left",
         "marker-presumed-held",
         "grown-too-early",
+        "noted-early",
     ),
     needs={"strace": "apt strace"},
 )

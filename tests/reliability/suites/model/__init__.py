@@ -94,5 +94,6 @@ SUITE = Suite(
         "remembered-for-ever",
         "has-by-time",
         "copied-blindly",
+        "noted-early",
     ),
 )
