@@ -21,7 +21,6 @@ import time
 from contextlib import suppress
 
 from nexus_mcp.errors import FolderGone, LockTimeout, StorageError, WaitStopped
-from nexus_mcp.store import lock_mark as mark
 from nexus_mcp.store.folder import Folder, let_go, reason
 from nexus_mcp.store.waiter import queued
 
@@ -40,6 +39,8 @@ if TYPE_CHECKING:
 
 NAME = "lock"
 WAIT_SECONDS = 10.0
+_SIZE = 48  # of what is in the file: a size that stays is no work for the file system
+_SETTLED = b"settled "
 _LOOK_UP = 0.1  # seconds between looks at whether the server is asked to stop
 # What a file system says that has no locks: nobody can hold one there.
 _NONE = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP})
@@ -59,25 +60,18 @@ class Held:
     somebody took it.
     """
 
-    __slots__ = ("_fd", "_file", "_found", "_settled", "_state", "afterwards", "created", "orderly", "replaced")
+    __slots__ = ("_fd", "_found", "_settled", "_state", "afterwards", "created", "orderly", "replaced")
 
     def __init__(
-        self,
-        state: Folder,
-        fd: int | None,
-        *,
-        created: bool,
-        found: bytes | None = None,
-        file: os.stat_result | None = None,
+        self, state: Folder, fd: int | None, *, created: bool, found: bytes | None = None, settled: bytes = b""
     ) -> None:
-        """`found` is what was in the file, None if it was left alone, and `file` what the system knows of it."""
+        """`found` is what was in the file, None if it was left alone; `settled` is left there after an orderly end."""
         self._state = state
         self._fd = fd
-        self._file = file
         self._found = found
-        self._settled = b"" if file is None else mark.settled(file)
+        self._settled = settled
         self.created = created
-        self.orderly = found == self._settled
+        self.orderly = found == settled
         self.afterwards: Callable[[], None] | None = None
         self.replaced: Replaced | None = None
 
@@ -87,7 +81,7 @@ class Held:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         try:
             if self._fd is not None and self._found is not None:
-                mark.unsign(self._fd, self._found, self._settled if self.orderly else self._found)
+                _unsign(self._fd, self._found, self._settled if self.orderly else self._found)
         finally:
             if self._fd is not None:
                 let_go(self._fd)
@@ -96,10 +90,7 @@ class Held:
 
     def is_ours(self) -> bool:
         """Whether the lock file and its folder are still there; else somebody else may hold a new one."""
-        if self._file is None:
-            return True
-        named = self._state.look(NAME) if self._state.is_current() else None
-        return named is not None and os.path.samestat(named, self._file)
+        return self._fd is None or (self._state.is_current() and self._state.is_file(NAME, self._fd))
 
     def end(self) -> None:
         """Do what was left for afterwards, now. Raises what `afterwards` raises."""
@@ -145,7 +136,7 @@ def held(
             # Whoever removed the file while we waited for it left us with a lock that a newcomer does not see.
             named = state.look(NAME)
             if named is not None and os.path.samestat(named, file):
-                return Held(state, fd, created=created, found=mark.sign(fd, file), file=file)
+                return Held(state, fd, created=created, found=_sign(fd, file), settled=settled(file))
         except BaseException:
             let_go(fd)
             raise
@@ -204,10 +195,56 @@ def _acquire(
             if stopped():
                 raise WaitStopped(shown, "wait for", "this process is asked to stop", next_step="Call again later.")
             if time.monotonic() >= end:
-                raise LockTimeout(shown, wait, mark.holder(waiter.fd))
+                raise LockTimeout(shown, wait, _holder(waiter.fd))
         if waiter.error is not None:
             raise StorageError(shown, "lock", reason(waiter.error))
     except BaseException:
         waiter.leave()
         raise
     return waiter.fd
+
+
+def _sign(fd: int, file: os.stat_result) -> bytes | None:
+    """Leave our pid in the lock file, for those who wait in vain: what was in it before, None when it was left alone.
+
+    Advice only, so a full disk does not matter. Only in an empty file of one name, or over what we left there (which a
+    power cut may have made zeros of): a planted one could be somebody's own.
+    """
+    try:
+        before = os.pread(fd, _SIZE, 0)
+        own = before.startswith(_SETTLED) or _pid_in(before) or not before.strip(b"\0 \n")
+        if file.st_nlink != 1 or file.st_size > _SIZE or not own:
+            return None
+        os.pwrite(fd, b"%-*d\n" % (_SIZE - 1, os.getpid()), 0)
+    except OSError:
+        return None
+    return before
+
+
+def settled(file: os.stat_result) -> bytes:
+    """What whoever lets go leaves in the lock file: that the folders on the way to it are on disk, and nobody died.
+
+    It names the file itself, so that a copy of it, or one that came with a repository, vouches for nothing.
+    """
+    return (_SETTLED + b"%x %x" % (file.st_dev, file.st_ino)).ljust(_SIZE - 1) + b"\n"
+
+
+def _unsign(fd: int, found: bytes, left: bytes) -> None:
+    try:
+        os.pwrite(fd, left, 0)
+        if not len(found) == len(left) == _SIZE:
+            os.ftruncate(fd, len(left))
+    except OSError:
+        pass
+
+
+def _holder(fd: int) -> int | None:
+    with suppress(OSError):
+        return _pid_in(os.pread(fd, _SIZE, 0))
+    return None
+
+
+def _pid_in(text: bytes) -> int | None:
+    with suppress(ValueError):
+        return int(text)
+    return None

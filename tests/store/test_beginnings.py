@@ -11,7 +11,7 @@ from unittest.mock import patch
 import pytest
 
 from nexus_mcp.server.app import App
-from nexus_mcp.store import commit, lock, lock_mark
+from nexus_mcp.store import commit, lock
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.workspace import Workspace
 from tests.store.logged import answered
@@ -44,7 +44,7 @@ def test_a_first_write_syncs_each_thing_once(tmp_path: Path) -> None:
     """`.gitignore`, the folders on the way with what was put into them, the file; afterwards the file alone."""
     assert synced(tmp_path) == ["new", *WAY, *FILE]
     assert synced(tmp_path) == FILE
-    assert (tmp_path / LOCK).read_bytes() == lock_mark.settled((tmp_path / LOCK).stat())
+    assert (tmp_path / LOCK).read_bytes() == lock.settled((tmp_path / LOCK).stat())
 
 
 @pytest.mark.parametrize("left", [b"", b"4711      \n"])

@@ -11,7 +11,7 @@ from unittest.mock import patch
 import pytest
 
 from nexus_mcp.errors import LockTimeout, StorageError
-from nexus_mcp.store import lock, lock_mark
+from nexus_mcp.store import lock
 from nexus_mcp.store.folder import Folder
 
 
@@ -69,7 +69,7 @@ def test_who_died_with_the_lock_stays_known(state: Folder) -> None:
             assert not held.orderly
             assert int(path.read_text()) == os.getpid()
             held.orderly = sweeps
-        assert path.read_bytes() == (lock_mark.settled(path.stat()) if sweeps else b"4711\n")
+        assert path.read_bytes() == (lock.settled(path.stat()) if sweeps else b"4711\n")
     with lock.held(state) as held:
         assert held.orderly
 
