@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import statistics
+from collections.abc import Mapping
 from contextlib import ExitStack
 
 from benchmarks.bare import answer_command
@@ -19,28 +20,38 @@ from benchmarks.peers.servers import Session
 from benchmarks.scenarios.bench import Bench
 from benchmarks.scenarios.start import TASK
 
+TOGETHER = 3
+"""Rounds of the same processes. On which processor one comes to sleep, and whether the disk's interrupts come there,
+stays for long, and is worth a twelfth of a change: so it must not be one process that stands for all."""
+
 
 def run(bench: Bench, *, count: int, calls: int) -> None:
     """`calls` of each kind a round; before each round every list is put back to `count` tasks, so that none grows."""
-    servers, figures = bench.servers, bench.figures
+    with projects([server.name for server in bench.servers]) as made:
+        for begun in range(0, max(1, bench.rounds), TOGETHER):
+            _some_rounds(bench, made, count, calls, range(begun, min(begun + TOGETHER, bench.rounds)))
+
+
+def _some_rounds(bench: Bench, made: Mapping[str, Project], count: int, calls: int, turns: range) -> None:
+    """The rounds `turns`, of servers that are started for them, after one that does not count."""
+    figures = bench.figures
     with ExitStack() as stack:
-        made = stack.enter_context(projects([server.name for server in servers]))
-        sessions = [stack.enter_context(server.start(made[server.name].root)) for server in servers]
+        sessions = [stack.enter_context(server.start(made[server.name].root)) for server in bench.servers]
         for session in sessions:
             session.ready()
         limit = made[OURS].root / "limit"
         limit.write_bytes(tasks_file(count))
         bare = stack.enter_context(Connection(answer_command(limit), made[OURS].root))
-        for turn in range(bench.rounds + 1):
+        for turn in (-1, *turns):
             for session in sessions[turn % len(sessions) :] + sessions[: turn % len(sessions)]:
                 times = _round(session, made[session.server.name], count, calls, figures)
                 for tool, values in times.items():
-                    if turn:
+                    if turn >= 0:
                         figures.add(f"{tool}-{count}", session.server.name, statistics.median(values))
             written = statistics.median(durable(limit, tasks_file(count)) for _ in range(calls))
             asked = {"name": "task_add", "arguments": TASK}
             piped = statistics.median(_piped(bare, asked, count) for _ in range(calls))
-            if turn:
+            if turn >= 0:
                 for tool in ("task_add", "task_update"):
                     figures.add(f"{tool}-{count}", WRITTEN, written)
                     figures.add(f"{tool}-{count}", PIPED, piped)

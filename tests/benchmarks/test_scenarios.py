@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,6 +65,22 @@ def test_a_wrong_answer_is_noticed(bench: Bench) -> None:
     tasks.run(Bench([forgetful], 0, frozenset(), bench.figures), count=5, calls=1)
     told = [text.partition(":")[2].strip().partition(":")[0] for text in bench.figures.wrong]
     assert told == ["task_add, task.title", "task_update, task.id", "task_list, goal"]
+
+
+def test_no_process_stands_for_all(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After some rounds servers are started anew; the first round of each does not count."""
+    begun: list[range] = []
+    real = tasks._some_rounds
+
+    def some(bench: Bench, made: Any, count: int, calls: int, turns: range) -> None:
+        begun.append(turns)
+        real(bench, made, count, calls, turns)
+
+    monkeypatch.setattr(tasks, "TOGETHER", 2)
+    monkeypatch.setattr(tasks, "_some_rounds", some)
+    tasks.run(Bench([Wrong(OURS, ())], 3, frozenset(), bench.figures), count=5, calls=1)
+    assert begun == [range(2), range(2, 3)]
+    assert len(bench.figures.values["task_add-5"][OURS]) == 3
 
 
 def test_others_are_as_warm_as_ours(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
