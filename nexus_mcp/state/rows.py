@@ -36,10 +36,8 @@ class Rows(list):  # type: ignore[type-arg]
     def spliced(cls, old: Rows, start: int, new: list[dict[str, Any]], rest: int) -> Rows:
         """The first `start` of the `old` rows, the `new` ones, and the old ones from `rest` on."""
         made = cls([*old[:start], *new, *old[rest:]])
-        if old._highest is not None:
-            ids = [row["id"] for row in new]
-            if old._highest in ids or all(row["id"] != old._highest for row in old[start:rest]):
-                made._highest = max([old._highest, *ids])
+        if old._highest is not None and all(row["id"] != old._highest for row in old[start:rest]):
+            made._highest = max([old._highest, *[row["id"] for row in new]])
         if old._steps == _MOST_STEPS:
             old._texts()
         if old._known is not None or old._made_from is not None:
@@ -49,9 +47,9 @@ class Rows(list):  # type: ignore[type-arg]
 
     def highest_id(self) -> int:
         """The highest `id` of the rows, 0 when there is none."""
-        if self._highest is None:
-            self._highest = max([row["id"] for row in self], default=0)
-        return self._highest
+        if self._highest is None and self:
+            self._highest = max([row["id"] for row in self])
+        return self._highest or 0
 
     def compact(self) -> bytes:
         """The array as JSON text (`in_line`) without insignificant white space, non-ASCII unescaped."""

@@ -33,8 +33,7 @@ def carry_out(
     """Do what `asked` asks for; the name of the marker that keeps `answer`, None when there is none to keep.
 
     Only a change with a cycle keeps an answer. `meanwhile`, which raises nothing, is called while the disk is at work,
-    or not at all. Raises StorageError and others when nothing was changed, NotAppliedYet
-    and NotConfirmed when it was.
+    or not at all. Raises StorageError and others when nothing was changed, NotAppliedYet and NotConfirmed when it was.
     """
     # One file needs no journal, unless it is put back by an undo: had that died before its note, the log would not tell
     # what is in the file, and no undo would be carried out any more. The journal has the note.
