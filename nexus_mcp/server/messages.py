@@ -76,9 +76,7 @@ def _load(line: bytes) -> Any:
     text = ""
     try:
         text = line.decode()
-        value, end = STRICT.raw_decode(text)
-        if end != len(text):
-            value = STRICT.decode(text)
+        value = STRICT.decode(text)
     except (ValueError, RecursionError):
         text = ""
     if not text:

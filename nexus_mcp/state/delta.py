@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _CONTINUES = range(0x80, 0xC0)  # bytes within a character of UTF-8
+_MOST = 1 << 16  # bytes that are compared at a time
 
 
 def backwards(before: bytes, after: bytes, ends: tuple[int, int] | None = None) -> dict[str, Any] | None:
@@ -43,8 +44,8 @@ def restored(after: bytes, delta: dict[str, Any]) -> bytes:
     return after[:prefix] + text + after[max(0, len(after) - suffix) :]
 
 
-# By doubling, on slices: those are compared at the speed of memory, single bytes are not. Of the first slices that
-# differ, read as one number, the highest bit that does tells where.
+# On slices, each twice as long as the one before: those are compared at the speed of memory, single bytes are not. Of
+# the first slices that differ, read as one number, the highest bit that does tells where.
 def common_prefix(one: bytes, other: bytes, low: int, high: int) -> int:
     """How many bytes both have at their beginning: `low` of them or more, as is known, and `high` at most."""
     step = 256
@@ -54,7 +55,7 @@ def common_prefix(one: bytes, other: bytes, low: int, high: int) -> int:
         if here != there:
             return end - _up_to_highest(int.from_bytes(here, "big") ^ int.from_bytes(there, "big"))
         low = end
-        step *= 2
+        step = min(2 * step, _MOST)
     return low
 
 
@@ -67,7 +68,7 @@ def common_suffix(one: bytes, other: bytes, low: int, high: int) -> int:
         if here != there:
             return end - _up_to_highest(int.from_bytes(here, "little") ^ int.from_bytes(there, "little"))
         low = end
-        step *= 2
+        step = min(2 * step, _MOST)
     return low
 
 

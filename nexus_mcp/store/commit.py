@@ -76,7 +76,7 @@ def put_one(
 ) -> None:
     """Replace the file `name` in `folder`, or remove it for None, and note that. Raises as atomic.put does.
 
-    The line for the log is made, and `meanwhile` called, while the disk is at work: that takes no time then.
+    Of a file that is written the line for the log is made, and `meanwhile` called, while the disk is at work.
 
     A file in `state` itself is synced into it once the lock is let go, so that others need not wait for the disk: every
     later change syncs that folder, too, before it is answered, and so never outlives this one.

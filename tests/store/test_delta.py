@@ -58,7 +58,9 @@ def test_numbers_that_lead_nowhere() -> None:
 
 
 ENDS = st.tuples(
-    st.sampled_from([0, 1, 255, 256, 257, 767, 768, 769, 5000]), st.binary(max_size=3), st.binary(max_size=3)
+    st.sampled_from([0, 1, 255, 256, 257, 767, 768, 769, 5000, 70_000, 140_000]),
+    st.binary(max_size=3),
+    st.binary(max_size=3),
 )
 
 

@@ -48,6 +48,7 @@ KINDS: dict[str, Callable[[], list[bytes]]] = {
     "a batch": lambda: [_filled(b"{},", b"{}")],
     "a member twice": lambda: [line[:-1] + b',"id":1}' for line in _within(_filled(b"[],", b"[]"))],
     "a cut": lambda: [line[:-3] for line in _within(_filled(b"[],", b"[]"))],
+    "a tail": lambda: [line + tail for tail in (b" \t", b"\r", b"x") for line in _within(_filled(b"{},", b"{}"))],
     "deep": lambda: [b"[" * _ROOM, b'{"id":' + b"[" * _ROOM, b'{"a":' * (_ROOM // 5)],
     "digits": lambda: [_call(1, "task_update", b'{"id":' + b"9" * _ROOM + b"}"), b"9" * _ROOM],
     "escapes": lambda: [b'"' + b"\\" * _ROOM, b'{"id":1,"x":"' + b"\\u0041" * (_ROOM // 6), b'"' * _ROOM],
