@@ -29,6 +29,7 @@ MAX_WAITING = 64
 # the largest line and, beside it, for what a client sends while that is carried out.
 MAX_BYTES = MAX_LINE + 256 * 1024
 _LOOK_UP = 0.1  # seconds
+_MOMENT = 0.001  # seconds in which a program calls that need not ask a model what
 KEPT = 2 << 20
 """Bytes of a block that is allocated, and freed without ever being touched: from then on glibc keeps twice as much for
 the next blocks (mallopt(3), M_MMAP_THRESHOLD). It would give it back after each call otherwise, and take it again."""
@@ -129,8 +130,15 @@ class Calls:
                 self._give_room(size)
 
     def warm_up(self) -> None:
-        """Do what the first call would have to wait for, until something comes that is to be read."""
-        self._app.warm_up(lambda: bool(self._waiting) if self._aside.is_constant else self._source.is_ready())
+        """Do what the first call would have to wait for, until something comes that is to be read.
+
+        What every call needs comes first, then a moment, then what some calls need: who has his call ready is not to
+        wait for that.
+        """
+        waits = iter([_MOMENT])
+        self._app.warm_up(
+            lambda: bool(self._waiting) if self._aside.is_constant else self._source.is_ready(next(waits, 0))
+        )
 
     def finish(self) -> None:
         """End the thread that reads. No call is carried out afterwards."""

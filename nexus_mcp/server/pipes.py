@@ -38,9 +38,9 @@ class Source:
         self._wait = stop.reading(fd)
         self._ended = False
 
-    def is_ready(self) -> bool:
-        """Whether `read` would return at once."""
-        return self._stop.requested or self._stop.wait_for(self.fd, seconds=0) or self._stop.requested
+    def is_ready(self, seconds: float = 0) -> bool:
+        """Whether `read` would return at once, or does so after `seconds` at most."""
+        return self._stop.requested or self._stop.wait_for(self.fd, seconds=seconds) or self._stop.requested
 
     def read(self) -> bytes | None:
         """The next bytes; b"" at the end of the input; None when the server is to stop."""

@@ -7,6 +7,7 @@ somebody subscribes to something. docs/wire.md tells what happens to every kind 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from threading import Lock
 
 from nexus_mcp import log
@@ -19,6 +20,8 @@ from nexus_mcp.server.stopping import STOPPING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from nexus_mcp.server.app import App
     from nexus_mcp.server.asked import Lookup, Subscription
     from nexus_mcp.server.calls import Calls
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from nexus_mcp.server.pipes import Sink, Source
     from nexus_mcp.server.stopping import Stop
     from nexus_mcp.server.subscriptions.connection import Subscriptions
+
+_OPENING = ("initialize", "server/discover")
 
 
 def serve(app: App, stdin_fd: int = 0, stdout_fd: int = 1) -> int:
@@ -43,7 +48,8 @@ class _Session:
         self._reading = Lock()  # whoever has it has the lines, the connection and the subscriptions
         self._connection = Connection(app)
         self._calls: Calls | None = None
-        self._is_cold = False
+        # What is to be made ready, before it is needed, once nothing is at hand.
+        self._ahead: Callable[[], None] | None = None
         self._subscriptions: Subscriptions | None = None
 
     def run(self) -> None:
@@ -68,7 +74,7 @@ class _Session:
         while not self._stop.requested:
             calls = self._calls
             if calls is not None and calls.are_read_aside:
-                if not self._is_cold:
+                if self._ahead is None:
                     return calls.wait()
             else:
                 with self._reading:
@@ -76,10 +82,11 @@ class _Session:
                         return True
                     if self._lines.ended:
                         return False
-                    if not self._is_cold:
+                    if self._ahead is None:
                         self._lines.read()
                         continue
-            self._warm_up()
+            ahead, self._ahead = self._ahead, None
+            ahead()
         return False
 
     def _begin_of_lines(self) -> bool:
@@ -89,8 +96,13 @@ class _Session:
         self._look()  # there is room for one more
         return not self._stop.requested
 
+    def _load(self) -> None:
+        """Load what every call needs, while the client reads the answer that it began with."""
+        if not self._source.is_ready():
+            with suppress(Exception):  # whoever calls is told, if it still is so
+                from nexus_mcp.server import calls, rendered  # noqa: F401
+
     def _warm_up(self) -> None:
-        self._is_cold = False
         if self._calls is not None:
             self._calls.warm_up()
 
@@ -150,9 +162,15 @@ class _Session:
             self._add(reply, _size(line))
         else:
             self._sink.send({"jsonrpc": "2.0", "id": message.id, "result": reply})
-            if message.method == "tools/list" and self._calls is None:
-                self._make_calls()  # whoever looks at the tools is going to call one
-                self._is_cold = True
+            if self._calls is None:
+                self._get_ready(message.method)
+
+    def _get_ready(self, answered: str) -> None:
+        if answered in _OPENING:
+            self._ahead = self._load
+        elif answered == "tools/list":
+            self._make_calls()  # whoever looks at the tools is going to call one
+            self._ahead = self._warm_up
 
     def _notify(self, message: Message) -> None:
         if message.method == "notifications/cancelled":

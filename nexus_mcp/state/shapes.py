@@ -7,6 +7,7 @@ from nexus_mcp.errors import NewerVersion, StateError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 VERSION = "0.5"
@@ -16,8 +17,6 @@ CYCLE = "state/cycle"
 ISSUE = "issue"
 TASK = "task"
 _PARTS = {PLAN: (PLAN, None), ISSUE: (PLAN, "issues"), TASK: (TASKS, "tasks"), CYCLE: (CYCLE, None)}
-MADE = (TASK, PLAN, ISSUE)
-"""What is new in a change: what is checked of it is checked by `fields`."""
 _IDS = ("id", "plan_issue")
 _fields: dict[str, schemas.Schema] = {}
 _ROWS = {PLAN: "issues", TASKS: "tasks"}
@@ -47,8 +46,7 @@ def checked_rows(rows: list[dict[str, Any]], schema: str) -> list[dict[str, Any]
 
     For rows that are not read with their whole file, which alone could tell where a fault is.
     """
-    lax = schemas.readable(schema)["properties"][_ROWS[schema]]["items"]
-    if not all(map(lax.keeps, rows)):
+    if not all(map(row(schema).keeps, rows)):
         raise ValueError(schema)
     _spell_ids(rows, schema)
     return rows
@@ -99,6 +97,18 @@ def fields(name: str) -> schemas.Schema:
     if name not in _fields:
         _fields[name] = schemas.Schema({**part(name), "required": []})
     return _fields[name]
+
+
+def row(schema: str) -> schemas.Schema:
+    """The schema of an issue or task as a file of another harness must have it: schemas.readable."""
+    found: schemas.Schema = schemas.readable(schema)["properties"][_ROWS[schema]]["items"]
+    return found
+
+
+def of_changes() -> Iterator[schemas.Schema]:
+    """What a change is checked by: that which is new in it, and each row that it makes."""
+    yield from map(fields, (TASK, PLAN, ISSUE))
+    yield from map(row, _ROWS)
 
 
 def is_cycle(value: object) -> bool:

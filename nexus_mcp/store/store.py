@@ -91,8 +91,13 @@ class Store:
             return made + [".nexus/.gitignore"] * at.begin()
 
     def warm_up(self) -> Iterator[None]:
-        """Come to know the session files, and load what a change takes, step by step. Raises what comes of that."""
+        """Come to know the session files, and load what a change takes, step by step. Raises what comes of that.
+
+        The first step is needed by all that reads those files.
+        """
         from nexus_mcp.store.session import reading  # noqa: F401
+
+        yield
 
         with self._access.folders() as (_, state):
             for name in SESSION:
@@ -108,9 +113,9 @@ class Store:
             self._kept.prepare(state)
         from nexus_mcp.state import shapes
 
-        for part in shapes.MADE:
+        for schema in shapes.of_changes():
             yield
-            shapes.fields(part).prepare()
+            schema.prepare()
 
     def stop(self) -> None:
         """End all waiting for the lock: the server is asked to stop. May be called from any thread."""

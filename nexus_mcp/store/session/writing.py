@@ -90,12 +90,11 @@ def _is_around(known: Document, value: dict[str, Any]) -> bool:
 
 def _check(kind: Kind, value: dict[str, Any], new: list[dict[str, Any]], *, only_rows: bool) -> None:
     """Raises ValueError when the `new` rows, or, unless that is known, the rest of `value`, are not what is read."""
-    lax = schemas.readable(kind.schema)
     if not only_rows:
-        shapes.check_new({**value, kind.rows: new}, lax, kind.name)
+        shapes.check_new({**value, kind.rows: new}, schemas.readable(kind.schema), kind.name)
         return
     for row in new:
-        shapes.check_new(row, lax["properties"][kind.rows]["items"], kind.name)
+        shapes.check_new(row, shapes.row(kind.schema), kind.name)
 
 
 def _moved(places: list[int], by: int) -> list[int]:
