@@ -93,7 +93,7 @@ def _converse(stdio: Any, data: bytes) -> None:
     answers: list[bytes] = []
     session = stdio._Session(
         SimpleNamespace(server_info={}, instructions="", tools=list, workspace=SimpleNamespace(root=str(Path.cwd()))),
-        SimpleNamespace(read=iter(chunks).__next__),
+        SimpleNamespace(read=iter(chunks).__next__, is_ready=lambda: True),
         SimpleNamespace(send=lambda message: answers.append(stdio_line(message))),
         SimpleNamespace(requested=False, request=lambda: None),
     )
