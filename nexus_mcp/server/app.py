@@ -107,6 +107,7 @@ class App:
         self.instructions = _INSTRUCTIONS.format(p=prefix)
         self._made: tuple[dict[str, Any], Content] | None = None
         self._store = Store(workspace, now, meanwhile=self._render)
+        self._warming = self._store.warm_up()
         self._noting = Store(workspace, now, wait=_NOTE_WAIT)
         self._prefix = prefix
         self._table = {prefix + tool.name: tool for tool in TOOLS}
@@ -123,16 +124,20 @@ class App:
         self._store.stop()
         self._noting.stop()
 
-    def warm_up(self, is_called: Callable[[], bool] = bool) -> None:
-        """Do what the first call would do before anything else, until it comes. Changes nothing, and never raises."""
+    def warm_up(self, is_called: Callable[[], bool] = bool) -> bool:
+        """Do what the first call would do before anything else, until it comes, and go on there the next time.
+
+        Returns whether all is done, or cannot be. Changes nothing, and never raises.
+        """
         try:
             from nexus_mcp.server import rendered  # noqa: F401
 
-            for _ in self._store.warm_up():
+            for _ in self._warming:
                 if is_called():
-                    return
+                    return False
         except Exception as error:  # noqa: BLE001 - whoever calls is told, if it still is so
             log.debug(f"not ready beforehand: {type(error).__name__}: {error}")
+        return True
 
     def look(self, method: str, params: dict[str, Any], client_name: str = "", *, modern: bool) -> Shown:
         """Answer a request that only looks (lookups.METHODS). Raises Fault, without an id, for all that goes wrong."""

@@ -129,14 +129,14 @@ class Calls:
                 del job  # before the room is given away that its values take
                 self._give_room(size)
 
-    def warm_up(self) -> None:
-        """Do what the first call would have to wait for, until something comes that is to be read.
+    def warm_up(self) -> bool:
+        """Do what the first call would have to wait for, until something comes that is to be read. Whether it is done.
 
         What every call needs comes first, then a moment, then what some calls need: who has his call ready is not to
         wait for that.
         """
         waits = iter([_MOMENT])
-        self._app.warm_up(
+        return self._app.warm_up(
             lambda: bool(self._waiting) if self._aside.is_constant else self._source.is_ready(next(waits, 0))
         )
 

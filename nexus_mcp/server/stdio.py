@@ -82,7 +82,7 @@ class _Session:
                         return True
                     if self._lines.ended:
                         return False
-                    if self._ahead is None:
+                    if self._ahead is None or self._source.is_ready():
                         self._lines.read()
                         continue
             ahead, self._ahead = self._ahead, None
@@ -98,13 +98,12 @@ class _Session:
 
     def _load(self) -> None:
         """Load what every call needs, while the client reads the answer that it began with."""
-        if not self._source.is_ready():
-            with suppress(Exception):  # whoever calls is told, if it still is so
-                from nexus_mcp.server import calls, rendered  # noqa: F401
+        with suppress(Exception):  # whoever calls is told, if it still is so
+            from nexus_mcp.server import calls, rendered  # noqa: F401
 
     def _warm_up(self) -> None:
-        if self._calls is not None:
-            self._calls.warm_up()
+        if self._calls is not None and not (self._calls.warm_up() or self._calls.are_read_aside):
+            self._ahead = self._warm_up  # what came first is answered by then
 
     def _read_on(self, *, constantly: bool) -> bool:
         """Read, on a thread of its own, while a call is carried out. False when there is nothing to be read by it."""
@@ -218,7 +217,7 @@ class _Session:
             from nexus_mcp.server.calls import Calls  # not needed to answer initialize and tools/list
 
             self._calls = Calls(self._app, self._source, self._sink, self._stop, self._read_on)
-        except (ImportError, OSError, RuntimeError) as error:  # no descriptor, no thread: the next call tries again
+        except Exception as error:  # noqa: BLE001 - no descriptor, no thread, no memory: the next call tries again
             return f"{type(error).__name__}: {error}"
         return ""
 

@@ -99,17 +99,18 @@ class Store:
 
         yield
 
-        with self._access.folders() as (_, state):
-            for name in SESSION:
-                with suppress(NexusError):  # what is wrong is told by whoever reads it
-                    self._kept.read(state, name)
-                yield
-            from nexus_mcp.store import commit, jsonl  # noqa: F401
-
+        for name in SESSION:
+            # What is wrong is told by whoever reads it.
+            with suppress(NexusError), self._access.folders() as (_, state):
+                self._kept.read(state, name)
             yield
-            import bisect  # noqa: F401 - a shared object, like the next
-            import zlib  # noqa: F401
+        from nexus_mcp.store import commit, jsonl  # noqa: F401
 
+        yield
+        import bisect  # noqa: F401 - a shared object, like the next
+        import zlib  # noqa: F401
+
+        with self._access.folders() as (_, state):
             self._kept.prepare(state)
         from nexus_mcp.state import shapes
 

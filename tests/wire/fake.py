@@ -73,8 +73,9 @@ class FakeApp:
     def tools(self) -> list[dict[str, Any]]:
         return [DEFINITION]
 
-    def warm_up(self, _: Callable[[], bool]) -> None:
+    def warm_up(self, _: Callable[[], bool]) -> bool:
         self.events.append("warm up")
+        return True
 
     def stop(self) -> None:
         self.stopped.set()

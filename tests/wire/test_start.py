@@ -7,10 +7,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
-from tests.wire.talk import ROOT, initialize, line, modern, request
+from nexus_mcp.server.pipes import Source
+from nexus_mcp.server.stopping import Stop
+from tests.wire.talk import ROOT, call, initialize, line, modern, request
 
 # Each of these costs more than the answer itself (docs/wire.md).
 SLOW = (
@@ -74,71 +77,123 @@ def test_modules_before_the_first_answer(tmp_path: Path) -> None:
     assert modules & {*SLOW, "nexus_mcp.server.calls", "nexus_mcp.server.sdk"} == set()
 
 
-# A session whose input comes piece by piece; what is loaded is told at each read. `ready` is what a look says of the
-# next piece, `asked` the seconds that a look may wait for it.
+# A session whose input comes piece by piece; what is loaded is told at each read and at each answer. `ready` is what
+# looks at the input say, one after the other and the last for ever; `asked` the seconds that each of them may wait.
 PIECEWISE = """
 import json, os, sys
 from nexus_mcp.server.app import App
 from nexus_mcp.server.stdio import _Session
 from nexus_mcp.server.stopping import Stop
 from nexus_mcp.workspace import Workspace
-pieces, ready = json.loads(sys.argv[1]), json.loads(sys.argv[2])
+pieces, ready, missing = map(json.loads, sys.argv[1:])
 told, asked = [], []
+def tell(what):
+    told.append([what, [name for name in sys.modules if name.startswith("nexus_mcp.")]])
 class Source:
     fd = os.pipe()[0]
     def is_ready(self, seconds=0):
         asked.append(seconds)
-        return ready
+        return ready.pop(0) if len(ready) > 1 else ready[0]
     def read(self):
-        told.append([name for name in sys.modules if name.startswith("nexus_mcp.")])
+        tell("read")
         return pieces.pop(0).encode() if pieces else b""
 class Sink:
     def send(self, message, before_waiting=None):
+        tell("error" if "error" in message else "answer")
         return True
+sys.modules.update(dict.fromkeys(missing))
 with Stop() as stop:
     _Session(App(Workspace(os.getcwd())), Source(), Sink(), stop).run()
 print(json.dumps([told, asked]))
 """
+FOR_ANY_CALL = {"server.calls", "server.rendered"}
+FOR_SOME = {"store.commit", "store.session.writing", "schemas.compiled"}
 
 
-def read_piecewise(tmp_path: Path, *messages: object, ready: bool) -> tuple[list[set[str]], list[float]]:
-    """(Of our modules, those that are loaded before each read, how long each look at the input might have waited)."""
+def piecewise(
+    tmp_path: Path, *messages: object, ready: tuple[bool, ...], missing: tuple[str, ...] = ()
+) -> tuple[list[tuple[str, set[str]]], list[float]]:
+    """(What was done one after the other, with our modules that were loaded then; the seconds that looks may take)."""
     pieces = [line(message).decode() for message in messages]
     child = subprocess.run(
-        [sys.executable, "-c", PIECEWISE, json.dumps(pieces), json.dumps(ready)],
+        [sys.executable, "-c", PIECEWISE, *map(json.dumps, (pieces, ready, missing))],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         check=True,
     )
     told, asked = json.loads(child.stdout)
-    return [{name.removeprefix("nexus_mcp.") for name in names} for names in told], asked
-
-
-FOR_ANY_CALL = {"server.calls", "server.rendered"}
+    return [(what, {name.removeprefix("nexus_mcp.") for name in names}) for what, names in told], asked
 
 
 @pytest.mark.parametrize("opening", [initialize(), modern(0, "server/discover")], ids=["initialize", "discover"])
 def test_loaded_while_the_client_reads(tmp_path: Path, opening: object) -> None:
     """What every call needs is loaded after the first answer, while the client reads that; all else after the list."""
     listed = modern(1, "tools/list") if "discover" in str(opening) else request(1, "tools/list")
-    (begun, opened, after, *_), asked = read_piecewise(tmp_path, opening, listed, ready=False)
-    assert begun & FOR_ANY_CALL == set()
-    assert opened - begun >= FOR_ANY_CALL
-    assert not opened & {"store.commit", "store.session.reading"}
-    assert after >= {"store.commit", "store.session.reading", "store.session.writing"}
-    # Nothing is waited for before the list, nor, longer than for a moment, after it.
-    assert asked[0] == 0
-    assert sum(1 for seconds in asked if seconds) == 1
-    assert max(asked) <= 0.001
+    told, asked = piecewise(tmp_path, opening, listed, ready=(False,))
+    assert [what for what, _ in told] == ["read", "answer", "read", "answer", "read"]
+    _, opened, before_the_list, listed_at, at_the_end = (modules for _, modules in told)
+    assert opened & FOR_ANY_CALL == set()
+    assert before_the_list >= FOR_ANY_CALL
+    assert before_the_list & {*FOR_SOME, "store.session.reading"} == set()
+    assert listed_at & {*FOR_SOME, "store.session.reading"} == set()
+    assert at_the_end >= {*FOR_SOME, "store.session.reading"}
+    # Nothing is waited for before the list; after it, once, for a moment.
+    assert [seconds for seconds in asked if seconds] == [0.001]
+    assert asked[:2] == [0, 0]
 
 
 def test_nothing_is_loaded_before_what_is_there_already(tmp_path: Path) -> None:
-    """A client that does not wait for an answer does not wait for us either: neither for the list, nor for a call."""
-    (begun, opened, after, *_), _ = read_piecewise(tmp_path, initialize(), request(1, "tools/list"), ready=True)
-    assert opened == begun
-    assert not after & {"store.commit", "store.session.writing"}
-    assert "store.session.reading" in after  # which every look at the files takes
+    """A client that does not wait for an answer does not wait for us either."""
+    told, asked = piecewise(tmp_path, initialize(), request(1, "tools/list"), ready=(True,))
+    begun = told[0][1]
+    # The list makes the calls; nothing else is loaded.
+    assert [modules - begun - {"server.calls", "server.aside"} for _, modules in told] == [set()] * len(told)
+    assert [seconds for seconds in asked if seconds] == []
+
+
+def test_a_call_within_a_moment_waits_for_what_it_needs_alone(tmp_path: Path) -> None:
+    """Of what comes after the list, the reading of files is loaded first; then comes the moment."""
+    told, _ = piecewise(
+        tmp_path, initialize(), request(1, "tools/list"), request(2, "ping"), ready=(False, False, True)
+    )
+    at_the_ping = told[4][1]
+    assert "store.session.reading" in at_the_ping
+    assert at_the_ping & FOR_SOME == set()
+
+
+@pytest.mark.parametrize("after", range(3, 12))
+def test_a_request_in_between_ends_nothing(tmp_path: Path, after: int) -> None:
+    """Clients list prompts, or ping, after the tools: what is to be made ready goes on when that is answered."""
+    ready = (*[False] * after, True, False)
+    told, _ = piecewise(tmp_path, initialize(), request(1, "tools/list"), request(2, "ping"), ready=ready)
+    assert [what for what, _ in told] == ["read", "answer"] * 3 + ["read"]
+    assert told[-1][1] >= FOR_SOME
+
+
+def test_what_cannot_be_loaded_ends_nothing(tmp_path: Path) -> None:
+    """It is told by the call that needs it."""
+    missing = ("nexus_mcp.server.calls", "nexus_mcp.server.rendered", "nexus_mcp.store.commit")
+    messages = (initialize(), request(1, "tools/list"), request(2, "ping"), call(3, "task_list"))
+    told, _ = piecewise(tmp_path, *messages, ready=(False,), missing=missing)
+    assert [what for what, _ in told] == ["read", "answer"] * 3 + ["read", "error", "read"]
+
+
+@pytest.mark.parametrize("seconds", [0, 0.001])
+def test_how_long_input_is_waited_for(seconds: float) -> None:
+    """A look at the input waits as long as it is told to, and no longer than that is there."""
+    reads, writes = os.pipe()
+    try:
+        with Stop() as stop:
+            source = Source(reads, stop)
+            with patch.object(stop, "wait_for", wraps=stop.wait_for) as waited:
+                assert source.is_ready(seconds) is False
+            waited.assert_called_once_with(reads, seconds=seconds)
+            os.write(writes, b"x")
+            assert source.is_ready(seconds) is True
+    finally:
+        os.close(reads)
+        os.close(writes)
 
 
 # What answers requests that hardly any client begins with: resources, prompts, completion, subscriptions.

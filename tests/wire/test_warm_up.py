@@ -8,9 +8,11 @@ from unittest.mock import patch
 
 import pytest
 
+from nexus_mcp import schemas
 from nexus_mcp.schemas import compiled
 from nexus_mcp.server.app import App
 from nexus_mcp.server.stdio import serve
+from nexus_mcp.state import shapes
 from tests.support import SMALLEST, Project, task, tasks
 from tests.wire.fake import FakeApp
 from tests.wire.talk import Talk, call, initialize, request
@@ -52,9 +54,24 @@ def test_it_fails_nothing(make_app: Callable[..., App], project: Project) -> Non
 
 
 def test_a_first_write_has_all_its_checks(make_app: Callable[..., App], project: Project) -> None:
-    """What is new in a task, a plan or an issue is checked by what was made ready, however soon it comes."""
-    app = make_app(project.root)
-    app.warm_up()
-    with patch.object(compiled, "compiled", side_effect=AssertionError("made only now")):
-        for tool in ("task_add", "plan_start", "plan_update", "task_update", "plan_decide"):
-            assert app.call(tool, SMALLEST[tool]).result["isError"] is False
+    """What is new in a task, a plan or an issue, and each row, is checked by what was made ready, however soon."""
+    with (
+        patch.dict(schemas._loaded, clear=True),
+        patch.dict(schemas._readable, clear=True),
+        patch.dict(shapes._fields, clear=True),
+    ):
+        app = make_app(project.root)
+        app.warm_up()
+        with patch.object(compiled, "compiled", side_effect=AssertionError("made only now")):
+            for tool in ("task_add", "plan_start", "plan_update", "task_update", "plan_decide", "task_add"):
+                assert app.call(tool, SMALLEST[tool]).result["isError"] is False
+        assert all(hasattr(schema, "_keeps") for schema in shapes.of_changes())
+
+
+def test_it_goes_on_where_it_left(make_app: Callable[..., App], project: Project) -> None:
+    """Each time somebody comes it ends after a step, and the next one is another, until all is done."""
+    app, steps = make_app(project.root), 1
+    while not app.warm_up(lambda: True):
+        steps += 1
+    assert steps > 5
+    assert app.warm_up(lambda: True) is True
