@@ -11,6 +11,7 @@ import pytest
 from nexus_mcp import schemas
 from nexus_mcp.schemas import compiled
 from nexus_mcp.server.app import App
+from nexus_mcp.server.pipes import Source
 from nexus_mcp.server.stdio import serve
 from nexus_mcp.state import shapes
 from tests.support import SMALLEST, Project, task, tasks
@@ -20,15 +21,20 @@ from tests.wire.talk import Talk, call, initialize, request
 LISTED = [initialize(), request("l", "tools/list"), request("m", "tools/list")]
 
 
-def test_after_the_list() -> None:
-    """The list of tools makes ready for calls, once and after its answer; a call that comes first does not."""
-    for messages, count in ((LISTED, 1), ([initialize(), call("c", "echo"), *LISTED[1:]], 0)):
-        fake = FakeApp()
+@pytest.mark.parametrize(
+    ("messages", "at_hand", "count"),
+    [(LISTED, False, 1), (LISTED, True, 0), ([initialize(), call("c", "echo"), *LISTED[1:]], False, 0)],
+    ids=["once", "input is there", "a call comes first"],
+)
+def test_after_the_list(messages: list[object], at_hand: bool, count: int) -> None:
+    """The list makes ready for calls, once, after its answer and with no input at hand; not if a call came first."""
+    fake = FakeApp()
+    with patch.object(Source, "is_ready", return_value=at_hand):  # not as soon as this thread comes to write
         talk = Talk(fake.as_app(), serve)
         for message in messages:
             talk.ask(message)
         assert talk.end() == []
-        assert fake.events.count("warm up") == count
+    assert fake.events.count("warm up") == count
 
 
 @pytest.mark.parametrize("content", [None, "{", tasks(task(1))])
