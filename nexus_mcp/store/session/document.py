@@ -30,12 +30,13 @@ KINDS = {PLAN: Kind(PLAN, shapes.PLAN, "issues"), TASKS: Kind(TASKS, shapes.TASK
 class Document:
     """The bytes of a state file, and the checked value that they mean. Neither is ever changed.
 
-    Row i ends at `ends[i]` in `data`, and the array of rows begins at `opening`, after its bracket; -1 where nobody
-    knows. `is_ours`: the bytes are known to be laid out as we write them. `shared`: how many bytes at its beginning and
-    at its end the document has that this one was made from.
+    In `data` the array of rows begins at `opening`, after its bracket, -1 where nobody knows, and its last row ends at
+    `closing`. Row i takes `lengths[i]` bytes, with what is before it: places would all move when one row does.
+    `is_ours`: the bytes are known to be laid out as we write them. `shared`: how many bytes at its beginning and at its
+    end the document has that this one was made from.
     """
 
-    __slots__ = ("_mark", "data", "ends", "is_ours", "kind", "opening", "shared", "value")
+    __slots__ = ("_mark", "closing", "data", "is_ours", "kind", "lengths", "opening", "shared", "value")
 
     def __init__(
         self,
@@ -43,8 +44,9 @@ class Document:
         data: bytes,
         value: dict[str, Any],
         opening: int = -1,
-        ends: list[int] | None = None,
+        lengths: list[int] | None = None,
         *,
+        closing: int = -1,
         is_ours: bool = False,
         shared: tuple[int, int] = (0, 0),
     ) -> None:
@@ -52,7 +54,8 @@ class Document:
         self.data = data
         self.value = value
         self.opening = opening
-        self.ends = ends or []
+        self.lengths = lengths or []
+        self.closing = closing
         self.is_ours = is_ours
         self.shared = shared
         self._mark: dict[str, int] | None = None

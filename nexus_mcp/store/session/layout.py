@@ -34,7 +34,7 @@ def around(kind: Kind, value: dict[str, Any]) -> tuple[dict[str, Any], bytes, by
 
 def taken(known: Document) -> tuple[dict[str, Any], bytes, bytes]:
     """The same, taken from a document that is laid out as ours are."""
-    end = known.ends[-1] + len(END) if known.ends else known.opening
+    end = known.closing + len(END) if known.lengths else known.opening
     return dict(known.value), known.data[: known.opening], known.data[end:]
 
 

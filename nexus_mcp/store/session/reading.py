@@ -9,6 +9,8 @@ Whatever does not is read whole, and so is everything that is wrong: only that t
 
 from __future__ import annotations
 
+from itertools import accumulate, pairwise
+
 from nexus_mcp.state import delta, shapes
 from nexus_mcp.state.rows import Rows
 from nexus_mcp.store import codec
@@ -35,28 +37,30 @@ def read(name: str, data: bytes, known: Document | None = None) -> Document:
 
 def whole(kind: Kind, data: bytes) -> Document:
     """As `read`, from the beginning to the end."""
-    opening, ends = -1, list[int]()
+    places = [-1]
     try:
         text = data.decode()
         value, opening, ends = walking.whole(text, kind.rows)
-        opening, *ends = in_bytes(text, 0, [opening, *ends])
+        places = in_bytes(text, 0, [opening, *ends])
     except (ValueError, RecursionError):
         value = codec.decode(data, kind.shown)
     checked = shapes.checked(value, kind.schema, kind.shown)
-    return Document(kind, data, {**checked, kind.rows: Rows(checked[kind.rows])}, opening, ends)
+    value = {**checked, kind.rows: Rows(checked[kind.rows])}
+    return Document(kind, data, value, places[0], _lengths(places), closing=places[-1])
 
 
 def patched(known: Document, data: bytes) -> Document | None:
     """As `read`, from where `data` begins to differ from what is known; None when it has to be read whole."""
     from bisect import bisect_left, bisect_right  # a shared object: the first call does without
 
-    ends, old = known.ends, known.data
+    old = known.data
     if known.opening < 0:
         return None
     prefix = delta.common_prefix(old, data, 0, min(len(old), len(data)))
     suffix = delta.common_suffix(old, data, 0, min(len(old), len(data)) - prefix)
     if prefix < known.opening:
         return None
+    _, *ends = accumulate(known.lengths, initial=known.opening)
     start = bisect_right(ends, prefix)  # so many rows end within what is common
     rest = min(bisect_left(ends, len(old) - suffix) + 1, len(ends))  # the rows from here on begin in it
     begin = ends[start - 1] if start else known.opening
@@ -71,12 +75,14 @@ def patched(known: Document, data: bytes) -> Document | None:
         new = shapes.checked_rows(rows, known.kind.schema)
     except (ValueError, RecursionError):
         return None
-    moved = len(data) - len(old)
     spliced = Rows.spliced(known.value[known.kind.rows], start, new, rest)
     is_ours = known.is_ours and middle == _as_ours(known.kind, new, first=not start, last=rest == len(ends))
-    places = [*ends[:start], *in_bytes(text, begin, found), *[end + moved for end in ends[rest:]]]
+    moved = len(data) - len(old)
+    places = [begin, *in_bytes(text, begin, found), *[end + moved for end in ends[rest : rest + 1]]]
+    lengths = [*known.lengths[:start], *_lengths(places), *known.lengths[rest + 1 :]]
+    closing = known.closing + moved if rest < len(ends) else places[-1]
     value = {**known.value, known.kind.rows: spliced}
-    return Document(known.kind, data, value, known.opening, places, is_ours=is_ours)
+    return Document(known.kind, data, value, known.opening, lengths, closing=closing, is_ours=is_ours)
 
 
 def _between(text: str, *, first: bool, last: bool) -> tuple[list[dict[str, Any]], list[int]]:
@@ -105,6 +111,10 @@ def _between(text: str, *, first: bool, last: bool) -> tuple[list[dict[str, Any]
 def _as_ours(kind: Kind, rows: list[dict[str, Any]], *, first: bool, last: bool) -> bytes:
     order = layout.order(kind)
     return layout.between([layout.row_bytes(shapes.ordered(row, order)) for row in rows], first=first, last=last)
+
+
+def _lengths(places: list[int]) -> list[int]:
+    return [end - begin for begin, end in pairwise(places)]
 
 
 def in_bytes(text: str, begin: int, ends: list[int]) -> list[int]:

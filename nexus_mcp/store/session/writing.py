@@ -29,7 +29,7 @@ def composed(name: str, known: Document | None, value: dict[str, Any]) -> Docume
     """
     kind = KINDS[name]
     rows, order = value[kind.rows], layout.order(kind)
-    source = known if known is not None and known.is_ours else Document(kind, b"", {kind.rows: Rows([])}, 0)
+    source = known if known is not None and known.is_ours else Document(kind, b"", {kind.rows: Rows([])}, 0, closing=0)
     old: Rows = source.value[kind.rows]
     start, count = _same_ends(old, rows)
     new = [shapes.ordered(row, order) for row in rows[start : len(rows) - count]]
@@ -43,27 +43,25 @@ def composed(name: str, known: Document | None, value: dict[str, Any]) -> Docume
 
     rest = len(old) - count
     there = memoryview(source.data)  # most of it, which may be much, is copied once: into the new bytes
-    left = there[source.opening : source.ends[start - 1]] if start else b""
-    begin = (
-        (source.ends[rest - 1] + len(layout.GAP) if rest else source.opening + len(layout.FIRST_GAP)) if count else 0
-    )
-    right = there[begin : source.ends[-1]] if count else b""
+    left = there[source.opening : source.opening + sum(source.lengths[:start])]
+    begin = source.opening + len(left) + sum(source.lengths[start:rest]) + _gap(rest)
+    right = there[begin : source.closing] if count else b""
     middle = layout.between(texts, first=not start, last=not count)
 
-    ends = _moved(source.ends[:start], len(head) - source.opening)
-    at = len(head) + len(left)
+    lengths = source.lengths[:start]
     for text in texts:
-        at += len(layout.GAP if ends else layout.FIRST_GAP) + len(text)
-        ends.append(at)
-    ends += _moved(source.ends[rest:], len(head) + len(left) + len(middle) - begin)
+        lengths.append(_gap(len(lengths)) + len(text))
+    if count:
+        lengths += [source.lengths[rest] + _gap(len(lengths)) - _gap(rest), *source.lengths[rest + 1 :]]
     bare[kind.rows] = Rows.spliced(old, start, new, rest)
     end = (layout.END if count else b"") + tail
     shared = (
         len(head) + len(left) if source.data.startswith(head) else 0,
-        len(right) + len(end) if (there[source.ends[-1] :] == end if count else source.data.endswith(end)) else 0,
+        len(right) + len(end) if (there[source.closing :] == end if count else source.data.endswith(end)) else 0,
     )
     data = b"".join((head, left, middle, right, end))
-    return Document(kind, data, bare, len(head), ends, is_ours=True, shared=shared)
+    closing = len(data) - len(tail) - len(layout.END) * bool(lengths)
+    return Document(kind, data, bare, len(head), lengths, closing=closing, is_ours=True, shared=shared)
 
 
 def recognised(document: Document) -> Document:
@@ -78,7 +76,8 @@ def recognised(document: Document) -> Document:
         return document
     if b"".join((head, layout.between(texts, first=True, last=True), tail)) != document.data:
         return document
-    return Document(kind, document.data, document.value, document.opening, document.ends, is_ours=True)
+    data, closing = document.data, document.closing
+    return Document(kind, data, document.value, document.opening, document.lengths, closing=closing, is_ours=True)
 
 
 def _is_around(known: Document, value: dict[str, Any]) -> bool:
@@ -97,8 +96,9 @@ def _check(kind: Kind, value: dict[str, Any], new: list[dict[str, Any]], *, only
         shapes.check_new(row, shapes.row(kind.schema), kind.name)
 
 
-def _moved(places: list[int], by: int) -> list[int]:
-    return [*map(by.__add__, places)] if by else places
+def _gap(before: int) -> int:
+    """The length of what lies before a row that has so many rows before it."""
+    return len(layout.GAP if before else layout.FIRST_GAP)
 
 
 def _same_ends(old: list[Any], new: list[Any]) -> tuple[int, int]:

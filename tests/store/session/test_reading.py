@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from itertools import accumulate, pairwise
 from typing import Any
 
 import pytest
@@ -43,9 +44,10 @@ def check_places(found: Document) -> None:
     rows = found.value["tasks"]
     if found.opening >= 0:
         assert found.data[found.opening - 1 : found.opening] == b"["
-        assert len(found.ends) == len(rows)
-        starts = [found.opening, *found.ends]
-        for row, start, end in zip(rows, starts, found.ends, strict=False):
+        assert len(found.lengths) == len(rows)
+        places = [*accumulate(found.lengths, initial=found.opening)]
+        assert places[-1] == found.closing
+        for row, (start, end) in zip(rows, pairwise(places), strict=True):
             text = found.data[start:end].lstrip(b" \t\r\n,").decode()
             assert shapes.checked_rows([codec.STRICT.decode(text)], KIND.schema) == [row]
     if found.is_ours:
