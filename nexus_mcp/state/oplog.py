@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     Entry = dict[str, Any]
     Mark = dict[str, int]
+    Summed = tuple[int, int]
+    """A number of bytes, and the CRC-32 of so many at the beginning of a file."""
     Line = tuple[int, Entry | None]
     """Number of a line, from 1, and its entry; None for one that cannot be read."""
 
@@ -98,13 +100,17 @@ def without_text(full: Entry) -> Entry:
     return {**full, "files": [{k: v for k, v in file.items() if k != "before"} for file in full["files"]]}
 
 
-def mark(data: bytes | None) -> Mark | None:
-    """What tells the bytes of a file from others, against accidents; None for no file."""
-    if data is None:
-        return None
+def mark(data: bytes | None, known: Summed = (0, 0)) -> Mark | None:
+    """What tells the bytes of a file from others, against accidents; None for no file. `known` as for `summed`."""
+    return None if data is None else {"size": len(data), "crc32": summed(data, known, len(data))[1]}
+
+
+def summed(data: bytes, known: Summed, size: int) -> Summed:
+    """(`size`, the CRC-32 of so many bytes at the beginning), where that of fewer bytes is `known`."""
     import zlib
 
-    return {"size": len(data), "crc32": zlib.crc32(data)}
+    begin, checksum = known
+    return size, zlib.crc32(memoryview(data)[begin:size], checksum)
 
 
 def is_entry(value: object) -> TypeGuard[Entry]:

@@ -8,6 +8,7 @@ from nexus_mcp.errors import BEGUN, FolderGone, NexusError, NotAppliedYet, NotCo
 from nexus_mcp.store import beginnings, journal, lock
 from nexus_mcp.store.completing import roll_forward
 from nexus_mcp.store.folder import Folder
+from nexus_mcp.store.folders import Folders, close, entered, found
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,35 +114,17 @@ class Access:
         return lock.held(state, self.patience.at(state), lambda: self.stopping, lambda: self._meanwhile(state))
 
 
-class Folders:
-    """(`.nexus`, `.nexus/state`) as they are, None where absent: a context. Raises PathRefused, StorageError."""
-
-    __slots__ = ("_open", "_path")
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._open: list[Folder] = []
-
-    def __enter__(self) -> tuple[Folder | None, Folder | None]:
-        try:
-            return _found(self._path, self._open)[1:]
-        except BaseException:
-            _close(self._open)
-            raise
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        _close(self._open)
-
-
 class Locked:
     """`nexus` and `state`, which are `.nexus` and `.nexus/state`, and `held`, the lock, for who writes: a context.
 
     The folders are made where absent, and go again when the block fails, so that a first call that fails leaves nothing
     behind. Where nothing was ever written `rehearse` is called before, with the folders that there are. If it is
-    `completing`, interrupted changes are completed at its beginning, and `completed` is what `roll_forward` said.
+    `completing`, interrupted changes are completed at its beginning, `completed` is what `roll_forward` said, and
+    `names` are those in `state` since then.
     """
 
     held: lock.Held
+    names: list[str]
     nexus: Folder
     state: Folder
 
@@ -172,7 +155,7 @@ class Locked:
                 if self._lock is not None:
                     self._lock.__exit__(kind, error, at)
             finally:
-                _close(self._open)
+                close(self._open)
 
     def begin(self) -> bool:
         """What comes before the first write of a change, once nothing is left that could refuse it.
@@ -207,16 +190,19 @@ class Locked:
                 if not left:
                     raise
         if self._completing:
-            self.completed = roll_forward(self.nexus, self.state)
+            self.names = self.state.names()
+            if journal.NAME in self.names:
+                self.completed = roll_forward(self.nexus, self.state)
+                self.names = self.state.names()
 
     def _take(self) -> None:
-        self._root, nexus, state = _found(self._access.root, self._open)
-        used = state is not None and state.check_plain(lock.NAME)
+        self._root, nexus, state = found(self._access.root, self._open)
+        used = state is not None and (self._access.swept or state.check_plain(lock.NAME))
         if self._rehearse is not None and not used and not (state is not None and state.check_plain(journal.NAME)):
             self._rehearse(nexus, state)
         if nexus is None or state is None or not used:
-            nexus = _entered(self._open, beginnings.made(self._root, ".nexus", self._new))
-            state = _entered(self._open, beginnings.made(nexus, "state", self._new))
+            nexus = entered(self._open, beginnings.made(self._root, ".nexus", self._new))
+            state = entered(self._open, beginnings.made(nexus, "state", self._new))
         self.nexus, self.state, held = nexus, state, self._access.lock(state)
         self.held, self._lock = held.__enter__(), held
         self._new += [(state, lock.NAME)] * self.held.created
@@ -229,21 +215,3 @@ class Locked:
                 error.add_note(BEGUN)
         beginnings.take_back(self._new, None if self._lock is None else self.held)
         self._access.swept = False
-
-
-def _found(path: str, opened: list[Folder]) -> tuple[Folder, Folder | None, Folder | None]:
-    """The project folder at `path`, its `.nexus` and `.nexus/state`; each is in `opened` as soon as it is open."""
-    root = _entered(opened, Folder.root(path))
-    nexus = root.child(".nexus")
-    state = None if nexus is None else _entered(opened, nexus).child("state")
-    return root, nexus, None if state is None else _entered(opened, state)
-
-
-def _entered(opened: list[Folder], folder: Folder) -> Folder:
-    opened.append(folder)
-    return folder
-
-
-def _close(opened: list[Folder]) -> None:
-    while opened:
-        opened.pop().close()

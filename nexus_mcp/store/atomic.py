@@ -225,9 +225,17 @@ def write_all(fd: int, data: bytes) -> None:
 
 def read(fd: int, start: int, most: int) -> bytes:
     """The bytes of a file from `start` on, `most` of them at most. Raises OSError."""
-    os.lseek(fd, start, os.SEEK_SET)
     parts = []
-    while most > 0 and (part := os.read(fd, min(most, _PART))):
+    while most > 0 and (part := read_at(fd, min(most, _PART), start)):
         parts.append(part)
+        start += len(part)
         most -= len(part)
     return b"".join(parts)
+
+
+def read_at(fd: int, size: int, offset: int) -> bytes:
+    """As os.pread, which Windows has not: each descriptor of such files is used by one thread alone."""
+    if hasattr(os, "pread"):
+        return os.pread(fd, size, offset)
+    os.lseek(fd, offset, os.SEEK_SET)
+    return os.read(fd, size)

@@ -12,6 +12,7 @@ import stat
 from contextlib import suppress
 
 from nexus_mcp.errors import NexusError, PathRefused, StateError, StorageError
+from nexus_mcp.store import opening
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,10 +20,6 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
 AT = os.open in os.supports_dir_fd and os.unlink in os.supports_dir_fd
-_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _CLOEXEC
-_ANY = _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | _CLOEXEC  # a pipe of that name must not keep us waiting
 _CHUNK = 1 << 16
 _CLOSED = -1  # no descriptor; None would be the current folder
 _ADVICE = "Look at what was put there and why; move it away yourself if it is not needed, then call again."
@@ -45,7 +42,7 @@ class Folder:
             if not AT and not os.path.isdir(path):
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
             # The path has no links in it; one that is there now was put there since.
-            return cls(path, "", os.open(path, _FOLDER | _NOFOLLOW) if AT else None)
+            return cls(path, "", opening.folder(path) if AT else None)
         except OSError as error:
             gone = error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
             advice = "Restart the server in a folder that exists." if gone else ""
@@ -94,7 +91,7 @@ class Folder:
         path = f"{self.path}{name}" if self.path.endswith(os.sep) else f"{self.path}{os.sep}{name}"
         if AT:
             try:
-                return Folder(path, shown, os.open(name, _FOLDER | _NOFOLLOW, dir_fd=self._fd))
+                return Folder(path, shown, opening.folder(name, self._fd))
             except FileNotFoundError:
                 return None
             except OSError as error:
@@ -126,9 +123,9 @@ class Folder:
             if info.st_size > limit:
                 raise StateError(shown, f"is larger than the {limit >> 20} MiB that are read")
             chunks = [os.read(fd, info.st_size + 1)]
-            while chunks[-1]:
+            while chunks[-1] and len(chunks[0]) != info.st_size:  # else less came than was asked for: its end
                 chunks.append(os.read(fd, _CHUNK))
-            return b"".join(chunks[:-1])
+            return b"".join(chunks)
         except OSError as error:
             raise StorageError(shown, "read", reason(error)) from error
         finally:
@@ -140,9 +137,9 @@ class Folder:
             seen = self.look(name)
             if seen is not None and not stat.S_ISREG(seen.st_mode):
                 raise _refused(self.show(name), seen.st_mode, "a file")
-            return os.open(os.path.join(self.path, name), flags | _ANY, mode)
+            return os.open(os.path.join(self.path, name), flags | opening.FILE, mode)
         try:
-            return os.open(name, flags | _ANY, mode, dir_fd=self._fd)
+            return opening.file(name, flags, mode, self._fd)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
                 seen = self.look(name)

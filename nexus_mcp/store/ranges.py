@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 
-from nexus_mcp.store.atomic import write_all
+from nexus_mcp.store.atomic import read_at, write_all
 
 CHUNK = 1 << 20
 _NO_SUCH_CALL = (errno.ENOSYS, errno.EXDEV, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM)
@@ -23,19 +23,12 @@ def read(fd: int, begin: int, end: int) -> bytes:
     """The bytes of a file from offset to offset. Raises OSError (Shrunk)."""
     parts = []
     while begin < end:
-        part = _read_at(fd, min(CHUNK, end - begin), begin)
+        part = read_at(fd, min(CHUNK, end - begin), begin)
         if not part:
             raise Shrunk
         parts.append(part)
         begin += len(part)
     return b"".join(parts)
-
-
-def _read_at(fd: int, size: int, offset: int) -> bytes:
-    if hasattr(os, "pread"):
-        return os.pread(fd, size, offset)
-    os.lseek(fd, offset, os.SEEK_SET)  # Windows: each descriptor here is used by one thread alone
-    return os.read(fd, size)
 
 
 def copy(source: int, target: int, size: int) -> None:

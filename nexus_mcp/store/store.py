@@ -192,7 +192,7 @@ class Store:
         from nexus_mcp.store.commit import carry_out  # not at the start, and before anything is written
 
         with self._access.writing(lambda nexus, state: self._rehearse(nexus, state, make, by)) as at:
-            markers = unanswered.Markers(at.state, self._access.state, is_answer)
+            markers = unanswered.Markers(at.state, at.names, self._access.state, is_answer)
             with self._asked(at.nexus, at.state, by, markers.answer, at.completed) as asked:
                 answer = make(asked)
                 if markers.given is not None:

@@ -23,7 +23,7 @@ except ImportError:  # Windows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
     from typing import Any
 
@@ -86,11 +86,13 @@ class Unanswered:
 class Markers:
     """The markers that dead processes left, as one change sees them. Only under the lock.
 
-    `given` is the marker whose answer was given by `answer`, None while none was.
+    `names` are those in `state` since the lock was taken: markers come under it alone. `given` is the marker whose
+    answer was given by `answer`, None while none was.
     """
 
-    def __init__(self, state: Folder, open_state: OpenState, is_answer: IsAnswer | None) -> None:
+    def __init__(self, state: Folder, names: Iterable[str], open_state: OpenState, is_answer: IsAnswer | None) -> None:
         self._state = state
+        self._names = names
         self._open_state = open_state
         self._is_answer = is_answer
         self.given: Unanswered | None = None
@@ -115,6 +117,8 @@ class Markers:
 
         Before a marker goes `confirm`, which may raise, puts that on the disk: no power cut takes the change alone.
         """
+        if not any(name.startswith(PREFIX) for name in self._names):
+            return
         try:
             left = left_behind(self._state, self._open_state, whole=False)
         except Exception as error:  # noqa: BLE001

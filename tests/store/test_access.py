@@ -12,7 +12,7 @@ import pytest
 
 from nexus_mcp.errors import NexusError, PathRefused, StorageError
 from nexus_mcp.server.app import App
-from nexus_mcp.store import journal, lock, unanswered
+from nexus_mcp.store import lock, unanswered
 from nexus_mcp.store.access import Access, Locked
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.patience import Patience
@@ -50,8 +50,8 @@ FAILING: dict[str, Callable[[], object]] = {
     "looking for the lock": lambda: patch.object(lock, "_looked_at", side_effect=StorageError("x", "look at", "y")),
     "taking it": lambda: patch("fcntl.flock", side_effect=OSError(errno.EIO, "Input/output error")),
     "interrupted": lambda: patch.object(lock, "settled", side_effect=KeyboardInterrupt),
-    "looking for a journal": lambda: patch.object(journal, "pending", side_effect=StorageError("x", "read", "y")),
-    "out of memory": lambda: patch.object(journal, "pending", side_effect=MemoryError),
+    "looking for a journal": lambda: patch.object(Folder, "names", side_effect=StorageError("x", "list", "y")),
+    "out of memory": lambda: patch.object(Folder, "names", side_effect=MemoryError),
 }
 
 

@@ -83,7 +83,7 @@ def test_a_disk_that_takes_no_line(tmp_path: Path, name: str, code: int, warning
         with patch.object(oplog, "add", add):
             answered(tmp_path, name, SMALLEST[name])
         assert files(tmp_path) != before or (name, number) > ("artifact_write", 1)
-    assert failed == ["open", "read", "write"]
+    assert failed == ["open", "pread", "write"]
     assert len(warnings) == 1
     answered(tmp_path, "task_add", TASK)
     log_ = (tmp_path / ".nexus/state/oplog.jsonl").read_bytes()

@@ -9,6 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from nexus_mcp.state.oplog import Summed
+
 PLAN, TASKS = places.SESSION
 
 
@@ -33,10 +35,10 @@ class Document:
     In `data` the array of rows begins at `opening`, after its bracket, -1 where nobody knows, and its last row ends at
     `closing`. Row i takes `lengths[i]` bytes, with what is before it: places would all move when one row does.
     `is_ours`: the bytes are known to be laid out as we write them. `shared`: how many bytes at its beginning and at its
-    end the document has that this one was made from.
+    end the document has that this one was made from. `summed`: what is known of the checksum of the first of them.
     """
 
-    __slots__ = ("_mark", "closing", "data", "is_ours", "kind", "lengths", "opening", "shared", "value")
+    __slots__ = ("_mark", "_summed", "closing", "data", "is_ours", "kind", "lengths", "opening", "shared", "value")
 
     def __init__(
         self,
@@ -49,6 +51,7 @@ class Document:
         closing: int = -1,
         is_ours: bool = False,
         shared: tuple[int, int] = (0, 0),
+        summed: Summed = (0, 0),
     ) -> None:
         self.kind = kind
         self.data = data
@@ -58,10 +61,17 @@ class Document:
         self.closing = closing
         self.is_ours = is_ours
         self.shared = shared
+        self._summed = summed
         self._mark: dict[str, int] | None = None
 
     def mark(self) -> dict[str, int]:
         """What the operation log says of the bytes."""
         if self._mark is None:
-            self._mark = oplog.mark(self.data) or {}
+            # Most often the next change adds a row, and all up to there stays.
+            self._summed = oplog.summed(self.data, self._summed, max(self.closing, self._summed[0]))
+            self._mark = oplog.mark(self.data, self._summed) or {}
         return self._mark
+
+    def summed(self, most: int) -> Summed:
+        """What is known of the checksum of the first bytes, of `most` of them at most."""
+        return self._summed if self._summed[0] <= most else (0, 0)

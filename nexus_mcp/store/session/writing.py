@@ -61,7 +61,8 @@ def composed(name: str, known: Document | None, value: dict[str, Any]) -> Docume
     )
     data = b"".join((head, left, middle, right, end))
     closing = len(data) - len(tail) - len(layout.END) * bool(lengths)
-    return Document(kind, data, bare, len(head), lengths, closing=closing, is_ours=True, shared=shared)
+    summed = source.summed(shared[0])
+    return Document(kind, data, bare, len(head), lengths, closing=closing, is_ours=True, shared=shared, summed=summed)
 
 
 def recognised(document: Document) -> Document:

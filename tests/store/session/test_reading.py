@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nexus_mcp import schemas
 from nexus_mcp.errors import StateError
-from nexus_mcp.state import shapes
+from nexus_mcp.state import oplog, shapes
 from nexus_mcp.store import codec
 from nexus_mcp.store.session import reading
 from nexus_mcp.store.session.document import KINDS, TASKS, Document
@@ -115,6 +115,7 @@ def test_as_written_whole(value: Any, layout: dict[str, Any], rnd: random.Random
         made = composed(TASKS, known, changed)
         assert made.data == codec.encode(shapes.ordered(changed, schemas.load(KIND.schema)))
         check_places(made)
+        assert made.mark() == oplog.mark(made.data)
         prefix, suffix = made.shared
         assert prefix + suffix <= min(len(known.data), len(made.data))
         assert known.data[:prefix] == made.data[:prefix]

@@ -1,0 +1,106 @@
+"""How files and folders are opened: without a time of access, where the system lets us."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from nexus_mcp.server.app import App
+from nexus_mcp.store import opening
+from nexus_mcp.workspace import Workspace
+from tests.store.logged import TASK, answered
+
+UNDATED = getattr(os, "O_NOATIME", 0)
+OPENS: dict[str, Callable[[int], int]] = {
+    "folder": lambda place: opening.folder("folder", place),
+    "file": lambda place: opening.file("file", os.O_RDWR, 0o600, place),
+    "new file": lambda place: opening.file("new", os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600, place),
+}
+
+
+@pytest.fixture(autouse=True)
+def _anew() -> Iterator[None]:
+    """What one process came to know of its files is not known by the next test."""
+    with patch.object(opening, "_undated", [UNDATED]):
+        yield
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[int]:
+    """A descriptor of a folder with a folder and a file in it."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_bytes(b"there")
+    place = os.open(tmp_path, os.O_RDONLY)
+    yield place
+    os.close(place)
+
+
+def flags_of(fd: int) -> int:
+    """How it was opened."""
+    try:
+        return fcntl.fcntl(fd, fcntl.F_GETFL)
+    finally:
+        os.close(fd)
+
+
+@pytest.mark.parametrize(("what", "undated"), [("folder", UNDATED), ("file", UNDATED), ("new file", 0)])
+def test_what_is_asked_for(place: int, what: str, undated: int) -> None:
+    """What is there is read without a time of access; a file that is made is not asked to be."""
+    assert flags_of(OPENS[what](place)) & UNDATED == undated
+
+
+@pytest.mark.parametrize("what", ["folder", "file"])
+def test_files_of_others(place: int, what: str) -> None:
+    """Where only the owner may, it is opened all the same, and nothing is asked for any more."""
+    real, asked = os.open, list[int]()
+
+    def refusing(path: Any, flags: int, *more: Any, **named: Any) -> int:
+        asked.append(flags & UNDATED)
+        if flags & UNDATED:
+            raise PermissionError(errno.EPERM, "Operation not permitted")
+        return real(path, flags, *more, **named)
+
+    with patch.object(os, "open", refusing):
+        for _ in range(2):
+            assert flags_of(OPENS[what](place)) & UNDATED == 0
+    assert asked == [*[UNDATED] * bool(UNDATED), 0, 0]
+
+
+@pytest.mark.parametrize("what", OPENS)
+@pytest.mark.parametrize("code", [errno.EPERM, errno.EACCES, errno.ENOENT, errno.EMFILE])
+def test_what_fails_all_the_same(place: int, what: str, code: int) -> None:
+    """What fails for another reason fails as it does, tried twice at most; only EPERM tells of times."""
+    asked = []
+
+    def failing(_path: Any, flags: int, *_more: Any, **_named: Any) -> int:
+        asked.append(flags)
+        raise OSError(code, os.strerror(code))
+
+    with patch.object(os, "open", failing), pytest.raises(OSError, match=os.strerror(code)):
+        OPENS[what](place)
+    is_tried_again = code == errno.EPERM and what != "new file" and bool(UNDATED)
+    assert len(asked) == 1 + is_tried_again
+    assert opening._undated == [0 if is_tried_again else UNDATED]
+
+
+@pytest.mark.skipif(not UNDATED, reason="the system has no way to leave none")
+def test_a_change_leaves_none(tmp_path: Path) -> None:
+    """Changes and looks leave the times of access of what they read: of the list, the lock and the folder."""
+    answered(tmp_path, "task_add", TASK)
+    state = tmp_path / ".nexus/state"
+    names = (state, state / "lock", state / "tasks.json")
+    for name in names:
+        os.utime(name, (1, name.stat().st_mtime))
+    before = [name.stat().st_atime for name in names]
+    app = App(Workspace(str(tmp_path)))
+    app.call("task_list", {})
+    assert [name.stat().st_atime for name in names] == before
+    app.call("task_update", {"id": 1, "status": "completed"})
+    assert [name.stat().st_atime for name in names[:2]] == before[:2]
