@@ -18,6 +18,7 @@ from nexus_mcp.workspace import Workspace
 from tests.store.logged import TASK, answered
 
 UNDATED = getattr(os, "O_NOATIME", 0)
+AT_FIRST = opening._undated[0]
 OPENS: dict[str, Callable[[int], int]] = {
     "folder": lambda place: opening.folder("folder", place),
     "file": lambda place: opening.file("file", os.O_RDWR, 0o600, place),
@@ -28,7 +29,7 @@ OPENS: dict[str, Callable[[int], int]] = {
 @pytest.fixture(autouse=True)
 def _anew() -> Iterator[None]:
     """What one process came to know of its files is not known by the next test."""
-    with patch.object(opening, "_undated", [UNDATED]):
+    with patch.object(opening, "_undated", [AT_FIRST]):
         yield
 
 
