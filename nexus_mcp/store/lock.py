@@ -2,8 +2,7 @@
 
 With flock, where the platform has it (2 µs, and the kernel wakes who waits at once), the file stays when it is let go;
 only a first write that fails takes it back, while holding it. Whoever gets a lock looks whether its file is still the
-one that others find, so a removed file (git clean) lets nobody in beside another. `filelock` where there is no flock:
-it polls, has an end, and does what the package does with its file.
+one that others find, so a removed file (git clean) lets nobody in beside another. Without flock, `filelock` polls.
 
 Who waits goes in order, nearly: a lock that is free is whose call comes first, also while others are only just being
 woken. One turn of a hundred is passed by a later comer, and nobody was seen to starve (docs/decisions/0007).
@@ -165,6 +164,7 @@ def _looked_at(state: Folder, fd: int) -> os.stat_result:
     except OSError as error:
         raise StorageError(state.show(NAME), "look at", reason(error)) from error
     if not stat.S_ISREG(file.st_mode):
+        state.check_plain(NAME)  # raises, unless it is gone by now
         raise StorageError(state.show(NAME), "lock", "it is not a plain file")
     return file
 

@@ -175,15 +175,22 @@ def test_a_rewritten_file_keeps_its_permissions(tmp_path: Path) -> None:
     assert [oct(path.stat().st_mode & 0o777) for path in paths] == ["0o600", "0o600"]
 
 
-def test_a_pipe_in_place_of_the_lock_is_refused(tmp_path: Path) -> None:
-    """Whatever is no plain file is no lock, for every tool that writes."""
+@pytest.mark.parametrize("has_written", [False, True])
+def test_a_pipe_in_place_of_the_lock_is_refused(tmp_path: Path, has_written: bool) -> None:
+    """Whatever is no plain file is no lock, for every tool that writes, also when there was one a moment ago."""
     (tmp_path / ".nexus/state").mkdir(parents=True)
-    os.mkfifo(tmp_path / ".nexus/state/lock")
-    app = App(Workspace(str(tmp_path)))
+    place = tmp_path / ".nexus/state/lock"
     for name, arguments in (("task_close", {}), ("artifact_write", {"filename": "a", "content": ""})):
+        app = App(Workspace(str(tmp_path)))
+        if has_written:
+            place.unlink(missing_ok=True)
+            app.call("artifact_write", {"filename": "b", "content": ""})
+            place.unlink()
+        if not place.exists():
+            os.mkfifo(place)
         answer = app.call(name, arguments)
         assert answer.result["isError"] is True
-        assert "lock" in answer.result["structuredContent"]["error"]
+        assert "lock is a special file where a file belongs" in answer.result["structuredContent"]["error"]
 
 
 def test_a_marker_that_goes_while_it_is_looked_at_is_not_taken(tmp_path: Path) -> None:
