@@ -8,7 +8,6 @@ from nexus_mcp.errors import BEGUN, FolderGone, NexusError, NotAppliedYet, NotCo
 from nexus_mcp.store import beginnings, journal, lock
 from nexus_mcp.store.completing import roll_forward
 from nexus_mcp.store.folder import Folder
-from nexus_mcp.store.folders import Folders, close, entered, found
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,6 +113,26 @@ class Access:
         return lock.held(state, self.patience.at(state), lambda: self.stopping, lambda: self._meanwhile(state))
 
 
+class Folders:
+    """(`.nexus`, `.nexus/state`) as they are, None where absent: a context. Raises PathRefused, StorageError."""
+
+    __slots__ = ("_open", "_path")
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._open: list[Folder] = []
+
+    def __enter__(self) -> tuple[Folder | None, Folder | None]:
+        try:
+            return beginnings.found(self._path, self._open)[1:]
+        except BaseException:
+            beginnings.close(self._open)
+            raise
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        beginnings.close(self._open)
+
+
 class Locked:
     """`nexus` and `state`, which are `.nexus` and `.nexus/state`, and `held`, the lock, for who writes: a context.
 
@@ -155,7 +174,7 @@ class Locked:
                 if self._lock is not None:
                     self._lock.__exit__(kind, error, at)
             finally:
-                close(self._open)
+                beginnings.close(self._open)
 
     def begin(self) -> bool:
         """What comes before the first write of a change, once nothing is left that could refuse it.
@@ -196,13 +215,13 @@ class Locked:
                 self.names = self.state.names()
 
     def _take(self) -> None:
-        self._root, nexus, state = found(self._access.root, self._open)
+        self._root, nexus, state = beginnings.found(self._access.root, self._open)
         used = state is not None and (self._access.swept or state.check_plain(lock.NAME))
         if self._rehearse is not None and not used and not (state is not None and state.check_plain(journal.NAME)):
             self._rehearse(nexus, state)
         if nexus is None or state is None or not used:
-            nexus = entered(self._open, beginnings.made(self._root, ".nexus", self._new))
-            state = entered(self._open, beginnings.made(nexus, "state", self._new))
+            nexus = beginnings.entered(self._open, beginnings.made(self._root, ".nexus", self._new))
+            state = beginnings.entered(self._open, beginnings.made(nexus, "state", self._new))
         self.nexus, self.state, held = nexus, state, self._access.lock(state)
         self.held, self._lock = held.__enter__(), held
         self._new += [(state, lock.NAME)] * self.held.created

@@ -1,4 +1,4 @@
-"""The folders of a workspace that is new: made, confirmed, and taken back when the first call fails."""
+"""The folders of a workspace: found, or made, confirmed, and taken back when the first call fails."""
 
 from __future__ import annotations
 
@@ -6,14 +6,28 @@ from contextlib import suppress
 
 from nexus_mcp.errors import FolderGone, NexusError, StorageError
 from nexus_mcp.store import atomic, lock
-from nexus_mcp.store.folder import reason
+from nexus_mcp.store.folder import Folder, reason
 
 IGNORE = ".gitignore"
 _IGNORED = b"state/\n"
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from nexus_mcp.store.folder import Folder
+
+def found(path: str, opened: list[Folder]) -> tuple[Folder, Folder | None, Folder | None]:
+    """The project folder at `path`, its `.nexus` and `.nexus/state`; each is in `opened` as soon as it is open."""
+    root = entered(opened, Folder.root(path))
+    nexus = root.child(".nexus")
+    state = None if nexus is None else entered(opened, nexus).child("state")
+    return root, nexus, None if state is None else entered(opened, state)
+
+
+def entered(opened: list[Folder], folder: Folder) -> Folder:
+    opened.append(folder)
+    return folder
+
+
+def close(opened: list[Folder]) -> None:
+    while opened:
+        opened.pop().close()
 
 
 def made(parent: Folder, name: str, new: list[tuple[Folder, str]]) -> Folder:
