@@ -3,9 +3,9 @@
     python -m benchmarks [--rows start,search,…] [--rounds N] [--folder DIR] [--keep] [--page]
 
 A whole run is kept in benchmarks/results/table.json, parts are only shown, or with --keep put in the place of what was
-kept of them on the same machine. DIR is where the projects are: in memory
-(/dev/shm), where fsync is free, the rows say what is left without the disk; such a run is only shown, too, but for
-`--rows crowd --folder /dev/shm`, which is kept in benchmarks/results/crowd-in-memory.json. --page
+kept of them on the same machine. DIR is where the projects are: in memory (/dev/shm), where fsync is free, the rows say
+what is left without the disk; such a run is only shown, too, but for `--rows crowd --folder /dev/shm --keep`, which is
+kept in benchmarks/results/crowd-in-memory.json. --page
 measures nothing: it writes the plots and the tables of docs/performance.md from what is kept. The exit code is 1 when a
 server of ours answered wrongly, and 2 when nothing could be measured; a goal that is not met is in the table.
 """
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"Not measured: {error}", file=sys.stderr)
         return 2
     show(figures)
-    if wanted == {"crowd"} and given.folder == Path("/dev/shm") and not figures.wrong:
+    if given.keep and wanted == {"crowd"} and given.folder == Path("/dev/shm") and not figures.wrong:
         results.write(results.IN_MEMORY, results.table(figures))
     if not given.folder and wanted == frozenset(PARTS):
         results.write(results.TABLE, results.table(figures))

@@ -21,11 +21,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.client import PATIENCE, ROOT, NotMeasurable
-from benchmarks.disk import durable, timed
+from benchmarks.disk import durable, kept, replace, timed, write
 
 
 def parse_time(parser: str, path: Path) -> float:
@@ -116,10 +117,11 @@ def _answer(path: str) -> None:
     data = tasks.read_bytes()
     for line in sys.stdin.buffer:
         asked = json.loads(line)
-        durable(tasks, data)
-        content = {"task": {"id": 1, **asked["params"]["arguments"], "status": "pending", "deps": []}}
-        result = {"content": [{"type": "text", "text": json.dumps(content)}], "structuredContent": content}
-        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+        with kept(tasks):
+            replace(tasks, partial(write, data=data))
+            content = {"task": {"id": 1, **asked["params"]["arguments"], "status": "pending", "deps": []}}
+            result = {"content": [{"type": "text", "text": json.dumps(content)}], "structuredContent": content}
+            print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
 
 
 def _modules(root: str, tool: str, arguments: str) -> None:

@@ -32,7 +32,7 @@ Times = dict[str, list[float]]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.pairs", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("checkouts", nargs=2, metavar="CHECKOUT", help="the code before, and after")
     parser.add_argument("--pairs", type=int, default=12, help="pairs of servers (default: 12)")
     parser.add_argument("--folder", default=str(ROOT / ".cache"), help="where the projects are (default: .cache)")

@@ -1,6 +1,7 @@
-"""python -m benchmarks.candidates [--rounds N]: the table of docs/performance.md, kept in results/candidates.json.
+"""What could search a long history, measured: the tables of docs/performance.md. `python -m benchmarks.candidates`.
 
-Every candidate has to find the same number of cycles. The exit code is 1 when one does not.
+With --keep they are kept in results/candidates.json. Every candidate has to find the same number of cycles; the exit
+code is 1 when one does not, and nothing is kept.
 """
 
 from __future__ import annotations
@@ -35,9 +36,13 @@ SCANS: dict[str, Callable[[Path, str], int]] = {
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.candidates")
-    parser.add_argument("--rounds", type=int, default=5)
-    rounds = parser.parse_args().rounds
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.candidates", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of everything (default: 5)")
+    parser.add_argument("--keep", action="store_true", help="keep the outcome for docs/performance.md")
+    given = parser.parse_args()
+    rounds = given.rounds
     PLACE.mkdir(parents=True, exist_ok=True)
     searches: list[dict[str, Any]] = []
     builds: list[dict[str, Any]] = []
@@ -45,13 +50,14 @@ def main() -> int:
         builds += parsed(size, rounds)
         with tempfile.TemporaryDirectory(dir=PLACE) as folder:
             searches += measured(size, rounds, Path(folder))
-    results.write(results.CANDIDATES, {"machine": results.machine(), "searches": searches, "builds": builds})
     for lines in (search_lines({"searches": searches}), build_lines({"builds": builds})):
         print(*columns(lines), "", sep="\n")
     wrong = [row for row in searches if row["found"] != first_of(row["cycles"], searches)]
     wrong += [row for row in searches if row["found"]["rare"] != RARE_CYCLES]
     for row in wrong:
         print(f"WRONG: {row['candidate']} finds {row['found']} at {row['cycles']} cycles")
+    if given.keep and not wrong:
+        results.write(results.CANDIDATES, {"machine": results.machine(), "searches": searches, "builds": builds})
     return int(bool(wrong))
 
 

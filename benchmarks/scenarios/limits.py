@@ -14,7 +14,7 @@ from benchmarks.client import NotMeasurable
 from benchmarks.data.history import history
 from benchmarks.data.project import projects
 from benchmarks.data.tasks import tasks_file
-from benchmarks.disk import replace, timed, write
+from benchmarks.disk import replacing, timed, write
 from benchmarks.figures import percentile
 from benchmarks.goals import BARE_CROWD, COPIED, CROWDS, JSON, ORJSON, PARSED, READ, SIZES, WRITTEN
 from benchmarks.scenarios.bench import Bench
@@ -47,8 +47,8 @@ def _disk(bench: Bench, size: int, folder: Path) -> None:
     if not ops:
         return
     data = history(size).read_bytes()
-    written = timed(lambda: replace(folder / "written", lambda fd: write(fd, data)))
-    copied = timed(lambda: replace(folder / "copied", lambda fd: _copy(history(size), fd)))
+    written = replacing(folder / "written", lambda fd: write(fd, data))
+    copied = replacing(folder / "copied", lambda fd: _copy(history(size), fd))
     for op in ops:
         bench.figures.add(f"{op}-{size}", WRITTEN, written)
         bench.figures.add(f"{op}-{size}", COPIED, copied)
@@ -88,7 +88,7 @@ def _lists(bench: Bench, folder: Path) -> None:
         JSON: (json.loads, partial(_json, indent=2), partial(_json, separators=(",", ":"))),
     }
     for name, (loads, pretty, compact) in parsers.items():
-        taken = timed(partial(replace, folder / "tasks", partial(_change, data, loads, pretty)))
+        taken = replacing(folder / "tasks", partial(_change, data, loads, pretty))
         for call in ("task_add", "task_update"):
             bench.figures.add(f"{call}-10000", name, taken)
         bench.figures.add("task_list-10000", name, timed(partial(_answer, data, loads, compact)))

@@ -1,4 +1,6 @@
-"""python -m benchmarks.trend [--rounds N] [--rows hook,…] [--record]: exit code 1 when a row is above 1.3 × its record.
+"""Ratios within one run against those that were recorded: the exit code is 1 when a row is above 1.3 × its record.
+
+    python -m benchmarks.trend [--rounds N] [--rows hook,…] [--record]
 
 What was recorded stands in benchmarks/results/trend.json, for each version of Python: their ratios differ. For a
 version that was never recorded nothing can be said, and the exit code is 3. Rows that are not named keep their record.
@@ -20,8 +22,8 @@ PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.trend")
-    parser.add_argument("--rounds", type=int, default=15)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.trend", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=15, help="rounds of everything (default: 15)")
     parser.add_argument("--record", action="store_true", help="these are the ratios from now on")
     parser.add_argument("--rows", default="", help="only these (default: all)")
     given = parser.parse_args(argv)

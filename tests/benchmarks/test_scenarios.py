@@ -123,17 +123,20 @@ def test_a_call_stands_beside_the_least_that_it_can_take(bench: Bench) -> None:
 
 
 def test_a_run_in_memory_is_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A crowd without a disk is kept in a file of its own, and only when nothing was wrong."""
+    """A crowd without a disk is kept in a file of its own, when that is asked for and nothing was wrong."""
     written: list[Path] = []
     monkeypatch.setattr(results, "write", lambda path, _: written.append(path))
     monkeypatch.setattr(results, "table", lambda _: {})
     monkeypatch.setattr(places, "PLACE", places.PLACE)
     figures = Figures()
     monkeypatch.setattr(command, "measure", lambda *_: figures)
-    assert command.main(["--rows", "crowd", "--folder", "/dev/shm"]) == 0
-    assert command.main(["--rows", "warm", "--folder", "/dev/shm"]) == 0
+    in_memory = ["--folder", "/dev/shm", "--rows"]
+    assert command.main([*in_memory, "crowd"]) == 0
+    assert command.main([*in_memory, "warm", "--keep"]) == 0
+    assert written == []
+    assert command.main([*in_memory, "crowd", "--keep"]) == 0
     figures.wrong.append("a task is lost")
-    assert command.main(["--rows", "crowd", "--folder", "/dev/shm"]) == 1
+    assert command.main([*in_memory, "crowd", "--keep"]) == 1
     assert written == [results.IN_MEMORY]
 
 

@@ -1,0 +1,61 @@
+"""What could search a long history: when the outcome of measuring it is kept, and that a wrong one is told."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import results
+from benchmarks.candidates import __main__ as command
+from benchmarks.data.history import RARE_CYCLES
+
+FOUND = {"rare": RARE_CYCLES, "common": 90, "two characters": RARE_CYCLES}
+
+
+def row(candidate: str, cycles: int, found: dict[str, int]) -> dict[str, object]:
+    return {
+        "cycles": cycles,
+        "candidate": candidate,
+        "build_ms": 1.0,
+        "disk_mb": 1.0,
+        "ms": dict.fromkeys(found, 1.0),
+        "found": found,
+    }
+
+
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Path]:
+    """The files that were kept, of a run that measures nothing and in which all candidates find the same."""
+    kept: list[Path] = []
+    monkeypatch.setattr(results, "write", lambda path, _: kept.append(path))
+    monkeypatch.setattr(command, "PLACE", tmp_path)
+    monkeypatch.setattr(command, "parsed", lambda size, _: [{"cycles": size, "parser": "json", "ms": 1.0}])
+    monkeypatch.setattr(command, "measured", lambda size, *_: [row("one", size, FOUND), row("other", size, FOUND)])
+    return kept
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["candidates", *arguments])
+    return command.main()
+
+
+def test_kept_when_asked_for(written: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look with few rounds leaves what the page is made of."""
+    assert run(monkeypatch, "--rounds", "1") == 0
+    assert written == []
+    assert run(monkeypatch, "--keep") == 0
+    assert written == [results.CANDIDATES]
+
+
+@pytest.mark.parametrize("wrong", [{"common": 89}, {"rare": RARE_CYCLES + 1}])
+def test_a_candidate_that_finds_something_else(
+    written: list[Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], wrong: dict[str, int]
+) -> None:
+    """One that is not equal to the others, or not to what was generated, is told and never kept."""
+    found = {**FOUND, **wrong}
+    monkeypatch.setattr(command, "measured", lambda size, *_: [row("one", size, FOUND), row("other", size, found)])
+    assert run(monkeypatch, "--keep") == 1
+    assert "WRONG: other finds" in capsys.readouterr().out
+    assert written == []
