@@ -182,8 +182,7 @@ def _apply_cycle(
 ) -> None:
     if growth is not None and temporary is not None:
         if growth.is_due():
-            atomic.install(nexus, temporary, HISTORY)
-            growth.installed()
+            growth.install(temporary)
             return
         nexus.unlink(temporary)  # git has written another history since: that one is to have the cycle, too
     from nexus_mcp.store.history.archive import Archive
@@ -196,8 +195,7 @@ def _apply_cycle(
             return
         shapes.check_writable(past.version, SHOWN_HISTORY)
         growth = Growth(past, cycle)
-        atomic.install(nexus, atomic.prepare(nexus, growth.parts(), nexus.permissions(HISTORY)), HISTORY)
-        growth.installed()
+        growth.install(atomic.prepare(nexus, growth.parts(), nexus.permissions(HISTORY)))
 
 
 def _apply_file(folder: Folder, name: str, entry: dict[str, Any], journal_id: str, temporary: str | None) -> None:

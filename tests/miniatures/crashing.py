@@ -54,9 +54,9 @@ def _writing_in_place(name: str) -> Deviation:
     """Writes a file where it lies, piece by piece: a kill leaves a part of it."""
     install = atomic.install
 
-    def in_place(folder: Folder, temporary: str, target: str) -> None:
+    def in_place(folder: Folder, temporary: str, target: str, *, confirmed: bool = True) -> None:
         if target != name:
-            return install(folder, temporary, target)
+            return install(folder, temporary, target, confirmed=confirmed)
         data = Path(folder.path, temporary).read_bytes()
         with Path(folder.path, target).open("wb", buffering=0) as file:
             for start in range(0, len(data), _PIECE):

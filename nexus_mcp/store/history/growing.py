@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Growth:
     """`archive` with the new `cycle` at its end. Raises OSError."""
 
-    __slots__ = ("_added", "_archive", "_closing", "_cut", "_cycle", "_is_apart", "_made", "_rest", "_span")
+    __slots__ = ("_added", "_archive", "_closing", "_cut", "_cycle", "_is_apart", "_made", "_rest", "_span", "_tail")
 
     def __init__(self, archive: Archive, cycle: dict[str, Any]) -> None:
         index = archive.index
@@ -46,6 +46,7 @@ class Growth:
         self._archive = archive
         self._cycle = cycle
         self._made: os.stat_result | None = None
+        self._tail = -1
         self._is_apart = False
 
     @property
@@ -68,6 +69,18 @@ class Growth:
         found = _seen(nexus)
         return found is None if read is None else found is not None and identity.of(found) == read
 
+    def install(self, temporary: str) -> None:
+        """Put the file that was prepared of `parts` in its place, durably, and let the index grow with it.
+
+        Raises as atomic.install does.
+        """
+        nexus = self._archive.nexus
+        assert nexus is not None
+        atomic.install(nexus, temporary, NAME, confirmed=False)
+        # At once: whoever writes to the new file before, and sets its time back, shows by its end alone.
+        self.installed()
+        atomic.confirm(nexus)
+
     def installed(self) -> None:
         """The file was put in its place: let the index grow with it. Never raises: without, it is only read again."""
         try:
@@ -85,6 +98,9 @@ class Growth:
     def _finish(self, fd: int) -> None:
         old, nexus = self._archive.fd, self._archive.nexus
         assert nexus is not None
+        cut = self._cut
+        before = EMPTY.encode()[:cut] if old is None else ranges.read(old, max(0, cut - identity.TAIL), cut)
+        self._tail = identity.checksum(before + self._added + self._rest)
         if old is None:
             same = not nexus.check_plain(NAME)
         else:
@@ -106,7 +122,7 @@ class Growth:
             tail = identity.tail(fd, now.st_size)
         finally:
             let_go(fd)
-        if not identity.is_as_read(identity.of(made), identity.of(now)):
+        if tail != self._tail or not identity.is_as_read(identity.of(made), identity.of(now)):
             return
         index = self._archive.index.copy()
         begin, end = self._span

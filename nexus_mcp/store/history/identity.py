@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     Identity = tuple[int, int, int, int, int]
 
 _BY_DESCRIPTOR = os.utime in os.supports_fd
-_TAIL = 4096
+TAIL = 4096
+"""Bytes at the end of a file that are looked at each time."""
 _SECOND = 1_000_000_000
 _TICK = 50_000_000
 """Nanoseconds: several ticks of the slowest clock that kernels take file times from (100 Hz)."""
@@ -52,7 +53,12 @@ def is_apart(identity: Identity) -> bool:
 
 def tail(fd: int, size: int) -> int:
     """A checksum of the last bytes of a file that has `size` of them. Raises OSError."""
-    return zlib.crc32(ranges.read(fd, max(0, size - _TAIL), size))
+    return checksum(ranges.read(fd, max(0, size - TAIL), size))
+
+
+def checksum(end: bytes) -> int:
+    """What `tail` is for a file with this end: TAIL bytes or more of it, or all there are."""
+    return zlib.crc32(end[-TAIL:])
 
 
 def is_as_read(before: Identity, after: Identity) -> bool:

@@ -91,6 +91,7 @@ def _grown_too_early() -> tuple[Any, str, Any]:
         if growth is not None and nexus.check_plain(NAME):
             fd = nexus.open(NAME, os.O_RDONLY)
             growth._made = os.fstat(fd)
+            growth._tail = identity.tail(fd, growth._made.st_size)
             os.close(fd)
             growth.installed()
         real(nexus, state, cycle, growth, made)

@@ -28,8 +28,7 @@ def appended(archive: Archive, cycle: Cycle) -> bytes:
     nexus = archive.nexus
     assert nexus is not None
     growth = Growth(archive, cycle)
-    atomic.install(nexus, atomic.prepare(nexus, growth.parts()), NAME)
-    growth.installed()
+    growth.install(atomic.prepare(nexus, growth.parts()))
     data = nexus.read(NAME, 1 << 30)
     assert data is not None
     assert len(data) == growth.size

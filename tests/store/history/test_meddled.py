@@ -6,6 +6,7 @@ import json
 import os
 import threading
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from nexus_mcp.errors import StorageError
 from nexus_mcp.server.app import App
 from nexus_mcp.store import atomic, journal
+from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.history.growing import Growth
 from nexus_mcp.workspace import Workspace
 from tests.store.history.made import CYCLE, OLD, Site, ours_of
@@ -102,3 +104,51 @@ def test_a_pipe_in_place_of_the_history_keeps_nobody_waiting(fast_path: Path) ->
             looking.join(60)
             assert not looking.is_alive()
         assert not growth.is_due()
+
+
+def test_an_end_changed_right_after_the_rename_shows(fast_path: Path) -> None:
+    """Somebody writes as many other bytes to the new history before we look at it, and sets its time back.
+
+    Were the end not compared with what we wrote, the next cycle would go to where the last one no longer ends.
+    """
+    path = fast_path / ".nexus" / "history.json"
+    app = App(Workspace(str(fast_path)))
+    site = Site(fast_path, ours_of([CYCLE, THEIRS]))
+    real = atomic.install
+
+    def install(folder: Folder, temporary: str, name: str, **named: bool) -> None:
+        real(folder, temporary, name, **named)
+        if name == path.name:
+            seen, data = path.stat(), path.read_bytes()
+            at = data.rindex(b",\n    {")
+            with path.open("r+b") as file:
+                file.write(data[:at] + b'],"":[' + data[at + 6 :])
+            os.utime(path, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+
+    def closed() -> Any:
+        app.call("task_add", {"title": "t", "context": "c"}, "").delivered()
+        answer = app.call("task_close", {}, "")
+        answer.delivered()
+        return answer.result["structuredContent"]
+
+    assert app.call("history_search", {}, "").result["structuredContent"]["total"] == 2
+    with patch.object(atomic, "install", install):
+        closed()
+    assert len(json.loads(site.path.read_bytes())["cycles"]) == 2
+    assert app.call("history_search", {}, "").result["structuredContent"]["total"] == 2
+    assert closed()["total_cycles"] == 3
+    assert [cycle["branch"] for cycle in json.loads(path.read_bytes())["cycles"]][:2] == ["b", "theirs"]
+    assert len(json.loads(path.read_bytes())["cycles"]) == 3
+
+
+def test_what_was_written_is_known_at_once(fast_path: Path) -> None:
+    """The new history is looked at before its folder is synced: the less time there is to write to it unseen."""
+    site = Site(fast_path, ours_of([CYCLE]))
+    with site.archive() as archive:
+        growth = Growth(archive, THEIRS)
+        assert archive.nexus is not None
+        temporary = atomic.prepare(archive.nexus, growth.parts())
+        known: list[int] = []
+        with patch.object(atomic, "confirm", lambda _: known.append(len(site.memory.index or ()))):
+            growth.install(temporary)
+    assert known == [2]
