@@ -25,10 +25,11 @@ class Action:
 
 @dataclass(frozen=True)
 class Event:
-    """A lifecycle event and its payload."""
+    """A lifecycle event and its payload. `description` is for people: when it happens, or why it is sent."""
 
     type: str
     params: dict[str, Any] = field(default_factory=dict)
+    description: str = ""
 
 
 @dataclass(frozen=True)

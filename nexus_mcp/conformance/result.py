@@ -56,6 +56,7 @@ class Exchange:
     """What was asked, and what came back. `asked` is "task_add", "event agent_spawn", "restart", "kill task_close".
 
     `answer` is the payload, None when there was none; `error` says why not, or is the text of a protocol error.
+    `description` is that of the event in the fixture.
     """
 
     step: str
@@ -65,6 +66,13 @@ class Exchange:
     is_error: bool = False
     error: str = ""
     seconds: float = 0.0
+    description: str = ""
+
+    @property
+    def heading(self) -> str:
+        """`step 2 event session_end (the harness shuts down)`: which step, what was asked, and why."""
+        why = f"({self.description})" if self.description else ""
+        return " ".join(filter(None, (self.step, self.asked, why)))
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from nexus_mcp.conformance.pytest_plugin import failure
+from nexus_mcp.conformance.report.html import to_html
+from nexus_mcp.conformance.report.json_report import to_json
+from nexus_mcp.conformance.report.junit import to_junit
 from nexus_mcp.conformance.result import FixtureResult
 from nexus_mcp.conformance.runner import run
 from nexus_mcp.conformance.target import Target, TargetOptions, in_memory, stdio
@@ -15,6 +20,7 @@ from nexus_mcp.errors import HarnessFault
 from nexus_mcp.server.app import App
 from nexus_mcp.server.sdk import build_server
 from nexus_mcp.workspace import Workspace
+from tests.conformance import runs
 from tests.conformance.support import made, outcome
 
 SERVE = (sys.executable, "-m", "nexus_mcp", "serve")
@@ -181,3 +187,13 @@ def test_an_event_command_that_is_not_there() -> None:
         HarnessFault, match=r"^The event command nowhere-hook could not be started: .*\. Give the program "
     ):
         one({"event": {"type": "agent_spawn"}}, target=target)
+
+
+def test_reports_show_the_description_of_an_event() -> None:
+    """What a fixture says of its event stands beside it in every report that shows what was asked."""
+    step = {"event": {"type": "fail", "description": "The harness shuts down."}}
+    result = one(step, target=memory(TargetOptions(event_command=EVENT)))
+    run = runs.run(result)
+    assert json.loads(to_json(run))["results"][0]["exchanges"][0]["description"] == "The harness shuts down."
+    for report in (failure.text(result), to_junit(run), to_html(run)):
+        assert "The harness shuts down." in report

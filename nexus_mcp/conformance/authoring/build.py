@@ -79,7 +79,8 @@ def _do(raw: dict[str, Any]) -> Action | Event | WriteFile | Kill | Restart | Pa
     if "action" in raw:
         return _action(raw["action"])
     if "event" in raw:
-        return Event(raw["event"]["type"], raw["event"].get("params", {}))
+        event = raw["event"]
+        return Event(event["type"], event.get("params", {}), event.get("description", ""))
     if "write_file" in raw:
         return _write_file(raw["write_file"])
     if "kill" in raw:

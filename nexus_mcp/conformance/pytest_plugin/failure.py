@@ -32,10 +32,9 @@ def text(result: FixtureResult) -> str:
     for assertion in result.failures:
         lines += _assertion(assertion)
     for exchange in result.exchanges:
-        asked = f"{exchange.step} {exchange.asked}".strip()
         mark = "error" if exchange.is_error else "answer"
         answer = one_line(exchange.error, LIMIT) or shown(exchange.answer, LIMIT)
-        lines += ["", one_line(f"{asked} ", LIMIT) + shown(exchange.params, LIMIT), f"  {mark}: {answer}"]
+        lines += ["", one_line(f"{exchange.heading} ", LIMIT) + shown(exchange.params, LIMIT), f"  {mark}: {answer}"]
     return "\n".join(lines)
 
 

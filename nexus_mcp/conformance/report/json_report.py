@@ -88,6 +88,7 @@ def _exchange(exchange: Exchange) -> dict[str, Any]:
     return {
         "step": exchange.step,
         "asked": exchange.asked,
+        **({"description": exchange.description} if exchange.description else {}),
         "params": plain(exchange.params),
         "answer": plain(exchange.answer),
         "is_error": exchange.is_error,

@@ -76,7 +76,7 @@ def _story(result: FixtureResult) -> str:
     parts = [one_line(result.description, LONGEST), ""]
     parts += [f"- {in_words(assertion, 600)}" for assertion in assertions(result) if not assertion.passed]
     for exchange in result.exchanges:
-        parts += ["", f"{exchange.step} {exchange.asked} {indented(exchange.params, LONGEST)}".strip()]
+        parts += ["", f"{one_line(exchange.heading, LONGEST)} {indented(exchange.params, LONGEST)}"]
         mark = "error" if exchange.is_error else "answer"
         parts.append(f"{mark}: {one_line(exchange.error, LONGEST) or indented(exchange.answer, LONGEST)}")
     for path, text in sorted(result.files.items()):

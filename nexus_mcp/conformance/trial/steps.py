@@ -98,18 +98,19 @@ class Steps:
         return [await self._call(action, step, label) for _ in range(step.times)]
 
     async def _event(self, event: Event, step: Step, label: str) -> list[Answer]:
-        event = Event(event.type, fill(event.params, self._place.project))
+        event = replace(event, params=fill(event.params, self._place.project))
         asked = f"event {event.type}"
         try:
             reply = await send_event(event, self._target.options, self._place)
         except TargetTrouble as trouble:
-            self.exchanges.append(Exchange(label, asked, event.params, error=trouble.sentence))
+            said = Exchange(label, asked, event.params, error=trouble.sentence, description=event.description)
+            self.exchanges.append(said)
             raise
         except OSError as error:
             command = (self._target.options.event_command or ("",))[0]
             problem = f"The event command {command} could not be started: {error.strerror}."
             raise HarnessFault([problem], next_step=NAME_IT) from error
-        self.exchanges.append(exchange(label, asked, event.params, reply))
+        self.exchanges.append(replace(exchange(label, asked, event.params, reply), description=event.description))
         return [Answer(label, reply, step.asserts)]
 
     async def _write_file(self, change: WriteFile, _step: Step, _label: str) -> list[Answer]:

@@ -88,6 +88,7 @@ def _exchange(exchange: Exchange) -> Html:
         "p",
         el("span", f"{exchange.step} ", class_="note") if exchange.step else "",
         el("code", one_line(exchange.asked, 100)),
+        el("span", f" {one_line(exchange.description, 300)}") if exchange.description else "",
         el("span", f" {duration(exchange.seconds)}", class_="note"),
         class_="asked",
     )
