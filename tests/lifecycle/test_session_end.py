@@ -9,7 +9,8 @@ from tests.support import Json, Project, cycle, plan, task, tasks, without_lock
 
 UNFINISHED = (
     "The session ends with unfinished work, tasks 1 (pending), 3 (in_progress). "
-    "They stay for the next session; task_list shows them."
+    "They stay for the next session, and task_list shows them; task_close archives them as they are, when they are not "
+    "to be done."
 )
 UNCLOSED = "All 2 tasks are completed, but the cycle is not closed. Call task_close to archive it."
 DONE = task(2, status="completed")
@@ -59,9 +60,13 @@ def test_a_record_is_kept(tell: Teller, project: Project) -> None:
     ],
 )
 def test_warnings(tell: Teller, project: Project, content: Json, warnings: list[str]) -> None:
-    """It warns of tasks that are not completed, else asks for the close, and says nothing where there are none."""
+    """It warns of tasks that are not completed, else asks for the close, and says nothing where there are none.
+
+    Both warnings name task_close (contract §4).
+    """
     put(project, ".nexus/state/tasks.json", content)
     assert tell("session_end")["warnings"] == warnings
+    assert all("task_close" in warning for warning in warnings)
 
 
 @pytest.mark.requirement("session_end.broken")
