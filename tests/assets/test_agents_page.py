@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.catalog.load import load
+from nexus_mcp.catalog.manifest import manifest
 from tests.assets.texts import SECTIONS
 from tests.catalog.files import put
 from tests.cli.support import Ran, nexus
@@ -97,11 +98,20 @@ def test_the_example_checks(example: Path) -> None:
 
 def test_the_manifest_has_the_example(example: Path) -> None:
     """What a project added is in the manifest, with the capabilities that it put on top."""
-    manifest = json.loads(nexus("catalog", "manifest", cwd=example).out)
-    capabilities = {agent["id"]: agent["capabilities"] for agent in manifest["agents"]}
+    printed = json.loads(nexus("catalog", "manifest", cwd=example).out)
+    capabilities = {agent["id"]: agent["capabilities"] for agent in printed["agents"]}
     assert capabilities["dba"] == ["no_file_edit", "no_task_create", "no_task_update"]
     assert capabilities["engineer"] == ["no_task_create", "no_shell_exec"]
-    assert "release" in {skill["id"] for skill in manifest["skills"]}
+    assert "release" in {skill["id"] for skill in printed["skills"]}
+
+
+def test_the_manifest_is_as_shown() -> None:
+    """Each value that the page shows of the manifest is in it: versions, a capability and a tag."""
+    shown = json.loads(re.findall(r"^```json\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)[-1])
+    value = manifest(load(None))
+    assert (shown["version"], shown["contract"]) == (value["version"], value["contract"])
+    for kind, words in shown["vocabulary"].items():
+        assert all(word in value["vocabulary"][kind] for word in words)
 
 
 def test_a_slip_is_told_as_shown(example: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nexus_mcp import schemas
+from nexus_mcp import __version__, schemas
 from nexus_mcp.catalog import placeholders, shipped
 from nexus_mcp.catalog.load import load
 from nexus_mcp.catalog.manifest import manifest
@@ -116,6 +116,13 @@ def test_the_manifest_keeps_its_schema() -> None:
     value = manifest(load(None))
     assert schemas.faults(schemas.load("catalog/manifest"), value) == []
     assert [agent["id"] for agent in value["agents"]] == sorted(AGENTS)
+    assert (value["version"], value["contract"]) == (__version__, "0.12")
+    blocked = {one["id"]: (one["reason"], one["classes"]) for one in value["vocabulary"]["capabilities"]}
+    assert blocked == CAPABILITIES
+    tags = {one["id"]: one for one in value["vocabulary"]["tags"]}
+    assert tags["plan"]["variants"][0]["skill"] == tags["plan"]["skill"] == "nx-plan"
+    assert [(one["id"], one["action"]) for one in tags["m"]["variants"]] == [("gc", "memory_gc")]
+    assert [name for name, tag in tags.items() if tag["any_variant"]] == ["rule"]
     assert json.loads(json.dumps(value)) == value
 
 
