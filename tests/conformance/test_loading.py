@@ -25,7 +25,6 @@ from nexus_mcp.conformance.loading import load, read
 from nexus_mcp.errors import HarnessFault
 from tests.conformance.writing import GONE, loaded, raw, stepped, write
 
-GONE_TASKS = "{STATE_ROOT}/tasks.json"
 OLDER: list[dict[str, Any]] = [
     {
         "test_id": "agent_spawn_appends",
@@ -60,7 +59,7 @@ OLDER: list[dict[str, Any]] = [
      "postcondition": {"error": True, "error_contains": "No active plan session"}},
     {"test_id": "two_steps", "description": "One step after the other.",
      "steps": [{"action": {"tool": "task_list"}, "assert_return": {"$.exists": False}, "description": "First."},
-               {"event": {"type": "session_end", "description": "The end."}, "assert_state": {GONE_TASKS: None}}]},
+               {"event": {"type": "session_end", "description": "Bye."}, "assert_state": {"{STATE_ROOT}/t": None}}]},
 ]  # fmt: skip
 
 
@@ -86,7 +85,7 @@ def test_the_older_format(tmp_path: Path) -> None:
     assert two.single is False
     assert two.steps == (
         Step(Action("task_list"), Asserts(return_value={"$.exists": False}), description="First."),
-        Step(Event("session_end", description="The end."), Asserts(state_files={GONE_TASKS: None})),
+        Step(Event("session_end", description="Bye."), Asserts(state_files={"{STATE_ROOT}/t": None})),
     )
 
 
