@@ -27,6 +27,8 @@ from __future__ import annotations
 
 UNCHANGED = "nothing was changed."
 ITSELF_UNCHANGED = "this call changed nothing itself."
+_SHOWN = 100
+"""Characters of a name that somebody gave."""
 BEGUN = "It was raised once writing had begun."
 """The note (PEP 678) on an exception that is none of ours and leaves open what became of the files."""
 
@@ -68,7 +70,7 @@ class UnknownTool(NexusError):
     """No tool has this name."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"Unknown tool: {name}")
+        super().__init__(f"Unknown tool: {_quoted_name(name)}")
         self.name = name
 
 
@@ -196,7 +198,7 @@ class UnknownEntry(NexusError):
 
     def __init__(self, kind: str, name: str, near: list[str]) -> None:
         known = f"Did you mean {' or '.join(near)}?" if near else f"{_command('catalog list')} names those there are."
-        super().__init__(f"There is no {kind} {name!r}.", next_step=known)
+        super().__init__(f"There is no {kind} {_quoted(name)}.", next_step=known)
         self.kind = kind
 
 
@@ -206,6 +208,18 @@ class HarnessFault(NexusError):
     def __init__(self, faults: list[str], *, next_step: str = "") -> None:
         super().__init__("\n".join(faults), next_step=next_step)
         self.faults = faults
+
+
+def _quoted(name: str) -> str:
+    from nexus_mcp.quoting import quoted
+
+    return quoted(name, _SHOWN)
+
+
+def _quoted_name(name: str) -> str:
+    from nexus_mcp.quoting import quoted_name
+
+    return quoted_name(name, _SHOWN)
 
 
 def _command(words: str) -> str:

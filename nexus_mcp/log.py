@@ -19,6 +19,16 @@ _LONGEST = getattr(select, "PIPE_BUF", 4096)
 _HAS_POLL = hasattr(select, "poll")
 _CUT = b" ... "
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+UNSEEN = frozenset(
+    chr(code)
+    for codes in (
+        (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x2800, 0x3164, 0xFFA0),
+        range(0xFE00, 0xFE0F),  # not U+FE0F, which stands behind every other emoji and says nothing
+        range(0xE0100, 0xE01F0),
+    )
+    for code in codes
+)
+"""Characters that nobody sees though Python calls them printable: joiners, fillers, variation selectors."""
 _lock = allocate_lock()
 _fd = 2
 _lost = 0
@@ -58,10 +68,10 @@ def error(message: str) -> None:
 
 
 def printable(text: str) -> str:
-    """The text on one line, with every control, format and bidirectional character and lone surrogate escaped."""
-    if text.isprintable():
+    """The text on one line, with every control, format, bidirectional and unseen character and surrogate escaped."""
+    if text.isprintable() and (text.isascii() or UNSEEN.isdisjoint(text)):
         return text
-    return "".join(char if char.isprintable() else _escaped(char) for char in text)
+    return "".join(char if char.isprintable() and char not in UNSEEN else _escaped(char) for char in text)
 
 
 def _escaped(char: str) -> str:

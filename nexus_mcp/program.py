@@ -41,20 +41,22 @@ def leads_to(program: str, path: str) -> bool:
 
 
 def shell_line(words: Iterable[str]) -> str:
-    """The words for a shell. One with unprintable characters is written as bash and zsh take it: $'\\x1b'."""
+    """The words for a shell. One that is not inert is written as bash and zsh take it: $'\\x1b'."""
     return " ".join(map(_shell_word, words))
 
 
 def _shell_word(word: str) -> str:
     from shlex import quote
 
-    if word.isprintable():
+    from nexus_mcp.quoting import inert
+
+    if inert(word) == word:
         return quote(word)
     escaped = (
         f"\\{char}"
         if char in "\\'"
         else char
-        if char.isprintable()
+        if char.isprintable() and char.isascii() and char != "<"
         else "".join(f"\\x{byte:02x}" for byte in os.fsencode(char))
         for char in word
     )

@@ -16,14 +16,15 @@ PACKAGE = ROOT / "nexus_mcp"
 MAX_LINES = 250
 
 # Each part of the package, and the parts it may import beside itself. Imports go downwards only.
-BASE = ("errors", "log", "packaged", "program", "schemas", "workspace")
+BASE = ("errors", "log", "packaged", "program", "quoting", "schemas", "workspace")
 RULES = (*BASE, "state", "store")
 TABLES = (*RULES, "catalog", "knowledge", "briefing", "tags", "tools", "lifecycle", "harness")
 PARTS = {
-    "errors": ("program",),
+    "errors": ("program", "quoting"),
     "log": (),
     "packaged": (),
-    "program": (),
+    "program": ("quoting",),
+    "quoting": ("log",),
     "schemas": ("packaged",),
     "workspace": ("errors",),
     "state": BASE,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from nexus_mcp.briefing.limits import limits_text, tools_text
 from nexus_mcp.briefing.task_text import task_text
 from nexus_mcp.knowledge.shown import text as notes_text
+from nexus_mcp.quoting import inert_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ def parts(
     found = {
         "task": "" if task is None else "\n\n".join(filter(None, (task_text(task), binding, _QUOTED))),
         "notes": _headed("NOTES", notes_text(notes)),
-        "tools": tools_text(catalog, agent_id, harness),
-        "limits": "" if agent_id is None else limits_text(catalog, agent_id, harness),
+        "tools": inert_lines(tools_text(catalog, agent_id, harness)),
+        "limits": "" if agent_id is None else inert_lines(limits_text(catalog, agent_id, harness)),
         "harness": _headed("HARNESS", harness_notes.strip()),
     }
     return {name: text for name, text in found.items() if text}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from nexus_mcp.catalog import capabilities
 from nexus_mcp.catalog.placeholders import TOOLS
 from nexus_mcp.catalog.tool_names import ANY, called
+from nexus_mcp.quoting import quoted_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,10 +21,10 @@ def limits_text(catalog: Catalog, agent_id: str, harness: str) -> str:
     for name in capabilities.effective(catalog.agent(agent_id)):
         entry = catalog.vocabulary["capabilities"][name]
         tools = capabilities.tools_of(catalog, name, harness)
-        refused = f" Refused: {', '.join(tools)}." if tools else ""
+        refused = f" Refused: {', '.join(map(quoted_name, tools))}." if tools else ""
         lines.append(f"- {name}: {entry['description']}{refused} {capabilities.instead(catalog, name, harness)}")
     return (
-        "\n".join([f"LIMITS: you are {agent_id}. What you may not do, and what to do instead:", *lines])
+        "\n".join([f"LIMITS: you are {quoted_name(agent_id)}. What you may not do, and what to do instead:", *lines])
         if lines
         else ""
     )
@@ -39,7 +40,7 @@ def tools_text(catalog: Catalog, agent_id: str | None, harness: str) -> str:
         return ""
     names = {tool: called(known["nexus_tools"], tool) for tool in TOOLS}
     lines = [
-        f"- {tool}: {name}"
+        f"- {tool}: {quoted_name(name)}"
         for tool, name in names.items()
         if agent_id is None or capabilities.allowed(catalog, agent_id, name, harness)[0]
     ]

@@ -6,7 +6,7 @@ Pure, and loaded by hooks: nothing here reads a file.
 from __future__ import annotations
 
 from nexus_mcp.catalog.tool_names import named, of_class
-from nexus_mcp.log import printable
+from nexus_mcp.quoting import quoted_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def allowed(catalog: Catalog, agent_id: str, tool: str, harness: str) -> tuple[b
         return True, ""
     reason = catalog.vocabulary["capabilities"][capability]["reason"]
     # A pattern fits names with anything in them, and this text goes to a model.
-    head = f"{agent_id} may not use {printable(tool[:_SHOWN])} ({capability}: {reason})."
+    head = f"{quoted_name(agent_id)} may not use {quoted_name(tool, _SHOWN)} ({capability}: {reason})."
     return False, f"{head} {instead(catalog, capability, harness, tool)}"
 
 

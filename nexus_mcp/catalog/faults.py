@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nexus_mcp.errors import CatalogError, PathRefused, StorageError
-from nexus_mcp.log import printable
+from nexus_mcp.quoting import inert, quoted_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ class Faults:
         if len(texts) == MOST:
             self._more[entry, file] = self._more.get((entry, file), 0) + 1
             return
-        text = printable(told if isinstance(told, str) else told())
-        text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+        text = _shown(file, told if isinstance(told, str) else told())
         if text not in texts:
             texts.append(text)
 
@@ -84,3 +83,11 @@ class Faults:
 
     def all(self) -> list[str]:
         return [told for entry in self._told for told in self.of(entry)]
+
+
+def _shown(file: str, told: str) -> str:
+    """A fault for people and models: the path at its beginning quoted where it is odd, all else inert, and cut."""
+    path = file if told.startswith(file) else ""
+    rest = told[len(path) :]
+    place = quoted_name(path) if path else ""
+    return f"{place}{inert(rest)}" if len(rest) <= _LONGEST else f"{place}{inert(rest[:_LONGEST])}..."

@@ -9,6 +9,7 @@ from nexus_mcp.catalog.reading import document_at
 from nexus_mcp.catalog.sources import MAP as NAME
 from nexus_mcp.catalog.tool_names import matches, of_class
 from nexus_mcp.errors import UsageError
+from nexus_mcp.quoting import quoted
 from nexus_mcp.schemas import escape
 from nexus_mcp.workspace import check_harness_id
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     Map = dict[str, Any]
 
 FOLDER = "harnesses"
+_SHOWN = 80
 _EMPTY: Map = {"classes": {}, "reading": [], "editing": {}, "opening": {}, "resuming": {}, "nexus_tools": "*"}
 MOST = 200
 """Names in a list. Each of a class is held against each of those that read."""
@@ -136,4 +138,4 @@ def _class_faults(
 
 
 def _unknown(document: Document, pointer: str, name: str, known: tuple[str, ...]) -> str:
-    return document.told(pointer, f"there is no semantic class {name!r}{suggestion(name, known)}")
+    return document.told(pointer, f"there is no semantic class {quoted(name, _SHOWN)}{suggestion(name, known)}")

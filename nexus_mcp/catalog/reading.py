@@ -9,6 +9,7 @@ from nexus_mcp.catalog.faults import Faults
 from nexus_mcp.catalog.sources import BODY, BODY_LIMIT, BODY_TOO_LARGE, META
 from nexus_mcp.errors import CatalogError, NexusError
 from nexus_mcp.log import printable
+from nexus_mcp.quoting import quoted_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _entry(source: Source, kind: str, name: str, faults: Faults, *, is_whole: bo
         source, f"{path}/{META}", SCHEMAS[kind], faults, entry=path, required=None if is_whole else ["id"]
     )
     if document is not None and document.keeps("/id") and document.value["id"] != name:
-        told = f"the id has to be the name of its folder, {name}"
+        told = f"the id has to be the name of its folder, {quoted_name(name)}"
         faults.add(path, document.shown, document.told("/id", told))
     shown = source.shown(f"{path}/{BODY}")
     body = _bytes(source, f"{path}/{BODY}", path, faults, is_needed=is_whole)
@@ -128,7 +129,8 @@ def document_at(
 
 
 def _told(document: Document, pointer: str, message: str) -> str:
-    return document.told(pointer, f"{pointer.lstrip('/')} {message}".strip())
+    where = pointer.lstrip("/")
+    return document.told(pointer, f"{quoted_name(where)} {message}" if where else message)
 
 
 def _bytes(source: Source, path: str, entry: str, faults: Faults, *, is_needed: bool) -> bytes | None:

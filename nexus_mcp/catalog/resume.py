@@ -6,6 +6,7 @@ Pure: the task, the tracker's entries and the agent are values.
 from __future__ import annotations
 
 from nexus_mcp.catalog import target_files
+from nexus_mcp.quoting import quoted_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +88,8 @@ def _kept(task: Mapping[str, Any], named: str, entries: Sequence[Entry], why: st
         return _resumed(own[0]["agent_id"], why)
     if not named:
         return _fresh(_NOBODY)
-    return _fresh(f"{named} did not run in this session" if entry is None else f"{named} is an agent of another owner")
+    shown = quoted_name(named)
+    return _fresh(f"{shown} did not run in this session" if entry is None else f"{shown} is an agent of another owner")
 
 
 def _same_artifact(
@@ -112,8 +114,8 @@ def _later_edit(entries: Sequence[Entry], entry: Entry, targets: list[str]) -> s
             continue
         both = target_files.covered(targets, other["files_touched"], target_files.may_cover)
         if (both and _is_after(other, entry)) or _ran_between(other, entry):
-            who = other["agent_id"] or other["agent_name"] or "another agent"
-            return f"{who} may have edited {_listed(both or targets)} since {entry['agent_id']} did"
+            who = other["agent_id"] or other["agent_name"]
+            return _edited(who, both or targets, entry, "another agent")
     return ""
 
 
@@ -130,7 +132,7 @@ def _logged_edit(edits: Iterable[Edit], entries: Sequence[Entry], entry: Entry, 
     for who, path, told in edits:
         both, at = target_files.covered(targets, [path], target_files.may_cover), _stamp(told)
         if both and who != entry["agent_id"] and (who in running or not at or not since or at >= since):
-            return f"{who or 'the main agent'} may have edited {_listed(both)} since {entry['agent_id']} did"
+            return _edited(who, both, entry, "the main agent")
     return ""
 
 
@@ -177,8 +179,14 @@ def _text(value: Mapping[str, Any], name: str) -> str:
     return found if isinstance(found, str) else ""
 
 
+def _edited(who: str, files: list[str], entry: Entry, nobody: str) -> str:
+    """Why a file may have been edited since; `nobody` stands for an agent without id and name."""
+    editor, since = quoted_name(who) if who else nobody, quoted_name(entry["agent_id"])
+    return f"{editor} may have edited {_listed(files)} since {since} did"
+
+
 def _listed(names: list[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return ", ".join(map(quoted_name, names[:3])) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _fresh(reason: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from nexus_mcp.catalog.faults import Faults
 from nexus_mcp.catalog.sources import AGENTS, MAP, MEND, PROJECT, SKILLS
 from nexus_mcp.errors import CatalogError
+from nexus_mcp.quoting import quoted_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _line(faults: Faults, entry: str, shipped: Value) -> str:
 def _meanwhile(entry: str, shipped: Value) -> str:
     kind, _, name = entry.partition("/")
     if kind == AGENTS:
-        return f"{name or 'every agent'} may do nothing that can be forbidden"
+        return f"{quoted_name(name) if name else 'every agent'} may do nothing that can be forbidden"
     if entry == MAP:
         return "the shipped map holds for each harness that it is about"
     if not name:

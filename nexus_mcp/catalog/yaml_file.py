@@ -100,6 +100,7 @@ def read(data: bytes, shown: str) -> Document:
         problem = error.problem or error.context or "not YAML"
         if problem.startswith("but ") and error.context:
             problem = f"{error.context}, {problem}"
+        problem = problem.replace("<", "").replace(">", "")  # of "<stream end>", which is no tag
         raise CatalogError([f"{shown}:{line}:{column}: {problem}"]) from error
     except yaml.YAMLError as error:  # a character that YAML does not allow
         position = getattr(error, "position", 0)

@@ -235,10 +235,10 @@ def _need_output() -> None:
 
 
 def _complain(message: str, code: int) -> int:
-    from nexus_mcp.log import printable
+    from nexus_mcp.quoting import inert
 
     if sys.stderr is not None:
-        print(f"nexus-mcp: {printable(message)}", file=sys.stderr)
+        print(f"nexus-mcp: {inert(message)}", file=sys.stderr)
     return code
 
 

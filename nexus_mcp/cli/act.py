@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def run(values: Values) -> int:
     """Prints what became of each action; 1 when one failed. Raises UsageError."""
     from nexus_mcp.cli.usable_catalog import catalog_of
-    from nexus_mcp.log import printable
+    from nexus_mcp.quoting import inert
     from nexus_mcp.store.store import Store
     from nexus_mcp.tags.act import FAILED, act
     from nexus_mcp.tags.steps import lines
@@ -32,7 +32,7 @@ def run(values: Values) -> int:
             name = f"[{step['tag']}{':' if step['variant'] else ''}{step['variant']}]"
             what, *more = lines(step)
             for line in (f"{name}  {what}", *more, *([f"  > {step['next_step']}"] if step["next_step"] else ())):
-                print(printable(line))
+                print(inert(line))
         if done["left_out"]:
             print(f"{done['left_out']} more tags are not looked at.")
     return exits.FAILED if any(step["result"] == FAILED for step in done["steps"]) else exits.OK

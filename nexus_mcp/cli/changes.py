@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nexus_mcp.log import printable
+from nexus_mcp.quoting import inert
 from nexus_mcp.state import oplog
 
 TYPE_CHECKING = False
@@ -26,7 +26,14 @@ def table(entries: Sequence[Entry], undone: Collection[str] = ()) -> list[str]:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..."
+    """The text as it is shown, of WIDEST characters at most; no escape in it is cut in two."""
+    shown = inert(text)
+    if len(shown) <= WIDEST:
+        return shown
+    text = text[: WIDEST - 3]
+    while len(shown := inert(text)) > WIDEST - 3:
+        text = text[:-1]
+    return f"{shown}..."
 
 
 def _done(file: dict[str, Any]) -> str:
@@ -44,4 +51,4 @@ def _row(entry: Entry, undone: Collection[str]) -> list[str]:
     what = entry.get("what") or ", ".join(map(_done, entry["files"]))
     who = f"{entry['client']} ({entry['harness_id']})" if entry["client"] else entry["harness_id"]
     note = TAKEN_BACK if entry["id"] in undone else STAYS if oplog.stays(entry) else ""
-    return [_cut(printable(text)) for text in (entry["at"], entry["tool"], what, who, note)]
+    return [_cut(text) for text in (entry["at"], entry["tool"], what, who, note)]

@@ -22,7 +22,7 @@ def run(values: Values) -> int:
     """Prints the decision. Raises NexusError for an unknown task, StateError, PathRefused."""
     from nexus_mcp.briefing.owner import decision
     from nexus_mcp.cli.usable_catalog import catalog_of
-    from nexus_mcp.log import printable
+    from nexus_mcp.quoting import inert, quoted_name
     from nexus_mcp.store.harness_files import TOOL_LOG, tool_log, usable_agents
     from nexus_mcp.store.store import Store
 
@@ -35,7 +35,7 @@ def run(values: Values) -> int:
     if fault is not None:
         if not entries:
             raise fault
-        print(printable(f"nexus-mcp: {fault.fault}; agents that cannot be read are not counted."), file=sys.stderr)
+        print(inert(f"nexus-mcp: {fault.fault}; agents that cannot be read are not counted."), file=sys.stderr)
     catalog = catalog_of(workspace.root)
     found = decision(catalog, task, entries, harness, workspace.root, log=log)
     if HARNESS_ID.name not in values and found["reason"] == f"{harness} cannot resume an agent":
@@ -50,10 +50,10 @@ def run(values: Values) -> int:
         # In ASCII: names of files and ids may mislead a terminal.
         print(json.dumps({"task_id": task["id"], **_owner(task), "harness_id": harness, **found}))
         return exits.OK
-    print(printable(f"{found['mode']} {found.get('agent_id', '')}".rstrip()))
-    print(printable(f"why: {found['reason']}"))
+    print(f"{found['mode']} {quoted_name(found['agent_id'])}" if "agent_id" in found else found["mode"])
+    print(inert(f"why: {found['reason']}"))
     for path in found["reread"]:
-        print(printable(f"read again first: {path}"))
+        print(f"read again first: {quoted_name(path)}")
     return exits.OK
 
 

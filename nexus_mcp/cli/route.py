@@ -33,22 +33,22 @@ def run(values: Values) -> int:
 
 
 def _print(found: dict[str, Any]) -> None:
-    from nexus_mcp.log import printable
+    from nexus_mcp.quoting import inert
 
     if not found["tags"]:
         print("The message has no tag.")
     for tag in found["tags"]:
         name = f"[{tag['tag']}{':' if tag['variant'] else ''}{tag['variant']}]"
         what, *more = _told(tag)
-        print(printable(f"{name}  {what}"))
+        print(inert(f"{name}  {what}"))
         for line in [*more, *([f"> {tag['advice']}"] if tag["advice"] else [])]:
-            print(printable(f"  {line}"))
+            print(inert(f"  {line}"))
     if found["left_out"]:
         print(f"{found['left_out']} more tags are not looked at.")
 
 
 def _told(tag: dict[str, Any]) -> list[str]:
-    from nexus_mcp.knowledge.shown import quoted
+    from nexus_mcp.quoting import quoted
     from nexus_mcp.tags.steps import lines
 
     text = [f"with {quoted(tag['text'], _LONGEST)}"] if tag["text"] else []

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 def catalog_of(root: str) -> Catalog:
     """The catalog of the project at `root` as far as it can be used; stderr has what is wrong with the rest."""
     from nexus_mcp.catalog.load import usable
-    from nexus_mcp.log import printable
+    from nexus_mcp.quoting import inert
 
     catalog = usable(root)
     if sys.stderr is not None:
         for told in catalog.told:
-            print(f"nexus-mcp: {printable(told)}", file=sys.stderr)
+            print(f"nexus-mcp: {inert(told)}", file=sys.stderr)
     return catalog

@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from nexus_mcp.doctor.codes import ERROR, NOTE, WARNING
-from nexus_mcp.log import printable
+from nexus_mcp.quoting import inert
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ _PLAIN = "\x1b[0m"
 
 def to_text(report: Report, width: int = WIDTH, *, colour: bool = False) -> str:
     """The lines of the report, without a newline at the end. No line is wider than `width` but for a long name."""
-    lines = [printable(report.project)]
+    lines = [inert(report.project)]
     if not report.entries and not report.findings:
         return "\n".join([*lines, "Healthy: nothing is here yet; nexus-mcp init makes .nexus/."])
     for group, more in _groups(report):
@@ -46,12 +46,12 @@ def _groups(report: Report) -> Iterator[tuple[list[Finding], int]]:
 def _told(group: list[Finding], more: int, width: int) -> Iterator[str]:
     """The lines of one group, the first with room for the severity at its beginning."""
     for finding in group[:MOST_PLACES]:
-        yield f"{'':{_INDENT}}{printable(finding.file)}{_place(finding)}"
+        yield f"{'':{_INDENT}}{inert(finding.file)}{_place(finding)}"
     unlisted = len(group[MOST_PLACES:]) + more
     if unlisted:
         yield f"{'':{_INDENT}}and {unlisted} more of this kind"
     each = "each " if len(group) > 1 else ""
-    yield from _wrapped(f"{each}{printable(group[0].problem)} [{group[0].code}]", "", width)
+    yield from _wrapped(f"{each}{inert(group[0].problem)} [{group[0].code}]", "", width)
     yield from _wrapped(group[0].next_step, "> ", width)
 
 
@@ -59,7 +59,7 @@ def _place(finding: Finding) -> str:
     places = (
         f"line {finding.line}" if finding.line is not None else "",
         f"column {finding.column}" if finding.column is not None else "",
-        printable(finding.pointer or ""),
+        inert(finding.pointer or ""),
     )
     return "".join(f", {place}" for place in places if place)
 

@@ -11,7 +11,7 @@ import stat
 
 from nexus_mcp.errors import NexusError, PathRefused, StateError, StorageError
 from nexus_mcp.knowledge import tag_line
-from nexus_mcp.knowledge.shown import fault
+from nexus_mcp.quoting import fault
 from nexus_mcp.store.folder import let_go, reason
 
 TYPE_CHECKING = False

@@ -1,18 +1,16 @@
-"""Stored text for a model: quoted, so that it stays data, on one line each, and no longer than it may be.
+"""Write the index of the notes for a model, a line a note, no longer than it may be.
 
-Names and tags of notes come from files that anybody may have written; whatever they say, it is no instruction.
+Names and tags of notes come from files that anybody may have written, so they are quoted (nexus_mcp/quoting.py).
 """
 
 from __future__ import annotations
 
-from nexus_mcp.log import printable
+from nexus_mcp.quoting import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
-
-    from nexus_mcp.errors import NexusError
 
 LIMIT = 8000
 """Characters of the whole index at most, about 2 000 tokens."""
@@ -23,30 +21,8 @@ _HEAD = (
 )
 _LONGEST_NAME = 120
 _LONGEST_TAG = 40
-_LONGEST_PATH = 300
 _MOST_TAGS = 12
 _REST = 200  # characters kept for the line about what is left out
-
-
-def quoted(text: str, most: int) -> str:
-    """`text` between quotation marks, on one line: control, format and bidirectional characters made visible.
-
-    What is longer than `most` characters is cut, and the cut is shown behind the closing mark.
-    """
-    cut = text[:most]
-    escaped = printable(cut.replace("\\", "\\\\").replace('"', '\\"'))
-    return f'"{escaped}"' if len(cut) == len(text) else f'"{escaped}"…'
-
-
-def fault(error: NexusError, told: str = "") -> str:
-    """What an error says, its fault unless `told` is another text of it, with the path that it names quoted.
-
-    Not that of a folder in .nexus, or of a file in .nexus/state: these have the names that we gave them.
-    """
-    path = getattr(error, "path", "") or getattr(error, "file", "")
-    told = told or error.fault
-    ours = path.count("/") < 2 or (path.count("/") == 2 and path.startswith(".nexus/state/"))
-    return told if ours else told.replace(path, quoted(path, _LONGEST_PATH))
 
 
 def text(entries: Iterable[dict[str, Any]]) -> str:

@@ -7,6 +7,7 @@ from nexus_mcp.errors import PathRefused, StateError
 from nexus_mcp.lifecycle.definition import Event, EventContext
 from nexus_mcp.lifecycle.unfinished import listed, tasks_of, unfinished, waiting
 from nexus_mcp.lifecycle.unknown import warn_unknown
+from nexus_mcp.quoting import quoted_name
 from nexus_mcp.state import tracker
 from nexus_mcp.store.harness_files import TOOL_LOG, change_tracker, tool_log, usable_agents
 
@@ -135,15 +136,16 @@ def _warn_unfinished(ctx: EventContext, entry: dict[str, Any], tasks: list[dict[
     late = waiting(tasks)
     later = [task for task in own if task in late]
     left = [task for task in own if task not in late]
+    who = quoted_name(name or agent_id)
     if left:
         ctx.warn(
-            f"{name or agent_id} has ended, but tasks of its own are not done: {listed(left)}. "
+            f"{who} has ended, but tasks of its own are not done: {listed(left)}. "
             "Have those that are finished checked, and set them to completed with task_update when they pass; see who "
             "does the others."
         )
     if later:
         ctx.warn(
-            f"{name or agent_id} has ended, and tasks of its own still wait for others: {listed(later)}. "
+            f"{who} has ended, and tasks of its own still wait for others: {listed(later)}. "
             "See who does them when it is their turn."
         )
 

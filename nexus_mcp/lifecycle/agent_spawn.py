@@ -61,7 +61,7 @@ def _name(catalog: Catalog, told: str) -> str:
 def _give(ctx: EventContext, catalog: Catalog, name: str) -> None:
     """Give the context, and the members about restrictions: none for an agent that the catalog has not."""
     known = name if name in catalog.agents else None
-    ctx.context += parts(catalog, None, known, ctx.harness_id, notes=notes_of(ctx)).values()
+    ctx.give(*parts(catalog, None, known, ctx.harness_id, notes=notes_of(ctx)).values())
     if known is None:
         return
     own, closed = effective(catalog.agent(known)), disallowed(catalog, known, ctx.harness_id)

@@ -44,8 +44,10 @@ def give(ctx: EventContext, session: str, *, by: str) -> None:
     if given or memory.has_begun(ctx):  # a project without Nexus is left as it is
         memory.settle(ctx, session, settled)
     new = [text for name, text in parts.items() if given[name] != before.get(name)]
-    ctx.context += [skill] if skill and given[key] != before.get(key) else []  # an instruction, unlike all that follows
-    ctx.context += [HEAD, *new] if new else []
+    if skill and given[key] != before.get(key):
+        ctx.instruct(skill)
+    if new:
+        ctx.give(HEAD, *new)
 
 
 def _parts(ctx: EventContext, known: dict[str, str]) -> dict[str, str]:

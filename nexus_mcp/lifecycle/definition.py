@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from nexus_mcp.quoting import inert, inert_lines
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,6 +26,9 @@ class EventContext:
     What the model should hear of, though nothing failed, goes into `warnings`; what it is given to work with into
     `context`, a text for each part; what may happen next, and why not, into `decision` and `reason`. What is put there,
     and into `members`, is in the answer also when the event fails after that.
+
+    Warnings, reason and context are made inert here once more (quoting.py), so that what a caller forgot to quote
+    begins no tag either. Only a skill goes in as it is, by `instruct`.
     """
 
     __slots__ = ("context", "decision", "harness_id", "members", "reason", "store", "warnings", "workspace")
@@ -39,10 +44,18 @@ class EventContext:
         self.warnings: list[str] = []
 
     def warn(self, text: str) -> None:
-        self.warnings.append(text)
+        self.warnings.append(inert(text))
+
+    def give(self, *texts: str) -> None:
+        """Put texts with quoted data in them into the context."""
+        self.context += map(inert_lines, texts)
+
+    def instruct(self, text: str) -> None:
+        """Put a text that is an instruction, a skill, into the context as it is."""
+        self.context.append(text)
 
     def decide(self, decision: str, reason: str = "") -> None:
-        self.decision, self.reason = decision, reason
+        self.decision, self.reason = decision, inert(reason)
 
     def answer(self, name: str, members: dict[str, Any]) -> dict[str, Any]:
         """The whole answer to the event that was told as `name`: schemas/lifecycle/answer.schema.json."""

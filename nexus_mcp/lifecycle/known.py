@@ -35,17 +35,18 @@ def mending(agent: dict[str, Any]) -> str:
     if MEND not in agent:
         return ""
     from nexus_mcp.program import command
+    from nexus_mcp.quoting import quoted_name
 
     return (
-        f" {agent[MEND]} has a fault, and until it is mended {agent['id']} may do nothing that can be forbidden: "
-        f"tell whoever leads the work, whom {command('catalog check')} shows what is wrong."
+        f" {quoted_name(agent[MEND])} has a fault, and until it is mended {quoted_name(agent['id'])} may do nothing "
+        f"that can be forbidden: tell whoever leads the work, whom {command('catalog check')} shows what is wrong."
     )
 
 
 def notes_of(ctx: EventContext) -> list[dict[str, Any]]:
     """The index of the notes, as far as they can be listed."""
     from nexus_mcp.knowledge.index import index
-    from nexus_mcp.knowledge.shown import fault
+    from nexus_mcp.quoting import fault
 
     faults: list[str] = []
     entries: list[dict[str, Any]] = []

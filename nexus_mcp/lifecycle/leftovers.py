@@ -23,7 +23,7 @@ def warn(ctx: EventContext) -> None:
 
 
 def _plan(plan: dict[str, Any], *, has_tasks: bool) -> str:
-    from nexus_mcp.knowledge.shown import quoted
+    from nexus_mcp.quoting import quoted
     from nexus_mcp.state.plan import PENDING
 
     pending = sum(issue["status"] == PENDING for issue in plan["issues"])

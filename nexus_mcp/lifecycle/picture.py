@@ -5,7 +5,7 @@ Whatever comes out of a file is quoted, so that it stays data.
 
 from __future__ import annotations
 
-from nexus_mcp.knowledge.shown import quoted
+from nexus_mcp.quoting import quoted
 from nexus_mcp.state import plan as plans
 from nexus_mcp.state import tasks as lists
 

@@ -9,6 +9,7 @@ from nexus_mcp.lifecycle.definition import MAIN, Event, EventContext
 from nexus_mcp.lifecycle.files import inside
 from nexus_mcp.lifecycle.known import catalog_of
 from nexus_mcp.lifecycle.params import TEXT
+from nexus_mcp.quoting import quoted_name
 from nexus_mcp.store import tool_log
 
 TYPE_CHECKING = False
@@ -66,7 +67,7 @@ def _is_counted(ctx: EventContext, params: dict[str, Any], note: str) -> bool:
     try:
         note_read(ctx.store, ctx.harness_id, note, reader(ctx, params))
     except NexusError as error:
-        ctx.warn(f"The read of {note} was not counted: {error}")
+        ctx.warn(f"The read of {quoted_name(note)} was not counted: {error}")
         return False
     return True
 

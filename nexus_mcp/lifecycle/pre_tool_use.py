@@ -5,12 +5,12 @@ from __future__ import annotations
 from nexus_mcp.catalog.capabilities import allowed, effective
 from nexus_mcp.catalog.tool_files import edited, only_reads
 from nexus_mcp.errors import NexusError, PathRefused
-from nexus_mcp.knowledge.shown import quoted
 from nexus_mcp.lifecycle.definition import ALLOW, BLOCK, DENY, Event, EventContext
 from nexus_mcp.lifecycle.files import inside
 from nexus_mcp.lifecycle.known import catalog_of, mending
 from nexus_mcp.lifecycle.params import TEXT
 from nexus_mcp.lifecycle.who import name_of
+from nexus_mcp.quoting import quoted
 from nexus_mcp.store.transaction import TASKS
 
 TYPE_CHECKING = False

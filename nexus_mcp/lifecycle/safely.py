@@ -51,18 +51,20 @@ def failed(
         from nexus_mcp.store import error_log
 
         error_log.note(own, stamp(time.time()), name, fault)
+    from nexus_mcp.quoting import inert
+
     answer: dict[str, Any] = {
         "event": name,
         "harness_id": DEFAULT_HARNESS_ID if own is None else own.harness_id,
         "decision": CONTINUE,
-        "warnings": [f"The event {name} could not be dealt with: {fault}"],
+        "warnings": [inert(f"The event {name} could not be dealt with: {fault}")],
     }
     if own is None or name != DECIDING or not isinstance(params, dict):
         return answer
     try:
         return _decided(answer, own, params, is_whole=is_whole)
     except Exception as error:  # noqa: BLE001 - as above
-        answer["warnings"].append(fault_of(error))
+        answer["warnings"].append(inert(fault_of(error)))
         return answer
 
 

@@ -53,7 +53,7 @@ def _tell_unmapped(ctx: EventContext) -> None:
 
     told = unmapped(catalog_of(ctx), ctx.harness_id)
     if told:
-        ctx.context.append(f"Tell the user: {told}")
+        ctx.give(f"Tell the user: {told}")
 
 
 def _give(ctx: EventContext, session: str) -> None:

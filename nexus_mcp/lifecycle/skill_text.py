@@ -5,6 +5,7 @@ from __future__ import annotations
 from nexus_mcp.catalog.placeholders import command, resolved
 from nexus_mcp.catalog.tool_names import ANY, called
 from nexus_mcp.errors import NexusError
+from nexus_mcp.quoting import quoted_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def active(ctx: EventContext, catalog: Catalog, skill: str, mode: str) -> str:
     try:
         entry, body = catalog.skill(skill), catalog.body("skills", skill)
     except NexusError as error:
-        ctx.warn(f"The text of the skill {skill} is not to be had: {error}")
+        ctx.warn(f"The text of the skill {quoted_name(skill)} is not to be had: {error}")
         return ""
     modes = {
         name for tag in catalog.vocabulary["tags"].values() if tag.get("skill") == skill for name in tag["variants"]

@@ -5,11 +5,10 @@ The rules are those of docs/tags.md. A decision is for the model, which knows wh
 
 from __future__ import annotations
 
-from nexus_mcp.knowledge.shown import quoted
 from nexus_mcp.lifecycle import active_skill, memory
 from nexus_mcp.lifecycle.holding import skill_digest, skill_key
 from nexus_mcp.lifecycle.known import catalog_of
-from nexus_mcp.log import printable
+from nexus_mcp.quoting import inert, quoted
 from nexus_mcp.tags.message import Message
 
 TYPE_CHECKING = False
@@ -40,11 +39,11 @@ def give(ctx: EventContext, session: str, prompt: str) -> list[str]:
     for tag in message.tags:
         at = tag["start"]
         if at in done:
-            ctx.context.append(_carried_out(tag, done[at]))
+            ctx.give(_carried_out(tag, done[at]))
             continue
         if found[at]["outcome"] == "skill":
             skills[found[at]["skill"]] = found[at]
-        ctx.context.append(_told(found[at]))
+        ctx.give(_told(found[at]))
     if message.left_out:
         ctx.warn(f"The message has {message.left_out} more tags, which were not looked at.")
     if skills:
@@ -68,10 +67,10 @@ def _start(ctx: EventContext, session: str, catalog: Catalog, tags: list[dict[st
         skill, text = tag["skill"], _skill_text(catalog, ctx.harness_id, tag)
         key, seen = skill_key(skill), skill_digest(text)
         if given.get(key) != seen:
-            ctx.context.append(text)
+            ctx.instruct(text)
         elif (skill, tag["mode"]) != (known.get("skill"), known.get("mode", "")):
             mode = f"mode {tag['mode']}" if tag["mode"] else "without a mode"
-            ctx.context.append(f"The skill {skill} is active now, {mode}. Work by its text, which you were given.")
+            ctx.give(f"The skill {skill} is active now, {mode}. Work by its text, which you were given.")
         given[key] = seen
     fields = active_skill.begun(ctx, tags[-1]["skill"], tags[-1]["mode"])
     if "by" in known:  # there was a compaction: what comes after it is not given twice
@@ -119,4 +118,4 @@ def _carried_out(tag: dict[str, Any], step: dict[str, Any]) -> str:
 
 
 def _name(tag: dict[str, Any]) -> str:
-    return printable(f"{tag['tag']}:{tag['variant']}" if tag["variant"] else tag["tag"])
+    return inert(f"{tag['tag']}:{tag['variant']}" if tag["variant"] else tag["tag"])

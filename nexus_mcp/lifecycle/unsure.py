@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from nexus_mcp.catalog.capabilities import allowed, effective
-from nexus_mcp.knowledge.shown import quoted
 from nexus_mcp.lifecycle.definition import BLOCK, CONTINUE, DENY
 from nexus_mcp.lifecycle.known import catalog_of
 from nexus_mcp.lifecycle.pre_tool_use import agent_of
 from nexus_mcp.lifecycle.pre_tool_use import run as decide_on
 from nexus_mcp.lifecycle.who import name_of
+from nexus_mcp.quoting import quoted, quoted_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,11 +45,12 @@ def decide(ctx: EventContext, told: Mapping[str, object], *, is_whole: bool) -> 
 def _deny_if_any(ctx: EventContext, catalog: Catalog, tool: str) -> None:
     barred = [agent for agent in catalog.agents if not allowed(catalog, agent, tool, ctx.harness_id)[0]]
     if barred:
+        names = ", ".join(map(quoted_name, barred[:_NAMED]))
         more = f" and {len(barred) - _NAMED} more" if len(barred) > _NAMED else ""
         ctx.decide(
             DENY,
-            f"Which agent wants to use {quoted(tool, _SHOWN)} cannot be told, and {', '.join(barred[:_NAMED])}{more} "
-            "may not. Use it again with a smaller and plainer input.",
+            f"Which agent wants to use {quoted(tool, _SHOWN)} cannot be told, and {names}{more} may not. "
+            "Use it again with a smaller and plainer input.",
         )
 
 
@@ -58,8 +59,8 @@ def _deny_if_limited(ctx: EventContext, catalog: Catalog, name: str) -> None:
     if agent is not None and effective(agent) and ctx.harness_id in catalog.maps:
         ctx.decide(
             DENY,
-            f"Which tool {agent['id']} wants to use cannot be told, and it may not use all of them. Use it again with "
-            "a smaller and plainer input.",
+            f"Which tool {quoted_name(agent['id'])} wants to use cannot be told, and it may not use all of them. "
+            "Use it again with a smaller and plainer input.",
         )
 
 

@@ -29,7 +29,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     active_skill.follow(ctx, session)
     new = not_held(ctx, session, parts)
     if new:
-        ctx.context += [HEAD, *new]
+        ctx.give(HEAD, *new)
     return {"tags": tags}
 
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from nexus_mcp import __version__, log
 from nexus_mcp.errors import BEGUN, UNCHANGED, NexusError, UnknownTool
+from nexus_mcp.quoting import inert
 from nexus_mcp.state.oplog import By
 from nexus_mcp.store.store import Store
 from nexus_mcp.tools import TOOLS
@@ -165,7 +166,7 @@ class App:
             )
         except NexusError as error:
             log.info(f"{name}: {error}")
-            return Answer({"error": str(error)}, is_error=True, afterwards=self._store.tidy)
+            return Answer({"error": inert(str(error))}, is_error=True, afterwards=self._store.tidy)
         except Exception as error:  # noqa: BLE001 - a fault of ours must not leave a caller without an answer
             log.error(f"{name} failed: {_told(error)}")
             reason = isinstance(error, OSError) and error.strerror

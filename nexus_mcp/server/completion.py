@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError
+from nexus_mcp.quoting import quoted
 from nexus_mcp.server.faults import INVALID_PARAMS, Fault
 from nexus_mcp.server.prompts import getting
 from nexus_mcp.server.resources import RESOURCES
@@ -55,4 +56,4 @@ def _of_template(look: Look, uri: str, name: str) -> Callable[[], Iterable[str]]
 
 
 def _unknown(name: str, known: Iterable[str]) -> Fault:
-    return Fault(INVALID_PARAMS, f"{name[:100]!r} is no argument of it; there are {', '.join(known)}")
+    return Fault(INVALID_PARAMS, f"{quoted(name, 100)} is no argument of it; there are {', '.join(known)}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from nexus_mcp.quoting import inert
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -21,12 +23,15 @@ _NO_DATA = object()
 
 
 class Fault(Exception):
-    """One JSON-RPC error. `id` is the request's, or None where it could not be told with certainty."""
+    """One JSON-RPC error. `id` is the request's, or None where it could not be told with certainty.
+
+    Clients show `message` to the model, so it is made inert (quoting.py); `data` is for the client.
+    """
 
     def __init__(self, code: int, message: str, id: Id = None, data: Any = _NO_DATA) -> None:
         super().__init__(message)
         self.code = code
-        self.message = message
+        self.message = inert(message)
         self.id = id
         self.data = data
 

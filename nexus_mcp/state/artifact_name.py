@@ -9,14 +9,15 @@ from __future__ import annotations
 import unicodedata
 
 from nexus_mcp.errors import PathRefused
+from nexus_mcp.log import UNSEEN
 
 MAX_SEGMENT_BYTES = 200
 MAX_SEGMENTS = 16
 # Formatting characters that make a name look like another one, or like nothing.
 _INVISIBLE = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
-# And those that Unicode files elsewhere, though nothing of them is seen: joiners, fillers, variation selectors.
-_UNSEEN = frozenset((0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x2800, 0x3164, 0xFFA0))
-_UNSEEN_RANGES = ((0xFE00, 0xFE0F), (0xE0000, 0xE0FFF))
+# And those that Unicode files elsewhere, though nothing of them is seen.
+_UNSEEN = UNSEEN | {"\ufe0f"}
+_TAGS = (0xE0000, 0xE0FFF)
 _DEVICES = frozenset(
     (
         *("con", "prn", "aux", "nul", "conin$", "conout$", "clock$"),
@@ -75,8 +76,4 @@ def _segment_problem(part: str, temporary_prefix: str) -> str:
 
 def _is_unseen(char: str) -> bool:
     code = ord(char)
-    return (
-        unicodedata.category(char) in _INVISIBLE
-        or code in _UNSEEN
-        or any(first <= code <= last for first, last in _UNSEEN_RANGES)
-    )
+    return unicodedata.category(char) in _INVISIBLE or char in _UNSEEN or _TAGS[0] <= code <= _TAGS[1]

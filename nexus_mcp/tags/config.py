@@ -49,7 +49,7 @@ def _given(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _told(fault: Any) -> str:
-    from nexus_mcp.knowledge.shown import quoted
+    from nexus_mcp.quoting import quoted
     from nexus_mcp.schemas import UNKNOWN_FIELD
 
     name = fault.pointer.rpartition("/")[2]

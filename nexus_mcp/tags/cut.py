@@ -19,7 +19,7 @@ def told(message: str, tag: dict[str, Any], until: int) -> str:
     text = before.rstrip(" \t")
     if not text.strip() or text.endswith(("\n", "\r")) or text.rstrip(_CLOSING).endswith(_ENDS):
         return ""
-    from nexus_mcp.knowledge.shown import quoted
+    from nexus_mcp.quoting import quoted
 
     rest = message[until:].partition("\n")[0].rstrip()
     return (

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from nexus_mcp.knowledge.shown import quoted
-from nexus_mcp.log import printable
+from nexus_mcp.quoting import inert, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def lines(step: dict[str, Any], *, quoting: bool = False) -> list[str]:
     told += [_proposal(one, shown) for one in step.get("proposals", ())]
     if step.get("more"):
         told.append(f"  and {step['more']} more")
-    return [printable(line) for line in told]
+    return [inert(line) for line in told]
 
 
 def _proposal(one: dict[str, Any], shown: Callable[[str], str]) -> str:

@@ -7,8 +7,6 @@ parameter.
 
 from __future__ import annotations
 
-import json
-
 from nexus_mcp.errors import InvalidArguments
 from nexus_mcp.schemas import is_integer
 from nexus_mcp.store.codec import MAX_DIGITS, SESSION_DEPTH, STRICT, strict_decoder, too_deep
@@ -56,9 +54,10 @@ def checked(tool: Tool, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shown(name: str) -> str:
-    """A foreign name, quoted and cut, so that no control character of it reaches a terminal."""
-    cut = name if len(name) <= _SHOWN_NAME else f"{name[:_SHOWN_NAME]}…"
-    return json.dumps(cut, ensure_ascii=not cut.isprintable())
+    """A foreign name for a message."""
+    from nexus_mcp.quoting import quoted
+
+    return quoted(name, _SHOWN_NAME)
 
 
 def _fitted(value: Any, schema: dict[str, Any]) -> Any:

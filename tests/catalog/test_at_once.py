@@ -51,7 +51,7 @@ def test_links_hide_nothing(tmp_path: Path) -> None:
     (tmp_path / ".nexus/capability-map.yml").symlink_to("/etc/hostname")
     told = [
         ".nexus/agents/NOTES: is a file where a folder belongs",
-        f"{DBA}/meta.yml:1:6: expected the node content, but found '<stream end>'",
+        f"{DBA}/meta.yml:1:6: expected the node content, but found 'stream end'",
         f"{DBA}/body.md: is a symbolic link where a file belongs",
         ".nexus/skills/other: is a symbolic link where a folder belongs",
         ".nexus/capability-map.yml: is a symbolic link where a file belongs",
@@ -93,7 +93,7 @@ def test_a_map_with_many_faults(tmp_path: Path) -> None:
     assert [fault.removeprefix(".nexus/capability-map.yml:").partition(";")[0] for fault in own_faults(tmp_path)] == [
         "2:3: codex/extra is not a known field",
         "6:3: opencode/reading must be of type array",
-        "3:13: there is no semantic class 'x'",
+        '3:13: there is no semantic class "x"',
         "4:1: The harness id 'Mine' is not usable: it starts with a-z and goes on with a-z, 0-9 and -.",
         "7:13: the class file_creation has no tool: without one, whatever it forbids is allowed",
     ]

@@ -168,7 +168,7 @@ def test_the_reason_is_an_instruction(catalog: Catalog, agent: str, tool: str, r
 def test_a_name_with_anything_in_it(catalog: Catalog) -> None:
     """A server may be called whatever its author liked: the reason stays one line, and short."""
     reason = capabilities.allowed(catalog, "engineer", f"mcp__\n\u202e{'x' * 5000}__task_add", "claude-code")[1]
-    assert reason.startswith("engineer may not use mcp__\\n\\u202exxx")
+    assert reason.startswith('engineer may not use "mcp__\\n\\u202exxx')
     assert reason.isprintable()
     assert len(reason) < 600
 
@@ -215,7 +215,7 @@ def test_without_a_map_nothing_is_known_by_name(catalog: Catalog, harness: str) 
 
 def test_an_unknown_agent_names_the_nearest(catalog: Catalog) -> None:
     """Bad input: an unknown agent lists the near names."""
-    with pytest.raises(UnknownEntry, match=r"There is no agent 'architct'. Did you mean architect"):
+    with pytest.raises(UnknownEntry, match=r"There is no agent \"architct\". Did you mean architect"):
         capabilities.allowed(catalog, "architct", "Write", "claude-code")
 
 

@@ -71,7 +71,7 @@ def test_taking_a_capability_away_is_refused(tmp_path: Path) -> None:
         (
             "agents/engineer/meta.yml",
             "id: [",
-            ".nexus/agents/engineer/meta.yml:1:6: expected the node content, but found '<stream end>'",
+            ".nexus/agents/engineer/meta.yml:1:6: expected the node content, but found 'stream end'",
         ),
         ("skills/nx-run/body.md", "Run.", ".nexus/skills/nx-run/meta.yml: is missing"),
         (
@@ -92,9 +92,11 @@ def test_what_is_wrong_is_told(tmp_path: Path, path: str, content: str, told: st
 def test_an_unknown_entry_names_the_nearest(project: Path) -> None:
     """Bad input: an unknown agent or skill lists the near names."""
     catalog = load(str(project))
-    with pytest.raises(UnknownEntry, match=r"There is no agent 'enginer'\. Did you mean engineer\?"):
+    with pytest.raises(UnknownEntry, match=r"There is no agent \"enginer\"\. Did you mean engineer\?"):
         catalog.agent("enginer")
-    with pytest.raises(UnknownEntry, match=r"There is no skill 'zzz'\. nexus-mcp catalog list names those there are\."):
+    with pytest.raises(
+        UnknownEntry, match=r"There is no skill \"zzz\"\. nexus-mcp catalog list names those there are\."
+    ):
         catalog.skill("zzz")
 
 

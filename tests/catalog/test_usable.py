@@ -189,5 +189,5 @@ def test_a_name_that_is_no_text(project: Path) -> None:
     """A folder may be called by bytes that are no UTF-8."""
     (project / ".nexus/agents/\udcff").mkdir()
     catalog = found(project)
-    assert catalog.told[0].startswith(".nexus/agents/\\udcff/meta.yml: is missing (and 1 more); ")
+    assert catalog.told[0].startswith('".nexus/agents/\\udcff/meta.yml": is missing (and 1 more); ')
     assert effective(catalog.agents["\udcff"]) != []

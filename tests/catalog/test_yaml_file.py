@@ -52,7 +52,7 @@ def test_places(pointer: str, place: str) -> None:
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        (b"a: [", "f.yml:1:5: expected the node content, but found '<stream end>'"),
+        (b"a: [", "f.yml:1:5: expected the node content, but found 'stream end'"),
         (b"a: 1\nb: 2\na: 3\n", "f.yml:3:1: the key stands there twice"),
         (b"a: &x [1]\nb: *x\n", "f.yml:2:4: aliases are not used here"),
         (b"a: !!python/object:os.system x", "f.yml:1:4: tags of its own are not used here"),

@@ -95,13 +95,13 @@ def test_another_agent(some_tasks: Project, capsys: pytest.CaptureFixture[str]) 
     ("words", "told"),
     [
         (("9",), "There is no task 9. The tasks are 1, 2, 3, 4."),
-        (("1", "--agent", "wrter"), "There is no agent 'wrter'. Did you mean writer?"),
+        (("1", "--agent", "wrter"), 'There is no agent "wrter". Did you mean writer?'),
         (
             ("2",),
-            "The owner of task 2 is 'enginer', and no agent has that id; did you mean engineer? Name the agent that "
+            'The owner of task 2 is "enginer", and no agent has that id; did you mean engineer? Name the agent that '
             "does it with --agent; nexus-mcp catalog list has them.",
         ),
-        (("4",), "The owner of task 4 is 'bob', and no agent has that id. Name the agent"),
+        (("4",), 'The owner of task 4 is "bob", and no agent has that id. Name the agent'),
     ],
 )
 def test_what_is_unknown(

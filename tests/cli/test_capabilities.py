@@ -167,7 +167,7 @@ SHELL = ("--class", "shell_command_exec")
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        (("show", "--agent", "enginer"), 1, "There is no agent 'enginer'. Did you mean engineer?"),
+        (("show", "--agent", "enginer"), 1, 'There is no agent "enginer". Did you mean engineer?'),
         (("show", "--class", "shell"), 1, "There is no class of tools 'shell'; there is file_creation, "),
         (
             ("show", "--json", "--harness-id", "claude"),
@@ -196,14 +196,14 @@ SHELL = ("--class", "shell_command_exec")
             "There is no capability map of the harness 'codx'; did",
         ),
         (("check", "--agent", "writer"), 2, "--agent needs --tool: whether it may use that."),
-        (("check", "--agent", "wrter", "--tool", "x"), 1, "There is no agent 'wrter'. Did you mean writer?"),
+        (("check", "--agent", "wrter", "--tool", "x"), 1, 'There is no agent "wrter". Did you mean writer?'),
         (("add",), 2, "capabilities add takes a capability with --agent, or --class with --tool."),
         (("add", "no_shell_exec"), 2, "capabilities add takes a capability with --agent"),
         (("remove", *SHELL), 2, "capabilities remove takes a capability with --agent"),
         (("add", "no_shell_exec", "--agent", "writer", *SHELL, "--tool", "x"), 2, "capabilities add takes"),
         (("add", "no_shell_exec", "--agent", "writer", "--harness-id", "codex"), 2, "capabilities add takes"),
         (("add", "no_shell", "--agent", "writer"), 1, "There is no capability 'no_shell'; did you mean no_shell_exec?"),
-        (("add", "no_shell_exec", "--agent", "wrter"), 1, "There is no agent 'wrter'. Did you mean writer?"),
+        (("add", "no_shell_exec", "--agent", "wrter"), 1, 'There is no agent "wrter". Did you mean writer?'),
         (
             ("remove", "no_shell_exec", "--agent", "writer"),
             1,

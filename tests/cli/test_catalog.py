@@ -82,7 +82,7 @@ def test_show_has_the_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert ran(capsys, tmp_path, "show", "nx-pla") == (
         1,
         "",
-        "nexus-mcp: There is no agent or skill 'nx-pla'. Did you mean nx-plan?\n",
+        'nexus-mcp: There is no agent or skill "nx-pla". Did you mean nx-plan?\n',
     )
 
 

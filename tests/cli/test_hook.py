@@ -38,7 +38,7 @@ def test_an_answer_is_one_line(project: Project) -> None:
         "agent_id": "é 1",
         "resumed": False,
         "warnings": [
-            "No agent 'é 1' is in the tracker of nexus-mcp, so nothing was recorded. "
+            'No agent "é 1" is in the tracker of nexus-mcp, so nothing was recorded. '
             "Tell of an agent with agent_spawn when it begins."
         ],
     }

@@ -36,7 +36,7 @@ def test_a_resume(two_tasks: Project, capsys: pytest.CaptureFixture[str]) -> Non
     why = "its tier is bounded, the files are the same, and no other agent has edited them since"
     assert resume(two_tasks, capsys, "1", "--harness-id", "claude-code") == (
         0,
-        f"resume e1\\u202e\nwhy: {why}\nread again first: src/a.py\n",
+        f'resume "e1\\u202e"\nwhy: {why}\nread again first: src/a.py\n',
         "",
     )
     code, out, _ = resume(two_tasks, capsys, "1", "--harness-id", "claude-code", "--json")
@@ -148,7 +148,7 @@ def test_an_edit_of_the_main_agent(two_tasks: Project, capsys: pytest.CaptureFix
         assert nexus(*words, stdin=json.dumps(payload)).code == 0
         code, out, err = resume(two_tasks, capsys, "1", "--harness-id", "claude-code", "--json")
         assert (code, json.loads(out)["mode"], err) == (0, mode, "")
-    assert json.loads(out)["reason"] == "the main agent may have edited src/a.py since e1\u202e did"
+    assert json.loads(out)["reason"] == 'the main agent may have edited src/a.py since "e1\\u202e" did'
     two_tasks.put("state/tool-log.jsonl", "{broken\n")
     code, out, err = resume(two_tasks, capsys, "1", "--harness-id", "claude-code")
     told = "nexus-mcp: .nexus/state/tool-log.jsonl has 1 unreadable line; what they say is not counted.\n"

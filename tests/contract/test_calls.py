@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from nexus_mcp.errors import UnknownTool
+from nexus_mcp.quoting import quoted_name
 from nexus_mcp.server.app import App
 from tests.contract.parameters import LISTS, OBJECTS, PARAMETERS, TEXTS
 from tests.support import NAMES, SMALLEST, Client, Project, compact
@@ -89,7 +90,7 @@ def test_names_outside_the_table(app: App, name: str) -> None:
     """A name that is not in the table is no tool."""
     with pytest.raises(UnknownTool) as caught:
         app.call(name, {})
-    assert str(caught.value) == f"Unknown tool: {name}"
+    assert str(caught.value) == f"Unknown tool: {quoted_name(name)}"
 
 
 @pytest.mark.requirement("calls.result")

@@ -13,7 +13,7 @@ from tests.lifecycle.support import SPAWN, TRACKER, UNMAPPED, Teller, entry, put
 from tests.support import Clock, Project, compact, task, tasks, without_lock
 
 UNKNOWN = (
-    "No agent 'a9' is in the tracker of nexus-mcp, so nothing was recorded. "
+    'No agent "a9" is in the tracker of nexus-mcp, so nothing was recorded. '
     "Tell of an agent with agent_spawn when it begins."
 )
 ENGINEER = limits_text(load(None), "engineer", "nexus-mcp")

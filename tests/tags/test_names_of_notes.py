@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nexus_mcp.errors import NexusError, PathRefused, StateError
-from nexus_mcp.knowledge.shown import fault
+from nexus_mcp.quoting import fault
 from nexus_mcp.workspace import Workspace
 from tests.events import handle
 from tests.support import Project

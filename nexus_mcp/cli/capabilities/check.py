@@ -20,7 +20,7 @@ def run(values: Values) -> int:
     """Prints what holds; 1 when the agent may not use the tool. Raises UsageError, NexusError."""
     from nexus_mcp.catalog.load import load
     from nexus_mcp.catalog.tool_names import of_class
-    from nexus_mcp.log import printable
+    from nexus_mcp.quoting import inert
 
     if AGENT.name in values and TOOL.name not in values:
         raise UsageError("--agent needs --tool: whether it may use that. capabilities show --agent tells of all.")
@@ -35,7 +35,7 @@ def run(values: Values) -> int:
         return exits.OK
     lines, is_free = _of_tool(catalog, values, maps)
     for line in lines:
-        print(printable(line))
+        print(inert(line))
     return exits.OK if is_free else exits.FAILED
 
 

@@ -23,7 +23,7 @@ def run(values: Values) -> int:
     """Prints what there is. Raises CatalogError, PathRefused, StorageError."""
     from nexus_mcp.catalog.load import load
     from nexus_mcp.cli.wrapping import wrapped
-    from nexus_mcp.log import printable
+    from nexus_mcp.quoting import inert
 
     catalog = load(workspace_from(values).root)
     if _SELECTABLE.name in values:
@@ -41,12 +41,12 @@ def run(values: Values) -> int:
         print(f"{head}:")
         wide = max(len(name) for name, _, _ in rows)
         for name, kind, entry in rows:
-            print(printable(f"  {name:{wide}}  {kind}{_origin(entry)}").rstrip())
-            print("\n".join(wrapped(printable(entry["description"]), _INDENT)))
+            print(inert(f"  {name:{wide}}  {kind}{_origin(entry)}").rstrip())
+            print("\n".join(wrapped(inert(entry["description"]), _INDENT)))
     for name in [name for name, kind, _ in skills if kind]:
         print()
         told = f"{name} starts {_ways(catalog, name)}, and is offered to no agent."
-        print("\n".join(wrapped(printable(told))))
+        print("\n".join(wrapped(inert(told))))
     return exits.OK
 
 

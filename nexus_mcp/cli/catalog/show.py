@@ -34,15 +34,16 @@ def run(values: Values) -> int:
     """Prints what it is and its text. Raises UnknownEntry, CatalogError, PathRefused, StorageError."""
     from nexus_mcp.catalog.load import load
     from nexus_mcp.log import printable
+    from nexus_mcp.quoting import inert
 
     catalog = load(workspace_from(values).root)
     for number, (kind, entry) in enumerate(_found(catalog, values[ID.name])):
         if number:
             print()
-        print(printable(entry["name"]))
+        print(inert(entry["name"]))
         for row in _ROWS:
             if row in entry and entry[row] not in ([], ""):
-                print(printable(f"  {row:13} {_told(entry[row])}"))
+                print(inert(f"  {row:13} {_told(entry[row])}"))
         print()
         for line in catalog.body(kind, entry["id"]).splitlines():
             print(printable(line))

@@ -20,7 +20,7 @@ DRY_RUN = Option("--dry-run", "", "tell what could go, and delete nothing")
 def run(values: Values) -> int:
     """Prints the proposals, and what was deleted. Raises NexusError with nothing deleted."""
     from nexus_mcp.cli.usable_catalog import catalog_of
-    from nexus_mcp.log import printable
+    from nexus_mcp.quoting import inert
     from nexus_mcp.store.store import Store
     from nexus_mcp.tags.actions import memory_gc
     from nexus_mcp.tags.actions.definition import Desk
@@ -40,7 +40,7 @@ def run(values: Values) -> int:
         print_json(done)
     else:
         for line in [*lines(done), *([f"> {done['next_step']}"] if done["next_step"] else [])]:
-            print(printable(line))
+            print(inert(line))
     return exits.OK
 
 

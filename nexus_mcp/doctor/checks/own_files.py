@@ -13,7 +13,7 @@ from nexus_mcp.doctor import documents, places
 from nexus_mcp.doctor.finding import Finding, More
 from nexus_mcp.doctor.survey import LINK, SPECIAL
 from nexus_mcp.errors import CatalogError, NexusError
-from nexus_mcp.log import printable
+from nexus_mcp.quoting import quoted_name
 from nexus_mcp.tags import config
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _is_told(site: Site, file: str) -> bool:
 
 def _finding(code: str, file: str, text: str) -> Finding:
     """`path:line:column: what` as a finding about the path."""
-    rest = text.removeprefix(printable(file))
+    rest = text.removeprefix(quoted_name(file))
     place = _PLACE.match(rest)
     if place is None:
         return Finding(code, file, text, identity=text)

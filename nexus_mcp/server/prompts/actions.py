@@ -7,7 +7,7 @@ for a prompt without using it.
 from __future__ import annotations
 
 from nexus_mcp.knowledge.index import SUFFIX
-from nexus_mcp.knowledge.shown import quoted
+from nexus_mcp.quoting import quoted
 from nexus_mcp.server.prompts import keeping
 from nexus_mcp.server.prompts.definition import Argument, Prompt
 from nexus_mcp.server.prompts.keeping import GC

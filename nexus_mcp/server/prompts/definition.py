@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nexus_mcp.log import printable
+from nexus_mcp.quoting import fenced, inert
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Argument:
 class Prompt:
     """One prompt. The last of its `arguments` is for words of the user's own.
 
-    `title` and `description` may come from a file of the project: characters that cannot be seen are escaped.
+    `title` and `description` may come from a file of the project: they are made inert (quoting.py).
     `text(look, given)` gets what `settled` makes of the arguments that were given, the required ones with a value. It
     raises Wrong for a value that cannot be, and NexusError.
     """
@@ -80,8 +80,8 @@ class Prompt:
         text: Callable[[Look, Given], str],
     ) -> None:
         self.name = name
-        self.title = printable(title.strip())
-        self.description = printable(description.strip())
+        self.title = inert(title.strip())
+        self.description = inert(description.strip())
         self.arguments = arguments
         self.text = text
 
@@ -115,6 +115,9 @@ class Wrong(Exception):
 
 
 def own_words(title: str, text: str) -> str:
-    """What the user said, below a title. Claude Code shows the command as well, and that has all of it."""
+    """What the user said, to the letter, in a fence below a title.
+
+    Claude Code shows the command as well, and that has all of it.
+    """
     note = "The command that was typed, where it is shown, has the user's words in full; here may be only the first."
-    return f"{title}\n\n{text}\n\n({note})"
+    return f"{title}\n\n{fenced(text)}\n\n({note})"

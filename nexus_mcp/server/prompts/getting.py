@@ -7,6 +7,7 @@ from functools import partial
 from nexus_mcp import log
 from nexus_mcp.catalog.placeholders import suggestion
 from nexus_mcp.errors import NexusError
+from nexus_mcp.quoting import quoted, quoted_name
 from nexus_mcp.server.faults import INTERNAL_ERROR, INVALID_PARAMS, Fault
 from nexus_mcp.server.paging import page
 from nexus_mcp.server.prompts import prompts
@@ -34,7 +35,7 @@ def get(look: Look, name: str, given: dict[str, str]) -> dict[str, Any]:
     unknown = [argument for argument in given if argument not in known]
     settled = prompt.settled(given)
     missing = [one.name for one in prompt.arguments if one.required and one.name not in settled]
-    faults = [f"{argument[:100]!r} is no argument; there are {', '.join(known)}" for argument in unknown]
+    faults = [f"{quoted(argument, 100)} is no argument; there are {', '.join(known)}" for argument in unknown]
     faults += [f"{argument} is required" for argument in missing]
     if faults:
         raise Fault(INVALID_PARAMS, f"Prompt {name}: {'; '.join(faults)}")
@@ -52,7 +53,7 @@ def found(look: Look, name: str) -> Prompt:
     """Raises Fault, with the near names, when there is no such prompt."""
     there = _all(look)
     if name not in there:
-        raise Fault(INVALID_PARAMS, f"Unknown prompt: {name[:100]}{suggestion(name, there)}")
+        raise Fault(INVALID_PARAMS, f"Unknown prompt: {quoted_name(name, 100)}{suggestion(name, there)}")
     return there[name]
 
 

@@ -10,8 +10,8 @@ from nexus_mcp.errors import PathRefused
 from nexus_mcp.knowledge.index import SUFFIX
 from nexus_mcp.knowledge.names import checked
 from nexus_mcp.knowledge.names import given as named
-from nexus_mcp.knowledge.shown import quoted
 from nexus_mcp.program import command
+from nexus_mcp.quoting import fenced, quoted
 from nexus_mcp.schemas import search
 from nexus_mcp.server.prompts.definition import Wrong
 from nexus_mcp.server.prompts.telling import LONGEST, listed, need, outcome, words
@@ -103,8 +103,8 @@ def _how(look: Look, given: Given, wanted: tuple[str, str, str]) -> str:
         )
     full = " in which the user's words have to stand in full" if given.is_cut else ""
     return (
-        f"`{command('act')}` does it safely, for this message{full}:\n\n{message}\n\nWhere you cannot run it, write "
-        "the text into that file yourself."
+        f"`{command('act')}` does it safely, for this message{full}, without the fence:\n\n{fenced(message)}\n\nWhere "
+        "you cannot run it, write the text into that file yourself."
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from nexus_mcp.errors import NexusError
-from nexus_mcp.knowledge.shown import quoted
+from nexus_mcp.quoting import quoted
 from nexus_mcp.server.prompts.definition import Argument, Prompt, own_words
 from nexus_mcp.server.prompts.standing import MOST, standing
 from nexus_mcp.server.prompts.telling import outcome

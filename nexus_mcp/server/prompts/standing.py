@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nexus_mcp.errors import NexusError
-from nexus_mcp.knowledge.shown import quoted
+from nexus_mcp.quoting import inert, quoted
 from nexus_mcp.state import plan as plans
 from nexus_mcp.state import tasks as lists
 
@@ -28,7 +28,7 @@ def _line(make: Any) -> str:
     try:
         return f"- {make()}"
     except NexusError as error:
-        return f"- {error.fault}. {error.next_step}".rstrip()
+        return inert(f"- {error.fault}. {error.next_step}".rstrip())
 
 
 def _plan(plan: dict[str, Any] | None) -> str:

@@ -6,7 +6,7 @@ from functools import partial
 
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError
-from nexus_mcp.log import printable
+from nexus_mcp.quoting import inert
 from nexus_mcp.server.paging import page
 from nexus_mcp.server.resources import RESOURCES
 from nexus_mcp.state.times import stamp
@@ -48,8 +48,8 @@ def _shown(resource: Resource, entry: Entry) -> dict[str, Any]:
     name = f"{resource.name}/{entry.key}" if entry.key else resource.name
     shown: dict[str, Any] = {
         "uri": resource.template.filled(entry.values),
-        "name": printable(name),
-        "title": printable(entry.title or resource.title),
+        "name": inert(name),
+        "title": inert(entry.title or resource.title),
         "description": resource.description,
     }
     kind = entry.mime_type or resource.mime_type

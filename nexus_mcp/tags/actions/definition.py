@@ -45,10 +45,10 @@ class Action:
 
 def told(error: NexusError) -> str:
     """An error on one line, with all of its faults; the path that it names is quoted, for it may be anybody's words."""
-    from nexus_mcp.knowledge.shown import fault
+    from nexus_mcp.quoting import fault, inert
 
     faults = getattr(error, "faults", None)
-    return f"{'; '.join(faults)}. {error.next_step}" if faults else fault(error, str(error))
+    return inert(f"{'; '.join(faults)}. {error.next_step}") if faults else fault(error, str(error))
 
 
 def kept_text(text: str, tag: str) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from contextlib import contextmanager, nullcontext
 
 from nexus_mcp.knowledge import cleanup, notes, reads
-from nexus_mcp.knowledge.shown import quoted
 from nexus_mcp.program import command
+from nexus_mcp.quoting import quoted
 from nexus_mcp.tags import config
 from nexus_mcp.tags.actions.definition import Action
 

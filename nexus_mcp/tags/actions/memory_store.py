@@ -12,8 +12,8 @@ from contextlib import nullcontext
 from nexus_mcp import schemas
 from nexus_mcp.knowledge import merge, names, notes, tag_line
 from nexus_mcp.knowledge.scan import Scan
-from nexus_mcp.knowledge.shown import quoted
 from nexus_mcp.knowledge.words import WIDE, words
+from nexus_mcp.quoting import quoted
 from nexus_mcp.tags.actions.definition import Action, with_tags
 
 TYPE_CHECKING = False

@@ -7,8 +7,8 @@ import os
 import tempfile
 
 from nexus_mcp.errors import UNCHANGED, NexusError
-from nexus_mcp.knowledge.shown import quoted
 from nexus_mcp.merging.repository import SECONDS, ask
+from nexus_mcp.quoting import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

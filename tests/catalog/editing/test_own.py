@@ -87,7 +87,7 @@ def test_comments_of_the_file_stay(project: Project) -> None:
             "capability-map.yml",
             "codex: [\n",
             tool("new"),
-            f"{MAP}:2:1: expected the node content, but found '<stream end>'",
+            f"{MAP}:2:1: expected the node content, but found 'stream end'",
         ),
         ("capability-map.yml", "a: 1\n", tool("new"), f"{MAP}:1:1: a must be of type object"),
         (

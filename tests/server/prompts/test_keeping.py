@@ -21,7 +21,7 @@ SAFELY = "`nexus-mcp act` does it safely, for this message"
 
 def carried_out(project: Project, prompt: str) -> list[tuple[str, str]]:
     """What `act` does for the message that a prompt names: (result, path) of each step."""
-    message = prompt.partition(SAFELY)[2].partition(":\n\n")[2].partition("\n\nWhere you cannot run it")[0]
+    message = prompt.partition(SAFELY)[2].partition(":\n\n```\n")[2].partition("\n```\n\nWhere you cannot run it")[0]
     steps = act(message, load(None), Store(Workspace(str(project.root))))["steps"]
     return [(step["result"], step["path"]) for step in steps]
 
@@ -42,7 +42,7 @@ def test_the_message_does_what_is_announced(
 ) -> None:
     """The message that is named begins the very file that is announced, with the user's words in it."""
     text = ask.prompt_with(name, arguments)
-    assert f'it begins ".nexus/{path}". {SAFELY}:\n\n' in text
+    assert f'it begins ".nexus/{path}". {SAFELY}, without the fence:\n\n' in text
     assert carried_out(project, text) == [("created", path)]
     assert (arguments.get("text") or arguments["name"]).removeprefix("pattern-x.md: ").encode() in project.get(path)
 
@@ -55,7 +55,7 @@ def test_tags_within(ask: Asker, name: str, file: str, words: str) -> None:
     text = ask.prompt(name, name=word, text=words)
     assert f'it begins ".nexus/{file}". Write all of it into that file yourself: `nexus-mcp act` would not' in text
     assert SAFELY not in text
-    assert f"The user's words:\n\n{words}\n\n" in text
+    assert f"The user's words:\n\n```\n{words}\n```\n\n" in text
 
 
 def test_cut_words_decide_nothing(ask: Asker, project: Project) -> None:
@@ -66,18 +66,19 @@ def test_cut_words_decide_nothing(ask: Asker, project: Project) -> None:
     assert "ask the user and wait for the answer" in text
     assert "pattern-nfs" not in text
     assert "it begins" not in text
-    assert "The user's words:\n\nOn NFS\n\n" in text
+    assert "The user's words:\n\n```\nOn NFS\n```\n\n" in text
     project.put("rules/tests.md", "No sleeps")
     text = ask.prompt("rule", name="tests", text="No")
     assert 'it is added to ".nexus/rules/tests.md".' in text
-    assert f"{SAFELY} in which the user's words have to stand in full:\n\n[rule:tests] No\n\n" in text
+    assert f"{SAFELY} in which the user's words have to stand in full, without the fence:" in text
+    assert "\n\n```\n[rule:tests] No\n```\n\n" in text
 
 
 def test_words_behind_gc(ask: Asker) -> None:
     """Words behind gc are not dropped: with them the user may mean a note."""
     text = ask.prompt("m", name="gc", text="is")
     assert "Words of the user stand behind `gc`, below. The whole sentence decides" in text
-    assert "The user's words:\n\ngc is\n\n" in text
+    assert "The user's words:\n\n```\ngc is\n```\n\n" in text
     assert "Words of the user" not in ask.prompt("m", name="gc")
 
 

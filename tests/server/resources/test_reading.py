@@ -163,11 +163,11 @@ def test_own_agent(ask: Asker, project: Project) -> None:
             -32602,
             f"{NOT_FOUND}there is no such note; nexus://knowledge lists those that there are",
         ),
-        ("nexus://agents/enginer", -32602, f"{NOT_FOUND}There is no agent 'enginer'. Did you mean engineer?"),
+        ("nexus://agents/enginer", -32602, f'{NOT_FOUND}There is no agent "enginer". Did you mean engineer?'),
         (
             "nexus://skills/..",
             -32602,
-            f"{NOT_FOUND}There is no skill '..'. nexus-mcp catalog list names those there are.",
+            f'{NOT_FOUND}There is no skill "..". nexus-mcp catalog list names those there are.',
         ),
     ],
 )

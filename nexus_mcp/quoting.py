@@ -1,0 +1,101 @@
+"""Quote stored and foreign text for a model: it stays data, whatever it says. The one place where that is done.
+
+What is given to a model stands within tags of a harness (`<system-reminder>`), in Markdown, and between our own
+words. Quoted text can end none of these: `<` where a tag could begin is written `&lt;`, control, format and invisible
+characters are written as escapes, and a quotation mark or a fence within the text is not the end of it. The other way
+round nothing is decoded: whoever needs the text as it is reads the file, or asks a tool (docs/decisions/0072).
+"""
+
+from __future__ import annotations
+
+from nexus_mcp.log import printable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+ESCAPED = "&lt;"
+# Beside `<` the characters that Unicode's compatibility forms (NFKC) make one of.
+_OPENING = "<\uff1c\ufe64"
+_TICKS = "`\uff40\u1fef"
+# What may follow `<` and begins no tag, no declaration and no special token of a model (`<|im_start|>`).
+_HARMLESS = frozenset(" \"#$%&'()*+,-.:;<=>@[\\]^_`{}~0123456789")
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:+*@~")
+_LEAST = 3  # backticks of a fence
+_LONGEST_PATH = 300
+_LONGEST_NAME = 200
+_TAB = 4
+MARK = "> "
+"""What stands before each line of a block."""
+
+
+def inert(text: str) -> str:
+    """Return `text` on one line, with nothing in it that begins a tag or cannot be seen.
+
+    Applied again it changes nothing, so a text that was quoted may pass through it.
+    """
+    shown = printable(text)
+    if not any(char in shown for char in _OPENING):
+        return shown
+    return "".join(
+        ESCAPED if char in _OPENING and shown[at + 1 : at + 2] not in _HARMLESS else char
+        for at, char in enumerate(shown)
+    )
+
+
+def inert_lines(text: str) -> str:
+    """Return `text` with each of its lines inert."""
+    return "\n".join(map(inert, text.split("\n")))
+
+
+def quoted(text: str, most: int) -> str:
+    """Return `text` between quotation marks, inert, backslashes and quotation marks in it escaped.
+
+    What is longer than `most` characters is cut before that, and the cut is shown behind the closing mark.
+    """
+    cut = text[:most]
+    escaped = inert(cut.replace("\\", "\\\\").replace('"', '\\"'))
+    return f'"{escaped}"' if len(cut) == len(text) else f'"{escaped}"…'
+
+
+def quoted_name(text: str, most: int = _LONGEST_NAME) -> str:
+    """Return a name, id or path as it is where it is made of letters, digits and `_-./:+*@~`, else quoted."""
+    return text if 0 < len(text) <= most and _PLAIN.issuperset(text) else quoted(text, most)
+
+
+def line(text: object, most: int) -> str:
+    """Return a stored text on one line without quotation marks, of so many characters at most; "" for no text."""
+    given = " ".join(text.split()) if isinstance(text, str) else ""
+    return inert(given[:most]) + ("…" if len(given) > most else "")
+
+
+def marked_lines(text: str, most: int, more: str) -> str:
+    """Return a stored text line by line, each inert and behind MARK; `more` is put below one that is cut."""
+    cut = text[:most]
+    lines = cut.strip("\r\n").replace("\r\n", "\n").expandtabs(_TAB).split("\n")
+    marked = "\n".join(f"{MARK}{inert(one)}".rstrip() for one in lines)
+    return marked if len(cut) == len(text) else f"{marked}\n{more}"
+
+
+def fenced(text: str) -> str:
+    """Return `text` as it is between fences that are longer than any run of backticks in it.
+
+    For what the model has to use to the letter: the user's own words of this request, which are no stored text.
+    """
+    longest = run = 0
+    for char in text:
+        run = run + 1 if char in _TICKS else 0
+        longest = max(longest, run)
+    fence = "`" * max(_LEAST, longest + 1)
+    return f"{fence}\n{text}\n{fence}"
+
+
+def fault(error: Any, told: str = "") -> str:
+    """Return what a NexusError says, its fault unless `told` is another text of it, inert, the path in it quoted.
+
+    Not that of a folder in .nexus, or of a file in .nexus/state: these have the names that we gave them.
+    """
+    path = getattr(error, "path", "") or getattr(error, "file", "")
+    said: str = told or error.fault
+    ours = path.count("/") < 2 or (path.count("/") == 2 and path.startswith(".nexus/state/"))
+    return inert(said if ours else said.replace(path, quoted(path, _LONGEST_PATH)))
