@@ -18,6 +18,7 @@ def run(values: Values) -> int:
     from nexus_mcp.quoting import inert
     from nexus_mcp.store.store import Store
     from nexus_mcp.tags.act import FAILED, act
+    from nexus_mcp.tags.message import tag_name
     from nexus_mcp.tags.steps import lines
 
     message = message_of(values)
@@ -29,7 +30,7 @@ def run(values: Values) -> int:
         if not done["steps"]:
             print("The message has no tag that is an action.")
         for step in done["steps"]:
-            name = f"[{step['tag']}{':' if step['variant'] else ''}{step['variant']}]"
+            name = f"[{tag_name(step)}]"
             what, *more = lines(step)
             for line in (f"{name}  {what}", *more, *([f"  > {step['next_step']}"] if step["next_step"] else ())):
                 print(inert(line))

@@ -34,11 +34,12 @@ def run(values: Values) -> int:
 
 def _print(found: dict[str, Any]) -> None:
     from nexus_mcp.quoting import inert
+    from nexus_mcp.tags.message import tag_name
 
     if not found["tags"]:
         print("The message has no tag.")
     for tag in found["tags"]:
-        name = f"[{tag['tag']}{':' if tag['variant'] else ''}{tag['variant']}]"
+        name = f"[{tag_name(tag)}]"
         what, *more = _told(tag)
         print(inert(f"{name}  {what}"))
         for line in [*more, *([f"> {tag['advice']}"] if tag["advice"] else [])]:

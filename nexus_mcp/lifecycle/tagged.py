@@ -9,7 +9,7 @@ from nexus_mcp.lifecycle import active_skill, memory
 from nexus_mcp.lifecycle.holding import skill_digest, skill_key
 from nexus_mcp.lifecycle.known import catalog_of
 from nexus_mcp.quoting import inert, quoted
-from nexus_mcp.tags.message import Message
+from nexus_mcp.tags.message import Message, tag_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def give(ctx: EventContext, session: str, prompt: str) -> list[str]:
         ctx.warn(f"The message has {message.left_out} more tags, which were not looked at.")
     if skills:
         _start(ctx, session, catalog, list(skills.values()))
-    return [_name(tag) for tag in message.tags]
+    return [inert(f"{tag['tag']}:{tag['variant']}" if tag["variant"] else tag["tag"]) for tag in message.tags]
 
 
 def _done(ctx: EventContext, catalog: Catalog, message: Message) -> dict[int, dict[str, Any]]:
@@ -86,7 +86,7 @@ def _skill_text(catalog: Catalog, harness_id: str, tag: dict[str, Any]) -> str:
 
 def _told(tag: dict[str, Any]) -> str:
     """One tag: what it asks for, and what is to be done first, or instead."""
-    name, advice = f"The user's tag [{_name(tag)}]", f" {tag['advice']}" if tag["advice"] else ""
+    name, advice = f"The user's tag [{tag_name(tag)}]", f" {tag['advice']}" if tag["advice"] else ""
     if tag["outcome"] == "skill":
         return f"{name} starts the skill {tag['skill']}.{advice}"
     if tag["outcome"] == "nothing":
@@ -104,7 +104,7 @@ def _carried_out(tag: dict[str, Any], step: dict[str, Any]) -> str:
     """One tag that does file work: what became of it, and what is left to the user."""
     from nexus_mcp.tags.steps import lines
 
-    name, advice = f"The user's tag [{_name(tag)}]", step["next_step"]
+    name, advice = f"The user's tag [{tag_name(tag)}]", step["next_step"]
     if step["result"] == "failed":
         return f"{name} did nothing: {advice}"
     if step["result"] == "would_extend":
@@ -115,7 +115,3 @@ def _carried_out(tag: dict[str, Any], step: dict[str, Any]) -> str:
     what, *more = lines(step, quoting=True)
     asked = " Run that only if the user says so." if step.get("proposals") else ""
     return "\n".join([f"{name} is carried out already: {what}.", *more, f"Tell the user. {advice}{asked}".rstrip()])
-
-
-def _name(tag: dict[str, Any]) -> str:
-    return inert(f"{tag['tag']}:{tag['variant']}" if tag["variant"] else tag["tag"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nexus_mcp.quoting import quoted_name
 from nexus_mcp.tags.parse import made, starts
 
 TYPE_CHECKING = False
@@ -11,6 +12,11 @@ if TYPE_CHECKING:
 
 MOST = 20
 """Tags of one message that are looked at. Nobody types more; what has more was pasted."""
+
+
+def tag_name(tag: dict[str, Any]) -> str:
+    """The tag as texts name it, without its brackets; a variant is any text of one line, so it may be quoted."""
+    return f"{tag['tag']}:{quoted_name(tag['variant'])}" if tag["variant"] else str(tag["tag"])
 
 
 class Message:

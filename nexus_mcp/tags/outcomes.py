@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nexus_mcp.quoting import inert
+from nexus_mcp.quoting import quoted_name
 from nexus_mcp.state import plan as plans
 from nexus_mcp.state import tasks as task_lists
 from nexus_mcp.tags.actions import ACTIONS
@@ -37,7 +37,7 @@ def variant_of(spec: dict[str, Any], tag: dict[str, Any]) -> tuple[dict[str, Any
         return {**spec, **known[variant]}, ""
     from nexus_mcp.catalog.placeholders import near
 
-    name, shown = tag["tag"], inert(variant)
+    name, shown = tag["tag"], quoted_name(variant)
     names = [f"[{name}:{one}]" for one in near(variant, known) or known]
     instead = f"Did you mean {' or '.join(names)}?" if names else f"Write [{name}], and what belongs to it behind it."
     return spec, f"There is no [{name}:{shown}]. {instead}"

@@ -46,8 +46,8 @@ def test_what_is_shown_is_printable(project: Project) -> None:
         "[d]  records a decision (plan_decide)",
         '  with "a\\x1b[2J\\u202e\\nb"',
         '  open: 1 "Wh\\x1b[31mere\\n?"',
-        "[d:\\x07x]  does nothing as things are",
-        "  > There is no [d:\\x07x]. Write [d], and what belongs to it behind it.",
+        '[d:"\\x07x"]  does nothing as things are',
+        '  > There is no [d:"\\x07x"]. Write [d], and what belongs to it behind it.',
         "",
     ]
 

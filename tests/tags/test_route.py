@@ -153,7 +153,7 @@ def test_a_finished_cycle_that_is_not_closed(project: Project, call: Client) -> 
         ("[m:x]", "There is no [m:x]. Did you mean [m:gc]?"),
         ("[run:fast]", "There is no [run:fast]. Write [run], and what belongs to it behind it."),
         ("[d:\x1b[2J]", None),
-        ("[d:\u202ex]", "There is no [d:\\u202ex]. Write [d], and what belongs to it behind it."),
+        ("[d:\u202ex]", 'There is no [d:"\\u202ex"]. Write [d], and what belongs to it behind it.'),
     ],
 )
 def test_an_unknown_variant(project: Project, message: str, advice: str | None) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from nexus_mcp.knowledge import names, notes, tag_line
 from nexus_mcp.knowledge.index import SUFFIX
+from nexus_mcp.quoting import quoted_name
 from nexus_mcp.tags.actions.definition import Action, with_tags
 
 TYPE_CHECKING = False
@@ -35,7 +36,7 @@ def run(desk: Desk, variant: str, text: str) -> dict[str, Any]:
 def _wanted(desk: Desk, variant: str, text: str) -> tuple[str, list[str], str]:
     """(the file's name, the tags of a new one, the text). Raises NexusError for what cannot be kept."""
     pattern = desk.catalog.vocabulary["memory_policy"]["name_pattern"]
-    tags, kept = with_tags(text, f"rule:{variant}" if variant else "rule")
+    tags, kept = with_tags(text, f"rule:{quoted_name(variant)}" if variant else "rule")
     name = names.checked(f"{variant or GENERAL}{SUFFIX}", pattern, f".nexus/{KIND}")
     return name, tags or [name.removesuffix(SUFFIX)[: tag_line.LONGEST_TAG]], kept
 

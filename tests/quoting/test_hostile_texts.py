@@ -1,0 +1,199 @@
+"""Stored text is data wherever a model meets it: hook answers, prompts, briefs, errors and what commands print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+
+from nexus_mcp.catalog import harness_notes
+from nexus_mcp.catalog.load import load
+from nexus_mcp.cli import main
+from nexus_mcp.errors import UnknownTool
+from nexus_mcp.lifecycle import EVENTS
+from nexus_mcp.lifecycle.safely import answered
+from nexus_mcp.lifecycle.skill_text import text as skill_text
+from nexus_mcp.server.app import App
+from nexus_mcp.server.faults import Fault
+from nexus_mcp.tools import TOOLS
+from nexus_mcp.workspace import Workspace
+from tests.quoting.attacks import ATTACKS, outside, tags, unseen
+from tests.quoting.hostile import AGENT, HARNESS, SKILL_BODY, fill, spoil_catalog
+from tests.server.asking import Asker
+from tests.support import Json, Project
+
+STATIC = "<!-- tags: a, b -->"
+"""What our own prompts say of the first line of a note."""
+TAGS = ("[d] Take B", "[m] Locks are slow on shares", "[m:gc]", "[rule:tests] No sleeps", "[plan:auto] a cache")
+GIVEN: tuple[dict[str, str], ...] = (
+    {},
+    {"text": "Take B"},
+    {"issue": "1", "text": "x"},
+    {"task": "3"},
+    {"name": "gc"},
+    {"mode": "auto"},
+)
+every = pytest.mark.parametrize("text", ATTACKS.values(), ids=ATTACKS)
+
+
+def check(text: str, *, quoted: bool = True) -> None:
+    """Nothing in `text` begins a tag or is unseen; with `quoted` no attacker's word is outside quotation marks."""
+    text = text.replace(STATIC, "")
+    assert tags(text) == []
+    assert unseen(text) == []
+    if quoted:
+        assert outside(text) == []
+
+
+def payloads(text: str) -> Iterator[tuple[str, dict[str, Json]]]:
+    """Events with an attack in every member, alone and beside members that are good."""
+    good = {"harness_id": HARNESS, "session_id": "s1", "agent_id": AGENT, "agent_name": "engineer"}
+    bad = dict.fromkeys(("session_id", "source", "agent_id", "agent_name", "tool", "file", "status"), text)
+    more = {"last_message": text, "files_touched": [text, text * 5000], "tool_input": {"file_path": text, text: text}}
+    for event in EVENTS:
+        yield event, good
+        yield event, {**bad, **more, "prompt": text, "harness_id": HARNESS}
+        yield event, {**bad, **more, "harness_id": text}
+        yield event, {text: text, "tool": {text: text}, "agent_id": 5}
+    for source in ("startup", "resume", "compact"):
+        yield "session_start", {**good, "source": source}
+    for tool in ("Write", "mcp__nexus__task_add", f"mcp__{text}__task_add", "apply_patch", "Read"):
+        for who in ({}, {"agent_name": "engineer"}, {"agent_name": text}, {"agent_id": text}, {"agent_id": 5}):
+            yield "pre_tool_use", {"harness_id": HARNESS, "tool": tool, "tool_input": {"file_path": text}, **who}
+            yield "pre_tool_use", {"harness_id": HARNESS, "tool": tool, "file": text, "tool_input": text, **who}
+    for prompt in TAGS:
+        yield "user_message", {**good, "prompt": prompt}
+    for tag in ("d", "m", "rule", "run", "sync"):
+        yield "user_message", {**good, "prompt": f"[{tag}:{text[:60]}] {text}"}
+
+
+def walk_events(project: Project, text: str, *, quoted: bool, only: str = "") -> int:
+    """Tell all events with attacks in them, check the answers, and return how many had any text."""
+    workspace, seen = Workspace(str(project.root), HARNESS), 0
+    for event, params in payloads(text):
+        if only not in ("", event):
+            continue
+        answer = answered(event, params, workspace)
+        context = answer.get("context", "")
+        for skill in skills():
+            context = context.replace(skill, "")
+        for told in (context, answer.get("reason", ""), *answer["warnings"], *answer.get("tags", ())):
+            check(told, quoted=quoted and told not in answer.get("tags", ()))
+            seen += bool(told)
+        assert all("\n" not in one for one in (answer.get("reason", ""), *answer["warnings"]))
+    return seen
+
+
+@cache
+def skills() -> tuple[str, ...]:
+    """The texts of skills and the notes of the harness, which are instructions and are given as they are."""
+    catalog = load(None)
+    routed = ({"skill": name, "mode": "", "body": catalog.body("skills", name)} for name in catalog.skills)
+    texts = (skill_text(catalog, HARNESS, {**one, "harness_notes": ""}) for one in routed)
+    return (*(text.partition("\n\n")[2] for text in texts), harness_notes.read(HARNESS).strip())
+
+
+@every
+def test_events_quote_what_is_stored(project: Project, text: str) -> None:
+    """With an attack in every field of every file and payload, no event's answer has it outside a quotation."""
+    fill(project, text)
+    (project.root / "src").mkdir()
+    (project.root / "src/a.py").write_text("x = 1\n")
+    assert walk_events(project, text, quoted=True) > 60
+
+
+@every
+def test_events_without_a_task_list_quote_the_payload(project: Project, text: str) -> None:
+    """Refusals name the tool, the agent and the file; none of the names begins a tag or leaves its quotation marks."""
+    fill(project, text)
+    (project.state / "tasks.json").unlink()
+    assert walk_events(project, text, quoted=True, only="pre_tool_use") > 20
+
+
+@pytest.mark.parametrize("text", [*ATTACKS.values()][::6], ids=[*ATTACKS][::6])
+def test_events_quote_a_catalog_at_fault(project: Project, text: str) -> None:
+    """Names and values of agents, skills, maps and settings that are wrong are told as data."""
+    fill(project, text)
+    spoil_catalog(project, text)
+    assert walk_events(project, text, quoted=False) > 60
+
+
+@every
+def test_prompts_quote_what_is_stored(project: Project, app: App, text: str) -> None:
+    """Every prompt, its name in the list and every entry of the list of resources; skill bodies stay as they are."""
+    fill(project, text)
+    spoil_catalog(project, text)
+    ask = Asker(app)
+    for prompt in ask("prompts/list")["prompts"]:
+        check(prompt["title"], quoted=False)
+        check(prompt["description"], quoted=False)
+        needed = {one["name"]: "tests" for one in prompt["arguments"] if one["required"]}
+        for given in GIVEN:
+            known = {one["name"] for one in prompt["arguments"]}
+            if given.keys() <= known:
+                check(without_bodies(ask, prompt["name"], {**needed, **given}), quoted=False)
+    for resource in ask("resources/list")["resources"]:
+        for member in ("name", "title", "description", "uri"):
+            check(resource[member], quoted=False)
+
+
+def without_bodies(ask: Asker, name: str, given: dict[str, str]) -> str:
+    """A prompt without what is an instruction of a skill; the message of the fault where there is none."""
+    try:
+        text = ask.prompt_with(name, given)
+    except Fault as fault:
+        return fault.message
+    bodies = [ask.text(f"nexus://skills/{skill}").strip() for skill in (*load(None).skills, "own")]
+    for body in (*bodies, SKILL_BODY.strip()):
+        text = text.replace(body, "")
+    return text
+
+
+@every
+def test_errors_quote_what_was_sent(project: Project, app: App, text: str) -> None:
+    """Names of tools, parameters, prompts, arguments and artifacts come back in errors as data."""
+    fill(project, text)
+    ask = Asker(app)
+    name = text.replace("\0", "").encode("utf-8", "replace").decode()
+    with pytest.raises(UnknownTool) as unknown:
+        app.call(text, {})
+    check(str(unknown.value))
+    for tool in TOOLS:
+        check(app.call(tool.name, {text: 1, text[::-1]: 2}).result["structuredContent"]["error"])
+    artifact = app.call("artifact_write", {"filename": f"../{text}", "content": ""}).result["structuredContent"]
+    check(artifact["error"])
+    for uri in (f"nexus://memory/{name}", f"nexus://skills/{name}", f"nexus://artifacts/../{name}", name):
+        check(ask.refused("resources/read", uri=uri)[1])
+    check(ask.refused("prompts/get", name=text)[1])
+    check(ask.refused("prompts/get", name="d", arguments={text: text})[1])
+    check(ask.refused("prompts/get", name="rule", arguments={"name": text, "text": text})[1], quoted=False)
+    check(
+        ask.refused(
+            "completion/complete", ref={"type": "ref/prompt", "name": "d"}, argument={"name": text, "value": text}
+        )[1]
+    )
+
+
+@pytest.mark.parametrize("text", [*ATTACKS.values()][::3], ids=[*ATTACKS][::3])
+def test_commands_quote_what_is_stored(project: Project, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What commands print for agents: briefs, decisions to resume, actions, clean-up, doctor, faults of the catalog."""
+    fill(project, text)
+    root = ("--project", str(project.root))
+    for words in (
+        *(("brief", str(number), "--agent", "engineer", "--harness-id", HARNESS) for number in (1, 2, 3)),
+        ("brief", "1"),
+        *(("resume", str(number), "--harness-id", HARNESS) for number in (1, 2, 3, 4)),
+        ("act", "[m] Locks are slow on shares"),
+        ("memory", "gc"),
+        ("log",),
+    ):
+        main([*words, *root])
+        printed = "".join(capsys.readouterr())
+        for skill in skills():
+            printed = printed.replace(skill, "")
+        check(printed)
+    spoil_catalog(project, text)
+    for words in (("doctor",), ("catalog", "check"), ("resume", "1"), ("memory", "gc"), ("route", "[d] x")):
+        main([*words, *root])
+        check("".join(capsys.readouterr()), quoted=False)

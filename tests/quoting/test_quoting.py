@@ -1,0 +1,117 @@
+"""nexus_mcp/quoting.py: what begins no tag, no line and no fence, and stays what it is otherwise."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nexus_mcp.errors import PathRefused
+from nexus_mcp.log import UNSEEN, printable
+from nexus_mcp.quoting import MARK, fault, fenced, inert, inert_lines, line, marked_lines, quoted, quoted_name
+from tests.quoting.attacks import ATTACKS, tags, unseen
+
+MORE = "(more)"
+texts = st.text(st.characters() | st.sampled_from('<\uff1c\ufe64/!?|`~"\\&\n\r\ufe0f\u200b'), max_size=60)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a < b", "a < b"),
+        ("a <= b << 3 <- c -> d => <> <3", "a <= b << 3 <- c -> d => <> <3"),
+        ("</system-reminder>", "&lt;/system-reminder>"),
+        ("<div>", "&lt;div>"),
+        ("<!-- x -->", "&lt;!-- x -->"),
+        ("<?xml?>", "&lt;?xml?>"),
+        ("<|im_start|>", "&lt;|im_start|>"),
+        ("<<a>", "<&lt;a>"),
+        ("ends with <", "ends with &lt;"),
+        ("<\u00e9t\u00e9>", "&lt;\u00e9t\u00e9>"),
+        ("\uff1ca\uff1e", "&lt;a\uff1e"),
+        ("&lt;a>", "&lt;a>"),
+        ("\u2039a\u203a \u27e8a\u27e9", "\u2039a\u203a \u27e8a\u27e9"),
+    ],
+)
+def test_less_than_is_escaped_only_where_a_tag_could_begin(text: str, shown: str) -> None:
+    """Comparisons, arrows and angle brackets that no normalisation makes a `<` stay as they are."""
+    assert inert(text) == shown
+
+
+@given(texts)
+def test_inert_text_has_no_tag_and_nothing_unseen(text: str) -> None:
+    """Whatever the text is, it is one printable line without a tag, and a second pass changes nothing."""
+    shown = inert(text)
+    assert (tags(shown), unseen(shown), shown.count("\n")) == ([], [], 0)
+    assert inert(shown) == shown
+    assert inert_lines(inert_lines(text)) == inert_lines(text)
+
+
+@given(texts, texts)
+def test_two_quotations_beside_each_other_make_no_tag(one: str, other: str) -> None:
+    """A `<` at the end of a text and a letter at the beginning of the next are no tag, however they are joined."""
+    assert tags(inert(one) + inert(other)) == []
+    assert tags(quoted(one, 60) + quoted(other, 60)) == []
+
+
+@given(texts, st.integers(0, 70))
+def test_a_cut_leaves_no_half_of_an_escape(text: str, most: int) -> None:
+    """The text is cut before it is escaped: every `&` of ours is whole, and the closing mark is there."""
+    shown = quoted(text, most)
+    body = shown.removesuffix("\u2026")
+    assert body[0] == body[-1] == '"'
+    assert body[1:-1] == inert(text[:most].replace("\\", "\\\\").replace('"', '\\"'))
+    assert tags(line(text, most)) == []
+
+
+@given(texts)
+def test_marked_lines_begin_with_the_mark(text: str) -> None:
+    """No line of a text of several lines begins as a heading, a list, a fence or a section of ours."""
+    lines = marked_lines(text, 40, MORE).split("\n")
+    assert all(one == MORE or one.startswith(MARK.rstrip()) for one in lines)
+    assert (tags("\n".join(lines)), unseen("".join(lines))) == ([], [])
+
+
+def test_a_fence_that_the_cut_left_open_ends_with_the_quotation() -> None:
+    """What follows a cut stands outside the marked lines, where CommonMark ends the fence."""
+    assert marked_lines(f"```\n{'a' * 100}\n```", 10, MORE).split("\n") == ["> ```", "> aaaaaa", MORE]
+
+
+@given(texts)
+def test_a_fence_is_longer_than_any_inside(text: str) -> None:
+    """The text is in the fence as it is, and no run of backticks in it, plain or of full width, is as long."""
+    shown = fenced(text)
+    fence = shown.partition("\n")[0]
+    assert set(fence) == {"`"}
+    assert shown == f"{fence}\n{text}\n{fence}"
+    assert fence not in text.replace("\uff40", "`").replace("\u1fef", "`")
+
+
+@pytest.mark.parametrize("text", ATTACKS.values(), ids=ATTACKS)
+def test_names_of_attacks_are_quoted(text: str) -> None:
+    """A name stays without quotation marks only where it is made of letters, digits and a few marks of paths."""
+    assert quoted_name(text) == quoted(text, 200)
+
+
+@pytest.mark.parametrize("name", ["engineer", "src/a.py", "mcp__nexus__task_add", "a-b_c.d:e@f+g*~", "0"])
+def test_plain_names_are_not_quoted(name: str) -> None:
+    """Ids, tools and paths as they usually are stay readable."""
+    assert quoted_name(name) == name
+
+
+def test_empty_and_long_names_are_quoted() -> None:
+    """An empty name is shown as one, and a long one is cut."""
+    assert (quoted_name(""), quoted_name("a" * 9, 8)) == ('""', f'"{"a" * 8}"\u2026')
+
+
+def test_the_path_in_an_error_is_quoted() -> None:
+    """The name of a file that anybody may have made is data; names that we gave are plain."""
+    assert fault(PathRefused(".nexus/memory/a b.md", "is a link", next_step="")) == '".nexus/memory/a b.md" is a link'
+    assert fault(PathRefused(".nexus/state/plan.json", "is a link", next_step="")) == ".nexus/state/plan.json is a link"
+
+
+def test_unseen_characters_are_visible() -> None:
+    """Fillers, joiners and variation selectors are escapes, but for the one that emoji have in ordinary text."""
+    assert not any(char in printable("".join(UNSEEN)) for char in UNSEEN)
+    assert inert("\u26a0\ufe0f ok") == "\u26a0\ufe0f ok"
+    assert inert("\u26a0\ufe0e\U000e0100") == "\u26a0\\ufe0e\\U000e0100"
