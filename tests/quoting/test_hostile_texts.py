@@ -94,6 +94,7 @@ def skills() -> tuple[str, ...]:
     return (*(text.partition("\n\n")[2] for text in texts), harness_notes.read(HARNESS).strip())
 
 
+@pytest.mark.requirement("quoting.everywhere")
 @every
 def test_events_quote_what_is_stored(project: Project, text: str) -> None:
     """With an attack in every field of every file and payload, no event's answer has it outside a quotation."""
@@ -119,6 +120,7 @@ def test_events_quote_a_catalog_at_fault(project: Project, text: str) -> None:
     assert walk_events(project, text, quoted=False) > 60
 
 
+@pytest.mark.requirement("quoting.everywhere")
 @every
 def test_prompts_quote_what_is_stored(project: Project, app: App, text: str) -> None:
     """Every prompt, its name in the list and every entry of the list of resources; skill bodies stay as they are."""
@@ -150,6 +152,7 @@ def without_bodies(ask: Asker, name: str, given: dict[str, str]) -> str:
     return text
 
 
+@pytest.mark.requirement("quoting.everywhere")
 @every
 def test_errors_quote_what_was_sent(project: Project, app: App, text: str) -> None:
     """Names of tools, parameters, prompts, arguments and artifacts come back in errors as data."""
@@ -175,6 +178,7 @@ def test_errors_quote_what_was_sent(project: Project, app: App, text: str) -> No
     )
 
 
+@pytest.mark.requirement("quoting.everywhere")
 @pytest.mark.parametrize("text", [*ATTACKS.values()][::3], ids=[*ATTACKS][::3])
 def test_commands_quote_what_is_stored(project: Project, text: str, capsys: pytest.CaptureFixture[str]) -> None:
     """What commands print for agents: briefs, decisions to resume, actions, clean-up, doctor, faults of the catalog."""

@@ -15,6 +15,7 @@ MORE = "(more)"
 texts = st.text(st.characters() | st.sampled_from('<\uff1c\ufe64/!?|`~"\\&\n\r\ufe0f\u200b'), max_size=60)
 
 
+@pytest.mark.requirement("quoting.tags")
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -38,6 +39,7 @@ def test_less_than_is_escaped_only_where_a_tag_could_begin(text: str, shown: str
     assert inert(text) == shown
 
 
+@pytest.mark.requirement("quoting.tags", "quoting.unseen")
 @given(texts)
 def test_inert_text_has_no_tag_and_nothing_unseen(text: str) -> None:
     """Whatever the text is, it is one printable line without a tag, and a second pass changes nothing."""
@@ -54,6 +56,7 @@ def test_two_quotations_beside_each_other_make_no_tag(one: str, other: str) -> N
     assert tags(quoted(one, 60) + quoted(other, 60)) == []
 
 
+@pytest.mark.requirement("quoting.lines")
 @given(texts, st.integers(0, 70))
 def test_a_cut_leaves_no_half_of_an_escape(text: str, most: int) -> None:
     """The text is cut before it is escaped: every `&` of ours is whole, and the closing mark is there."""
@@ -64,6 +67,7 @@ def test_a_cut_leaves_no_half_of_an_escape(text: str, most: int) -> None:
     assert tags(line(text, most)) == []
 
 
+@pytest.mark.requirement("quoting.lines")
 @given(texts)
 def test_marked_lines_begin_with_the_mark(text: str) -> None:
     """No line of a text of several lines begins as a heading, a list, a fence or a section of ours."""
@@ -77,6 +81,7 @@ def test_a_fence_that_the_cut_left_open_ends_with_the_quotation() -> None:
     assert marked_lines(f"```\n{'a' * 100}\n```", 10, MORE).split("\n") == ["> ```", "> aaaaaa", MORE]
 
 
+@pytest.mark.requirement("quoting.fence")
 @given(texts)
 def test_a_fence_is_longer_than_any_inside(text: str) -> None:
     """The text is in the fence as it is, and no run of backticks in it, plain or of full width, is as long."""
