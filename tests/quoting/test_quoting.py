@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from nexus_mcp.errors import PathRefused
 from nexus_mcp.log import UNSEEN, printable
 from nexus_mcp.quoting import MARK, fault, fenced, inert, inert_lines, line, marked_lines, quoted, quoted_name
+from tests.conftest import CHECKOUT
 from tests.quoting.attacks import ATTACKS, tags, unseen
 
 MORE = "(more)"
@@ -120,3 +123,21 @@ def test_unseen_characters_are_visible() -> None:
     assert not any(char in printable("".join(UNSEEN)) for char in UNSEEN)
     assert inert("\u26a0\ufe0f ok") == "\u26a0\ufe0f ok"
     assert inert("\u26a0\ufe0e\U000e0100") == "\u26a0\\ufe0e\\U000e0100"
+
+
+ROOMS = ("briefing", "knowledge", "lifecycle", "server", "tags", "tools")
+OTHER_WAYS = re.compile(r"import printable|\bprintable\(|!r\}|\.context\.append|\.context \+=|warnings\.append\(")
+ALLOWED = {
+    "knowledge/names.py": "the name in a path, which whoever shows the error quotes",
+    "lifecycle/definition.py": "the door itself",
+    "server/protocol.py": "names of our own",
+}
+
+
+@pytest.mark.requirement("quoting.everywhere")
+def test_there_is_no_second_way_to_quote() -> None:
+    """The rooms that write for models quote by quoting.py alone, and put texts into an answer by its door alone."""
+    package = CHECKOUT / "nexus_mcp"
+    paths = {path.relative_to(package).as_posix(): path for room in ROOMS for path in (package / room).rglob("*.py")}
+    found = {name for name, path in paths.items() if OTHER_WAYS.search(path.read_text(encoding="utf-8"))}
+    assert found == ALLOWED.keys()
