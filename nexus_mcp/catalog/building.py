@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 
 from nexus_mcp import schemas
 from nexus_mcp.catalog import checking, maps, shut
+from nexus_mcp.catalog.bounds import Room
 from nexus_mcp.catalog.faults import Faults
-from nexus_mcp.catalog.reading import SCHEMAS, VOCABULARY, document_at, entries
-from nexus_mcp.catalog.sources import AGENTS, BODY, KINDS, PROJECT, SKILLS
-from nexus_mcp.errors import CatalogError
+from nexus_mcp.catalog.reading import SCHEMAS, VOCABULARY, document_at, entry_at
+from nexus_mcp.catalog.rows import Work
+from nexus_mcp.catalog.sources import AGENTS, BODY, KINDS, MAP, PROJECT, SKILLS
+from nexus_mcp.errors import CatalogError, NexusError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +31,10 @@ def shipped_value(source: Source) -> Value:
     """{"agents", "skills", "vocabulary", "maps"}, all of it required. Raises CatalogError with every fault."""
     faults = Faults()
     documents = {name: document_at(source, f"vocabulary/{name}.yml", f"catalog/{name}", faults) for name in VOCABULARY}
-    read = {kind: entries(source, kind, faults) for kind in KINDS}
+    read = {
+        kind: {name: entry_at(source, kind, name, faults, is_whole=True) for name in source.folders(kind)}
+        for kind in KINDS
+    }
     if faults.entries():  # what refers to a file that cannot be read would be told as many faults
         raise CatalogError(faults.all())
     vocabulary = {name.replace("-", "_"): document.value for name, document in documents.items() if document}
@@ -57,48 +63,88 @@ def own_value(source: Source, shipped: Value) -> Value:
     return value
 
 
-def usable_value(source: Source, shipped: Value) -> tuple[Value, Faults]:
+def usable_value(source: Source, shipped: Value, work: Work | None = None) -> tuple[Value, Faults]:
     """({"agents", "skills", "maps"} as far as what a project adds or changes can be used, what is wrong with the rest).
 
     An agent with a fault is there all the same, and may do nothing that can be forbidden: what was written about it may
-    have been a restriction. Of the skills and maps those with a fault are left out.
+    have been a restriction. Of the skills and maps those with a fault are left out. `work` has what earlier calls made
+    of files that are as they were, and says when there is no more time: what is left then is at fault.
     """
-    faults = Faults()
-    read = {kind: entries(source, kind, faults, shipped[kind]) for kind in KINDS}
-    for entry in read[AGENTS].values():
-        if entry.name in shipped[AGENTS]:
-            canonical = shipped[AGENTS][entry.name]["capabilities"]
-            _extend(faults, entry, checking.canonical_faults(entry, canonical))
-    for entry in read[SKILLS].values():
-        if entry.name in shipped[SKILLS]:
-            _extend(faults, entry, checking.manual_faults(entry, shipped[SKILLS][entry.name]))
-    # What is there with a fault is there: whoever names it is not wrong, too.
-    _check(source, read, {**shipped, **{kind: {**shipped[kind], **read[kind]} for kind in KINDS}}, faults)
-    value: Value = {
-        kind: {
-            name: make(entry, PROJECT, shipped[kind].get(name))
-            for name, entry in read[kind].items()
-            if not faults.of(entry.path)
-        }
-        for kind, make in ((AGENTS, _agent), (SKILLS, _skill))
-    }
+    faults, room, work = Faults(), Room(), work or Work()
+    value: Value = {AGENTS: {}, SKILLS: {}, "maps": {}}
+    names = {kind: _names(source, kind, faults) for kind in KINDS}
+    digest = _digest(names)
+    # First, because what it says is about all agents; told last.
+    of_map = faults.below()
+    make_map = partial(maps.own, source, shipped["maps"], shipped["vocabulary"], room=room)
+    value["maps"] = work.row(MAP, room, of_map, "", make_map) or {}
+    known = {kind: None if found is None else {**shipped[kind], **found} for kind, found in names.items()}
+    own = _Own(source, shipped, known, room)
+    for kind in KINDS:
+        for name in names[kind] or ():
+            made = work.row(f"{kind}/{name}", room, faults, digest, partial(own.entry, kind, name))
+            if made is not None:
+                value[kind][name] = made
     value[AGENTS] |= shut.agents(faults, shipped)
-    value["maps"] = maps.own(source, shipped["maps"], shipped["vocabulary"], faults)
+    faults.restore(MAP, of_map.kept(MAP))
+    faults.may_pass |= of_map.may_pass
+    work.end()
     return value, faults
+
+
+def _names(source: Source, kind: str, faults: Faults) -> dict[str, None] | None:
+    """The names of the entries of a kind; None, and a fault of the kind, where they cannot be listed."""
+    try:
+        found = source.folders(kind)
+    except NexusError as error:
+        faults.raised(kind, source.shown(kind), error)
+        return None
+    return dict.fromkeys(found)
+
+
+def _digest(names: dict[str, dict[str, None] | None]) -> str:
+    """Tells apart which names there are, which a text may refer to."""
+    text = "\n".join("\0" if found is None else "/".join(found) for found in names.values())
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class _Own:
+    """The entries of a project, each made of its own files. `known` are the names that there are, None for unknown."""
+
+    def __init__(self, source: Source, shipped: Value, known: Value, room: Room) -> None:
+        self._source = source
+        self._shipped = shipped
+        self._known = known
+        self._room = room
+
+    def entry(self, kind: str, name: str, faults: Faults) -> Value | None:
+        """What one agent or skill comes to; None, and a fault, where it cannot be used."""
+        below = self._shipped[kind].get(name)
+        entry = entry_at(self._source, kind, name, faults, is_whole=below is None, room=self._room)
+        if below is not None and kind == AGENTS:
+            _extend(faults, entry, checking.canonical_faults(entry, below["capabilities"]))
+        elif below is not None:
+            _extend(faults, entry, checking.manual_faults(entry, below))
+        _check_entry(self._source, entry, self._known, self._shipped["vocabulary"], faults)
+        if faults.entries():
+            return None
+        return _agent(entry, PROJECT, below) if kind == AGENTS else _skill(entry, PROJECT, below)
 
 
 def _check(source: Source, read: dict[str, dict[str, Entry]], known: Value, faults: Faults) -> None:
     """What the entries name, in their fields and in their texts, has to be known."""
-    vocabulary = known["vocabulary"]
-    agents, skills = (None if faults.of(kind) else known[kind] for kind in KINDS)
-    for entry in read[AGENTS].values():
-        _extend(faults, entry, checking.agent_faults(entry, vocabulary))
     for kind in KINDS:
         for entry in read[kind].values():
-            if entry.text is not None:
-                shown = source.shown(f"{entry.path}/{BODY}")
-                found = checking.body_faults(shown, entry.text, agents, skills, vocabulary["invocations"])
-                faults.extend(entry.path, shown, found)
+            _check_entry(source, entry, known, known["vocabulary"], faults)
+
+
+def _check_entry(source: Source, entry: Entry, known: Value, vocabulary: Value, faults: Faults) -> None:
+    if entry.kind == AGENTS:
+        _extend(faults, entry, checking.agent_faults(entry, vocabulary))
+    if entry.text is not None:
+        shown = source.shown(f"{entry.path}/{BODY}")
+        found = checking.body_faults(shown, entry.text, known[AGENTS], known[SKILLS], vocabulary["invocations"])
+        faults.extend(entry.path, shown, found)
 
 
 def _extend(faults: Faults, entry: Entry, found: Iterable[checking.Told]) -> None:

@@ -8,11 +8,14 @@ from nexus_mcp.quoting import inert, quoted_name
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
 
     from nexus_mcp.errors import NexusError
 
 MOST = 20
 """Faults of a file that are told; the others are counted."""
+MOST_IN_ALL = 60
+"""Faults of all files that are told, beside the first of each file: looking for a name that was meant takes time."""
 _LONGEST = 500  # characters of a fault: it may quote what somebody wrote
 
 
@@ -22,19 +25,21 @@ class Faults:
     `may_pass`: one of them may go without a change of any file, as when the disk could not be read.
     """
 
-    __slots__ = ("_more", "_told", "may_pass")
+    __slots__ = ("_left", "_more", "_told", "may_pass")
 
-    def __init__(self) -> None:
+    def __init__(self, *, in_all: int = MOST_IN_ALL) -> None:
         self._told: dict[str, dict[str, list[str]]] = {}
         self._more: dict[tuple[str, str], int] = {}
+        self._left = in_all
         self.may_pass = False
 
     def add(self, entry: str, file: str, told: str | Callable[[], str]) -> None:
         """`told` is worked out only when it is one of those that are told: names that are near take time to find."""
         texts = self._told.setdefault(entry, {}).setdefault(file, [])
-        if len(texts) == MOST:
+        if len(texts) == MOST or (texts and self._left <= 0):
             self._more[entry, file] = self._more.get((entry, file), 0) + 1
             return
+        self._left -= 1
         text = _shown(file, told if isinstance(told, str) else told())
         if text not in texts:
             texts.append(text)
@@ -55,6 +60,23 @@ class Faults:
             self.add(entry, error.path, f"{error.path}: could not be read: {error.reason}")
         else:
             raise error
+
+    def below(self) -> Faults:
+        """For one entry, whose faults are put to these by `restore`; no more are told than are left."""
+        return Faults(in_all=self._left)
+
+    def kept(self, entry: str) -> dict[str, Any]:
+        """What is wrong with an entry, as JSON that `restore` takes; {} for nothing."""
+        files = self._told.get(entry, {})
+        return {file: [texts, self._more.get((entry, file), 0)] for file, texts in files.items()}
+
+    def restore(self, entry: str, kept: dict[str, Any]) -> None:
+        """Take over what `kept` gave."""
+        for file, (texts, more) in kept.items():  # for nothing there is no entry
+            self._told.setdefault(entry, {})[file] = list(texts)
+            self._left -= len(texts)
+            if more:
+                self._more[entry, file] = more
 
     def entries(self) -> list[str]:
         """Those with faults, in the order in which they were found."""

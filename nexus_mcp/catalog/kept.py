@@ -6,7 +6,7 @@ than its canonical capabilities. Whether the project's files have changed since 
 
 from __future__ import annotations
 
-from nexus_mcp.catalog.sources import AGENTS, KINDS, MEND, PROJECT, SKILLS
+from nexus_mcp.catalog.sources import AGENTS, CLOSED, KINDS, MEND, PROJECT, SKILLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Value = dict[str, Any]
 
-_MEMBERS = {AGENTS, SKILLS, "maps", "told"}
+_MEMBERS = {AGENTS, SKILLS, "maps", "told", CLOSED}
 _OF = {
     AGENTS: {
         **dict.fromkeys(("id", "name", "description", "model_tier", "body_hash", "category", "resume_tier"), str),
@@ -33,15 +33,23 @@ _OF = {
 _MAP = {"classes": dict, "reading": list, "editing": dict, "opening": dict, "resuming": dict, "nexus_tools": str}
 
 
-def is_sound(own: Any, shipped: Value, names: Mapping[str, Collection[str]], *, has_map: bool) -> bool:
-    """`names`: the folders there are of each kind; `has_map`: whether the project has a map. Raises TypeError."""
+def is_sound(own: Any, shipped: Value, names: Mapping[str, Collection[str] | None], *, has_map: bool) -> bool:
+    """`names`: the folders there are of each kind, None for too many; `has_map`: whether the project has a map.
+
+    Raises TypeError, AttributeError.
+    """
     if not isinstance(own, dict) or own.keys() != _MEMBERS or not _is_texts(own["told"]):
         return False
     vocabulary = shipped["vocabulary"]
-    all_there = own[AGENTS].keys() == set(names[AGENTS]) and own[SKILLS].keys() <= set(names[SKILLS])
+    agents, skills = names[AGENTS], names[SKILLS] or ()
+    all_there = own[AGENTS].keys() == set(shipped[AGENTS] if agents is None else agents)
     return (
         all_there
-        and (bool(own["told"]) or own[SKILLS].keys() == set(names[SKILLS]))
+        and own[SKILLS].keys() <= set(skills)
+        and isinstance(own[CLOSED], str)
+        and bool(own[CLOSED]) == (agents is None)
+        and (agents is not None or all(MEND in entry for entry in own[AGENTS].values()))
+        and (bool(own["told"]) or (None not in names.values() and own[SKILLS].keys() == set(skills)))
         and (has_map or own["maps"] == {})
         and all(_is_entry(kind, name, entry) for kind in KINDS for name, entry in own[kind].items())
         and all(_is_agent(entry, shipped[AGENTS].get(name), vocabulary) for name, entry in own[AGENTS].items())

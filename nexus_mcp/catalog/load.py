@@ -7,11 +7,12 @@ Without files of its own nothing but catalog.json is read. With them, what they 
 from __future__ import annotations
 
 from nexus_mcp.catalog import shipped
-from nexus_mcp.catalog.sources import AGENTS, BODY, MEND, PROJECT, SKILLS, Own, Shipped
+from nexus_mcp.catalog.sources import AGENTS, BODY, CLOSED, MEND, PROJECT, SKILLS, Own, Shipped
 from nexus_mcp.errors import CatalogError, NexusError, UnknownEntry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from nexus_mcp.catalog.sources import Source
@@ -30,11 +31,13 @@ class Catalog:
     line for each of the first few faults, for people and models.
     """
 
-    __slots__ = ("_root", "agents", "maps", "skills", "told", "vocabulary")
+    __slots__ = ("_closed", "_root", "_value", "agents", "maps", "skills", "told", "vocabulary")
 
     def __init__(self, value: dict[str, Any], own: dict[str, Any] | None = None, root: str = "") -> None:
-        over = own or {AGENTS: {}, SKILLS: {}, "maps": {}, "told": []}
+        over = own or {AGENTS: {}, SKILLS: {}, "maps": {}, "told": [], CLOSED: ""}
         self._root = root
+        self._value = value
+        self._closed: str = over[CLOSED]
         self.agents: dict[str, dict[str, Any]] = {**value[AGENTS], **over[AGENTS]}
         self.skills: dict[str, dict[str, Any]] = {**value[SKILLS], **over[SKILLS]}
         self.maps: dict[str, dict[str, Any]] = {**value["maps"], **over["maps"]}
@@ -44,6 +47,17 @@ class Catalog:
     def agent(self, name: str) -> dict[str, Any]:
         """Raises UnknownEntry."""
         return self._entry(AGENTS, name)
+
+    def unlisted(self, name: str) -> dict[str, Any] | None:
+        """The agent `name` that `agents` does not have, where the project's own cannot be listed; else None.
+
+        It may be one of them, so it may do nothing that can be forbidden.
+        """
+        if not self._closed or not name:
+            return None
+        from nexus_mcp.catalog import shut
+
+        return self.agents.setdefault(name, shut.unlisted(name, self._closed, self._value))
 
     def skill(self, name: str) -> dict[str, Any]:
         """Raises UnknownEntry."""
@@ -99,16 +113,16 @@ def load(root: str | None) -> Catalog:
     return _loaded(root, is_strict=True)
 
 
-def usable(root: str) -> Catalog:
+def usable(root: str, is_over: Callable[[], bool] | None = None) -> Catalog:
     """The catalog of the project as far as it can be used; `told` says what is wrong with the rest, and what holds.
 
     A fault takes no restriction away: an agent with one may do nothing that can be forbidden (building.usable_value).
-    Raises StorageError where there is no project.
+    Files that were not read before `is_over()` are at fault, too. Raises StorageError where there is no project.
     """
-    return _loaded(root, is_strict=False)
+    return _loaded(root, is_strict=False, is_over=is_over)
 
 
-def _loaded(root: str | None, *, is_strict: bool) -> Catalog:
+def _loaded(root: str | None, *, is_strict: bool, is_over: Callable[[], bool] | None = None) -> Catalog:
     value = shipped.read()
     if root is None:
         return Catalog(value)
@@ -126,10 +140,12 @@ def _loaded(root: str | None, *, is_strict: bool) -> Catalog:
         if nexus is None:
             return Catalog(value)
         with nexus:
-            return Catalog(value, _own(nexus, value, is_strict=is_strict), root)
+            return Catalog(value, _own(nexus, value, is_over, is_strict=is_strict), root)
 
 
-def _own(nexus: Folder, value: dict[str, Any], *, is_strict: bool) -> dict[str, Any] | None:
+def _own(
+    nexus: Folder, value: dict[str, Any], is_over: Callable[[], bool] | None, *, is_strict: bool
+) -> dict[str, Any] | None:
     """What the project puts over the shipped catalog; None for nothing."""
     from nexus_mcp.catalog import cache
 
@@ -140,13 +156,36 @@ def _own(nexus: Folder, value: dict[str, Any], *, is_strict: bool) -> dict[str, 
     if kept is None or (is_strict and kept["told"]):
         from nexus_mcp.catalog import building, shut
 
-        made, faults = building.usable_value(Own(nexus), value)
-        kept = {**made, "told": shut.told(faults, value)}
+        made, faults = building.usable_value(Own(nexus), value, _work(nexus, seen, is_over))
+        kept = {**made, "told": shut.told(faults, value), CLOSED: shut.closed(faults)}
+        if seen is not None and not _is_right(kept, seen, value):  # what was kept of the files was not ours
+            made, faults = building.usable_value(Own(nexus), value, _work(nexus, None, is_over))
+            kept = {**made, "told": shut.told(faults, value), CLOSED: shut.closed(faults)}
         if seen is not None and not faults.may_pass:
             cache.write(nexus, seen, kept)
         if is_strict and faults.entries():
             raise CatalogError(faults.all())
     return kept
+
+
+def _work(nexus: Folder, seen: Any, is_over: Callable[[], bool] | None) -> Any:
+    from functools import partial
+
+    from nexus_mcp.catalog import cache
+    from nexus_mcp.catalog.rows import Work, never
+
+    if seen is None:
+        return Work(is_over=is_over or never)
+    return Work(cache.read_rows(nexus), cache.by_entry(seen), partial(cache.write_rows, nexus), is_over or never)
+
+
+def _is_right(kept: dict[str, Any], seen: Any, value: dict[str, Any]) -> bool:
+    from nexus_mcp.catalog import cache
+
+    try:
+        return cache.is_right(kept, seen, value)
+    except (TypeError, KeyError, AttributeError, ValueError):
+        return False
 
 
 def _text(source: Source, kind: str, name: str) -> str:

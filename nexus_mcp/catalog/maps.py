@@ -7,7 +7,7 @@ from functools import partial
 from nexus_mcp.catalog.placeholders import suggestion
 from nexus_mcp.catalog.reading import document_at
 from nexus_mcp.catalog.sources import MAP as NAME
-from nexus_mcp.catalog.tool_names import matches, of_class
+from nexus_mcp.catalog.tool_names import ANY, matches, of_class
 from nexus_mcp.errors import UsageError
 from nexus_mcp.quoting import quoted
 from nexus_mcp.schemas import escape
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
+    from nexus_mcp.catalog.bounds import Room
     from nexus_mcp.catalog.faults import Faults
     from nexus_mcp.catalog.sources import Source
     from nexus_mcp.catalog.yaml_file import Document
@@ -29,6 +30,11 @@ _SHOWN = 80
 _EMPTY: Map = {"classes": {}, "reading": [], "editing": {}, "opening": {}, "resuming": {}, "nexus_tools": "*"}
 MOST = 200
 """Names in a list. Each of a class is held against each of those that read."""
+PATTERNS = 50
+"""Those of them that are patterns, with a *."""
+LONGEST = 200
+"""Characters of a name."""
+HARNESSES = 20
 _PARAMETERS = ("editing", "opening", "resuming")
 
 
@@ -44,14 +50,20 @@ def shipped(source: Source, vocabulary: Mapping[str, Any], faults: Faults) -> di
     return found
 
 
-def own(source: Source, below: Mapping[str, Map], vocabulary: Mapping[str, Any], faults: Faults) -> dict[str, Map]:
+def own(
+    source: Source, below: Mapping[str, Map], vocabulary: Mapping[str, Any], faults: Faults, room: Room | None = None
+) -> dict[str, Map]:
     """Harness id → its map with what the project says of it; harnesses that it says nothing of, or wrongly, are not.
 
-    Of one that breaks the schema the members that keep it are looked at, too.
+    Of one that breaks the schema the members that keep it are looked at, too. What is read is taken from `room`.
     """
-    document = document_at(source, NAME, "catalog/own-capability-map", faults, is_needed=False)
+    document = document_at(source, NAME, "catalog/own-capability-map", faults, is_needed=False, room=room)
     found: dict[str, Map] = {}
     if document is None:
+        return found
+    if len(document.value) > HARNESSES:
+        told = f"{len(document.value)} harnesses are more than the {HARNESSES} of a map"
+        faults.add(NAME, document.shown, document.told("", told))
         return found
     members = _broken(document)
     for harness, given in document.value.items():
@@ -99,29 +111,51 @@ def classes_of(vocabulary: Mapping[str, Any]) -> list[str]:
 def _faults(document: Document, pointer: str, known: Map, vocabulary: Mapping[str, Any]) -> Iterator[Callable[[], str]]:
     yield from _class_faults(document, pointer, known["classes"], vocabulary)
     lists = {"/reading": known["reading"], **{f"/classes/{escape(name)}": t for name, t in known["classes"].items()}}
-    long = [(at, len(tools)) for at, tools in lists.items() if len(tools) > MOST]
-    for at, number in long:
-        told = f"{number} names are more than the {MOST} of a list; * stands for any characters"
-        yield partial(document.told, f"{pointer}{at}", told)
-    if not long:
+    told = {at: problem for at, tools in lists.items() if (problem := _bound_fault(tools))}
+    if len(known["nexus_tools"]) > LONGEST:
+        told["/nexus_tools"] = f"a name has at most {LONGEST} characters"
+    for at, problem in told.items():
+        yield partial(document.told, f"{pointer}{at}", problem)
+    if not told:
         yield from _clashes(document, pointer, known, classes_of(vocabulary))
+
+
+def _bound_fault(tools: list[str]) -> str:
+    """What there is too much of in a list of names; "" for nothing."""
+    if len(tools) > MOST:
+        return f"{len(tools)} names are more than the {MOST} of a list; {ANY} stands for any characters"
+    patterns = sum(ANY in tool for tool in tools)
+    if patterns > PATTERNS:
+        return f"{patterns} names with {ANY} are more than the {PATTERNS} of a list"
+    return f"a name has at most {LONGEST} characters" if max(map(len, tools), default=0) > LONGEST else ""
 
 
 def _clashes(document: Document, pointer: str, known: Map, classes: Iterable[str]) -> Iterator[Callable[[], str]]:
     """Tools of a class that only read, too. What is no class is none of these, and told as that."""
     clashes: dict[tuple[str, str], None] = {}
+    reading = {tool: place for place, tool in reversed(list(enumerate(known["reading"])))}
+    patterns = [(tool, place) for tool, place in reading.items() if ANY in tool]
     for name in classes:
         for index, tool in enumerate(of_class(known, name)):
-            for place, reading in enumerate(known["reading"]):
-                if matches(reading, tool) or matches(tool, reading):
-                    # Where this file says one of the two; the class first, because that is meant to hold.
-                    places = (f"/classes/{escape(name)}/{index}", f"/reading/{place}", "/nexus_tools")
-                    at = next((one for one in places if document.has(f"{pointer}{one}")), "")
-                    clashes[f"{pointer}{at}", tool] = None
-                    break
+            place = _clash(tool, reading, patterns)
+            if place is not None:
+                # Where this file says one of the two; the class first, because that is meant to hold.
+                places = (f"/classes/{escape(name)}/{index}", f"/reading/{place}", "/nexus_tools")
+                at = next((one for one in places if document.has(f"{pointer}{one}")), "")
+                clashes[f"{pointer}{at}", tool] = None
     for at, tool in clashes:
         told = f"{tool} is under reading, too: what only reads is never refused, whatever its class"
         yield partial(document.told, at, told)
+
+
+def _clash(tool: str, reading: Mapping[str, int], patterns: list[tuple[str, int]]) -> int | None:
+    """The place under reading of the first name that may stand for the same tool; None where there is none."""
+    found = [place for pattern, place in patterns if matches(pattern, tool)]
+    if ANY in tool:
+        found += [place for name, place in reading.items() if matches(tool, name)]
+    elif tool in reading:
+        found.append(reading[tool])
+    return min(found, default=None)
 
 
 def _class_faults(

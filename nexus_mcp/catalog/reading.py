@@ -5,17 +5,19 @@ from __future__ import annotations
 from functools import partial
 
 from nexus_mcp import schemas
-from nexus_mcp.catalog.faults import Faults
-from nexus_mcp.catalog.sources import BODY, BODY_LIMIT, BODY_TOO_LARGE, META
+from nexus_mcp.catalog.bounds import PLACEHOLDERS, TEXT_BYTES, TOO_MANY_PLACEHOLDERS, Over
+from nexus_mcp.catalog.placeholders import OPEN
+from nexus_mcp.catalog.sources import BODY, BODY_TOO_LARGE, META
 from nexus_mcp.errors import CatalogError, NexusError
 from nexus_mcp.log import printable
 from nexus_mcp.quoting import quoted_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container
     from typing import Any
 
+    from nexus_mcp.catalog.bounds import Room
+    from nexus_mcp.catalog.faults import Faults
     from nexus_mcp.catalog.sources import Source
     from nexus_mcp.catalog.yaml_file import Document
 
@@ -49,21 +51,14 @@ class Entry:
         return f"{self.kind}/{self.name}"
 
 
-def entries(source: Source, kind: str, faults: Faults, below: Container[str] = ()) -> dict[str, Entry]:
-    """All that there is of a kind, by the names of the folders; `faults` gets what is wrong with each, by its path.
+def entry_at(
+    source: Source, kind: str, name: str, faults: Faults, *, is_whole: bool, room: Room | None = None
+) -> Entry:
+    """The entry `name` of a kind; `faults` gets what is wrong with it, by its path.
 
-    One that is put over an entry of `below` may leave out everything but its id. A kind that cannot be listed is at
-    fault itself.
+    One that is not `is_whole` is put over a shipped one, and may leave out everything but its id. What is read is taken
+    from `room`; what does not fit is a fault.
     """
-    try:
-        names = source.folders(kind)
-    except NexusError as error:
-        faults.raised(kind, source.shown(kind), error)
-        return {}
-    return {name: _entry(source, kind, name, faults, is_whole=name not in below) for name in names}
-
-
-def _entry(source: Source, kind: str, name: str, faults: Faults, *, is_whole: bool) -> Entry:
     entry = Entry(kind, name)
     path = entry.path
     if "." in name:
@@ -72,7 +67,7 @@ def _entry(source: Source, kind: str, name: str, faults: Faults, *, is_whole: bo
         faults.add(path, shown, told)
         return entry
     document = document_at(
-        source, f"{path}/{META}", SCHEMAS[kind], faults, entry=path, required=None if is_whole else ["id"]
+        source, f"{path}/{META}", SCHEMAS[kind], faults, entry=path, required=None if is_whole else ["id"], room=room
     )
     if document is not None and document.keeps("/id") and document.value["id"] != name:
         told = f"the id has to be the name of its folder, {quoted_name(name)}"
@@ -84,8 +79,26 @@ def _entry(source: Source, kind: str, name: str, faults: Faults, *, is_whole: bo
         faults.add(path, shown, f"{shown}{problem}")
     elif body is not None:
         entry.body, entry.text = body, body.decode()
+        if room is not None:
+            _take(room, shown, entry, faults)
     entry.document = document
     return entry
+
+
+def _take(room: Room, shown: str, entry: Entry, faults: Faults) -> None:
+    """Take a text from the room. One that does not fit, or has too many placeholders, is at fault, not looked into."""
+    assert entry.body is not None
+    assert entry.text is not None
+    number = entry.text.count(OPEN)
+    problem = TOO_MANY_PLACEHOLDERS if number > PLACEHOLDERS else ""
+    try:
+        room.take_text(len(entry.body))
+        room.take_values(min(number, PLACEHOLDERS))
+    except Over as error:
+        problem = str(error)
+    if problem:
+        faults.add(entry.path, shown, f"{shown}: {problem}")
+        entry.text = None
 
 
 def document_at(
@@ -97,11 +110,12 @@ def document_at(
     entry: str = "",
     required: list[str] | None = None,
     is_needed: bool = True,
+    room: Room | None = None,
 ) -> Document | None:
     """The file at `path`; None when it cannot be read, or is absent, which is a fault when `is_needed`.
 
     `faults` says why, and which members break the schema; those are in it all the same, `Document.keeps` tells which.
-    `entry` is the path when left out.
+    `entry` is the path when left out. What is read is taken from `room`; a file that does not fit is at fault.
     """
     from nexus_mcp.catalog import yaml_file
 
@@ -110,9 +124,12 @@ def document_at(
     if data is None:
         return None
     try:
-        document = yaml_file.read(data, shown)
+        document = yaml_file.read(data, shown, room)
     except CatalogError as error:
         faults.raised(of, shown, error)
+        return None
+    except Over as error:
+        faults.add(of, shown, f"{shown}: {error}")
         return None
     if document.value is None:
         faults.add(of, shown, f"{shown}: is empty")
@@ -148,7 +165,7 @@ def _bytes(source: Source, path: str, entry: str, faults: Faults, *, is_needed: 
 
 def _body_fault(body: bytes) -> str:
     """What is wrong with the text of an entry, behind its path; "" for nothing."""
-    if len(body) > BODY_LIMIT:
+    if len(body) > TEXT_BYTES:
         return f": {BODY_TOO_LARGE}"
     try:
         text = body.decode()

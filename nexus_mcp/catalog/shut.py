@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nexus_mcp.catalog.faults import Faults
-from nexus_mcp.catalog.sources import AGENTS, MAP, MEND, PROJECT, SKILLS
+from nexus_mcp.catalog.sources import AGENTS, CLOSED, MAP, MEND, PROJECT, SKILLS
 from nexus_mcp.errors import CatalogError
 from nexus_mcp.quoting import quoted_name
 
@@ -32,6 +32,16 @@ def agents(faults: Faults, shipped: Value) -> dict[str, Value]:
     return {name: _agent(name, file, shipped) for name, file in at.items()}
 
 
+def closed(faults: Faults) -> str:
+    """The folder of the agents where it cannot be listed; "" where it can."""
+    return faults.files(AGENTS)[0] if faults.of(AGENTS) else ""
+
+
+def unlisted(name: str, file: str, shipped: Value) -> Value:
+    """An agent that may be one of the project's own: with every capability there is."""
+    return _agent(name, file, shipped)
+
+
 def fault(error: NexusError) -> CatalogError:
     """What stands in the way of the catalog where `.nexus` cannot be opened. Raises what says nothing about a file."""
     faults = Faults()
@@ -43,7 +53,13 @@ def all_of(error: NexusError, shipped: Value) -> Value:
     """What a project has whose `.nexus` cannot be opened. Raises what says nothing about a file."""
     faults = Faults()
     faults.raised(AGENTS, ".nexus", error)
-    return {AGENTS: agents(faults, shipped), SKILLS: {}, "maps": {}, "told": told(faults, shipped)}
+    return {
+        AGENTS: agents(faults, shipped),
+        SKILLS: {},
+        "maps": {},
+        "told": told(faults, shipped),
+        CLOSED: closed(faults),
+    }
 
 
 def told(faults: Faults, shipped: Value) -> list[str]:

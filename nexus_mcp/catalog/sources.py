@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from nexus_mcp.catalog.bounds import ENTRIES, NAMES, TEXT_BYTES, YAML_BYTES
 from nexus_mcp.errors import CatalogError, StateError
 from nexus_mcp.packaged import data_path
 from nexus_mcp.store.folder import Folder
@@ -33,19 +34,26 @@ PROJECT = "project"
 """The `origin` of what a project adds or changes."""
 MEND = "mend"
 """The member of an agent with a fault in its files that names the first of them; others have none."""
-BODY_LIMIT = 256 << 10
-BODY_TOO_LARGE = f"larger than the {BODY_LIMIT >> 10} KiB of a text that leaves room for the work"
-YAML_LIMIT = 64 << 10  # of what a project writes; reading that much takes half a second, and the shipped ones have 4
-YAML_TOO_LARGE = f"larger than the {YAML_LIMIT >> 10} KiB that are read"
+CLOSED = "closed"
+"""The member of what a project's files come to that names the folder of its agents where that cannot be listed, else
+"": any agent may be one of its own then."""
+BODY_TOO_LARGE = f"larger than the {TEXT_BYTES >> 10} KiB of a text that leaves room for the work"
+YAML_TOO_LARGE = f"larger than the {YAML_BYTES >> 10} KiB that are read"
 
 
 def named(folder: Folder) -> list[str]:
     """What may be an entry of a kind in its folder, sorted: all but files with a dot, as a README.md is one.
 
     A folder with a dot in its name is among them, as a fault that reading.py tells; not one that is hidden, as editors
-    have, or a copy of an entry that was not finished.
+    have, or a copy of an entry that was not finished. Raises StorageError, and CatalogError for too many.
     """
-    return sorted(name for name in folder.names() if "." not in name or _is_shown_folder(folder, name))
+    there = folder.names(NAMES)
+    if len(there) > NAMES:
+        raise CatalogError([f"{folder.shown}: has more than the {NAMES} names that are looked at"])
+    names = [name for name in there if "." not in name or _is_shown_folder(folder, name)]
+    if len(names) > ENTRIES:
+        raise CatalogError([f"{folder.shown}: has {len(names)} entries, more than the {ENTRIES} that are read"])
+    return sorted(names)
 
 
 def _is_shown_folder(folder: Folder, name: str) -> bool:
@@ -99,7 +107,7 @@ class Own:
                 return None
             with below:
                 return self._read(below, parts[1:], name, path)
-        limit, too_large = (BODY_LIMIT, BODY_TOO_LARGE) if name == BODY else (YAML_LIMIT, YAML_TOO_LARGE)
+        limit, too_large = (TEXT_BYTES, BODY_TOO_LARGE) if name == BODY else (YAML_BYTES, YAML_TOO_LARGE)
         try:
             return folder.read(name, limit)
         except StateError as error:

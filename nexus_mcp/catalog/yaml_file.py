@@ -1,31 +1,30 @@
-"""A YAML file as plain values, with the line and the column of each of them.
+"""Read a YAML file as plain values, with the line and the column of each of them.
 
-Strict: text keys, each once; no aliases (a few lines of them stand for gigabytes), no tags of its own, nothing but
-text, whole and decimal numbers, true, false and null. Loading this takes longer than all else that a hook does, so that
-hooks and servers go without (load.py).
+Strict: text keys, each once; no aliases (a few lines of them stand for gigabytes), no tags of its own, and no types but
+those of YAML 1.2's core schema (core_schema.py). Bounded in bytes, values and depth (bounds.py): the parser hands over
+one event at a time, so a file is left as soon as it is over a bound, and a signal or a deadline is heeded in between.
+
+Loading this takes longer than all else that a hook does, so that hooks and servers go without (load.py).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from nexus_mcp.catalog import core_schema
+from nexus_mcp.catalog.bounds import DEPTH, KEY, TOO_MANY_VALUES, YAML_BYTES, YAML_VALUES
 from nexus_mcp.errors import CatalogError
 from nexus_mcp.schemas import escape
 
-LIMIT = 1 << 20  # bytes; a whole catalog has a twentieth of it
-DEPTH = 32
-_PLAIN = {
-    "tag:yaml.org,2002:str": yaml.SafeLoader.construct_scalar,
-    "tag:yaml.org,2002:int": yaml.SafeLoader.construct_yaml_int,
-    "tag:yaml.org,2002:float": yaml.SafeLoader.construct_yaml_float,
-    "tag:yaml.org,2002:bool": yaml.SafeLoader.construct_yaml_bool,
-    "tag:yaml.org,2002:null": yaml.SafeLoader.construct_yaml_null,
-    "tag:yaml.org,2002:timestamp": yaml.SafeLoader.construct_scalar,  # a date is a text
-    "tag:yaml.org,2002:value": yaml.SafeLoader.construct_scalar,
-    "tag:yaml.org,2002:merge": yaml.SafeLoader.construct_scalar,
-}
+if TYPE_CHECKING:
+    from nexus_mcp.catalog.bounds import Room
+
+# libyaml reads twenty times as fast as PyYAML alone, and its time is linear where PyYAML's is quadratic.
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TEXT, _PREFIX = "tag:yaml.org,2002:str", "tag:yaml.org,2002:"
+_TYPES = {"null": type(None), "bool": bool, "int": int, "float": float}
 
 
 class Document:
@@ -58,30 +57,13 @@ class Document:
         return f"{self.shown}:{line}:{column}: {message}"
 
 
-class _Loader(yaml.SafeLoader):
-    """Composes nodes, and counts how deep."""
+def read(data: bytes, shown: str, room: Room | None = None) -> Document:
+    """Return the file with these bytes; what it takes is taken from `room`.
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.depth = 0
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.events.AliasEvent):
-            event = self.peek_event()  # type: ignore[no-untyped-call]
-            raise yaml.MarkedYAMLError(problem="aliases are not used here", problem_mark=event.start_mark)
-        if self.depth >= DEPTH:
-            event = self.peek_event()  # type: ignore[no-untyped-call]
-            raise yaml.MarkedYAMLError(problem="nested too deeply", problem_mark=event.start_mark)
-        self.depth += 1
-        node = super().compose_node(parent, index)
-        self.depth -= 1
-        return node
-
-
-def read(data: bytes, shown: str) -> Document:
-    """The file with these bytes. Raises CatalogError, which says where."""
-    if len(data) > LIMIT:
-        raise CatalogError([f"{shown}: larger than the {LIMIT >> 20} MiB that are read"])
+    Raises CatalogError, which says where, and Over when it does not fit into `room`.
+    """
+    if len(data) > YAML_BYTES:
+        raise CatalogError([f"{shown}: larger than the {YAML_BYTES >> 10} KiB that are read"])
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -89,49 +71,121 @@ def read(data: bytes, shown: str) -> Document:
         start = seen.rfind(b"\n", 0, error.start) + 1
         column = len(seen[start : error.start].decode()) + 1
         raise CatalogError([f"{shown}:{seen.count(10, 0, start) + 1}:{column}: not UTF-8"]) from error
+    if room is not None:
+        room.take_yaml(len(data))
+    composer = None
     try:
-        loader = _Loader(text)
-        node = loader.get_single_node()
-        places: dict[str, tuple[int, int]] = {}
-        value = None if node is None else _value(loader, node, "", places)
+        composer = _Composer(text)
+        value = composer.document()
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line, column = (1, 1) if mark is None else (mark.line + 1, mark.column + 1)
+        line, column = _place(text, error.problem_mark or error.context_mark)
         problem = error.problem or error.context or "not YAML"
-        if problem.startswith("but ") and error.context:
-            problem = f"{error.context}, {problem}"
+        if problem.startswith(("but ", "did not find ", "found ")) and error.context:
+            problem = f"{error.context}: {problem}"
         problem = problem.replace("<", "").replace(">", "")  # of "<stream end>", which is no tag
         raise CatalogError([f"{shown}:{line}:{column}: {problem}"]) from error
     except yaml.YAMLError as error:  # a character that YAML does not allow
-        position = getattr(error, "position", 0)
+        character = getattr(error, "character", None)
+        position = max(0, text.find(chr(character)) if isinstance(character, int) else 0)
         line, column = text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
         raise CatalogError([f"{shown}:{line}:{column}: not YAML: {getattr(error, 'reason', 'unreadable')}"]) from error
-    return Document(shown, value, places)
+    finally:
+        if room is not None and composer is not None:
+            room.take_values(composer.count)
+    return Document(shown, value, composer.places)
 
 
-def _value(loader: _Loader, node: yaml.Node, pointer: str, places: dict[str, tuple[int, int]]) -> Any:
-    places[pointer] = (node.start_mark.line + 1, node.start_mark.column + 1)
-    if isinstance(node, yaml.SequenceNode) and node.tag == "tag:yaml.org,2002:seq":
-        return [_value(loader, item, f"{pointer}/{place}", places) for place, item in enumerate(node.value)]
-    if isinstance(node, yaml.MappingNode) and node.tag == "tag:yaml.org,2002:map":
+class _Composer:
+    """Makes values of events, counts them, and notes where each begins."""
+
+    def __init__(self, text: str) -> None:
+        self._events = LOADER(text)
+        self.count = 0
+        self.places: dict[str, tuple[int, int]] = {}
+
+    def document(self) -> Any:
+        """The value of the one document of the stream; None for an empty stream."""
+        next_event = self._events.get_event
+        next_event()  # the start of the stream
+        if isinstance(next_event(), yaml.StreamEndEvent):
+            return None
+        value = self._value(next_event(), "", 0)
+        next_event()  # the end of the document
+        after = next_event()
+        if not isinstance(after, yaml.StreamEndEvent):
+            raise _fault("a second document, where one is read", after)
+        return value
+
+    def _value(self, event: Any, pointer: str, depth: int) -> Any:
+        self._counted(event)
+        mark: Any = event.start_mark
+        self.places[pointer] = (mark.line + 1, mark.column + 1)
+        if isinstance(event, yaml.ScalarEvent):
+            return _scalar(event)
+        if isinstance(event, yaml.AliasEvent):
+            raise _fault("aliases are not used here", event)
+        if depth >= DEPTH:
+            raise _fault("nested too deeply", event)
+        is_list = isinstance(event, yaml.SequenceStartEvent)
+        if event.tag not in (None, "!", f"{_PREFIX}{'seq' if is_list else 'map'}"):
+            raise _fault("tags of its own are not used here", event)
+        return self._list(pointer, depth + 1) if is_list else self._members(pointer, depth + 1)
+
+    def _list(self, pointer: str, depth: int) -> list[Any]:
+        items: list[Any] = []
+        while not isinstance(event := self._events.get_event(), yaml.SequenceEndEvent):
+            items.append(self._value(event, f"{pointer}/{len(items)}", depth))
+        return items
+
+    def _members(self, pointer: str, depth: int) -> dict[str, Any]:
         members: dict[str, Any] = {}
-        for key, item in node.value:
-            name = key.value if isinstance(key, yaml.ScalarNode) else None
-            if name is None:
+        while not isinstance(key := self._events.get_event(), yaml.MappingEndEvent):
+            self._counted(key)
+            if not isinstance(key, yaml.ScalarEvent):
                 raise _fault("a key has to be a text", key)
+            mark: Any = key.start_mark
+            name: str = key.value
+            if len(name) > KEY:  # each value below it would take as much again for its pointer
+                raise _fault(f"a key longer than {KEY} characters", key)
             if name in members:
                 raise _fault("the key stands there twice", key)  # not by name: a model may be told of it
-            members[name] = _value(loader, item, f"{pointer}/{escape(name)}", places)
-            places[f"{pointer}/{escape(name)}"] = (key.start_mark.line + 1, key.start_mark.column + 1)
+            at = f"{pointer}/{escape(name)}"
+            members[name] = self._value(self._events.get_event(), at, depth)
+            self.places[at] = (mark.line + 1, mark.column + 1)
         return members
-    made = _PLAIN.get(node.tag)
-    if not isinstance(node, yaml.ScalarNode) or made is None:
-        raise _fault("tags of its own are not used here", node)
+
+    def _counted(self, event: Any) -> None:
+        self.count += 1
+        if self.count > YAML_VALUES:
+            raise _fault(TOO_MANY_VALUES, event)
+
+
+def _place(text: str, mark: Any) -> tuple[int, int]:
+    """Line and column of a mark. The end of the text is on its last line, where libyaml has it on one behind that."""
+    if mark is None:
+        return 1, 1
+    last = text.count("\n")
+    if mark.line > last:
+        return last + 1, len(text) - text.rfind("\n")
+    return mark.line + 1, mark.column + 1
+
+
+def _scalar(event: Any) -> Any:
+    """The value of a scalar. One with a tag of the core schema has to be what the tag says."""
+    if event.tag in ("!", _TEXT) or (event.tag is None and not event.implicit[0]):
+        return event.value
     try:
-        return made(loader, node)
-    except (ValueError, OverflowError) as error:
-        raise _fault("a number that cannot be read", node) from error
+        value = core_schema.value_of(event.value)
+    except core_schema.Refused as error:
+        raise _fault(str(error), event) from error
+    if event.tag is not None:
+        wanted = _TYPES.get(event.tag.removeprefix(_PREFIX))
+        if wanted is None:
+            raise _fault("tags of its own are not used here", event)
+        if type(value) is not wanted:
+            raise _fault("a value that is not of the type of its tag", event)
+    return value
 
 
-def _fault(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
-    return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+def _fault(problem: str, event: Any) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)

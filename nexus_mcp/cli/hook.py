@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import time
 
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.options import Argument, Command
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.cli.options import Values
+    from nexus_mcp.lifecycle.definition import EventContext
     from nexus_mcp.workspace import Workspace
 
 LIMIT = 16 << 20
@@ -25,6 +27,12 @@ LIMIT = 16 << 20
 _DRAINED = 64 << 20
 """Bytes. What is more than LIMIT is read all the same: a writer whose pipe breaks may take it for a failure."""
 _CHUNK = 1 << 16
+_OUTLINED = 24 << 20
+"""Bytes. What is looked through of a payload that cannot be read."""
+_MARKS = 500_000
+"""Marks of JSON's structure in a payload, at most: reading a value costs time whatever its size is."""
+_STILL_S = 0.3
+"""Seconds without anything more after which a payload that is whole is taken for all there is."""
 
 EVENT = Argument("EVENT", "what happened", {name: row.summary for name, row in EVENTS.items()})
 
@@ -40,19 +48,73 @@ def run(values: Values) -> int:
     if sys.stdin is not None and os.isatty(0):
         problem = "The params come on stdin as JSON, and stdin is a terminal."
         raise UsageError(problem, next_step=f"Example: echo '{{}}' | nexus-mcp hook {name}")
-    from nexus_mcp.lifecycle.safely import DECIDING, answered, failed
+    from nexus_mcp.lifecycle.deadline import Deadline
 
-    workspace: Workspace | None = None
-    data = bytearray()
+    told = _Told(name)
+    deadline = Deadline(lambda: told.early(deadline.ctx), told.last, _print)
+    deadline.begin()
     try:
-        workspace = _workspace(values)
-        _read(data, _DRAINED if name == DECIDING else LIMIT)
-        answer = answered(name, _params(bytes(data)), workspace)
-    except _Unusable as problem:
-        told, is_whole = _outline(data) if name == DECIDING else ({}, True)
-        answer = failed(name, str(problem), workspace, told, is_whole=is_whole)
+        answer = _answer(told, values)
+    finally:
+        is_in_time = deadline.end()
+    if not is_in_time:
+        while True:  # the process ends as soon as the answer is out that was made at the deadline
+            time.sleep(1)
     _print(answer)
     return exits.OK
+
+
+class _Told:
+    """What is known of an event so far: `data` of its payload, `params` once that is read, the workspace."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.data = bytearray()
+        self.params: Any = None
+        self.workspace: Workspace | None = None
+
+    def early(self, ctx: EventContext | None) -> dict[str, Any]:
+        """The answer at the deadline, from what is known."""
+        from nexus_mcp.lifecycle.deadline import NOT_IN_TIME
+        from nexus_mcp.lifecycle.safely import DECIDING, failed
+
+        if self.name == DECIDING and self.workspace is None:
+            return self.last()
+        params, is_whole = self.outline() if self.params is None else (self.params, True)
+        answer = failed(self.name, NOT_IN_TIME, self.workspace, params, is_whole=is_whole)
+        if ctx is None or self.name == DECIDING:
+            return answer
+        return {**ctx.answer(self.name, {}), "warnings": [*answer["warnings"], *ctx.warnings]}
+
+    def last(self) -> dict[str, Any]:
+        """The answer at the deadline that needs no file."""
+        from nexus_mcp.lifecycle.deadline import last_answer
+        from nexus_mcp.lifecycle.safely import DECIDING
+
+        harness = DEFAULT_HARNESS_ID if self.workspace is None else self.workspace.harness_id
+        params = self.params if isinstance(self.params, dict) else None
+        return last_answer(self.name, harness, params, is_deciding=self.name == DECIDING)
+
+    def outline(self) -> tuple[dict[str, object], bool]:
+        """What can be made of the data for a decision, and whether that is all of it."""
+        from nexus_mcp.lifecycle.outlines import outline
+        from nexus_mcp.lifecycle.safely import DECIDING
+        from nexus_mcp.lifecycle.unsure import NAMES
+
+        return outline(bytes(self.data[:_OUTLINED]), NAMES) if self.name == DECIDING else ({}, True)
+
+
+def _answer(told: _Told, values: Values) -> dict[str, Any]:
+    from nexus_mcp.lifecycle.safely import DECIDING, answered, failed
+
+    try:
+        told.workspace = _workspace(values)
+        _read(told.data, _DRAINED if told.name == DECIDING else LIMIT)
+        told.params = _params(bytes(told.data))
+        return answered(told.name, told.params, told.workspace)
+    except _Unusable as problem:
+        params, is_whole = told.outline()
+        return failed(told.name, str(problem), told.workspace, params, is_whole=is_whole)
 
 
 def _workspace(values: Values) -> Workspace:
@@ -85,6 +147,8 @@ def _read(data: bytearray, most: int) -> None:
             seen += len(chunk)
             if seen <= most:
                 data += chunk
+            if len(chunk) < _CHUNK and _is_all(data):
+                break
     except OSError as error:
         raise _Unusable(f"The params could not be read from stdin: {error.strerror}.") from error
     if seen > LIMIT:
@@ -94,11 +158,22 @@ def _read(data: bytearray, most: int) -> None:
         )
 
 
-def _outline(data: bytearray) -> tuple[dict[str, object], bool]:
-    from nexus_mcp.lifecycle.outlines import outline
-    from nexus_mcp.lifecycle.unsure import NAMES
+def _is_all(data: bytearray) -> bool:
+    """Whether nothing more is to be expected: what came is a whole payload, and its writer keeps the pipe open."""
+    import select
 
-    return outline(bytes(data), NAMES)
+    try:
+        if select.select([0], [], [], _STILL_S)[0]:
+            return False
+    except (OSError, ValueError):  # Windows knows that for sockets alone
+        return False
+    if not data.rstrip().endswith(b"}"):
+        return False
+    try:
+        _params(bytes(data))
+    except _Unusable:
+        return False
+    return True
 
 
 def _params(data: bytes) -> Any:
@@ -108,6 +183,8 @@ def _params(data: bytes) -> Any:
 
     if not data.strip():
         return {}
+    if sum(map(data.count, b"[{,:")) > _MARKS:
+        raise _Unusable(f"What came on stdin has more values than are read. {MEND}")
     try:
         return decode(data, "stdin")
     except StateError as error:

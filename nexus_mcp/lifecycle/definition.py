@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.store.store import Store
     from nexus_mcp.workspace import Workspace
 
@@ -31,12 +32,13 @@ class EventContext:
     begins no tag either. Only a skill goes in as it is, by `instruct`.
     """
 
-    __slots__ = ("context", "decision", "harness_id", "members", "reason", "store", "warnings", "workspace")
+    __slots__ = ("catalog", "context", "decision", "harness_id", "members", "reason", "store", "warnings", "workspace")
 
     def __init__(self, workspace: Workspace, store: Store) -> None:
         self.workspace = workspace
         self.store = store
         self.harness_id = workspace.harness_id
+        self.catalog: Catalog | None = None  # read once for an event: lifecycle/known.py
         self.decision = CONTINUE
         self.reason = ""
         self.context: list[str] = []

@@ -15,16 +15,23 @@ _FAULTS = 3
 
 
 def catalog_of(ctx: EventContext) -> Catalog:
-    """The catalog of the project as far as it can be used, with a warning about each of the first few faults."""
+    """The catalog of the project as far as it can be used, with a warning about each of the first few faults.
+
+    Read once for an event, and no more of it than there is time for (deadline.py): what was not read is at fault.
+    """
+    if ctx.catalog is not None:
+        return ctx.catalog
     from nexus_mcp.catalog.load import load, usable
+    from nexus_mcp.lifecycle.deadline import is_over
 
     try:
-        catalog = usable(ctx.workspace.root)
+        catalog = usable(ctx.workspace.root, is_over)
     except NexusError as error:
         ctx.warn(f"What this project adds to agents and skills cannot be read, so what is shipped is: {error.fault}.")
         return load(None)
     for told in catalog.told:
         ctx.warn(told)
+    ctx.catalog = catalog
     return catalog
 
 

@@ -13,10 +13,13 @@ if TYPE_CHECKING:
 
 UNUSABLE = False
 """Stands for a value that is no text, or that was told twice in two ways."""
+MOST_TOKENS = 300_000
+"""Tokens that are looked at, runs of them below the first level counted as one."""
 _NAME = 64  # bytes of a name that can be one of ours, however it is escaped
 # Possessive, as in store/oddity.py. Brackets in runs, because there may be millions of them.
 _STRING = rb'"(?:[^"\\]++|\\.)*+"'
-_TOKEN = re.compile(_STRING + rb"|[\[{]++|[\]}]++|[,:]|[^\s\[\]{},:\"]++|\"", re.DOTALL)
+# Blanks are passed over by the expression itself, because there may be millions of them, too.
+_TOKEN = re.compile(rb"\s*+(" + _STRING + rb"|[\[{]++|[\]}]++|[,:]|[^\s\[\]{},:\"]++|\")", re.DOTALL)
 _PLAIN = rb"[^\"\[\]{}]++|" + _STRING
 _SHALLOW = rb"%b|\[(?:%b)*+\]|\{(?:%b)*+\}" % (_PLAIN, _PLAIN, _PLAIN)
 # Below the first level only how deep it is counts, so what opens and closes again is passed over in one.
@@ -40,17 +43,19 @@ def outline(data: bytes, names: Collection[str]) -> tuple[dict[str, object], boo
 
 def _members(data: bytes) -> Iterator[tuple[str, object]]:
     """Name and value of each member of the first level, then ("", None) where the object ends."""
-    depth, at, name, is_value = 0, 0, "", False
+    depth, at, name, is_value, seen = 0, 0, "", False, 0
     while found := (_TOKEN if depth <= 1 else _DEEPER).search(data, at):
         at = found.end()
-        if depth > 1 and found[1] is not None:
+        seen += 1
+        if depth > 1 and found[1] is not None and seen < MOST_TOKENS:
             continue
-        token = found[0]
+        token = found[1] if depth <= 1 else found[0]
         first = token[:1]
-        if token == b'"':  # of a text without an end: what stands in it is no member
+        # Of a text without an end what stands in it is no member; what comes behind too many tokens may say anything.
+        if token == b'"' or seen >= MOST_TOKENS:
             return
         if first in b"{[":
-            if depth == 0 and (first != b"{" or data[: found.start()].strip(b" \t\r\n\xef\xbb\xbf")):
+            if depth == 0 and (first != b"{" or data[: found.start(1)].strip(b" \t\r\n\xef\xbb\xbf")):
                 return
             if depth == 1 and is_value:
                 yield name, UNUSABLE

@@ -53,7 +53,8 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
 
 def agent_of(catalog: Catalog, name: str) -> dict[str, Any] | None:
     """The agent of this name; also of one as a harness may show it: with a plug-in before it, or in capitals."""
-    return catalog.agents.get(name) or catalog.agents.get(name.rpartition(":")[2].strip().lower())
+    known = catalog.agents.get(name) or catalog.agents.get(name.rpartition(":")[2].strip().lower())
+    return known or catalog.unlisted(name)
 
 
 def _uncovered(ctx: EventContext, catalog: Catalog, files: list[str]) -> str | None:

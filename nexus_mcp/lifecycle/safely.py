@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from nexus_mcp.errors import InvalidArguments, NexusError
+from nexus_mcp.lifecycle import deadline
 from nexus_mcp.lifecycle.definition import CONTINUE
 from nexus_mcp.workspace import DEFAULT_HARNESS_ID, Workspace
 
@@ -29,6 +30,7 @@ def answered(name: str, params: object, workspace: Workspace) -> dict[str, Any]:
         from nexus_mcp.lifecycle.handle import begun
 
         event, ctx, given = begun(name, params, workspace)
+        deadline.note(ctx)
         return ctx.answer(name, event.run(ctx, given))
     except Exception as error:  # noqa: BLE001 - a fault of ours is no reason to stop somebody's work
         answer = failed(name, fault_of(error), workspace, params)

@@ -113,10 +113,12 @@ def _odd(text: str, file: str, problem: str, kind: str, depth: int) -> StateErro
 def _unparsable(text: str, file: str, error: JSONDecodeError, advice: str) -> StateError:
     from nexus_mcp.store import oddity
 
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.startswith(("<<<<<<< ", ">>>>>>> ")):
-            advice = advice or f"Resolve the merge of {file} in git, then call again."
-            return StateError(file, "has git conflict markers", where=f"line {number}", next_step=advice)
+    lined = "\n" + text  # searched as one text: there may be millions of lines
+    markers = [at for at in (lined.find("\n<<<<<<< "), lined.find("\n>>>>>>> ")) if at >= 0]
+    if markers:
+        advice = advice or f"Resolve the merge of {file} in git, then call again."
+        line = lined.count("\n", 0, min(markers) + 1)
+        return StateError(file, "has git conflict markers", where=f"line {line}", next_step=advice)
     where = oddity.line_and_column(text, error.pos)
     return StateError(file, f"is not JSON ({error.msg})", where=where, next_step=advice)
 

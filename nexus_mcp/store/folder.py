@@ -204,10 +204,13 @@ class Folder:
         except OSError as error:
             raise StorageError(self.show(name), "look at", reason(error)) from error
 
-    def names(self) -> list[str]:
-        """The names in this folder. Raises StorageError."""
+    def names(self, most: int | None = None) -> list[str]:
+        """The names in this folder; of more than `most` one more than that. Raises StorageError."""
         try:
-            return os.listdir(self._fd if AT else self.path)
+            if most is None:
+                return os.listdir(self._fd if AT else self.path)
+            with os.scandir(self._fd if AT else self.path) as found:
+                return [entry.name for _, entry in zip(range(most + 1), found, strict=False)]
         except OSError as error:
             raise StorageError(self.shown, "list", reason(error)) from error
 

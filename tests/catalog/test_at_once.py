@@ -51,7 +51,7 @@ def test_links_hide_nothing(tmp_path: Path) -> None:
     (tmp_path / ".nexus/capability-map.yml").symlink_to("/etc/hostname")
     told = [
         ".nexus/agents/NOTES: is a file where a folder belongs",
-        f"{DBA}/meta.yml:1:6: expected the node content, but found 'stream end'",
+        f"{DBA}/meta.yml:1:6: while parsing a flow node: did not find expected node content",
         f"{DBA}/body.md: is a symbolic link where a file belongs",
         ".nexus/skills/other: is a symbolic link where a folder belongs",
         ".nexus/capability-map.yml: is a symbolic link where a file belongs",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.catalog import placeholders
+from nexus_mcp.catalog.bounds import PLACEHOLDERS
 from nexus_mcp.catalog.faults import MOST
 from nexus_mcp.catalog.load import usable
 from tests.catalog.files import AGENT, SKILL, own_faults, put
@@ -31,20 +32,20 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def test_placeholders(tmp_path: Path, searches: list[int]) -> None:
     """Twenty of them are told, each with its place, and for those alone near names are looked for."""
-    put(tmp_path / ".nexus", {**SKILLED, "skills/release/body.md": "{{tool:plan_decid}}\n" * 10_000})
+    put(tmp_path / ".nexus", {**SKILLED, "skills/release/body.md": "{{tool:plan_decid}}\n" * PLACEHOLDERS})
     told = own_faults(tmp_path)
     assert told[1] == ".nexus/skills/release/body.md:2:1: there is no tool 'plan_decid'; did you mean plan_decide?"
-    assert told[MOST:] == [f".nexus/skills/release/body.md: and {10_000 - MOST} more"]
+    assert told[MOST:] == [f".nexus/skills/release/body.md: and {PLACEHOLDERS - MOST} more"]
     assert len(searches) == MOST
 
 
 def test_unknown_fields(tmp_path: Path) -> None:
     """A schema's faults are as many, and those that follow are counted."""
-    keys = "".join(f"x{number}: 1\n" for number in range(2000))
+    keys = "".join(f"x{number}: 1\n" for number in range(1500))
     put(tmp_path / ".nexus", {**SKILLED, "skills/release/meta.yml": SKILL.format(id="release") + keys})
     told = own_faults(tmp_path)
     assert told[0] == ".nexus/skills/release/meta.yml:6:1: x0 is not a known field"
-    assert told[MOST:] == [f".nexus/skills/release/meta.yml: and {2000 - MOST} more"]
+    assert told[MOST:] == [f".nexus/skills/release/meta.yml: and {1500 - MOST} more"]
 
 
 def test_what_a_file_names(tmp_path: Path, searches: list[int]) -> None:
@@ -82,12 +83,12 @@ def test_large_files(tmp_path: Path, path: str) -> None:
 
 def test_long_lists_of_a_map(tmp_path: Path) -> None:
     """A list of a map has 200 names at most: each of a class is held against each of those that read."""
-    names = [", ".join(f"{letter}{number}*" for number in range(201)) for letter in "ab"]
+    names = [", ".join(f"{letter}{number}" for number in range(201)) for letter in "ab"]
     text = f"codex:\n  classes:\n    file_creation: [{names[0]}]\n  reading: [{names[1]}]\n"
     put(tmp_path / ".nexus", {"capability-map.yml": text})
     told = "201 names are more than the 200 of a list; * stands for any characters"
     assert own_faults(tmp_path) == [f".nexus/capability-map.yml:{place}: {told}" for place in ("4:3", "3:5")]
-    put(tmp_path / ".nexus", {"capability-map.yml": text.replace("a200*", "").replace("b200*", "")})
+    put(tmp_path / ".nexus", {"capability-map.yml": text.replace("a200", "").replace("b200", "")})
     assert own_faults(tmp_path) == []
 
 
@@ -101,12 +102,11 @@ def test_a_large_text(tmp_path: Path) -> None:
 
 def test_a_fault_is_short(tmp_path: Path) -> None:
     """What somebody wrote is repeated to some length, on one line, with what cannot be seen escaped."""
-    meta = f"{SKILL.format(id='release')}'\\x1b\\u202e{'x' * 900}': 1\n".replace("'", '"')
+    meta = f"{SKILL.format(id='release')}'\\x1b\\u202e{'x' * 250}': 1\n".replace("'", '"')
     put(tmp_path / ".nexus", {**SKILLED, "skills/release/meta.yml": meta})
     (told,) = own_faults(tmp_path)
-    assert told.startswith('.nexus/skills/release/meta.yml:6:1: "\\x1b\\u202exxx')
-    assert told.endswith('xxx"… is not a known field')
-    assert len(told) == 268
+    assert told.startswith(".nexus/skills/release/meta.yml:6:1: \\x1b\\u202exxx")
+    assert told.endswith("xxx is not a known field")
 
 
 def test_near_names_are_looked_for_among_some(searches: list[int]) -> None:

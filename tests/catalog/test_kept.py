@@ -159,5 +159,5 @@ def test_what_a_crash_left_is_swept(project: Path) -> None:
     with (cache / "catalog-1.new").open() as busy:
         fcntl.flock(busy, fcntl.LOCK_EX)
         usable(str(project))
-        left = ["catalog-1.new", "catalog-2", "catalog-3.new", "catalog.json", "history-0.new"]
+        left = ["catalog-1.new", "catalog-2", "catalog-3.new", "catalog-rows.json", "catalog.json", "history-0.new"]
         assert sorted(os.listdir(cache)) == left

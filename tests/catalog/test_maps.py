@@ -75,7 +75,7 @@ def test_a_map_of_the_project_wins(tmp_path: Path) -> None:
         ("", ".nexus/capability-map.yml: is empty"),
         ("# nothing yet\n", ".nexus/capability-map.yml: is empty"),
         ("codex:\n  clases: {}\n", ".nexus/capability-map.yml:2:3: codex/clases is not a known field"),
-        ("codex: [\n", ".nexus/capability-map.yml:2:1: expected the node content, but found 'stream end'"),
+        ("codex: [\n", ".nexus/capability-map.yml:2:1: while parsing a flow node: did not find expected node content"),
     ],
 )
 def test_a_broken_map_is_told(tmp_path: Path, text: str, told: str) -> None:

@@ -71,7 +71,7 @@ def test_taking_a_capability_away_is_refused(tmp_path: Path) -> None:
         (
             "agents/engineer/meta.yml",
             "id: [",
-            ".nexus/agents/engineer/meta.yml:1:6: expected the node content, but found 'stream end'",
+            ".nexus/agents/engineer/meta.yml:1:6: while parsing a flow node: did not find expected node content",
         ),
         ("skills/nx-run/body.md", "Run.", ".nexus/skills/nx-run/meta.yml: is missing"),
         (

@@ -161,7 +161,7 @@ def test_a_folder_of_the_project_that_is_none(tmp_path: Path) -> None:
 
 def test_what_is_told_is_bounded(project: Path) -> None:
     """The first few entries with a fault, each on a line that is not too long, and how many more there are."""
-    keys = "".join(f"{'x' * 900}{number}: 1\n" for number in range(20))
+    keys = "".join(f"{'x' * 250}{number}: 1\n" for number in range(20))
     put(project / ".nexus", {f"skills/s{number}/meta.yml": f"id: s{number}\n{keys}" for number in range(9)})
     told = found(project).told
     assert [line.partition(":")[0] for line in told[:3]] == [f".nexus/skills/s{number}/meta.yml" for number in range(3)]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as some
 
-from nexus_mcp.catalog import yaml_file
+from nexus_mcp.catalog import bounds, yaml_file
 from nexus_mcp.errors import CatalogError
 
+BASE_60 = "a number in base 60, which YAML 1.2 does not have: put it between quotation marks"
+LEADING_ZERO = "a number with a leading zero: write it without, or put it between quotation marks"
 TEXT = b"""\
 # a comment
 id: engineer
@@ -33,6 +38,25 @@ def test_values() -> None:
     assert yaml_file.read("\ufeffä: ü".encode(), "f.yml").value == {"ä": "ü"}
 
 
+@pytest.mark.parametrize("loader", [yaml.CSafeLoader, yaml.SafeLoader])
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        *[(word, word) for word in ("off", "on", "yes", "no", "Yes", "OFF", "y", "tRUE", "1_000", "0b1", "=", "<<")],
+        *[(word, True) for word in ("true", "True", "TRUE")],
+        *[(word, None) for word in ("", "~", "null", "Null", "NULL")],
+        *[("0", 0), ("-0", 0), ("+12", 12), ("0o17", 15), ("0x1F", 31), ("1.5", 1.5), (".5", 0.5), ("1e3", 1000.0)],
+        *[("'010'", "010"), ("!!str 010", "010"), ("!!int 3", 3), ("'true'", "true"), ("! true", "true")],
+        *[("2026-01-02", "2026-01-02"), ("10.0.0.1:80", "10.0.0.1:80"), ("1.2.3", "1.2.3")],
+    ],
+)
+def test_the_core_schema(text: str, value: Any, loader: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`edit: off` is text: a plain scalar is what YAML 1.2 says, by whichever parser it is read."""
+    monkeypatch.setattr(yaml_file, "LOADER", loader)
+    found = yaml_file.read(f"edit: {text}\n".encode(), "f.yml").value["edit"]
+    assert (found, type(found)) == (value, type(value))
+
+
 @pytest.mark.parametrize(
     ("pointer", "place"),
     [
@@ -52,7 +76,7 @@ def test_places(pointer: str, place: str) -> None:
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        (b"a: [", "f.yml:1:5: expected the node content, but found 'stream end'"),
+        (b"a: [", "f.yml:1:5: while parsing a flow node: did not find expected node content"),
         (b"a: 1\nb: 2\na: 3\n", "f.yml:3:1: the key stands there twice"),
         (b"a: &x [1]\nb: *x\n", "f.yml:2:4: aliases are not used here"),
         (b"a: !!python/object:os.system x", "f.yml:1:4: tags of its own are not used here"),
@@ -60,16 +84,24 @@ def test_places(pointer: str, place: str) -> None:
         (b"? [a]\n: b", "f.yml:1:3: a key has to be a text"),
         (
             b"a: 1\n---\nb: 2",
-            "f.yml:2:1: expected a single document in the stream, but found another document",
+            "f.yml:2:1: a second document, where one is read",
         ),
         (b"x: \xff", "f.yml:1:4: not UTF-8"),
         ("\ufeffa: 1\nä: ü".encode() + b"\xff", "f.yml:2:5: not UTF-8"),
-        (b"a: b\nc: \x00", "f.yml:2:4: not YAML: special characters are not allowed"),
+        (b"a: b\nc: \x00", "f.yml:2:4: not YAML: control characters are not allowed"),
         (b"[" * 40 + b"]" * 40, "f.yml:1:33: nested too deeply"),
-        (b"a" * (yaml_file.LIMIT + 1), "f.yml: larger than the 1 MiB that are read"),
-        (b"a: 1" + b":59" * 400 + b".5", "f.yml:1:4: a number that cannot be read"),
+        (b"a" * (bounds.YAML_BYTES + 1), "f.yml: larger than the 64 KiB that are read"),
+        (b"a: 1" + b":59" * 400 + b".5", f"f.yml:1:4: {BASE_60}"),
+        (b"a: 1:30", f"f.yml:1:4: {BASE_60}"),
+        (b"a: 010", f"f.yml:1:4: {LEADING_ZERO}"),
+        (b"a: -08", f"f.yml:1:4: {LEADING_ZERO}"),
+        (b"a: 0_1", f"f.yml:1:4: {LEADING_ZERO}"),
+        (b"a: !!bool yes", "f.yml:1:4: a value that is not of the type of its tag"),
+        (b"a: 1e999", "f.yml:1:4: a number that cannot be read"),
+        (b"k" * 257 + b": 1", "f.yml:1:1: a key longer than 256 characters"),
+        (b"[" + b"a," * 4000 + b"]", "f.yml:1:8000: more than the 4000 values that are read of a file"),
         (b"a: " + b"9" * 9000, "f.yml:1:4: a number that cannot be read"),
-        (b"a: !!int x", "f.yml:1:4: a number that cannot be read"),
+        (b"a: !!int x", "f.yml:1:4: a value that is not of the type of its tag"),
     ],
 )
 def test_what_is_refused(data: bytes, told: str) -> None:

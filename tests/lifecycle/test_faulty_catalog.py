@@ -19,7 +19,9 @@ def test_a_broken_catalog(tell: Teller, project: Project) -> None:
     answer = tell("pre_tool_use", **EDIT, agent_name="architect")
     assert answer["decision"] == "deny"
     (warning,) = answer["warnings"]
-    assert warning.startswith(".nexus/capability-map.yml:1:15: expected the node content")
+    assert warning.startswith(
+        ".nexus/capability-map.yml:1:15: while parsing a flow node: did not find expected node content"
+    )
     assert "until that is mended the shipped map holds" in warning
 
 

@@ -40,7 +40,7 @@ def test_what_is_set(project: Project) -> None:
     ("text", "faults"),
     [
         ("memory: {propose: {days_unread: }}\n", [":1:20: days_unread must be of type integer"]),
-        ("memory: [\n", [":2:1: expected the node content, but found 'stream end'"]),
+        ("memory: [\n", [":2:1: while parsing a flow node: did not find expected node content"]),
         ("a: 1\na: 2\n", [":2:1: the key stands there twice"]),
         ("memory: 5\n", [":1:1: memory must be of type object or null"]),
         ("- a\n", [":1:1: the file must be of type object"]),

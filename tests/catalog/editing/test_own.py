@@ -87,7 +87,7 @@ def test_comments_of_the_file_stay(project: Project) -> None:
             "capability-map.yml",
             "codex: [\n",
             tool("new"),
-            f"{MAP}:2:1: expected the node content, but found 'stream end'",
+            f"{MAP}:2:1: while parsing a flow node: did not find expected node content",
         ),
         ("capability-map.yml", "a: 1\n", tool("new"), f"{MAP}:1:1: a must be of type object"),
         (
@@ -103,7 +103,7 @@ def test_comments_of_the_file_stay(project: Project) -> None:
             tool("a b"),
             f"{MAP}:3:81: codex/classes/shell_command_exec/5 must match ^[A-Za-z0-9_.*-]+$",
         ),
-        ("agents/tester/meta.yml", "id: [\n", SHELL, ".nexus/agents/tester/meta.yml:2:1: expected the node content"),
+        ("agents/tester/meta.yml", "id: [\n", SHELL, ".nexus/agents/tester/meta.yml:2:1: while parsing a flow node"),
     ],
 )
 def test_what_would_be_broken_is_refused(

@@ -129,7 +129,7 @@ def test_an_item_goes_with_its_own_comment(text: str, change: Change, removing: 
         ),
         ("- a\n", lambda v: None, "", "own.yml:1:1: must be a mapping"),
         ("", lambda v: None, "", "own.yml:1:1: must be a mapping"),
-        ("a: [\n", lambda v: None, "", "own.yml:2:1: expected the node content, but found 'stream end'"),
+        ("a: [\n", lambda v: None, "", "own.yml:2:1: while parsing a flow node: did not find expected node content"),
         ("a: &x b\nc: *x\n", lambda v: None, "", "own.yml:2:4: aliases are not used here"),
         ("a: 1\na: 2\n", lambda v: None, "", "own.yml:2:1: the key stands there twice"),
     ],
