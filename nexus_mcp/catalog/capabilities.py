@@ -10,7 +10,7 @@ from nexus_mcp.quoting import quoted_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection
     from typing import Any
 
     from nexus_mcp.catalog.load import Catalog
@@ -60,13 +60,20 @@ def allowed(catalog: Catalog, agent_id: str, tool: str, harness: str) -> tuple[b
     A tool that only reads is never refused, whatever class it may have been put into.
     """
     agent = catalog.agent(agent_id)
-    capability = _in_the_way(catalog, effective(agent), tool, harness)
+    barring = _barring(catalog, tool, harness)
+    capability = next((name for name in effective(agent) if name in barring), None)
     if capability is None:
         return True, ""
     reason = catalog.vocabulary["capabilities"][capability]["reason"]
     # A pattern fits names with anything in them, and this text goes to a model.
     head = f"{quoted_name(agent_id)} may not use {quoted_name(tool, _SHOWN)} ({capability}: {reason})."
     return False, f"{head} {instead(catalog, capability, harness, tool)}"
+
+
+def refused(catalog: Catalog, tool: str, harness: str) -> list[str]:
+    """The agents that may not use the tool."""
+    barring = _barring(catalog, tool, harness)
+    return [name for name, agent in catalog.agents.items() if not barring.isdisjoint(effective(agent))]
 
 
 def instead(catalog: Catalog, capability: str, harness: str, tool: str = "") -> str:
@@ -95,22 +102,21 @@ def unmapped(catalog: Catalog, harness: str) -> str:
     )
 
 
-def _in_the_way(catalog: Catalog, capabilities: Iterable[str], tool: str, harness: str) -> str | None:
-    """The first of the capabilities that takes the tool away."""
+def _barring(catalog: Catalog, tool: str, harness: str) -> set[str]:
+    """The capabilities that take the tool away; none for a tool that only reads, or a harness without a map."""
     known = catalog.maps.get(harness)
     if known is None or named(known["reading"], tool):
-        return None
-    return next((name for name in capabilities if named(tools_of(catalog, name, harness), tool)), None)
+        return set()
+    return {name for name in catalog.vocabulary["capabilities"] if named(tools_of(catalog, name, harness), tool)}
 
 
 def _able(catalog: Catalog, capability: str, harness: str, tool: str) -> list[str]:
     """The agents that carry work out, do not have the capability, and may use the tool."""
+    barring = {capability, *_barring(catalog, tool, harness)}
     return [
         name
         for name, agent in catalog.agents.items()
-        if agent["category"] == _DOING
-        and capability not in effective(agent)
-        and _in_the_way(catalog, effective(agent), tool, harness) is None
+        if agent["category"] == _DOING and barring.isdisjoint(effective(agent))
     ]
 
 

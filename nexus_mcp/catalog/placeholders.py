@@ -32,7 +32,8 @@ COMMANDS = (*OF_A_HARNESS, "act", "doctor", "init")
 """The commands that a text may name; a test holds them to nexus_mcp/cli/, which is above."""
 
 OPEN, CLOSE = "{{", "}}"
-_SEARCHED = 1000
+_SEARCHED = 50  # names
+_COMPARED, _APART = 64, 8  # characters
 
 
 def found(text: str) -> Iterator[tuple[int, int, str, str]]:
@@ -83,10 +84,16 @@ def suggestion(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
 
 
 def near(name: str, known: Mapping[str, object] | tuple[str, ...]) -> list[str]:
-    """The known names that are nearest to this one, three at most, of the first thousand."""
+    """The known names that are nearest to this one, three at most, of the first few of about its length.
+
+    Comparing two names takes time in proportion to the square of their lengths, and a project may have chosen both.
+    """
     from difflib import get_close_matches
 
-    return get_close_matches(name[:100], list(islice(known, _SEARCHED)), n=3, cutoff=0.7)
+    if len(name) > _COMPARED:
+        return []
+    alike = (one for one in known if abs(len(one) - len(name)) <= _APART)
+    return get_close_matches(name, list(islice(alike, _SEARCHED)), n=3, cutoff=0.7)
 
 
 def _no_kind(kind: str, known: Mapping[str, object]) -> Callable[[], str]:

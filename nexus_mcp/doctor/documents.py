@@ -48,7 +48,8 @@ def load(site: Site, entry: Entry, limit: int, parse: Callable[[bytes], T]) -> t
     """What `parse` makes of the file's bytes, None when nothing, and what is wrong with it."""
     path = entry.path
     if entry.size > limit:
-        return None, [Finding("too-large", path, f"has more than the {limit >> 20} MiB that are read")]
+        most = f"{limit >> 20} MiB" if limit >= 1 << 20 else f"{limit >> 10} KiB"
+        return None, [Finding("too-large", path, f"has more than the {most} that are read")]
     try:
         data = site.read(entry, limit)
     except StorageError as error:

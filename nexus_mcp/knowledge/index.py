@@ -24,6 +24,8 @@ KINDS = ("context", "memory", "rules")
 SUFFIX = ".md"
 MOST_NOTES = 10_000
 """In one folder. With more, listing them is no use to anybody."""
+_MOST_NAMES = 2 * MOST_NOTES
+"""In one folder, those of other files included."""
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)  # a pipe of that name must not keep us waiting
 _ADVICE = "Look at what was put there and why; move it away yourself if it is not needed, then call again."
 
@@ -71,7 +73,10 @@ def notes_of(nexus: Folder, kind: str, faults: list[str] | None = None) -> list[
 
 def names_of(folder: Folder) -> list[str]:
     """The names of the notes in an open folder, in order. Raises StorageError, and StateError for too many."""
-    names = sorted(name for name in folder.names() if name.endswith(SUFFIX) and not name.startswith("."))
+    there = folder.names(_MOST_NAMES)
+    if len(there) > _MOST_NAMES:
+        raise StateError(folder.shown, f"has more than the {_MOST_NAMES} names that are looked at")
+    names = sorted(name for name in there if name.endswith(SUFFIX) and not name.startswith("."))
     if len(names) > MOST_NOTES:
         raise StateError(folder.shown, f"has {len(names)} notes, more than the {MOST_NOTES} that are listed")
     return names

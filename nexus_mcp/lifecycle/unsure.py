@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nexus_mcp.catalog.capabilities import allowed, effective
+from nexus_mcp.catalog.capabilities import effective, refused
 from nexus_mcp.lifecycle.definition import BLOCK, CONTINUE, DENY
 from nexus_mcp.lifecycle.known import catalog_of
 from nexus_mcp.lifecycle.pre_tool_use import agent_of
@@ -37,13 +37,14 @@ def decide(ctx: EventContext, told: Mapping[str, object], *, is_whole: bool) -> 
         if ctx.decision != DENY and not name and not (is_whole and _is_told(told)):
             _deny_if_any(ctx, catalog, tool)
     else:
-        _deny_if_limited(ctx, catalog, name)
+        is_known = bool(name) or (is_whole and _is_told(told))
+        _deny_if_limited(ctx, catalog, [name] if is_known else list(catalog.agents))
     if ctx.decision not in (DENY, BLOCK):  # no more than that is certain
         ctx.decide(CONTINUE)
 
 
 def _deny_if_any(ctx: EventContext, catalog: Catalog, tool: str) -> None:
-    barred = [agent for agent in catalog.agents if not allowed(catalog, agent, tool, ctx.harness_id)[0]]
+    barred = refused(catalog, tool, ctx.harness_id)
     if barred:
         names = ", ".join(map(quoted_name, barred[:_NAMED]))
         more = f" and {len(barred) - _NAMED} more" if len(barred) > _NAMED else ""
@@ -54,14 +55,16 @@ def _deny_if_any(ctx: EventContext, catalog: Catalog, tool: str) -> None:
         )
 
 
-def _deny_if_limited(ctx: EventContext, catalog: Catalog, name: str) -> None:
-    agent = agent_of(catalog, name)
-    if agent is not None and effective(agent) and ctx.harness_id in catalog.maps:
-        ctx.decide(
-            DENY,
-            f"Which tool {quoted_name(agent['id'])} wants to use cannot be told, and it may not use all of them. "
-            "Use it again with a smaller and plainer input.",
+def _deny_if_limited(ctx: EventContext, catalog: Catalog, names: list[str]) -> None:
+    """Deny when one of the agents of these names, of which each may be the one, may not use every tool."""
+    agents = [agent for name in names if (agent := agent_of(catalog, name)) is not None and effective(agent)]
+    if agents and ctx.harness_id in catalog.maps:
+        told = (
+            f"Which tool {quoted_name(agents[0]['id'])} wants to use cannot be told, and it may not use all of them."
+            if len(names) == 1
+            else "The payload names neither the tool nor the agent, and some agents may not use every tool."
         )
+        ctx.decide(DENY, f"{told} Use it again with a smaller and plainer input.")
 
 
 def _is_told(told: Mapping[str, object]) -> bool:

@@ -5,7 +5,8 @@ YAML is loaded only where there is such a file.
 
 from __future__ import annotations
 
-from nexus_mcp.errors import CatalogError
+from nexus_mcp.catalog.bounds import YAML_BYTES
+from nexus_mcp.errors import CatalogError, StateError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 NAME = "config.yml"
 _SCHEMA = "catalog/config"
-LIMIT = 1 << 20
+LIMIT = YAML_BYTES
 _LONGEST = 40
 _NEXT_STEP = (
     "Mend it, then call again; under memory: may stand propose: and delete_unasked:, each with days_unread, "
@@ -25,8 +26,12 @@ _NEXT_STEP = (
 
 def read(nexus: Folder | None) -> dict[str, Any]:
     """What the file says, {} when there is none. Raises CatalogError with file, line and column of each fault,
-    PathRefused, StorageError, StateError."""
-    data = None if nexus is None else nexus.read(NAME, LIMIT)
+    PathRefused, StorageError."""
+    try:
+        data = None if nexus is None else nexus.read(NAME, LIMIT)
+    except StateError as error:
+        told = f"{error.file}: larger than the {LIMIT >> 10} KiB that are read"
+        raise CatalogError([told], next_step=_NEXT_STEP) from error
     if nexus is None or data is None:
         return {}
     from nexus_mcp import schemas

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 MOST = 20
 """Tags of one message that are looked at. Nobody types more; what has more was pasted."""
 
+LOOKED = 1 << 18
+"""Characters at the beginning of a message that are looked through for tags: what has more was pasted as well."""
+
 
 def tag_name(tag: dict[str, Any]) -> str:
     """The tag as texts name it, without its brackets; a variant is any text of one line, so it may be quoted."""
@@ -25,7 +28,7 @@ class Message:
     __slots__ = ("_next", "left_out", "tags", "text")
 
     def __init__(self, text: str, table: Collection[str]) -> None:
-        found = starts(text, table)
+        found = starts(text[:LOOKED], table)
         self.text = text
         self.left_out = max(0, len(found) - MOST)
         self._next = [*found[1 : MOST + 1], len(text)][: len(found)]

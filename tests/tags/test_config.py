@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nexus_mcp.errors import CatalogError, PathRefused, StateError
+from nexus_mcp.errors import CatalogError, PathRefused
 from nexus_mcp.tags import config
 from tests.conftest import CHECKOUT
 from tests.support import Project
@@ -75,7 +75,7 @@ def test_a_link_and_a_large_file(project: Project) -> None:
         read(project)
     (project.nexus / "config.yml").unlink()
     project.put("config.yml", b"#" * (2 << 20))
-    with pytest.raises(StateError, match="is larger than the 1 MiB that are read"):
+    with pytest.raises(CatalogError, match=r"^\.nexus/config\.yml: larger than the 64 KiB that are read"):
         read(project)
 
 

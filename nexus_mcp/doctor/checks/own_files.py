@@ -9,6 +9,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from nexus_mcp.catalog.bounds import TEXT_BYTES
 from nexus_mcp.doctor import documents, places
 from nexus_mcp.doctor.finding import Finding, More
 from nexus_mcp.doctor.survey import LINK, SPECIAL
@@ -29,9 +30,10 @@ _PLACE = re.compile(r"(?::(\d+):(\d+))?: ")
 def check(site: Site) -> Iterator[Finding | More]:
     told = set[str]()
     for entry in site.files(*_FILES):
-        if entry.size > config.LIMIT and entry.path != _CONFIG:
-            continue  # of the others less is read, and that is a fault of theirs
-        data, problems = documents.load(site, entry, config.LIMIT, bytes)
+        if entry.size > TEXT_BYTES and entry.path != _CONFIG:
+            continue  # no more is read of these, and that is a fault of theirs
+        limit = config.LIMIT if entry.path == _CONFIG else TEXT_BYTES
+        data, problems = documents.load(site, entry, limit, bytes)
         torn = None if data is None else documents.conflict(entry.path, data)
         found = problems if torn is None else [torn]
         yield from found

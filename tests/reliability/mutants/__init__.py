@@ -8,6 +8,7 @@ from unittest.mock import patch
 
 from tests.reliability.mutants import (
     answering,
+    bounding,
     caching,
     confirming,
     escaping,
@@ -31,6 +32,7 @@ _TABLES = (
     sequences.MUTANTS,
     caching.MUTANTS,
     remembering.MUTANTS,
+    bounding.MUTANTS,
 )
 MUTANTS: dict[str, Mutant] = {mutant.name: mutant for table in _TABLES for mutant in table}
 

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from tests.reliability.suite import Suite
-from tests.reliability.suites import errnos, files, frames, kills, linearizable, model, powercut, races, syscalls
+from tests.reliability.suites import (
+    errnos,
+    files,
+    frames,
+    hostile,
+    kills,
+    linearizable,
+    model,
+    powercut,
+    races,
+    syscalls,
+)
 
 _ALL: tuple[Suite, ...] = (
     syscalls.SUITE,
@@ -15,5 +26,6 @@ _ALL: tuple[Suite, ...] = (
     files.SUITE,
     frames.SUITE,
     races.SUITE,
+    hostile.SUITE,
 )
 SUITES: dict[str, Suite] = {suite.name: suite for suite in _ALL}

@@ -1,0 +1,52 @@
+"""Hooks whose time is over: while the catalog is read, and while nothing goes on at all."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+
+from nexus_mcp.catalog import load
+from nexus_mcp.lifecycle import deadline
+from tests.reliability.suites.hostile.ground import OWN, Ground
+
+_SOON_S = 0.2
+_LONG_S = 60.0
+
+
+def play(ground: Ground, rng: random.Random, _: str, __: int) -> None:
+    """A restricted agent is denied, the session itself never allowed for want of time."""
+    ground.lay("the time for parsing is over")
+    ground.put("agents/unread/meta.yml", OWN.replace("gardener", "unread"))
+    ground.put("agents/unread/body.md", "x")
+    for agent in rng.sample(["gardener", "architect", "unread"], 3):
+        ground.is_denied(agent, before=_no_time)
+    for where, before in (("while the catalog is read", _stuck), ("and its answer takes as long", _stuck_twice)):
+        ground.lay(f"nothing goes on {where}")
+        ground.is_denied("gardener", before=before)
+        answer = ground.hook("pre_tool_use", {"tool": "Write", "tool_input": {"file_path": "a"}}, before)
+        if answer is not None and answer["decision"] == "allow":
+            ground.fail("an edit is allowed for want of time")
+
+
+def _no_time() -> None:
+    deadline.READING_CPU_S = -1.0
+
+
+def _stuck() -> None:
+    """The first reading of the catalog takes long; the one for the answer at the deadline does not."""
+    deadline.WALL_S = _SOON_S
+    real, calls = load.usable, [0]
+
+    def usable(root: str, is_over: Callable[[], bool] | None = None) -> load.Catalog:
+        calls[0] += 1
+        if calls[0] == 1:
+            time.sleep(_LONG_S)
+        return real(root, is_over)
+
+    load.usable = usable
+
+
+def _stuck_twice() -> None:
+    deadline.WALL_S = _SOON_S
+    load.usable = lambda root, is_over=None: time.sleep(_LONG_S)  # type: ignore[assignment, misc, return-value]
