@@ -9,7 +9,6 @@ import yaml
 from nexus_mcp.catalog import building, core_schema, rows, yaml_file
 from nexus_mcp.catalog.bounds import Room
 from nexus_mcp.catalog.load import Catalog
-from nexus_mcp.cli import hook
 from nexus_mcp.lifecycle import deadline
 from nexus_mcp.lifecycle.definition import CONTINUE
 from tests.reliability.mutants.definition import Mutant
@@ -73,10 +72,6 @@ def _beyond_is_skipped() -> tuple[Any, str, Any]:
     return rows.Work, "row", row
 
 
-def _every_value() -> tuple[Any, str, Any]:
-    return hook, "_MARKS", 1 << 40
-
-
 MUTANTS = (
     Mutant("yaml-1.1", "A scalar is what YAML 1.1 says: base 60, and `off` for false.", _yaml_1_1),
     Mutant("last-key-counts", "Of a key that stands there twice the last one counts.", _last_key_counts),
@@ -86,5 +81,4 @@ MUTANTS = (
     Mutant("unlisted-is-unknown", "An agent of a folder that is too large is unknown.", _unlisted_is_unknown),
     Mutant("at-fault-is-absent", "An agent whose files cannot be used is not there.", _at_fault_is_absent),
     Mutant("beyond-is-skipped", "An agent beyond what is read of a project is not there.", _beyond_is_skipped),
-    Mutant("every-value", "A payload may have any number of values.", _every_value),
 )

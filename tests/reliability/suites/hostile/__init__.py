@@ -67,7 +67,7 @@ def work(piece: Piece) -> Tally:
 
 def _yaml(ground: Ground, rng: random.Random, form: str, number: int) -> None:
     at = "config.yml" if form == "base 60" else "agents/gardener/meta.yml" if form else rng.choice(_YAML_AT)
-    text = yaml_texts.FORMS[form](rng, yaml_texts.SIZES[number % 7]) if form else yaml_texts.text(rng)
+    text = yaml_texts.FORMS[form](rng, yaml_texts.SIZES[number + 2]) if form else yaml_texts.text(rng)
     if form == "one key again and again":
         text = "capabilities: []\n"
     ground.lay(f"{at} with {len(text)} of {text[:80]!r}")
