@@ -6,21 +6,12 @@ from typing import Any
 
 import yaml
 
-from nexus_mcp.catalog import building, core_schema, rows, yaml_file
+from nexus_mcp.catalog import rows, shut, yaml_file
 from nexus_mcp.catalog.bounds import Room
 from nexus_mcp.catalog.load import Catalog
 from nexus_mcp.lifecycle import deadline
 from nexus_mcp.lifecycle.definition import CONTINUE
 from tests.reliability.mutants.definition import Mutant
-
-
-def _yaml_1_1() -> tuple[Any, str, Any]:
-    def value_of(text: str) -> Any:
-        loader = yaml.SafeLoader("")
-        tag = loader.resolve(yaml.ScalarNode, text, (True, False))
-        return loader.construct_object(yaml.ScalarNode(tag, text))
-
-    return core_schema, "value_of", value_of
 
 
 def _last_key_counts() -> tuple[Any, str, Any]:
@@ -60,7 +51,7 @@ def _unlisted_is_unknown() -> tuple[Any, str, Any]:
 
 
 def _at_fault_is_absent() -> tuple[Any, str, Any]:
-    return building.shut, "agents", lambda faults, shipped: {}
+    return shut, "agents", lambda faults, shipped: {}
 
 
 def _beyond_is_skipped() -> tuple[Any, str, Any]:
@@ -73,7 +64,6 @@ def _beyond_is_skipped() -> tuple[Any, str, Any]:
 
 
 MUTANTS = (
-    Mutant("yaml-1.1", "A scalar is what YAML 1.1 says: base 60, and `off` for false.", _yaml_1_1),
     Mutant("last-key-counts", "Of a key that stands there twice the last one counts.", _last_key_counts),
     Mutant("no-deadline", "A hook takes as long as it takes.", _no_deadline),
     Mutant("late-is-allowed", "A hook without time for an answer lets the tool run.", _late_is_allowed),

@@ -45,7 +45,10 @@ def plan(seed: int, quick: bool) -> Sequence[Any]:
     """The kind of file, and how many; or one form alone."""
     if quick:
         named = [("yaml", "base 60"), ("yaml", "one key again and again"), ("patch", "lines"), ("json", "lists")]
-        shapes = [("folders", name) for name in ("many agents", "large together", "agents that cannot be listed")]
+        shapes = [
+            ("folders", name)
+            for name in ("many agents", "large together", "agents that cannot be listed", folders.LEGAL)
+        ]
         forms = [{"kind": kind, "form": form, "many": 2} for kind, form in named + shapes]
         return [*forms, *({"kind": kind, "many": 3} for kind in _SHARES), {"kind": "late", "many": 1}]
     return [{"kind": kind, "many": _EACH} for kind, share in _SHARES.items() for _ in range(share)] + [
@@ -121,6 +124,8 @@ def _folders(ground: Ground, rng: random.Random, form: str, _: int) -> None:
     name = form or rng.choice([*folders.SHAPES])
     ground.lay(name)
     folders.SHAPES[name](ground, rng)
+    if name == folders.LEGAL:
+        ground.is_quick()
     _hold(ground, rng)
 
 

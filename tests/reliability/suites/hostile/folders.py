@@ -6,8 +6,9 @@ import os
 import random
 from collections.abc import Callable
 
-from nexus_mcp.catalog.bounds import ENTRIES, NAMES
-from tests.reliability.suites.hostile.ground import OWN, Ground
+from nexus_mcp.catalog.bounds import ALL_TEXT_BYTES, ENTRIES, NAMES
+from nexus_mcp.catalog.maps import MOST, PATTERNS
+from tests.reliability.suites.hostile.ground import OWN, SKILL, Ground
 
 _META = "agents/gardener/meta.yml"
 
@@ -74,6 +75,27 @@ def _odd_names(ground: Ground, _: random.Random) -> None:
         os.mkdir(os.fsencode(ground.nexus / "agents") + b"/" + name)
 
 
+def _all_that_is_legal(ground: Ground, _: random.Random) -> None:
+    """The largest catalog within all bounds."""
+    text = "{{tool:context}}{{agent:tester}}" * 10
+    text += "x" * (ALL_TEXT_BYTES // (2 * ENTRIES) - len(text) - 1)
+    for number in range(ENTRIES - 1):
+        for kind, meta in (("agents", OWN), ("skills", SKILL)):
+            name = f"{kind[:-1]}-{number:03}"
+            own = meta.replace("gardener", name).replace("prune", name).replace("Prunes.", "d" * 200)
+            ground.put(f"{kind}/{name}/meta.yml", own)
+            ground.put(f"{kind}/{name}/body.md", text)
+    tools = ", ".join([f"w{n}*x*y*z" for n in range(PATTERNS)] + [f"w{n}" for n in range(MOST - PATTERNS)])
+    classes = "".join(f"    {name}: [{tools}]\n" for name in _CLASSES)
+    reading = ", ".join([f"r{n}*a*b*c" for n in range(PATTERNS)] + [f"r{n}" for n in range(MOST - PATTERNS)])
+    ground.put("capability-map.yml", f"claude-code:\n  classes:\n{classes}  reading: [{reading}]\n")
+
+
+_CLASSES = (
+    *("shell_command_exec", "subprocess_spawn", "interactive_shell_session", "nexus_task_creation"),
+    *("nexus_task_state_transition", "nexus_task_metadata_modification"),
+)
+LEGAL = "all that is legal"
 SHAPES: dict[str, Callable[[Ground, random.Random], None]] = {
     "many agents": _many_agents,
     "many skills": _many_skills,
@@ -85,4 +107,5 @@ SHAPES: dict[str, Callable[[Ground, random.Random], None]] = {
     "folder for a file": _folder_for_file,
     "agents that cannot be listed": _linked_agents,
     "odd names": _odd_names,
+    LEGAL: _all_that_is_legal,
 }

@@ -17,12 +17,11 @@ OWN = (
     "id: gardener\nname: Gardener\ndescription: Prunes.\ncategory: do\nresume_tier: bounded\nmodel_tier: standard\n"
     "capabilities: [no_file_edit]\n"
 )
+SKILL = "id: prune\nname: Prune\ndescription: How to prune.\nmanual_only: false\nharness_notes: []\n"
 _FILES = {
     "agents/gardener/meta.yml": OWN,
     "agents/gardener/body.md": "Prune.\n",
-    "skills/prune/meta.yml": (
-        "id: prune\nname: Prune\ndescription: How to prune.\nmanual_only: false\nharness_notes: []\n"
-    ),
+    "skills/prune/meta.yml": SKILL,
     "skills/prune/body.md": "Prune by {{agent:gardener}}.\n",
     "memory/old.md": "<!-- tags: a -->\n\nOld.\n",
     "state/tasks.json": '{"goal":"","decisions":[],"tasks":[]}',
@@ -74,15 +73,20 @@ class Ground:
         if answer is not None and answer.get("decision") != "deny":
             self.fail(f"{agent} may use Write: {str(answer)[:300]}")
 
+    def is_quick(self) -> None:
+        """A catalog within all bounds is read whole, and its first hook has half of the time that one may take."""
+        ran = self._hook("pre_tool_use", {"tool": "Bash", "agent_name": "gardener"})
+        if ran is None:
+            return
+        self._tally.peak("s of processor time of a hook that reads the largest catalog", ran.cpu_s)
+        if b'"warnings":[]' not in ran.out or ran.cpu_s > HOOK_S / 2:
+            self.fail(f"the largest catalog takes {ran.cpu_s:.2f} s and is answered {ran.out[:600]!r}")
+
     def hook(self, event: str, params: object, before: Callable[[], object] = bool) -> dict[str, Any] | None:
         """The answer to an event, which comes in time; None, and a failure, when there is none."""
-        data = params if isinstance(params, bytes) else json.dumps(params).encode()
-        words = ["hook", event, "--project", str(self.root), "--harness-id", "claude-code"]
-        ran = self._ran(event, run(words, data, self._folder, before), HOOK_S)
+        ran = self._hook(event, params, before)
         if ran is None:
             return None
-        self._tally.counts["hooks"] += 1
-        self._tally.peak("s of processor time of a hook", ran.cpu_s)
         try:
             answer: dict[str, Any] = json.loads(ran.out)
             assert ran.code == 0
@@ -91,6 +95,15 @@ class Ground:
             self.fail(f"{event} ends with {ran.code} and answers {ran.out[:300]!r}")
             return None
         return answer
+
+    def _hook(self, event: str, params: object, before: Callable[[], object] = bool) -> Ran | None:
+        data = params if isinstance(params, bytes) else json.dumps(params).encode()
+        words = ["hook", event, "--project", str(self.root), "--harness-id", "claude-code"]
+        ran = self._ran(event, run(words, data, self._folder, before), HOOK_S)
+        if ran is not None:
+            self._tally.counts["hooks"] += 1
+            self._tally.peak("s of processor time of a hook", ran.cpu_s)
+        return ran
 
     def serve(self) -> None:
         """A server answers every call in time."""

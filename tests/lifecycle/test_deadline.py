@@ -1,0 +1,159 @@
+"""A hook answers in time: while stdin stays open, while something hangs, and from what is known by then."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from nexus_mcp.lifecycle.deadline import NOT_IN_TIME, Deadline, is_over, last_answer
+from tests.cli.support import CHECKOUT, LIMIT, environment
+from tests.lifecycle.hooks import ANSWERED
+from tests.support import Project, compact
+
+SHORT = "deadline.WALL_S = 0.2"
+PATIENT = "deadline.LAST_S = 30.0"  # for the answer, however busy the machine is
+HANGS = "import nexus_mcp.catalog.load as load; load.usable = lambda *_: time.sleep(600)"
+BUSY = """
+import nexus_mcp.catalog.load as load
+def usable(*_):
+    while True:
+        pass
+load.usable = usable
+"""
+SPENT = "deadline.READING_CPU_S = -1.0"
+
+
+def hook(project: Project, event: str, stdin: bytes, *before: str, closes: bool = True) -> dict[str, Any]:
+    """The answer of a hook that runs after `before`; its stdin stays open unless it `closes`."""
+    lines = ("import sys, time", "from nexus_mcp.lifecycle import deadline", *before, "from nexus_mcp.cli import main")
+    words = ["hook", event, "--project", str(project.root), "--harness-id", "claude-code"]
+    code = "\n".join([*lines, f"sys.argv = ['nexus-mcp', *{words!r}]", "sys.exit(main(sys.argv[1:]))"])
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=CHECKOUT,
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(stdin)
+        process.stdin.flush()
+        if closes:
+            process.stdin.close()
+        data = process.stdout.read()
+        assert process.wait(LIMIT) == 0
+    answer: dict[str, Any] = json.loads(data)
+    ANSWERED.validate(answer)
+    return answer
+
+
+def told(tool: str, **params: object) -> bytes:
+    return compact({"tool": tool, **params}).encode()
+
+
+def test_a_payload_whose_writer_keeps_the_pipe_open(project: Project) -> None:
+    """A payload that is whole is answered as if the pipe had been closed."""
+    answer = hook(project, "pre_tool_use", told("Write", agent_name="architect"), closes=False)
+    assert answer["decision"] == "deny"
+    assert answer["warnings"] == []
+
+
+@pytest.mark.parametrize(
+    ("stdin", "decision"),
+    [
+        (b"", "deny"),
+        (b'{"tool":"Write","agent_name":"archi', "deny"),
+        (b'{"tool":"Write","agent_name":"architect","tool_input":{"x":"', "deny"),
+        (b'{"agent_name":"architect","tool_input":{"x":"', "deny"),
+        (b'{"tool":"Read","agent_name":"architect","tool_input":{"x":"', "continue"),
+    ],
+)
+def test_a_payload_that_does_not_end(project: Project, stdin: bytes, decision: str) -> None:
+    """At the deadline what came decides; an agent that cannot be told may be any."""
+    project.put("state/tasks.json", compact({"goal": "", "decisions": [], "tasks": []}))
+    answer = hook(project, "pre_tool_use", stdin, SHORT, PATIENT, closes=False)
+    assert answer["decision"] == decision
+    assert NOT_IN_TIME in answer["warnings"][0]
+
+
+@pytest.mark.parametrize("before", [(SHORT, HANGS), (BUSY,)])
+@pytest.mark.parametrize(
+    ("params", "decision"),
+    [({"agent_name": "engineer"}, "deny"), ({"agent_id": "a1"}, "deny"), ({}, "block")],
+)
+def test_what_never_ends(project: Project, before: tuple[str, ...], params: dict[str, str], decision: str) -> None:
+    """Where not even the restrictions can be read no agent may use a tool, and the session is asked to try again."""
+    answer = hook(project, "pre_tool_use", told("Write", **params), *before)
+    assert (answer["decision"], "reason" in answer) == (decision, True)
+    assert NOT_IN_TIME in answer["warnings"][0]
+
+
+def test_what_came_together_before_the_deadline_is_answered(project: Project) -> None:
+    """An event that hangs at its end gives the context that it had by then."""
+    ends = "import nexus_mcp.lifecycle.active_skill as one"
+    hangs = "one.follow = lambda *_: (setattr(deadline._begun, '_wall', 0.0), time.sleep(600))"
+    answer = hook(project, "user_message", compact({"prompt": "[m] Locks are slow."}).encode(), PATIENT, ends, hangs)
+    assert "began" in answer["context"]
+    assert NOT_IN_TIME in answer["warnings"][0]
+
+
+def test_files_that_there_is_no_time_to_read(project: Project) -> None:
+    """An agent whose files were not read may do nothing that can be forbidden; the next hook reads them."""
+    free = "id: {}\nname: N\ndescription: D\ncategory: do\nresume_tier: bounded\nmodel_tier: high\ncapabilities: []\n"
+    project.put("agents/free/meta.yml", free.format("free"))
+    project.put("agents/free/body.md", "x")
+    project.put("state/tasks.json", compact({"goal": "", "decisions": [], "tasks": []}))
+    stdin = told("Write", agent_name="free", tool_input={"file_path": "a"})
+    answer = hook(project, "pre_tool_use", stdin, SPENT)
+    assert answer["decision"] == "deny"
+    assert "the time for reading the project's catalog was over" in answer["warnings"][0]
+    assert hook(project, "pre_tool_use", stdin)["decision"] == "allow"
+
+
+def test_a_payload_of_too_many_values(project: Project) -> None:
+    """It is not read as JSON, which no deadline can interrupt; who wants what is looked for all the same."""
+    stdin = told("Write", agent_name="architect", tool_input=[[]] * 300_000)
+    answer = hook(project, "pre_tool_use", stdin)
+    assert answer["decision"] == "deny"
+    assert "has more values than are read" in answer["warnings"][0]
+
+
+def test_whoever_answers_first_is_alone() -> None:
+    """An event that ended in time is not answered again, and leaves no deadline behind."""
+    answers: list[object] = []
+    deadline = Deadline(dict, dict, answers.append)
+    deadline.begin()
+    assert deadline.end()
+    assert not deadline.end()
+    assert (answers, is_over()) == ([], False)
+
+
+@pytest.mark.parametrize(
+    ("params", "decision"),
+    [
+        (None, "deny"),
+        ({}, "block"),
+        ({"agent_id": "a"}, "deny"),
+        ({"agent_name": "engineer"}, "deny"),
+        ({"agent_name": 5}, "deny"),
+    ],
+)
+def test_the_answer_that_needs_no_file(params: dict[str, Any] | None, decision: str) -> None:
+    """It is the stricter one for whoever may be restricted."""
+    answer = last_answer("pre_tool_use", "codex", params, is_deciding=True)
+    ANSWERED.validate(answer)
+    assert answer["decision"] == decision
+    assert last_answer("session_end", "codex", params, is_deciding=False)["decision"] == "continue"
+
+
+def test_a_harness_that_is_slow_to_write(project: Project) -> None:
+    """A payload in many parts is waited for."""
+    lines = "import os; real = os.read; os.read = lambda fd, n: real(fd, 7) if fd == 0 else real(fd, n)"
+    answer = hook(project, "pre_tool_use", told("Write", agent_name="architect"), lines)
+    assert answer["decision"] == "deny"
+    assert answer["warnings"] == []
