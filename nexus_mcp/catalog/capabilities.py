@@ -67,6 +67,9 @@ def allowed(catalog: Catalog, agent_id: str, tool: str, harness: str) -> tuple[b
     reason = catalog.vocabulary["capabilities"][capability]["reason"]
     # A pattern fits names with anything in them, and this text goes to a model.
     head = f"{quoted_name(agent_id)} may not use {quoted_name(tool, _SHOWN)} ({capability}: {reason})."
+    lost = catalog.lost_map(harness)
+    if lost and not _is_known(catalog, tool, harness):
+        head += f" {lost} has a fault: until it is mended no tool that the shipped map does not know is for this agent."
     return False, f"{head} {instead(catalog, capability, harness, tool)}"
 
 
@@ -103,11 +106,25 @@ def unmapped(catalog: Catalog, harness: str) -> str:
 
 
 def _barring(catalog: Catalog, tool: str, harness: str) -> set[str]:
-    """The capabilities that take the tool away; none for a tool that only reads, or a harness without a map."""
+    """The capabilities that take the tool away; none for a tool that only reads, or a harness without a map.
+
+    Where the project's own map is at fault it may have had any tool in any class that the shipped one does not know.
+    """
     known = catalog.maps.get(harness)
+    if catalog.lost_map(harness) and not _is_known(catalog, tool, harness):
+        return set(catalog.vocabulary["capabilities"])
     if known is None or named(known["reading"], tool):
         return set()
     return {name for name in catalog.vocabulary["capabilities"] if named(tools_of(catalog, name, harness), tool)}
+
+
+def _is_known(catalog: Catalog, tool: str, harness: str) -> bool:
+    """Whether the map of a harness has the tool anywhere."""
+    known = catalog.maps.get(harness)
+    if known is None:
+        return False
+    tables = (known["reading"], known["editing"], known["opening"], known["resuming"], [known["nexus_tools"]])
+    return any(named(names, tool) for names in tables) or bool(classes_of(catalog, tool, harness))
 
 
 def _able(catalog: Catalog, capability: str, harness: str, tool: str) -> list[str]:

@@ -6,7 +6,7 @@ than its canonical capabilities. Whether the project's files have changed since 
 
 from __future__ import annotations
 
-from nexus_mcp.catalog.sources import AGENTS, CLOSED, KINDS, MEND, PROJECT, SKILLS
+from nexus_mcp.catalog.sources import AGENTS, CLOSED, KINDS, LOST_MAP, MEND, PROJECT, SKILLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Value = dict[str, Any]
 
-_MEMBERS = {AGENTS, SKILLS, "maps", "told", CLOSED}
+_MEMBERS = {AGENTS, SKILLS, "maps", "told", CLOSED, LOST_MAP}
 _OF = {
     AGENTS: {
         **dict.fromkeys(("id", "name", "description", "model_tier", "body_hash", "category", "resume_tier"), str),
@@ -47,6 +47,7 @@ def is_sound(own: Any, shipped: Value, names: Mapping[str, Collection[str] | Non
         all_there
         and own[SKILLS].keys() <= set(skills)
         and isinstance(own[CLOSED], str)
+        and isinstance(own[LOST_MAP], str)
         and bool(own[CLOSED]) == (agents is None)
         and (agents is not None or all(MEND in entry for entry in own[AGENTS].values()))
         and (bool(own["told"]) or (None not in names.values() and own[SKILLS].keys() == set(skills)))

@@ -7,7 +7,7 @@ Without files of its own nothing but catalog.json is read. With them, what they 
 from __future__ import annotations
 
 from nexus_mcp.catalog import shipped
-from nexus_mcp.catalog.sources import AGENTS, BODY, CLOSED, MEND, PROJECT, SKILLS, Own, Shipped
+from nexus_mcp.catalog.sources import AGENTS, BODY, CLOSED, LOST_MAP, MEND, PROJECT, SKILLS, Own, Shipped
 from nexus_mcp.errors import CatalogError, NexusError, UnknownEntry
 
 TYPE_CHECKING = False
@@ -31,13 +31,15 @@ class Catalog:
     line for each of the first few faults, for people and models.
     """
 
-    __slots__ = ("_closed", "_root", "_value", "agents", "maps", "skills", "told", "vocabulary")
+    __slots__ = ("_closed", "_lost", "_mapped", "_root", "_value", "agents", "maps", "skills", "told", "vocabulary")
 
     def __init__(self, value: dict[str, Any], own: dict[str, Any] | None = None, root: str = "") -> None:
-        over = own or {AGENTS: {}, SKILLS: {}, "maps": {}, "told": [], CLOSED: ""}
+        over = own or {AGENTS: {}, SKILLS: {}, "maps": {}, "told": [], CLOSED: "", LOST_MAP: ""}
         self._root = root
         self._value = value
         self._closed: str = over[CLOSED]
+        self._lost: str = over[LOST_MAP]
+        self._mapped = frozenset(over["maps"])
         self.agents: dict[str, dict[str, Any]] = {**value[AGENTS], **over[AGENTS]}
         self.skills: dict[str, dict[str, Any]] = {**value[SKILLS], **over[SKILLS]}
         self.maps: dict[str, dict[str, Any]] = {**value["maps"], **over["maps"]}
@@ -47,6 +49,10 @@ class Catalog:
     def agent(self, name: str) -> dict[str, Any]:
         """Raises UnknownEntry."""
         return self._entry(AGENTS, name)
+
+    def lost_map(self, harness: str) -> str:
+        """The project's capability map where what it says of the harness cannot be used; "" where nothing is lost."""
+        return "" if harness in self._mapped else self._lost
 
     def unlisted(self, name: str) -> dict[str, Any] | None:
         """The agent `name` that `agents` does not have, where the project's own cannot be listed; else None.
@@ -157,10 +163,10 @@ def _own(
         from nexus_mcp.catalog import building, shut
 
         made, faults = building.usable_value(Own(nexus), value, _work(nexus, seen, is_over))
-        kept = {**made, "told": shut.told(faults, value), CLOSED: shut.closed(faults)}
+        kept = {**made, **shut.standing(faults, value)}
         if seen is not None and not _is_right(kept, seen, value):  # what was kept of the files was not ours
             made, faults = building.usable_value(Own(nexus), value, _work(nexus, None, is_over))
-            kept = {**made, "told": shut.told(faults, value), CLOSED: shut.closed(faults)}
+            kept = {**made, **shut.standing(faults, value)}
         if seen is not None and not faults.may_pass:
             cache.write(nexus, seen, kept)
         if is_strict and faults.entries():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nexus_mcp.catalog.faults import Faults
-from nexus_mcp.catalog.sources import AGENTS, CLOSED, MAP, MEND, PROJECT, SKILLS
+from nexus_mcp.catalog.sources import AGENTS, CLOSED, LOST_MAP, MAP, MEND, PROJECT, SKILLS
 from nexus_mcp.errors import CatalogError
 from nexus_mcp.quoting import quoted_name
 
@@ -32,9 +32,15 @@ def agents(faults: Faults, shipped: Value) -> dict[str, Value]:
     return {name: _agent(name, file, shipped) for name, file in at.items()}
 
 
-def closed(faults: Faults) -> str:
+def _closed(faults: Faults) -> str:
     """The folder of the agents where it cannot be listed; "" where it can."""
     return faults.files(AGENTS)[0] if faults.of(AGENTS) else ""
+
+
+def standing(faults: Faults, shipped: Value) -> Value:
+    """What is said beside the agents, skills and maps: `told`, and what a fault leaves unknown."""
+    lost = faults.files(MAP)[0] if faults.of(MAP) else ""
+    return {"told": told(faults, shipped), CLOSED: _closed(faults), LOST_MAP: lost}
 
 
 def unlisted(name: str, file: str, shipped: Value) -> Value:
@@ -57,8 +63,8 @@ def all_of(error: NexusError, shipped: Value) -> Value:
         AGENTS: agents(faults, shipped),
         SKILLS: {},
         "maps": {},
-        "told": told(faults, shipped),
-        CLOSED: closed(faults),
+        **standing(faults, shipped),
+        LOST_MAP: ".nexus",
     }
 
 

@@ -37,6 +37,8 @@ MEND = "mend"
 CLOSED = "closed"
 """The member of what a project's files come to that names the folder of its agents where that cannot be listed, else
 "": any agent may be one of its own then."""
+LOST_MAP = "lost_map"
+"""The member that names the project's capability map where something is wrong with it, else ""."""
 BODY_TOO_LARGE = f"larger than the {TEXT_BYTES >> 10} KiB of a text that leaves room for the work"
 YAML_TOO_LARGE = f"larger than the {YAML_BYTES >> 10} KiB that are read"
 

@@ -30,10 +30,10 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     """
     catalog = catalog_of(ctx)
     known, tool = catalog.maps.get(ctx.harness_id), params["tool"]
-    if known is None:
+    if known is None and not catalog.lost_map(ctx.harness_id):
         return {}
     ctx.decide(ALLOW)
-    if only_reads(known, tool):
+    if known is not None and only_reads(known, tool):
         return {}
     agent = agent_of(catalog, name_of(ctx, params))
     if agent is not None:
@@ -41,7 +41,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
         if not may:
             ctx.decide(DENY, f"{reason}{mending(agent)}")
             return {}
-    files = edited(known, tool, params.get("tool_input"))
+    files = None if known is None else edited(known, tool, params.get("tool_input"))
     if files is None:
         return {}
     told = params.get("file")

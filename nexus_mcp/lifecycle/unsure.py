@@ -58,7 +58,7 @@ def _deny_if_any(ctx: EventContext, catalog: Catalog, tool: str) -> None:
 def _deny_if_limited(ctx: EventContext, catalog: Catalog, names: list[str]) -> None:
     """Deny when one of the agents of these names, of which each may be the one, may not use every tool."""
     agents = [agent for name in names if (agent := agent_of(catalog, name)) is not None and effective(agent)]
-    if agents and ctx.harness_id in catalog.maps:
+    if agents and (ctx.harness_id in catalog.maps or catalog.lost_map(ctx.harness_id)):
         told = (
             f"Which tool {quoted_name(agents[0]['id'])} wants to use cannot be told, and it may not use all of them."
             if len(names) == 1

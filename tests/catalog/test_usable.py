@@ -137,6 +137,21 @@ def test_a_map_at_fault(project: Path) -> None:
     ]
 
 
+def test_a_map_at_fault_forbids_what_it_may_have_forbidden(project: Path) -> None:
+    """A tool that the shipped map does not know may have been in any class; others are as shipped."""
+    tools = ("Bash", "Read", "Edit", "mcp__nexus__task_list", "mcp__term__run", "mcp__docs__save")
+    before = [allowed(found(project), "gardener", tool, "claude-code")[0] for tool in tools]
+    assert before == [True, True, False, True, True, True]
+    put(project / ".nexus", {"capability-map.yml": f"{OWN_MAP}  extra: 1\nmine: []\n"})
+    catalog = found(project)
+    assert [allowed(catalog, "gardener", tool, "claude-code")[0] for tool in tools] == [*before[:4], False, False]
+    assert [allowed(catalog, "gardener", tool, "mine")[0] for tool in tools] == [False] * len(tools)
+    _, reason = allowed(catalog, "gardener", "mcp__docs__save", "claude-code")
+    assert ".nexus/capability-map.yml has a fault: until it is mended no tool that the shipped map does not" in reason
+    put(project / ".nexus", {"capability-map.yml": f"{OWN_MAP}codex:\n  extra: 1\n"})
+    assert allowed(found(project), "gardener", "mcp__docs__save", "claude-code")[0]
+
+
 @pytest.mark.parametrize("what", ["file", "link"])
 def test_agents_that_cannot_be_listed(project: Path, tmp_path_factory: pytest.TempPathFactory, what: str) -> None:
     """Each of them may have been restricted, so each of them is, in everything."""

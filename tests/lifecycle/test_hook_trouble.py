@@ -94,7 +94,7 @@ def test_a_fault_of_ours(project: Project, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.requirement("events.failed")
 @pytest.mark.parametrize("event", EVENTS)
 def test_every_file_broken(project: Project, event: str) -> None:
-    """With every file broken, each event is answered, and none of the files is lost."""
+    """With every file broken, each event is answered, none of the files is lost, and an agent is denied what is unknown."""
     names = ("state/plan.json", "state/tasks.json", "state/tool-log.jsonl", "history.json", "capability-map.yml")
     own = ("agent-tracker.json", "memory-access.jsonl", "remembered.extension.json")
     for name in (*names, *(f"state/nexus-mcp/{name}" for name in own), "agents/engineer/meta.yml", "config.yml"):
@@ -102,7 +102,7 @@ def test_every_file_broken(project: Project, event: str) -> None:
     (project.nexus / "memory").symlink_to(project.root)
     ran = hook(event, project.root, compact({**PAYLOAD, "harness_id": "nexus-mcp"}).encode())
     answer = answer_of(ran)
-    assert answer["decision"] == "continue"
+    assert answer["decision"] == ("deny" if event == "pre_tool_use" else "continue")
     assert "SECRET" not in ran.out
     kept = [path for path, content in project.snapshot().items() if isinstance(content, bytes) and b"SECRET" in content]
     assert len(kept) == len(names) + len(own) + 2
