@@ -94,7 +94,7 @@ def test_a_fault_of_ours(project: Project, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.requirement("events.failed")
 @pytest.mark.parametrize("event", EVENTS)
 def test_every_file_broken(project: Project, event: str) -> None:
-    """With every file broken, each event is answered, none of the files is lost, and an agent is denied what is unknown."""
+    """With every file broken, each event is answered, no file is lost, and an agent is denied what is unknown."""
     names = ("state/plan.json", "state/tasks.json", "state/tool-log.jsonl", "history.json", "capability-map.yml")
     own = ("agent-tracker.json", "memory-access.jsonl", "remembered.extension.json")
     for name in (*names, *(f"state/nexus-mcp/{name}" for name in own), "agents/engineer/meta.yml", "config.yml"):
