@@ -146,7 +146,7 @@ def without_bodies(ask: Asker, name: str, given: dict[str, str]) -> str:
         text = ask.prompt_with(name, given)
     except Fault as fault:
         return fault.message
-    bodies = [ask.text(f"nexus://skills/{skill}").strip() for skill in (*load(None).skills, "own")]
+    bodies = [ask.text(f"nexus://skills/{skill}").strip() for skill in load(None).skills]
     for body in (*bodies, SKILL_BODY.strip()):
         text = text.replace(body, "")
     return text
