@@ -23,7 +23,8 @@ def run(values: Values) -> int:
     from nexus_mcp.briefing.owner import decision
     from nexus_mcp.cli.usable_catalog import catalog_of
     from nexus_mcp.quoting import inert, quoted_name
-    from nexus_mcp.store.harness_files import TOOL_LOG, tool_log, usable_agents
+    from nexus_mcp.store.agent_files import read
+    from nexus_mcp.store.harness_files import TOOL_LOG, tool_log
     from nexus_mcp.store.store import Store
 
     workspace = workspace_from(values)
@@ -31,7 +32,8 @@ def run(values: Values) -> int:
     task, _ = task_of(store, values[TASK_ID.name])
     harness = workspace.harness_id
     log, bad = tool_log(store) or ([], 0)
-    entries, fault = usable_agents(store, harness)
+    agents = read(store, harness)
+    entries, fault = agents.records.entries, agents.fault or agents.extension_fault
     if fault is not None:
         if not entries:
             raise fault

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from nexus_mcp.catalog.tool_files import came_to_nothing
-from nexus_mcp.errors import PathRefused, StateError
+from nexus_mcp.errors import NexusError, PathRefused, StateError
 from nexus_mcp.lifecycle.definition import Event, EventContext
 from nexus_mcp.lifecycle.unfinished import listed, tasks_of, unfinished, waiting
 from nexus_mcp.lifecycle.unknown import warn_unknown
 from nexus_mcp.quoting import quoted_name
-from nexus_mcp.state import tracker
-from nexus_mcp.store.harness_files import TOOL_LOG, change_tracker, tool_log, usable_agents
+from nexus_mcp.state.agent_records import COMPLETE
+from nexus_mcp.store.agent_files import read, record
+from nexus_mcp.store.harness_files import TOOL_LOG, tool_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,23 +31,24 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     Without files_touched in the params they are the files that the log of the tools has for the agent; without a log
     nothing is said about them. An agent that is not in the tracker is worth a warning only.
     """
-    agent_id = params["agent_id"]
+    agent_id, session = params["agent_id"], params.get("session_id", "")
     told: dict[str, Any] = {name: params[name] for name in ("last_message", "files_touched") if name in params}
     if "files_touched" not in told:
-        files = _logged_files(ctx, agent_id)
+        files = _logged_files(ctx, agent_id, session)
         if files is not None:
             told["files_touched"] = files
     _bound(ctx, told)
     tasks = tasks_of(ctx)
-    entries = change_tracker(
-        ctx.store, ctx.harness_id, lambda entries: tracker.complete(entries, agent_id, ctx.store.stamp(), told)
-    )
-    entry = None if entries is None else tracker.find(entries, agent_id)
-    if entry is None:
+    event = {"kind": COMPLETE, "at": ctx.store.stamp(), "agent_id": agent_id, "session_id": session, **told}
+    records, is_cut = record(ctx.store, ctx.harness_id, event)
+    entry = None if records is None else records.find(agent_id, session)
+    if records is None or entry is None:
         ctx.warnings.clear()  # about files of which nothing was needed after all
         warn_unknown(ctx, agent_id)
         return {"agent_id": agent_id, "completed": False}
-    _warn_unfinished(ctx, entry, tasks)
+    if is_cut:
+        ctx.warn("The lock was held, so only the beginning of last_message and of the files touched is kept.")
+    _warn_unfinished(ctx, agent_id, next(iter(records.names_of(entry)), None), tasks)
     return {"agent_id": agent_id, "completed": True, **{n: told[n] for n in ("files_touched",) if n in told}}
 
 
@@ -62,7 +64,7 @@ def _bound(ctx: EventContext, told: dict[str, Any]) -> None:
         ctx.warn(f"Of {len(files)} files touched {len(kept)} are kept: {FILES} at most, of {PATH} characters at most.")
 
 
-def _logged_files(ctx: EventContext, agent_id: str) -> list[str] | None:
+def _logged_files(ctx: EventContext, agent_id: str, session: str) -> list[str] | None:
     """The files that the log of the tools has for the agent, in order, each once; None when there is no log."""
     try:
         log = tool_log(ctx.store)
@@ -74,7 +76,7 @@ def _logged_files(ctx: EventContext, agent_id: str) -> list[str] | None:
     lines, bad = log
     if bad:
         ctx.warn(f".nexus/state/{TOOL_LOG} has {bad} unreadable line{'s' * (bad > 1)}; what they say is not counted.")
-    began = _began(ctx, agent_id)
+    began = _began(ctx, agent_id, session)
     own = [
         line
         for line in lines
@@ -89,12 +91,15 @@ def _logged_files(ctx: EventContext, agent_id: str) -> list[str] | None:
     return list(dict.fromkeys(str(line["file"]) for line in own if is_touching(str(line.get("tool", "")))))
 
 
-def _began(ctx: EventContext, agent_id: str) -> str:
+def _began(ctx: EventContext, agent_id: str, session: str) -> str:
     """When the agent began, or was resumed last; "" when that is not known, or not to be compared.
 
     Files that are told are of the run that ends, too: the end of it is when they were touched at the latest.
     """
-    entry = tracker.find(usable_agents(ctx.store, ctx.harness_id)[0], agent_id) or {}
+    try:
+        entry = read(ctx.store, ctx.harness_id).records.find(agent_id, session) or {}
+    except NexusError:  # told when the event is recorded
+        return ""
     return _stamp(entry.get("last_resumed_at", entry.get("started_at")))
 
 
@@ -126,8 +131,7 @@ def _touching(ctx: EventContext) -> Callable[[str], bool]:
     return is_touching
 
 
-def _warn_unfinished(ctx: EventContext, entry: dict[str, Any], tasks: list[dict[str, Any]]) -> None:
-    name, agent_id = entry.get("agent_name"), entry["agent_id"]
+def _warn_unfinished(ctx: EventContext, agent_id: str, name: str | None, tasks: list[dict[str, Any]]) -> None:
     own = [
         task
         for task in unfinished(tasks)
@@ -152,6 +156,6 @@ def _warn_unfinished(ctx: EventContext, entry: dict[str, Any], tasks: list[dict[
 
 EVENT = Event(
     required=("agent_id",),
-    optional=("last_message", "files_touched"),
+    optional=("last_message", "files_touched", "session_id"),
     run=run,
 )

@@ -14,20 +14,20 @@ from nexus_mcp.lifecycle.holding import BOTH, OTHER, PLAN, SKILL, TASKS, skill_d
 from nexus_mcp.lifecycle.known import catalog_of, notes_of
 from nexus_mcp.lifecycle.picture import HEAD, agents_text, plan_text, tasks_text
 from nexus_mcp.lifecycle.stored import both_of
-from nexus_mcp.store.harness_files import usable_agents
+from nexus_mcp.state.agent_records import ANONYMOUS
+from nexus_mcp.store.agent_files import read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.lifecycle.definition import EventContext
-    from nexus_mcp.state.tracker import Entry
 
 
 def give(ctx: EventContext, session: str, *, by: str) -> None:
     """Put the parts into the context, fresh from disk, but for those that the other event gave for this compaction."""
     known = active_skill.follow(ctx, session)
-    parts = _parts(ctx, known)
+    parts = _parts(ctx, known, session)
     skill = parts.pop(SKILL, "")
     given = {name: memory.digest(text) for name, text in parts.items()}
     key = skill_key(known["skill"]) if skill else ""
@@ -50,7 +50,7 @@ def give(ctx: EventContext, session: str, *, by: str) -> None:
         ctx.give(HEAD, *new)
 
 
-def _parts(ctx: EventContext, known: dict[str, str]) -> dict[str, str]:
+def _parts(ctx: EventContext, known: dict[str, str], session: str) -> dict[str, str]:
     """Name and text of each part that there is."""
     skill = _skill(ctx, known)
     plan, tasks = both_of(ctx)
@@ -59,7 +59,7 @@ def _parts(ctx: EventContext, known: dict[str, str]) -> dict[str, str]:
         PLAN: plan_text(plan),
         TASKS: tasks_text(tasks),
         "notes": notes_text(notes_of(ctx)),
-        "agents": _agents(ctx),
+        "agents": _agents(ctx, session),
     }
     return {name: text for name, text in parts.items() if text}
 
@@ -72,11 +72,17 @@ def _skill(ctx: EventContext, known: dict[str, str]) -> str:
     return active(ctx, catalog_of(ctx), known["skill"], known.get("mode", ""))
 
 
-def _agents(ctx: EventContext) -> str:
-    entries: list[Entry] = []
+def _agents(ctx: EventContext, session: str) -> str:
+    """The agents of the session, and those of which no session is known."""
+    entries: list[dict[str, Any]] = []
     fault: NexusError | None
     try:
-        entries, fault = usable_agents(ctx.store, ctx.harness_id)
+        agents = read(ctx.store, ctx.harness_id)
+        records, fault = agents.records, agents.fault or agents.extension_fault
+        for entry in records.entries:
+            if records.session_of(entry) in (session, ANONYMOUS):
+                name = next(iter(records.names_of(entry)), None)
+                entries.append({**entry, "agent_name": name})
     except NexusError as error:
         fault = error
     if fault is not None:

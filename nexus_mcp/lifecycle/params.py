@@ -33,8 +33,6 @@ FIELDS: dict[str, dict[str, Any]] = {
 LONGEST = 256
 """Characters of what names an agent or a session. All of them end up in files that are read at every event."""
 _NAMING = ("agent_id", "agent_name", "session_id")
-_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
-_CHARACTERS = _LETTERS | frozenset("0123456789-")
 _UNSTORED = ("prompt", "tool_input")
 
 
@@ -68,14 +66,6 @@ def checked(event: Event, params: object) -> dict[str, Any]:
     if faults:
         raise InvalidArguments(faults)
     return given
-
-
-def is_name(text: str) -> bool:
-    """Whether an agent may be called so: the pattern of agent_name in schemas/state/agent-tracker.schema.json.
-
-    Looked at by hand, because a regular expression costs a hook a millisecond.
-    """
-    return bool(text) and text[0] in _LETTERS and _CHARACTERS.issuperset(text)
 
 
 def _is_storable(text: str) -> bool:

@@ -43,6 +43,10 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     line = {"timestamp": ctx.store.stamp(), "agent_id": params.get("agent_id", MAIN), "tool": tool}
     named = dict.fromkeys(inside(root, file) or file for file in files)
     lines = [{**line, "file": file, "status": status} for file in named] or [{**line, "status": status}]
+    if params.get("session_id"):
+        from nexus_mcp.lifecycle.agent_identity import touch
+
+        touch(ctx, params["session_id"])
     logged = tool_log.add(ctx.store, lines)
     if not logged:
         ctx.warn("The use of the tool is not in the log of the tools: its names are too long.")
@@ -61,7 +65,7 @@ def _is_note(root: str, path: str) -> bool:
 
 
 def _is_counted(ctx: EventContext, params: dict[str, Any], note: str) -> bool:
-    from nexus_mcp.lifecycle.who import reader
+    from nexus_mcp.lifecycle.agent_identity import reader
     from nexus_mcp.store.memory_access import note_read
 
     try:
@@ -74,7 +78,7 @@ def _is_counted(ctx: EventContext, params: dict[str, Any], note: str) -> bool:
 
 EVENT = Event(
     required=("tool",),
-    optional=("tool_input", "file", "status", "agent_id", "agent_name"),
+    optional=("tool_input", "file", "status", "agent_id", "agent_name", "session_id"),
     types={"agent_name": TEXT},
     run=run,
 )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from nexus_mcp.catalog.capabilities import allowed, effective
+from nexus_mcp.catalog.capabilities import allowed, effective, refused
 from nexus_mcp.catalog.tool_files import edited, only_reads
 from nexus_mcp.errors import NexusError, PathRefused
+from nexus_mcp.lifecycle.agent_identity import identify, unknown_denial
 from nexus_mcp.lifecycle.definition import ALLOW, BLOCK, DENY, Event, EventContext
 from nexus_mcp.lifecycle.files import inside
 from nexus_mcp.lifecycle.known import catalog_of, mending
 from nexus_mcp.lifecycle.params import TEXT
-from nexus_mcp.lifecycle.who import name_of
 from nexus_mcp.quoting import quoted
 from nexus_mcp.store.transaction import TASKS
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.catalog.load import Catalog
+    from nexus_mcp.lifecycle.agent_identity import Identity
 
 _CREATION = "nexus_task_creation"
 _PATH = 200
@@ -35,26 +36,34 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     ctx.decide(ALLOW)
     if known is not None and only_reads(known, tool):
         return {}
-    agent = agent_of(catalog, name_of(ctx, params))
-    if agent is not None:
-        may, reason = allowed(catalog, agent["id"], tool, ctx.harness_id)
-        if not may:
-            ctx.decide(DENY, f"{reason}{mending(agent)}")
-            return {}
+    identity = identify(ctx, params)
+    agents = identity.agents(catalog)
+    if _is_denied(ctx, catalog, identity, agents, tool):
+        return {}
     files = None if known is None else edited(known, tool, params.get("tool_input"))
     if files is None:
         return {}
     told = params.get("file")
     counted = _uncovered(ctx, catalog, [*files, *([told] if told else [])])
     if counted != "" and not _has_tasks(ctx):
-        ctx.decide(BLOCK, _reason(catalog, agent, tool, counted))
+        ctx.decide(BLOCK, _reason(catalog, agents, tool, counted))
     return {}
 
 
-def agent_of(catalog: Catalog, name: str) -> dict[str, Any] | None:
-    """The agent of this name; also of one as a harness may show it: with a plug-in before it, or in capitals."""
-    known = catalog.agents.get(name) or catalog.agents.get(name.rpartition(":")[2].strip().lower())
-    return known or catalog.unlisted(name)
+def _is_denied(
+    ctx: EventContext, catalog: Catalog, identity: Identity, agents: list[dict[str, Any]], tool: str
+) -> bool:
+    """Deny the tool when one of the agents may not use it; whether that is so. Warns of an unknown agent else."""
+    barring = frozenset(refused(catalog, tool, ctx.harness_id))
+    barred = [agent for agent in agents if agent["id"] in barring]
+    if barred and identity.is_unknown:
+        ctx.decide(DENY, unknown_denial([agent["id"] for agent in barred], tool, identity))
+    elif barred:
+        reason = allowed(catalog, barred[0]["id"], tool, ctx.harness_id)[1]
+        ctx.decide(DENY, f"{reason}{mending(barred[0])}")
+    elif identity.is_unknown:
+        ctx.warn(f"{identity.unknown_text()}, so it may do what every agent may do.")
+    return bool(barred)
 
 
 def _uncovered(ctx: EventContext, catalog: Catalog, files: list[str]) -> str | None:
@@ -81,11 +90,11 @@ def _has_tasks(ctx: EventContext) -> bool:
         return True
 
 
-def _reason(catalog: Catalog, agent: dict[str, Any] | None, tool: str, file: str | None) -> str:
+def _reason(catalog: Catalog, agents: list[dict[str, Any]], tool: str, file: str | None) -> str:
     what = f"change {quoted(file, _PATH)}" if file else "change files"
     head = f"There is no task list, and {quoted(tool, _PATH)} would {what}: files are edited for a task. "
     capabilities = catalog.vocabulary["capabilities"]
-    if agent is not None and any(_CREATION in capabilities[name]["classes"] for name in effective(agent)):
+    if any(_CREATION in capabilities[name]["classes"] for agent in agents for name in effective(agent)):
         return head + (
             "You add no tasks yourself: end here, and tell whoever leads the work which task is missing, with title, "
             "context and acceptance. Files under .nexus/ need none."
@@ -98,7 +107,7 @@ def _reason(catalog: Catalog, agent: dict[str, Any] | None, tool: str, file: str
 
 EVENT = Event(
     required=("tool",),
-    optional=("tool_input", "file", "agent_id", "agent_name"),
+    optional=("tool_input", "file", "agent_id", "agent_name", "session_id"),
     types={"agent_name": TEXT},  # whatever a harness calls its own agents: those are none of ours
     run=run,
 )

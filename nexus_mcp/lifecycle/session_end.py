@@ -5,7 +5,7 @@ from __future__ import annotations
 from nexus_mcp.lifecycle import memory
 from nexus_mcp.lifecycle.definition import Event, EventContext
 from nexus_mcp.lifecycle.unfinished import listed, tasks_of, unfinished
-from nexus_mcp.store.harness_files import end_session
+from nexus_mcp.store import agent_sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,10 +23,11 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
         )
     elif tasks:
         ctx.warn(f"All {len(tasks)} tasks are completed, but the cycle is not closed. Call task_close to archive it.")
-    made, removed, kept = end_session(ctx.store, ctx.harness_id)
+    session = params.get("session_id", "")
+    made, removed, kept = agent_sessions.end(ctx.store, ctx.harness_id, session)
     if kept:
         ctx.warn(f"The record of this session's agents could not be read, and is kept as {kept}. Look what it holds.")
-    memory.forget(ctx, params.get("session_id", ""))
+    memory.forget(ctx, session)
     return {"made": made, "deleted": removed}
 
 

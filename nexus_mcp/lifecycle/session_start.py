@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from nexus_mcp.errors import NexusError
 from nexus_mcp.lifecycle.definition import Event, EventContext
-from nexus_mcp.store.harness_files import begin_session, drop_old_tracker
+from nexus_mcp.store import agent_sessions
+from nexus_mcp.store.harness_files import drop_old_tracker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,9 +16,9 @@ COMPACT = "compact"
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
-    """Make the folders. A session that is new begins with an empty tracker, and hears of what an earlier one left.
+    """Make the folders. A session that is new begins without agents, and hears of what an earlier one left.
 
-    It hears as well that there is no capability map of its harness.
+    The agents of other sessions that are not over stay. A harness without a capability map is told of.
     One that goes on ("resume", "compact", and whatever else comes) keeps its agents. After a compaction it is given
     what context_compact gives, unless that was given already.
     """
@@ -29,7 +30,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
         _tell_unmapped(ctx)
         leftovers.warn(ctx)  # reads, so before anything is written: what it raises says that nothing was
     try:
-        kept = begin_session(ctx.store, ctx.harness_id, reset=reset)
+        kept = agent_sessions.begin(ctx.store, ctx.harness_id, session, reset=reset)
     except NexusError:
         if source == COMPACT:  # what can be read is given all the same
             _give(ctx, session)

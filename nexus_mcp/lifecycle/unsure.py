@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from nexus_mcp.catalog.capabilities import effective, refused
+from nexus_mcp.lifecycle.agent_identity import identify
 from nexus_mcp.lifecycle.definition import BLOCK, CONTINUE, DENY
 from nexus_mcp.lifecycle.known import catalog_of
-from nexus_mcp.lifecycle.pre_tool_use import agent_of
 from nexus_mcp.lifecycle.pre_tool_use import run as decide_on
-from nexus_mcp.lifecycle.who import name_of
 from nexus_mcp.quoting import quoted, quoted_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.lifecycle.definition import EventContext
 
-NAMES = ("harness_id", "tool", "agent_id", "agent_name")
+NAMES = ("harness_id", "tool", "agent_id", "agent_name", "session_id")
 _WHO = ("agent_id", "agent_name")
 _SHOWN, _NAMED = 200, 3
 
@@ -29,16 +29,17 @@ def decide(ctx: EventContext, told: Mapping[str, object], *, is_whole: bool) -> 
     cannot be told from it may be any, so what any may not use is denied.
     """
     catalog = catalog_of(ctx)
-    known = {name: text for name in _WHO if (text := _word(told.get(name)))}
-    name = name_of(ctx, dict(known))
+    known = {name: text for name in (*_WHO, "session_id") if (text := _word(told.get(name)))}
+    identity = identify(ctx, dict(known))
     tool = _word(told.get("tool"))
     if tool:
-        decide_on(ctx, {"tool": tool, **({"agent_name": name} if name else {})})
-        if ctx.decision != DENY and not name and not (is_whole and _is_told(told)):
+        decide_on(ctx, {"tool": tool, **known})
+        if ctx.decision != DENY and not identity.names and not (is_whole and _is_told(told)):
             _deny_if_any(ctx, catalog, tool)
     else:
-        is_known = bool(name) or (is_whole and _is_told(told))
-        _deny_if_limited(ctx, catalog, [name] if is_known else list(catalog.agents))
+        is_known = bool(identity.names) or identity.is_unknown or (is_whole and _is_told(told))
+        agents = identity.agents(catalog) if is_known else list(catalog.agents.values())
+        _deny_if_limited(ctx, catalog, agents, is_one=len(identity.names) == 1)
     if ctx.decision not in (DENY, BLOCK):  # no more than that is certain
         ctx.decide(CONTINUE)
 
@@ -55,13 +56,13 @@ def _deny_if_any(ctx: EventContext, catalog: Catalog, tool: str) -> None:
         )
 
 
-def _deny_if_limited(ctx: EventContext, catalog: Catalog, names: list[str]) -> None:
-    """Deny when one of the agents of these names, of which each may be the one, may not use every tool."""
-    agents = [agent for name in names if (agent := agent_of(catalog, name)) is not None and effective(agent)]
-    if agents and (ctx.harness_id in catalog.maps or catalog.lost_map(ctx.harness_id)):
+def _deny_if_limited(ctx: EventContext, catalog: Catalog, agents: list[dict[str, Any]], *, is_one: bool) -> None:
+    """Deny when one of the agents, of which each may be the one, may not use every tool."""
+    limited = [agent["id"] for agent in agents if effective(agent)]
+    if limited and (ctx.harness_id in catalog.maps or catalog.lost_map(ctx.harness_id)):
         told = (
-            f"Which tool {quoted_name(agents[0]['id'])} wants to use cannot be told, and it may not use all of them."
-            if len(names) == 1
+            f"Which tool {quoted_name(limited[0])} wants to use cannot be told, and it may not use all of them."
+            if is_one
             else "The payload names neither the tool nor the agent, and some agents may not use every tool."
         )
         ctx.decide(DENY, f"{told} Use it again with a smaller and plainer input.")

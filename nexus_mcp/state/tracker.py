@@ -1,4 +1,4 @@
-"""Transitions of the agents of a session. Each takes agent-tracker.json as a value and returns the changed one."""
+"""The entries of agent-tracker.json as values: checked, and what they become when an agent begins, resumes and ends."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 SCHEMA = "state/agent-tracker"
 RUNNING = "running"
 COMPLETED = "completed"
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
+_CHARACTERS = _LETTERS | frozenset("0123456789-")
 
 
 def checked(value: Any, file: str) -> list[Entry]:
@@ -44,17 +46,17 @@ def usable(value: Any) -> list[Entry]:
     return entries
 
 
-def find(entries: list[Entry], agent_id: str) -> Entry | None:
-    """The agent with this id, the newest where a file has several; None when there is none."""
-    return next((entry for entry in reversed(entries) if entry.get("agent_id") == agent_id), None)
+def is_name(text: str) -> bool:
+    """Whether the tracker may call an agent so: the pattern of agent_name in agent-tracker.schema.json.
+
+    Looked at by hand, because a regular expression costs a hook a millisecond.
+    """
+    return bool(text) and text[0] in _LETTERS and _CHARACTERS.issuperset(text)
 
 
-def spawn(entries: list[Entry], harness_id: str, agent_name: str, agent_id: str, now: str) -> list[Entry]:
-    """The tracker with one more running agent; one that is there already is resumed. Its name may be ""."""
-    resumed = resume(entries, agent_id, now)
-    if resumed is not None:
-        return resumed
-    entry = {
+def spawned(harness_id: str, agent_name: str, agent_id: str, now: str) -> Entry:
+    """Return the entry of an agent that begins now. `agent_name` may be "": then the entry has no name."""
+    return {
         "harness_id": harness_id,
         "started_at": now,
         **({"agent_name": agent_name} if agent_name else {}),
@@ -62,29 +64,15 @@ def spawn(entries: list[Entry], harness_id: str, agent_name: str, agent_id: str,
         "resume_count": 0,
         "status": RUNNING,
     }
-    return [*entries, entry]
 
 
-def resume(entries: list[Entry], agent_id: str, now: str) -> list[Entry] | None:
-    """The tracker with this agent running again, resumed once more; None when it has no such agent."""
-    entry = find(entries, agent_id)
-    if entry is None:
-        return None
+def resumed(entry: Entry, now: str) -> Entry:
+    """Return the entry of this agent as it is when it runs again, resumed once more."""
     seen: Any = entry.get("resume_count")
     count = int(seen) if schemas.is_integer(seen) and seen > 0 else 0
-    return _replaced(entries, entry, {"last_resumed_at": now, "resume_count": count + 1, "status": RUNNING})
+    return {**entry, "last_resumed_at": now, "resume_count": count + 1, "status": RUNNING}
 
 
-def complete(entries: list[Entry], agent_id: str, now: str, told: dict[str, Any]) -> list[Entry] | None:
-    """The tracker with this agent completed, and with those of last_message and files_touched that `told` has.
-
-    None when it has no such agent.
-    """
-    entry = find(entries, agent_id)
-    if entry is None:
-        return None
-    return _replaced(entries, entry, {"status": COMPLETED, "stopped_at": now, **told})
-
-
-def _replaced(entries: list[Entry], old: Entry, fields: dict[str, Any]) -> list[Entry]:
-    return [{**entry, **fields} if entry is old else entry for entry in entries]
+def completed(entry: Entry, now: str, told: dict[str, Any]) -> Entry:
+    """Return the entry of this agent as it is when it has ended, with last_message and files_touched of `told`."""
+    return {**entry, "status": COMPLETED, "stopped_at": now, **told}

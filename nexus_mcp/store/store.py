@@ -156,9 +156,9 @@ class Store:
         """
         return self._change(make, by, is_answer)
 
-    def stamp(self) -> str:
-        """The time now, as the contract writes it."""
-        return times.stamp(self._now())
+    def stamp(self, offset_s: float = 0.0) -> str:
+        """The time now, as the contract writes it; or so many seconds later."""
+        return times.stamp(self._now() + offset_s)
 
     @contextmanager
     def state(self) -> Iterator[Folder | None]:

@@ -1,0 +1,146 @@
+"""The agents of all sessions of a harness: the entries of the tracker, and what the tracker has no field for.
+
+The tracker does not say which session an agent belongs to, nor which names it was told of that its schema refuses. Both
+are kept beside it by the agent's id and its started_at, which no two entries share (store/agent_files.py writes them).
+"""
+
+from __future__ import annotations
+
+from nexus_mcp.state import times, tracker
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from nexus_mcp.state.tracker import Entry
+
+    Key = tuple[str, str]
+    Extra = dict[str, Any]
+    Event = dict[str, Any]
+
+SPAWN, RESUME, COMPLETE = "spawn", "resume", "complete"
+ANONYMOUS = ""
+"""The session of all events without a session_id, and of all entries of which no session is known."""
+MOST_NAMES = 16
+_TIMES = ("started_at", "last_resumed_at", "stopped_at")
+_SHORTEST_TIME = len("2026-01-01T00:00:00Z")
+
+
+class Records:
+    """The agents of a harness. Never changed in place.
+
+    `entries` are those of the tracker. `extras` has, by agent_id and started_at, `session_id` and `names`: each is left
+    out where there is none. `seen` has the time of the last known event of each session that has begun.
+    """
+
+    __slots__ = ("entries", "extras", "seen")
+
+    def __init__(self, entries: list[Entry], extras: dict[Key, Extra], seen: dict[str, str]) -> None:
+        self.entries = entries
+        self.extras = extras
+        self.seen = seen
+
+    def session_of(self, entry: Entry) -> str:
+        """Return the session that the agent belongs to; ANONYMOUS where none is known."""
+        session: str = self._extra(entry).get("session_id", ANONYMOUS)
+        return session
+
+    def names_of(self, entry: Entry) -> list[str]:
+        """Return all names that the agent was told by, that of the tracker first; [] when it has none."""
+        name = entry.get("agent_name")
+        return [*([name] if isinstance(name, str) and name else []), *self._extra(entry).get("names", ())]
+
+    def all(self, agent_id: str) -> list[Entry]:
+        """Return the agents with this id, of any session."""
+        return [entry for entry in self.entries if entry.get("agent_id") == agent_id]
+
+    def own(self, agent_id: str, session: str) -> Entry | None:
+        """Return the agent of this session with this id, the newest where there are several."""
+        return next((entry for entry in reversed(self.all(agent_id)) if self.session_of(entry) == session), None)
+
+    def find(self, agent_id: str, session: str) -> Entry | None:
+        """Return the agent of this session with this id, else the one of which no session is known."""
+        return self.own(agent_id, session) or self.own(agent_id, ANONYMOUS)
+
+    def last_event(self, session: str) -> str:
+        """Return the time of the last known event of a session; "" when none is known."""
+        own = [entry for entry in self.entries if self.session_of(entry) == session]
+        known = [entry[name] for entry in own for name in _TIMES if is_time(entry.get(name))]
+        return max([*known, self.seen.get(session, "")])
+
+    def knows(self, session: str) -> bool:
+        """Whether the session has begun, or has an agent."""
+        return session in self.seen or any(self.session_of(entry) == session for entry in self.entries)
+
+    def with_seen(self, session: str, at: str) -> Records:
+        """Return the records with an event of the session at this time."""
+        return Records(self.entries, self.extras, {**self.seen, session: max(at, self.seen.get(session, ""))})
+
+    def without(self, sessions: Iterable[str]) -> Records:
+        """Return the records without these sessions and their agents."""
+        gone = frozenset(sessions)
+        entries = [entry for entry in self.entries if self.session_of(entry) not in gone]
+        keys = {key_of(entry) for entry in entries}
+        extras = {key: extra for key, extra in self.extras.items() if key in keys}
+        return Records(entries, extras, {one: at for one, at in self.seen.items() if one not in gone})
+
+    def ended(self, before: str, after: str) -> set[str]:
+        """Return the sessions without an event between these two times. One whose times cannot be read is none."""
+        known = {*self.seen, *map(self.session_of, self.entries)}
+        return {session for session in known if (at := self.last_event(session)) and not before <= at <= after}
+
+    def apply(self, event: Event, harness_id: str) -> Records | None:
+        """Return the records after an event of an agent; None when it is about an agent that is not there."""
+        session, at = event.get("session_id", ANONYMOUS), event["at"]
+        if event["kind"] == SPAWN:
+            entry = self.own(event["agent_id"], session)
+            changed = self._begun(event, harness_id) if entry is None else self._replaced(entry, tracker.resumed, at)
+            changed = changed._named(entry or changed.entries[-1], event.get("agent_name", ""))
+        else:
+            entry = self.find(event["agent_id"], session)
+            if entry is None:
+                return None
+            told = {name: event[name] for name in ("last_message", "files_touched") if name in event}
+            if event["kind"] == RESUME:
+                changed = self._replaced(entry, tracker.resumed, at)
+            else:
+                changed = self._replaced(entry, lambda old, now: tracker.completed(old, now, told), at)
+        return changed.with_seen(session, at) if session else changed
+
+    def _begun(self, event: Event, harness_id: str) -> Records:
+        agent_id, at, name = event["agent_id"], event["at"], event.get("agent_name", "")
+        while any(entry.get("started_at") == at for entry in self.all(agent_id)):  # of another session
+            at = times.next_after(at) or f"{at}~"
+        entry = tracker.spawned(harness_id, name if tracker.is_name(name) else "", agent_id, at)
+        session = event.get("session_id", ANONYMOUS)
+        extras = {**self.extras, (agent_id, at): {"session_id": session}} if session else self.extras
+        return Records([*self.entries, entry], extras, self.seen)
+
+    def _named(self, entry: Entry, name: str) -> Records:
+        """Keep a name that the entry does not have: whatever any of its names forbids stays forbidden."""
+        key, known = key_of(entry), self.names_of(entry)
+        if key is None or not name or name in known:
+            return self
+        extra = self._extra(entry)
+        names = [*extra.get("names", ()), name][:MOST_NAMES]
+        return Records(self.entries, {**self.extras, key: {**extra, "names": names}}, self.seen)
+
+    def _replaced(self, old: Entry, change: Callable[[Entry, str], Entry], at: str) -> Records:
+        entries = [change(entry, at) if entry is old else entry for entry in self.entries]
+        return Records(entries, self.extras, self.seen)
+
+    def _extra(self, entry: Entry) -> Extra:
+        key = key_of(entry)
+        return {} if key is None else self.extras.get(key, {})
+
+
+def key_of(entry: Entry) -> Key | None:
+    """Return what tells an entry from all others of the tracker; None for one without an id."""
+    agent_id, started_at = entry.get("agent_id"), entry.get("started_at")
+    return (agent_id, started_at) if isinstance(agent_id, str) and isinstance(started_at, str) else None
+
+
+def is_time(value: object) -> bool:
+    """Whether the value is a time in UTC that sorts as a text."""
+    return isinstance(value, str) and len(value) >= _SHORTEST_TIME and value[10] == "T" and value.endswith("Z")

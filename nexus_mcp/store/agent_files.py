@@ -1,0 +1,216 @@
+"""The agents of a harness on disk: agent-tracker.json, as the contract has it, and agents.extension.jsonl beside it.
+
+Readers take no lock and complete no interrupted change: no change of several files has these files in it.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager, suppress
+
+from nexus_mcp import schemas
+from nexus_mcp.errors import LockTimeout, NexusError, StateError
+from nexus_mcp.state import agent_log, shapes, tracker
+from nexus_mcp.state.agent_records import Records
+from nexus_mcp.store import agents_extension, atomic
+from nexus_mcp.store.codec import decode, encode
+from nexus_mcp.store.harness_files import TRACKER, own_folder
+from nexus_mcp.store.journal import SESSION_LIMIT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from nexus_mcp.state.agent_records import Event
+    from nexus_mcp.state.tracker import Entry
+    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.lock import Held
+    from nexus_mcp.store.store import Store
+
+_LOOKS = 5
+_FILES = (agents_extension.OLD, agents_extension.NAME, TRACKER)
+
+
+class Agents:
+    """What was read: the `records`, and what stands against relying on them.
+
+    `fault` says why the tracker cannot be used, or not all of it, and `extension_fault` the same of the file beside it.
+    `is_sure` is False where something beside the tracker could not be read: then an agent of which no session is known
+    may be any session's. `data` is the tracker as it was read, `entries` what it has, `events` are the ids of the events
+    that wait or waited beside it, `bad` and `size` the lines there that are none, and the bytes.
+    """
+
+    __slots__ = ("bad", "data", "entries", "events", "extension_fault", "fault", "is_sure", "records", "size")
+
+    def __init__(self) -> None:
+        self.records = Records([], {}, {})
+        self.fault: NexusError | None = None
+        self.extension_fault: NexusError | None = None
+        self.is_sure = True
+        self.data: bytes | None = None
+        self.entries: list[Entry] = []
+        self.events: list[str] = []
+        self.bad = self.size = 0
+
+
+def read(store: Store, harness_id: str) -> Agents:
+    """Return the agents of all sessions of a harness. Raises PathRefused, StorageError for the way to the files."""
+    with state_as_it_is(store) as state:
+        own = None if state is None else state.child(harness_id)
+        if own is None:
+            return Agents()
+        with own:
+            return _unlocked(own, harness_id)
+
+
+def record(store: Store, harness_id: str, event: Event) -> tuple[Records | None, bool]:
+    """Record an event of an agent: in the tracker, or beside it when the lock cannot be had in time.
+
+    Return (the records after it, whether a part of its texts had to be cut). None, and nothing is written, for an event
+    of an agent that is not there. Raises StateError, PathRefused and StorageError with nothing recorded, NotConfirmed.
+    """
+    event = {"id": os.urandom(8).hex(), **event}
+    try:
+        return change(store, harness_id, lambda records: records.apply(event, harness_id)), False
+    except LockTimeout:
+        after = read(store, harness_id).records.apply(event, harness_id)
+        short, is_cut = agents_extension.short(event)
+        if after is not None:
+            append_unlocked(store, harness_id, short)
+        return after, is_cut
+
+
+def change(store: Store, harness_id: str, make: Callable[[Records], Records | None]) -> Records | None:
+    """Put what `make` makes of the records in their place, and return it; nothing is written when it makes None.
+
+    `make` may be run twice. Raises as `record` does.
+    """
+    with store.state() as state:
+        own = None if state is None else state.child(harness_id)
+        if own is None:
+            seen = make(Records([], {}, {}))
+        else:
+            with own:
+                seen = make(_checked(_unlocked(own, harness_id)).records)
+    if seen is None:  # not so much as a folder is left by a call that has nothing to write
+        return None
+    with own_folder(store, harness_id) as (own, held):
+        found = _checked(load(own, harness_id))
+        records = make(found.records)
+        if records is not None:
+            write(own, held, found, records)
+        return records
+
+
+@contextmanager
+def state_as_it_is(store: Store) -> Iterator[Folder | None]:
+    """`.nexus/state`, None when absent. An interrupted change stays: it may be one of whoever has the lock."""
+    with store.nexus() as nexus:
+        state = None if nexus is None else nexus.child("state")
+        if state is None:
+            yield None
+            return
+        with state:
+            yield state
+
+
+def append_unlocked(store: Store, harness_id: str, line: agent_log.Line) -> None:
+    """Append a line beside the tracker without the lock. Raises StateError, PathRefused, StorageError."""
+    with state_as_it_is(store) as state:
+        if state is not None:  # it is there: somebody has the lock in it, or a session has begun
+            with state.make(harness_id, confirm=False)[0] as own:
+                agents_extension.append(own, [line], agents_extension.APPEND_LIMIT)
+
+
+def load(own: Folder, harness_id: str) -> Agents:
+    """Return the agents in this folder of a harness. Without the lock see `read`."""
+    found = Agents()
+    lines: list[agent_log.Line] = []
+    try:
+        lines, found.bad, found.size = agents_extension.read(own)
+    except NexusError as error:
+        found.extension_fault = error
+    # The tracker comes last: an event leaves the file beside it only when the tracker has it.
+    try:
+        found.data = own.read(TRACKER, SESSION_LIMIT)
+        found.entries = [] if found.data is None else _entries(found, own.show(TRACKER))
+    except NexusError as error:
+        found.fault = error
+    found.is_sure = not found.bad and found.extension_fault is None
+    found.events = list(dict.fromkeys(line["id"] for line in lines if agent_log.is_event(line)))
+    found.records = agent_log.merged(found.entries, checksum_of(found.data), lines, harness_id)
+    return found
+
+
+def write(
+    own: Folder, held: Held, found: Agents, records: Records, *, is_made: bool = False, is_last: bool = False
+) -> None:
+    """Write the tracker, and before it what belongs beside it. `is_made`: also an empty one; `is_last`: it goes.
+
+    Only under the lock. Raises as `record` does.
+    """
+    data = found.data
+    if is_last:
+        data = None
+    elif is_made or data is not None or records.entries:
+        is_same = data is not None and records.entries == found.entries
+        data = data if is_same else _encoded(records.entries, own.show(TRACKER))
+    checksum = checksum_of(data)
+    is_needed = agent_log.is_needed(records)
+    if is_needed or found.size:
+        agents_extension.append(own, [agent_log.fold(records, checksum, found.events)])
+    if data != found.data:
+        atomic.put(own, TRACKER, data, held.check)
+    if found.size and (not is_needed or found.bad or found.size > agents_extension.TIDY_FROM):
+        with suppress(NexusError, OSError):  # it stays as it is, and the next lock holder tries again
+            agents_extension.tidy(own, records, checksum, found.events)
+
+
+def checksum_of(data: bytes | None) -> str:
+    """Return what tells trackers apart; nobody gains from two that are made to be the same. "" when there is none."""
+    if data is None:
+        return ""
+    from zlib import crc32
+
+    return f"{len(data)}-{crc32(data):08x}"
+
+
+def _unlocked(own: Folder, harness_id: str) -> Agents:
+    for _ in range(_LOOKS):
+        before = _look(own)
+        found = load(own, harness_id)
+        if _look(own) == before:
+            return found
+    found.is_sure = False
+    return found
+
+
+def _look(own: Folder) -> list[tuple[int, int, int] | None]:
+    seen = [own.look(name) for name in _FILES]
+    return [None if one is None else (one.st_ino, one.st_size, one.st_mtime_ns) for one in seen]
+
+
+def _checked(found: Agents) -> Agents:
+    fault = found.extension_fault or found.fault
+    if fault is not None:
+        raise fault
+    return found
+
+
+def _entries(found: Agents, shown: str) -> list[Entry]:
+    value = decode(found.data or b"", shown)
+    try:
+        return tracker.checked(value, shown)
+    except StateError as error:
+        found.fault = error
+        return tracker.usable(value)
+
+
+def _encoded(entries: list[Entry], shown: str) -> bytes:
+    try:
+        data = encode(shapes.ordered(entries, schemas.load(tracker.SCHEMA)))
+    except ValueError as error:
+        raise StateError(shown, "would hold a number with more digits than can be read back") from error
+    if len(data) > SESSION_LIMIT:
+        raise StateError(shown, f"would grow beyond {SESSION_LIMIT >> 20} MiB")
+    return data

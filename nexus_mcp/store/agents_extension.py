@@ -1,0 +1,147 @@
+"""`.nexus/state/<harness id>/agents.extension.jsonl`: appended to with or without the workspace lock, shortened with it.
+
+Whoever appends looks afterwards whether the file still has its name, and otherwise appends again. The lock holder who
+shortens the file renames it, begins a new one, and then reads the renamed one once more. So a line that is appended
+meanwhile is in what the lock holder reads, or its writer sees the rename. As long as the renamed file is there, readers
+read it before the new one, so a lock holder may die anywhere. Nothing here is synced: a power cut ends all sessions.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from nexus_mcp.errors import PathRefused, StateError, StorageError
+from nexus_mcp.state import agent_log
+from nexus_mcp.store import atomic, jsonl
+from nexus_mcp.store.codec import compact, in_utf8
+from nexus_mcp.store.folder import let_go, reason
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from nexus_mcp.state.agent_log import Line
+    from nexus_mcp.state.agent_records import Event, Records
+    from nexus_mcp.store.folder import Folder
+
+NAME = "agents.extension.jsonl"
+OLD = "agents.extension.old.jsonl"
+READ_LIMIT = 16 << 20
+"""Bytes of a file that is read."""
+APPEND_LIMIT = 4 << 20
+"""Bytes that the file may grow to without the lock."""
+TIDY_FROM = 1 << 14
+"""Bytes from which on the file is shortened when most of it is of no use any more."""
+LONGEST_MESSAGE, MOST_PATHS = 4096, 16384
+"""Characters of a last message, and of the paths of the files touched, in an event that waits in the file."""
+_TRIES = 100
+_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+_MODE = 0o644
+
+
+def read(own: Folder) -> tuple[list[Line], int, int]:
+    """Return (the lines, how many are none, how many bytes there are); both files, the renamed one first.
+
+    Raises StateError, PathRefused, StorageError.
+    """
+    lines: list[Line] = []
+    bad = size = 0
+    for name in (OLD, NAME):
+        data = own.read(name, READ_LIMIT) or b""
+        for line in data.split(b"\n"):
+            if line.strip():
+                value = jsonl.parsed(line, name)
+                if value is None or not agent_log.is_line(value):
+                    bad += 1
+                else:
+                    lines.append(value)
+        size += len(data)
+    return lines, bad, size
+
+
+def is_there(own: Folder) -> bool:
+    """Whether there is such a file. Raises PathRefused for a link or a folder, StorageError."""
+    return any([own.check_plain(name) for name in (OLD, NAME)])
+
+
+def append(own: Folder, lines: Iterable[Line], most: int = READ_LIMIT) -> None:
+    """Append the lines, without waiting for anything.
+
+    Raises StateError where the file would have more than `most` bytes, PathRefused, StorageError: then they may be
+    there, or a part of them.
+    """
+    # The newline before them ends a line that was cut short; readers pass over blank lines.
+    data = b"\n" + b"\n".join(in_utf8(compact(line)) for line in lines) + b"\n"
+    try:
+        for _ in range(_TRIES):
+            fd = own.open(NAME, _FLAGS, _MODE)
+            try:
+                if _is_whole(own, fd, data, most) and own.is_file(NAME, fd):
+                    return
+            finally:
+                let_go(fd)
+    except OSError as error:
+        raise StorageError(own.show(NAME), "write", reason(error)) from error
+    raise StorageError(own.show(NAME), "write", "it was replaced again and again", next_step="Call again.")
+
+
+def _is_whole(own: Folder, fd: int, data: bytes, most: int) -> bool:
+    info = os.fstat(fd)
+    if not stat.S_ISREG(info.st_mode) or info.st_nlink > 1:
+        problem = "is not a plain file of one name"
+        raise PathRefused(own.show(NAME), problem, next_step="Look at what was put there and why.")
+    if info.st_size + len(data) > most:
+        raise StateError(own.show(NAME), f"would grow beyond {most >> 20} MiB")
+    return os.write(fd, data) == len(data)  # in one, so that the system keeps it apart from what others append
+
+
+def short(event: Event) -> tuple[Event, bool]:
+    """Return (the event as it may wait in the file, whether something of it was cut)."""
+    message, files = event.get("last_message", ""), event.get("files_touched", [])
+    kept, size = list[str](), 0
+    for file in files:
+        size += len(file) + 4
+        if size > MOST_PATHS:
+            break
+        kept.append(file)
+    cut = {
+        **({"last_message": message[:LONGEST_MESSAGE]} if "last_message" in event else {}),
+        **({"files_touched": kept} if "files_touched" in event else {}),
+    }
+    return {**event, **cut}, len(message) > LONGEST_MESSAGE or len(kept) < len(files)
+
+
+def tidy(own: Folder, records: Records, checksum: str, events: Collection[str]) -> None:
+    """Shorten the file to what is needed, or remove it. Only under the lock, and once the tracker has the `events`.
+
+    Lines that are none are kept, in a file beside it. Raises StateError, PathRefused, StorageError, OSError.
+    """
+    _absorb(own, events)
+    try:
+        own.rename(NAME, OLD)
+    except FileNotFoundError:
+        return
+    if agent_log.is_needed(records):
+        append(own, [agent_log.fold(records, checksum, events)])
+    _absorb(own, events)
+
+
+def _absorb(own: Folder, events: Collection[str]) -> None:
+    """Take the renamed file away, and append those of its events again that came too late for the tracker."""
+    data = own.read(OLD, READ_LIMIT)
+    if data is None:
+        return
+    bad, late = 0, list[Event]()
+    for line in data.split(b"\n"):
+        value = jsonl.parsed(line, OLD) if line.strip() else None
+        if value is not None and agent_log.is_line(value):
+            late += [value] if agent_log.is_event(value) and value["id"] not in events else []
+        else:
+            bad += bool(line.strip())
+    if late:
+        append(own, late)
+    if bad:
+        atomic.set_aside(own, OLD, f"conflict-{NAME}")
+    else:
+        own.unlink(OLD)
