@@ -41,7 +41,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     tasks = tasks_of(ctx)
     event = {"kind": COMPLETE, "at": ctx.store.stamp(), "agent_id": agent_id, "session_id": session, **told}
     records, is_cut = record(ctx.store, ctx.harness_id, event)
-    entry = None if records is None else records.find(agent_id, session)
+    entry = None if records is None else records.own(agent_id, session)
     if records is None or entry is None:
         ctx.warnings.clear()  # about files of which nothing was needed after all
         warn_unknown(ctx, agent_id)
@@ -97,7 +97,7 @@ def _began(ctx: EventContext, agent_id: str, session: str) -> str:
     Files that are told are of the run that ends, too: the end of it is when they were touched at the latest.
     """
     try:
-        entry = read(ctx.store, ctx.harness_id).records.find(agent_id, session) or {}
+        entry = read(ctx.store, ctx.harness_id).records.own(agent_id, session) or {}
     except NexusError:  # told when the event is recorded
         return ""
     return _stamp(entry.get("last_resumed_at", entry.get("started_at")))

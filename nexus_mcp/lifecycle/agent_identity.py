@@ -71,11 +71,11 @@ def identify(ctx: EventContext, params: dict[str, Any]) -> Identity:
     if agents is None:
         return Identity(agent_id, told, is_unknown=not told)
     _touch(ctx, session, agents.records)
-    entries, is_sure = _candidates(agents, agent_id, session)
+    entries, is_own = _candidates(agents, agent_id, session)
     found = [agents.records.names_of(entry) for entry in entries]
     _warn(ctx, agents, is_known=bool(entries))
     names = list(dict.fromkeys([*(name for names in found for name in names), *told]))
-    return Identity(agent_id, names, is_unknown=not told and not (is_sure and found and all(found)))
+    return Identity(agent_id, names, is_unknown=not told and not (is_own and all(found)))
 
 
 def agent_of(catalog: Catalog, name: str) -> dict[str, Any] | None:
@@ -124,20 +124,17 @@ def _agents(ctx: EventContext, *, is_quiet: bool = False) -> Agents | None:
 
 
 def _candidates(agents: Agents, agent_id: str, session: str) -> tuple[list[Entry], bool]:
-    """(the entries that may be meant, whether one of them is for sure).
+    """(the entries that may be meant, whether one of them is the session's own).
 
-    Of a session that is told its own agent is meant. Where it has none, an entry of which no session is known may be
-    meant; those of other sessions only add their restrictions. Without a session any may be meant.
+    The session's own agent is meant. Where it has none, those of other sessions add their restrictions; so they do
+    where the event does not tell its session.
     """
     records = agents.records
     everyone = records.all(agent_id)
-    if session == ANONYMOUS:
-        return everyone, bool(everyone)
     own = [entry for entry in everyone if records.session_of(entry) == session]
-    if own:
-        return own, True
-    is_unclaimed = any(records.session_of(entry) == ANONYMOUS for entry in everyone)
-    return everyone, is_unclaimed and agents.is_sure
+    if session == ANONYMOUS:
+        return everyone, bool(own) and agents.is_sure
+    return own or everyone, bool(own)
 
 
 def _warn(ctx: EventContext, agents: Agents, *, is_known: bool) -> None:

@@ -47,6 +47,11 @@ def is_event(line: Line) -> bool:
     return line["kind"] in EVENTS
 
 
+def is_exact(checksum: str, lines: Iterable[Line]) -> bool:
+    """Whether a fold line goes with the tracker of this checksum: then all is known that belongs beside it."""
+    return any(line["kind"] == FOLD and line["tracker"] == checksum for line in lines)
+
+
 def merged(entries: list[Entry], checksum: str, lines: Iterable[Line], harness_id: str) -> Records:
     """Return the agents of a tracker with these entries and this checksum, with what the lines say beside it."""
     lines = list(lines)

@@ -59,14 +59,10 @@ class Records:
         """Return the agent of this session with this id, the newest where there are several."""
         return next((entry for entry in reversed(self.all(agent_id)) if self.session_of(entry) == session), None)
 
-    def find(self, agent_id: str, session: str) -> Entry | None:
-        """Return the agent of this session with this id, else the one of which no session is known."""
-        return self.own(agent_id, session) or self.own(agent_id, ANONYMOUS)
-
     def last_event(self, session: str) -> str:
         """Return the time of the last known event of a session; "" when none is known."""
         own = [entry for entry in self.entries if self.session_of(entry) == session]
-        known = [entry[name] for entry in own for name in _TIMES if is_time(entry.get(name))]
+        known = [str(entry[name]) for entry in own for name in _TIMES if is_time(entry.get(name))]
         return max([*known, self.seen.get(session, "")])
 
     def knows(self, session: str) -> bool:
@@ -93,15 +89,14 @@ class Records:
     def apply(self, event: Event, harness_id: str) -> Records | None:
         """Return the records after an event of an agent; None when it is about an agent that is not there."""
         session, at = event.get("session_id", ANONYMOUS), event["at"]
+        entry = self.own(event["agent_id"], session)
         if event["kind"] == SPAWN:
-            entry = self.own(event["agent_id"], session)
             changed = self._begun(event, harness_id) if entry is None else self._replaced(entry, tracker.resumed, at)
             changed = changed._named(entry or changed.entries[-1], event.get("agent_name", ""))
         else:
-            entry = self.find(event["agent_id"], session)
             if entry is None:
                 return None
-            told = {name: event[name] for name in ("last_message", "files_touched") if name in event}
+            told: dict[str, Any] = {name: event[name] for name in ("last_message", "files_touched") if name in event}
             if event["kind"] == RESUME:
                 changed = self._replaced(entry, tracker.resumed, at)
             else:

@@ -36,8 +36,8 @@ class Agents:
 
     `fault` says why the tracker cannot be used, or not all of it, and `extension_fault` the same of the file beside it.
     `is_sure` is False where something beside the tracker could not be read: then an agent of which no session is known
-    may be any session's. `data` is the tracker as it was read, `entries` what it has, `events` are the ids of the events
-    that wait or waited beside it, `bad` and `size` the lines there that are none, and the bytes.
+    may be any session's. `data` is the tracker as it was read, `entries` what it has. Beside it `events` are
+    the ids of the events, `bad` is the number of lines that are none, and `size` that of the bytes.
     """
 
     __slots__ = ("bad", "data", "entries", "events", "extension_fault", "fault", "is_sure", "records", "size")
@@ -136,7 +136,8 @@ def load(own: Folder, harness_id: str) -> Agents:
         found.entries = [] if found.data is None else _entries(found, own.show(TRACKER))
     except NexusError as error:
         found.fault = error
-    found.is_sure = not found.bad and found.extension_fault is None
+    is_exact = agent_log.is_exact(checksum_of(found.data), lines)
+    found.is_sure = found.extension_fault is None and (is_exact or not found.bad)
     found.events = list(dict.fromkeys(line["id"] for line in lines if agent_log.is_event(line)))
     found.records = agent_log.merged(found.entries, checksum_of(found.data), lines, harness_id)
     return found

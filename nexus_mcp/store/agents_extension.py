@@ -1,4 +1,4 @@
-"""`.nexus/state/<harness id>/agents.extension.jsonl`: appended to with or without the workspace lock, shortened with it.
+"""`.nexus/state/<harness id>/agents.extension.jsonl`: appended to without the workspace lock, shortened with it.
 
 Whoever appends looks afterwards whether the file still has its name, and otherwise appends again. The lock holder who
 shortens the file renames it, begins a new one, and then reads the renamed one once more. So a line that is appended
@@ -62,7 +62,8 @@ def read(own: Folder) -> tuple[list[Line], int, int]:
 
 def is_there(own: Folder) -> bool:
     """Whether there is such a file. Raises PathRefused for a link or a folder, StorageError."""
-    return any([own.check_plain(name) for name in (OLD, NAME)])
+    old, new = own.check_plain(OLD), own.check_plain(NAME)
+    return old or new
 
 
 def append(own: Folder, lines: Iterable[Line], most: int = READ_LIMIT) -> None:
@@ -99,7 +100,8 @@ def _is_whole(own: Folder, fd: int, data: bytes, most: int) -> bool:
 def short(event: Event) -> tuple[Event, bool]:
     """Return (the event as it may wait in the file, whether something of it was cut)."""
     message, files = event.get("last_message", ""), event.get("files_touched", [])
-    kept, size = list[str](), 0
+    kept: list[str] = []
+    size = 0
     for file in files:
         size += len(file) + 4
         if size > MOST_PATHS:
@@ -132,7 +134,8 @@ def _absorb(own: Folder, events: Collection[str]) -> None:
     data = own.read(OLD, READ_LIMIT)
     if data is None:
         return
-    bad, late = 0, list[Event]()
+    bad = 0
+    late: list[Event] = []
     for line in data.split(b"\n"):
         value = jsonl.parsed(line, OLD) if line.strip() else None
         if value is not None and agent_log.is_line(value):

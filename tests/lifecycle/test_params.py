@@ -61,7 +61,7 @@ def test_harness_id(tell: Teller, project: Project, harness_id: str) -> None:
 @pytest.mark.requirement("events.ignored")
 def test_ignored(tell: Teller) -> None:
     """Params that an event does not take are ignored, whatever they are, and null is as if it were not there."""
-    answer = tell("agent_spawn", **SPAWN, last_message=5, session_id=[], unknown={"a": None}, harness_id=None)
+    answer = tell("agent_spawn", **SPAWN, last_message=5, source=[], unknown={"a": None}, harness_id=None)
     assert (answer["harness_id"], answer["resumed"]) == ("nexus-mcp", False)
     assert tell("agent_complete", agent_id="a1", agent_name=5, last_message=None)["completed"] is True
 

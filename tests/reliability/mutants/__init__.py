@@ -17,6 +17,7 @@ from tests.reliability.mutants import (
     remembering,
     sequences,
     serving,
+    sessions,
     storing,
 )
 from tests.reliability.mutants.definition import Mutant
@@ -33,6 +34,7 @@ _TABLES = (
     caching.MUTANTS,
     remembering.MUTANTS,
     bounding.MUTANTS,
+    sessions.MUTANTS,
 )
 MUTANTS: dict[str, Mutant] = {mutant.name: mutant for table in _TABLES for mutant in table}
 

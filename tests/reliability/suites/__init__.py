@@ -13,6 +13,7 @@ from tests.reliability.suites import (
     model,
     powercut,
     races,
+    sessions,
     syscalls,
 )
 
@@ -27,5 +28,6 @@ _ALL: tuple[Suite, ...] = (
     frames.SUITE,
     races.SUITE,
     hostile.SUITE,
+    sessions.SUITE,
 )
 SUITES: dict[str, Suite] = {suite.name: suite for suite in _ALL}

@@ -1,0 +1,78 @@
+"""Faults in how the agents of several sessions are kept apart, and in how their records are written without the lock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nexus_mcp.lifecycle import agent_identity
+from nexus_mcp.state import agent_log
+from nexus_mcp.state.agent_records import Records
+from nexus_mcp.store import agent_files, agents_extension
+from nexus_mcp.store.folder import Folder
+from tests.reliability.mutants.definition import Mutant
+
+
+def _one_session() -> tuple[Any, str, Any]:
+    return Records, "without", lambda self, sessions: Records([], {}, {})
+
+
+def _unknown_allowed() -> tuple[Any, str, Any]:
+    return (
+        agent_identity.Identity,
+        "agents",
+        lambda self, catalog: [
+            agent for name in self.names if (agent := agent_identity.agent_of(catalog, name)) is not None
+        ],
+    )
+
+
+def _spawn_forgotten() -> tuple[Any, str, Any]:
+    return agent_files, "append_unlocked", lambda store, harness_id, line: None
+
+
+def _rename_unseen() -> tuple[Any, str, Any]:
+    return Folder, "is_file", lambda self, name, fd: True
+
+
+def _renamed_forgotten() -> tuple[Any, str, Any]:
+    return agents_extension, "_absorb", lambda own, events: own.unlink(agents_extension.OLD)
+
+
+def _counted_twice() -> tuple[Any, str, Any]:
+    real = agent_log.fold
+    return agent_log, "fold", lambda records, checksum, events: real(records, checksum, [])
+
+
+def _owners_lost() -> tuple[Any, str, Any]:
+    return agent_log, "_extras", lambda fold: {}
+
+
+def _beside_afterwards() -> tuple[Any, str, Any]:
+    real = agent_files.write
+
+    def write(own: Folder, held: Any, found: Any, records: Records, **options: Any) -> None:
+        with _no_append():
+            real(own, held, found, records, **options)
+        data = own.read("agent-tracker.json", 1 << 20)
+        line = agent_log.fold(records, agent_files.checksum_of(data), found.events)
+        agents_extension.append(own, [line])
+
+    return agent_files, "write", write
+
+
+def _no_append() -> Any:
+    from unittest.mock import patch
+
+    return patch.object(agents_extension, "append", lambda own, lines, most=0: None)
+
+
+MUTANTS = (
+    Mutant("one-session", "The start or the end of a session takes the agents of all others.", _one_session),
+    Mutant("unknown-allowed", "An agent that nobody knows may do everything.", _unknown_allowed),
+    Mutant("spawn-forgotten", "What cannot get the lock is not recorded.", _spawn_forgotten),
+    Mutant("rename-unseen", "Who appends does not look whether the file was renamed meanwhile.", _rename_unseen),
+    Mutant("renamed-forgotten", "A renamed file is removed without a last look at it.", _renamed_forgotten),
+    Mutant("counted-twice", "An event that is in the tracker is put into it again.", _counted_twice),
+    Mutant("owners-lost", "Which session an agent belongs to is not read back.", _owners_lost),
+    Mutant("beside-afterwards", "What belongs beside the tracker is written after it.", _beside_afterwards),
+)

@@ -1,0 +1,43 @@
+"""The hooks of two sessions, interleaved call by call and killed: no agent may ever be less restricted than it was told.
+
+stepping.py runs the hooks in turns, playing.py is what the sessions do, and judging.py what must be so at any moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tests.reliability.suite import Piece, Suite, Tally
+from tests.reliability.suites.sessions import playing
+
+_BATCH, _BATCHES, _QUICK = 50, 220, 40
+
+
+def plan(seed: int, quick: bool) -> Sequence[Any]:
+    """How many interleavings each piece plays."""
+    return [_QUICK] if quick else [_BATCH] * _BATCHES
+
+
+def work(piece: Piece) -> Tally:
+    return playing.play(piece.folder, piece.rng, piece.item)
+
+
+SUITE = Suite(
+    name="sessions",
+    title="the hooks of two sessions of one harness, interleaved and killed",
+    goal=("interleavings", 10_000),
+    plan=plan,
+    work=work,
+    mutants=(
+        "one-session",
+        "unknown-allowed",
+        "spawn-forgotten",
+        "rename-unseen",
+        "renamed-forgotten",
+        "counted-twice",
+        "owners-lost",
+        "beside-afterwards",
+    ),
+    seconds=300.0,
+)

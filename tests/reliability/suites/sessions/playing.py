@@ -1,0 +1,128 @@
+"""What two sessions of a harness do: agents begin, go on and end in both, with the same ids, and hooks are killed."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from nexus_mcp.store import agents_extension
+from nexus_mcp.workspace import Workspace
+from tests.events import handle
+from tests.reliability.suite import Tally
+from tests.reliability.suites.sessions.judging import Judge
+from tests.reliability.suites.sessions.stepping import Hook, stepping
+
+Json = Any
+
+NAMES = ("architect", "engineer", "Explore", "reviewer", "general-purpose")
+AGENTS = ("a-1", "a-2", "a-3")
+_KILLED = 0.004  # of all steps
+_HOOKS = (4, 10)  # of a session
+
+
+class Clock:
+    """Milliseconds, of which several hooks may begin in one."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+        self._ms = 1_767_323_045_250
+
+    def __call__(self) -> float:
+        self._ms += self._rng.choice((0, 1, 1, 30))
+        return self._ms / 1000
+
+
+def play(folder: Path, rng: random.Random, times: int) -> Tally:
+    """Play so many interleavings, each in a project of its own."""
+    tally = Tally()
+    for number in range(times):
+        root = folder / str(number)
+        (root / ".nexus/state").mkdir(parents=True)
+        (root / ".nexus/state/tasks.json").write_text('{"goal": "", "decisions": [], "tasks": []}')
+        with patch.object(agents_extension, "TIDY_FROM", rng.choice((1, 1, 600, 1 << 14))):
+            tally.failures += [f"interleaving {number}: {told}" for told in _interleaving(root, rng, tally)][:3]
+        tally.counts["interleavings"] += 1
+        if len(tally.failures) >= 10:
+            break
+    return tally
+
+
+def _interleaving(root: Path, rng: random.Random, tally: Tally) -> list[str]:
+    workspace, clock = Workspace(str(root), "claude-code"), Clock(rng)
+    sessions = rng.choice((("s-1", "s-2"), ("s-1", "s-2"), ("s-1", "")))
+    names = {(session, agent): rng.choice(NAMES) for session in sessions for agent in AGENTS}
+    judge = Judge(root, workspace, clock, names)
+    scripts = {session: _script(session, names, rng) for session in sessions}
+    running: dict[str, tuple[Hook, str, Json]] = {}
+    found: list[str] = []
+    with stepping():
+        while scripts and not found:
+            session = rng.choice([*scripts])
+            if session not in running:
+                if (told := next(scripts[session], None)) is None:
+                    del scripts[session]
+                    continue
+                event, params = told
+                judge.begins(event, params)
+                patience = rng.choice((1, 1, 20, 200))
+                running[session] = (
+                    Hook(lambda e=event, p=params: handle(e, p, workspace, clock, 0.0), patience),
+                    *told,
+                )
+            hook, event, params = running[session]
+            steps, to_change = rng.choice(((1, False), (3, False), (60, False), (60, True), (60, True)))
+            for _ in range(steps):
+                dies = rng.random() < _KILLED
+                tally.counts["hooks killed"] += dies
+                hook.step(dies=dies)
+                tally.counts["steps"] += 1
+                if hook.is_over or (to_change and hook.is_at_change):
+                    break
+            if hook.is_over:
+                del running[session]
+                tally.counts["hooks"] += 1
+                judge.ends(event, params, hook.answer)
+                found += [f"{event} {params}: {hook.error}"] if hook.error and not _is_let(event, hook.error) else []
+            if hook.is_over or rng.random() < 0.05:
+                found += judge.restrictions(session, rng)
+        for hook, _, _ in running.values():
+            while not hook.is_over:
+                hook.step(dies=True)
+    return found or judge.at_the_end()
+
+
+def _is_let(event: str, error: str) -> bool:
+    """Whether an event may fail so: the start and the end of a session have to have the lock."""
+    return event in ("session_start", "session_end") and "Could not get the lock" in error
+
+
+def _script(session: str, names: dict[tuple[str, str], str], rng: random.Random) -> Iterator[tuple[str, Json]]:
+    own = {"session_id": session} if session else {}
+    yield "session_start", {**own, "source": "startup"}
+    for _ in range(rng.randrange(*_HOOKS)):
+        agent = rng.choice(AGENTS)
+        kind = rng.choices(
+            ("agent_spawn", "agent_resume", "agent_complete", "pre_tool_use", "session_start", "session_end"),
+            (10, 4, 4, 2, 1, 1),
+        )[0]
+        if kind == "agent_spawn":
+            yield kind, {**own, "agent_id": agent, "agent_name": names[session, agent]}
+        elif kind == "agent_complete":
+            yield kind, {**own, "agent_id": agent, "last_message": "x" * rng.choice((1, 9000)), "files_touched": ["a"]}
+        elif kind == "agent_resume":
+            yield kind, {**own, "agent_id": agent}
+        elif kind == "pre_tool_use":
+            yield kind, {**own, "agent_id": agent, "tool": "Edit", "tool_input": {"file_path": "src/a.py"}}
+        elif kind == "session_start":
+            yield kind, {**own, "source": rng.choice(("startup", "clear", "resume"))}
+        else:
+            yield kind, own
+
+
+def read(path: Path) -> Json:
+    """The JSON of a file, None when it is absent."""
+    return json.loads(path.read_text()) if path.exists() else None
