@@ -7,7 +7,7 @@ import re
 from nexus_mcp.catalog.sources import BODY, KINDS, MAP, META
 from nexus_mcp.doctor.survey import FILE, FOLDER
 from nexus_mcp.merging.backup import is_backup
-from nexus_mcp.store import artifacts, harness_files, journal, lock, oplog, transaction, unanswered
+from nexus_mcp.store import agents_extension, artifacts, harness_files, journal, lock, oplog, transaction, unanswered
 from nexus_mcp.store.history import cache
 from nexus_mcp.tags import config
 from nexus_mcp.workspace import is_harness_id
@@ -40,16 +40,19 @@ HARNESS = "harness"
 TRACKER = "tracker"
 ACCESS = "memory access"
 EXTENSION = "extension"
+AGENTS_EXTENSION = "agents extension"
 OTHER = "other"
 UNKNOWN = "unknown"
 
 WANTED = {
-    **dict.fromkeys((IGNORE_FILE, HISTORY, PLAN, TASKS, LOCK, JOURNAL, TOOL_LOG, OPLOG, TRACKER, ACCESS), FILE),
+    **dict.fromkeys(
+        (IGNORE_FILE, HISTORY, PLAN, TASKS, LOCK, JOURNAL, TOOL_LOG, OPLOG, TRACKER, ACCESS, AGENTS_EXTENSION), FILE
+    ),
     **dict.fromkeys((OWN_FILE, CAPABILITY_MAP, CONFIG), FILE),
     **dict.fromkeys((KNOWLEDGE, OWN_FOLDER, STATE_FOLDER, ARTIFACTS, CACHE), FOLDER),
 }
 # Their folder is where they are replaced; these alone are written to where they are.
-IN_PLACE = (LOCK, TOOL_LOG, OPLOG)
+IN_PLACE = (LOCK, TOOL_LOG, OPLOG, AGENTS_EXTENSION)
 REPLACED = (IGNORE_FILE, HISTORY, PLAN, TASKS, TRACKER, ACCESS)
 
 _TOP = {
@@ -74,7 +77,12 @@ _IN_STATE = {
     cache.FOLDER: CACHE,
     harness_files.TRACKER: OLD_TRACKER,
 }
-_IN_HARNESS = {harness_files.TRACKER: TRACKER, harness_files.ACCESS: ACCESS}
+_IN_HARNESS = {
+    harness_files.TRACKER: TRACKER,
+    harness_files.ACCESS: ACCESS,
+    agents_extension.NAME: AGENTS_EXTENSION,
+    agents_extension.OLD: AGENTS_EXTENSION,
+}
 _CONFLICT = "conflict-"
 _KEPT_ARTIFACT = re.compile(r"conflict-[0-9a-f]{16}-")  # anything else of such a name is somebody's artifact
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 FOLD, SEEN = "fold", "seen"
 EVENTS = (SPAWN, RESUME, COMPLETE)
+_REMEMBERED = 200
+"""Ids of events that a fold line has though their lines are gone."""
 _EVENT_TEXTS = ("session_id", "agent_name", "last_message")
 
 
@@ -62,16 +64,31 @@ def merged(entries: list[Entry], checksum: str, lines: Iterable[Line], harness_i
     seen = {one.get("session_id", ANONYMOUS): one["at"] for one in fold["sessions"]}
     records = Records(entries, _extras(fold), seen)
     done = set(fold["events"])
-    # Another program wrote the tracker: an agent that was put into it and is not there now was told of all the same.
-    again = set() if exact else {line["id"] for line in lines if line["kind"] == SPAWN and _is_lost(records, line)}
-    for number, line in enumerate(lines):
-        if is_event(line) and (line["id"] not in done or line["id"] in again):
-            done.add(line["id"])
-            again.discard(line["id"])
-            records = records.apply(line, harness_id) or records
-        elif line["kind"] == SEEN and number > at:
+    if not exact:  # another program wrote the tracker: who was put into it and is not there was told of all the same
+        done -= {line["id"] for line in lines if line["kind"] == SPAWN and _is_lost(records, line)}
+    waiting = {line["id"]: line for line in lines if is_event(line) and line["id"] not in done}
+    # A line that a lock holder has moved may stand behind later ones of its agent.
+    for event in _ordered(waiting.values()):
+        records = records.apply(event, harness_id) or records
+    for line in lines[at + 1 :]:
+        if line["kind"] == SEEN:
             records = records.with_seen(line.get("session_id", ANONYMOUS), line["at"])
     return records
+
+
+def known_events(lines: Iterable[Line]) -> list[str]:
+    """Return the ids of the events in the lines, and the latest of those that were put into the tracker before.
+
+    A hook that was stopped while it appended may append its line again, once it goes on.
+    """
+    before: list[str] = []
+    now: list[str] = []
+    for line in lines:
+        if line["kind"] == FOLD:
+            before = line["events"]
+        elif is_event(line):
+            now.append(line["id"])
+    return list(dict.fromkeys([*before[-_REMEMBERED:], *now]))
 
 
 def fold(records: Records, checksum: str, events: Iterable[str]) -> Line:
@@ -94,13 +111,18 @@ def is_needed(records: Records) -> bool:
     return bool(records.seen or _needed(records))
 
 
+def _ordered(events: Iterable[Event]) -> list[Event]:
+    """The events by their times; of one time, those first that an agent begins with."""
+    return sorted(events, key=lambda event: (event["at"], event["kind"] != SPAWN))
+
+
 def _session(session: str) -> Line:
     return {"session_id": session} if session else {}
 
 
 def _needed(records: Records) -> dict[Key, Extra]:
     there = {(entry.get("agent_id"), entry.get("started_at")) for entry in records.entries}
-    return {key: extra for key, extra in records.extras.items() if key in there}
+    return {key: extra for key, extra in records.extras.items() if extra and key in there}
 
 
 def _extras(fold: Line) -> dict[Key, Extra]:

@@ -109,7 +109,7 @@ class Records:
             at = times.next_after(at) or f"{at}~"
         entry = tracker.spawned(harness_id, name if tracker.is_name(name) else "", agent_id, at)
         session = event.get("session_id", ANONYMOUS)
-        extras = {**self.extras, (agent_id, at): {"session_id": session}} if session else self.extras
+        extras = {**self.extras, (agent_id, at): {"session_id": session} if session else {}}
         return Records([*self.entries, entry], extras, self.seen)
 
     def _named(self, entry: Entry, name: str) -> Records:

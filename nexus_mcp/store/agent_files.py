@@ -138,7 +138,7 @@ def load(own: Folder, harness_id: str) -> Agents:
         found.fault = error
     is_exact = agent_log.is_exact(checksum_of(found.data), lines)
     found.is_sure = found.extension_fault is None and (is_exact or not found.bad)
-    found.events = list(dict.fromkeys(line["id"] for line in lines if agent_log.is_event(line)))
+    found.events = agent_log.known_events(lines)
     found.records = agent_log.merged(found.entries, checksum_of(found.data), lines, harness_id)
     return found
 

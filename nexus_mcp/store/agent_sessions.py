@@ -79,7 +79,7 @@ def _left(store: Store, found: Agents, session: str) -> Records:
 
 
 def _is_due(store: Store, session: str, records: Records) -> bool:
-    return not store.stamp(-NOTED_AFTER_S) < records.last_event(session) <= store.stamp()
+    return records.last_event(session) <= store.stamp(-NOTED_AFTER_S)
 
 
 def _salvaged(own: Folder, harness_id: str) -> tuple[Agents, str]:

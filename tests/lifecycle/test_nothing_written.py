@@ -39,15 +39,25 @@ def _no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.requirement("events.readable", "events.logged")
 def test_a_spawned_agent(working: Project) -> None:
-    """An agent is told its limits though it cannot be recorded; that is told and noted."""
+    """An agent is told its limits and recorded while somebody has the lock; the next event counts as its resume."""
     params = {"agent_name": "architect", "agent_id": "a1"}
     with locked(working):
         answer = told(working, "subagent_spawn", **params)
     right = told(working, "subagent_spawn", **params)
-    (warning,) = answer.pop("warnings")
-    assert warning.startswith("The event subagent_spawn could not be dealt with: Could not get the lock ")
-    recorded = {"warnings", "agent_id", "resumed"}
-    assert answer == {name: value for name, value in right.items() if name not in recorded}
+    assert {**answer, "resumed": True} == right
+    assert answer["warnings"] == []
+    assert "Write" in str(answer["disallowed_tools"])
+    assert not (working.root / LOG).exists()
+
+
+@pytest.mark.requirement("events.readable", "events.logged")
+def test_a_spawned_agent_that_cannot_be_recorded(working: Project) -> None:
+    """It is told its limits; that it is not recorded is told and noted."""
+    (working.state / "claude-code").mkdir()
+    (working.state / "claude-code/agents.extension.jsonl").symlink_to(working.root)
+    with locked(working):
+        answer = told(working, "subagent_spawn", agent_name="architect", agent_id="a1")
+    assert answer["warnings"][0].startswith("The event subagent_spawn could not be dealt with: ")
     assert "Write" in str(answer["disallowed_tools"])
     assert [line["event"] for line in logged(working, LOG)] == ["subagent_spawn"]
 

@@ -109,27 +109,28 @@ def test_capabilities(tell: Teller, project: Project, harness: str) -> None:
 
 @pytest.mark.requirement("pre_tool_use.who")
 def test_who_it_is(tell: Teller, project: Project) -> None:
-    """The tracker tells the name of an agent by its id; without it the payload does, and no name is no limit."""
+    """The tracker tells the name of an agent by its id, and the payload; an agent without a name may be any."""
     put(project, TASKS, tasks(task(1)))
     tell("agent_spawn", **CLAUDE, agent_name="architect", agent_id="a1")
     assert decision(tell, **EDIT, agent_id="a1") == "deny"
     assert decision(tell, **EDIT, agent_id="a1", agent_name="engineer") == "deny"
     assert decision(tell, **EDIT, agent_id="a2", agent_name="architect") == "deny"
     assert decision(tell, **EDIT, agent_name="architect") == "deny"
-    assert decision(tell, **EDIT, agent_id="a2") == "allow"
+    assert decision(tell, **EDIT, agent_id="a2") == "deny"
     assert decision(tell, **EDIT, agent_name="The Explorer") == "allow"
     assert decision(tell, **EDIT) == "allow"
 
 
 @pytest.mark.requirement("pre_tool_use.who", "agents.broken")
 def test_a_broken_tracker(tell: Teller, project: Project) -> None:
-    """A tracker that was edited by hand is told, and an agent is then who the payload says."""
+    """A tracker that was edited by hand is told; an agent is then who the payload says, or may be any."""
     put(project, TASKS, tasks(task(1)))
     before = put(project, TRACKER, '[{"agent_id": "a1"}]')
     answer = tell("pre_tool_use", **EDIT, agent_id="a1", agent_name="architect")
     assert (answer["decision"], len(answer["warnings"])) == ("deny", 1)
     assert answer["warnings"][0].startswith("What the tracker says of the agent is not known: ")
-    assert decision(tell, **EDIT, agent_id="a1") == "allow"
+    answer = tell("pre_tool_use", **EDIT, agent_id="a1")
+    assert (answer["decision"], len(answer["warnings"])) == ("deny", 1)
     assert (project.root / TRACKER).read_bytes() == before
 
 

@@ -46,7 +46,7 @@ def test_a_new_project(tell: Teller, project: Project) -> None:
         "warnings": [],
     }
     files = {path for path, content in without_lock(project.snapshot()).items() if content != "folder"}
-    assert files == {".git/HEAD", ".nexus/.gitignore", TRACKER}
+    assert files == {".git/HEAD", ".nexus/.gitignore", TRACKER, TRACKER.replace("-tracker.json", "s.extension.jsonl")}
     assert (project.root / TRACKER).read_bytes() == b"[]\n"
     assert project.get(".gitignore") == b"state/\n"
 

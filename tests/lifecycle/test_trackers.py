@@ -71,7 +71,7 @@ def test_the_good_entries(tell: Teller, project: Project) -> None:
     fault = f"{place} is not a valid agent-tracker file: /1/harness_id is required; /1/started_at is required"
     for agent_id, decision, head in (
         ("a1", "deny", "The tracker is not whole"),
-        ("a2", "allow", "What the tracker says of the agent is not known"),
+        ("a2", "deny", "What the tracker says of the agent is not known"),
     ):
         answer = tell("pre_tool_use", harness_id="claude-code", tool="Edit", agent_id=agent_id, file=".nexus/x")
         assert (answer["decision"], answer["warnings"][0].startswith(f"{head}: {fault}")) == (decision, True)

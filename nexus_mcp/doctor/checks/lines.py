@@ -8,8 +8,9 @@ from nexus_mcp import schemas
 from nexus_mcp.doctor import documents, places
 from nexus_mcp.doctor.finding import Finding
 from nexus_mcp.errors import StateError
+from nexus_mcp.state import agent_log
 from nexus_mcp.state.oplog import VERSION
-from nexus_mcp.store import oplog
+from nexus_mcp.store import agents_extension, oplog
 from nexus_mcp.store.codec import decode
 from nexus_mcp.store.journal import SESSION_LIMIT
 
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
     from nexus_mcp.doctor.survey import Entry
 
 MAX_LINES = 500_000
-_LIMITS = {places.OPLOG: oplog.READ_LIMIT}
+_LIMITS = {places.OPLOG: oplog.READ_LIMIT, places.AGENTS_EXTENSION: agents_extension.READ_LIMIT}
 _SCHEMAS = {places.ACCESS: "state/memory-access", places.OPLOG: "oplog/entry"}
 
 
 def check(site: Site) -> Iterator[Finding]:
-    for role in (places.TOOL_LOG, places.OPLOG, places.ACCESS):
+    for role in (places.TOOL_LOG, places.OPLOG, places.ACCESS, places.AGENTS_EXTENSION):
         for entry in site.files(role):
             limit = _LIMITS.get(role, SESSION_LIMIT)
             data, problems = documents.load(site, entry, limit, bytes)
@@ -79,6 +80,8 @@ def _object(line: bytes, path: str, role: str) -> dict[str, Any] | None:
         return None
     if role == places.OPLOG and value.get("version") != VERSION:
         return value  # left to those who know it
+    if role == places.AGENTS_EXTENSION and not agent_log.is_line(value):
+        return None
     if role in _SCHEMAS and schemas.faults(schemas.readable(_SCHEMAS[role]), value, most=1):
         return None
     return value

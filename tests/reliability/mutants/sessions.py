@@ -1,4 +1,4 @@
-"""Faults in how the agents of several sessions are kept apart, and in how their records are written without the lock."""
+"""Faults in how the agents of several sessions are kept apart and recorded."""
 
 from __future__ import annotations
 
@@ -17,13 +17,11 @@ def _one_session() -> tuple[Any, str, Any]:
 
 
 def _unknown_allowed() -> tuple[Any, str, Any]:
-    return (
-        agent_identity.Identity,
-        "agents",
-        lambda self, catalog: [
-            agent for name in self.names if (agent := agent_identity.agent_of(catalog, name)) is not None
-        ],
-    )
+    def agents(self: agent_identity.Identity, catalog: Any) -> list[dict[str, Any]]:
+        found = [agent_identity.agent_of(catalog, name) for name in self.names]
+        return [agent for agent in found if agent is not None]
+
+    return agent_identity.Identity, "agents", agents
 
 
 def _spawn_forgotten() -> tuple[Any, str, Any]:

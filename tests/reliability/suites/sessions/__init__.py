@@ -1,4 +1,4 @@
-"""The hooks of two sessions, interleaved call by call and killed: no agent may ever be less restricted than it was told.
+"""The hooks of two sessions, interleaved call by call and killed: no agent is ever less restricted than its name says.
 
 stepping.py runs the hooks in turns, playing.py is what the sessions do, and judging.py what must be so at any moment.
 """

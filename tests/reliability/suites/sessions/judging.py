@@ -1,4 +1,4 @@
-"""What must be so while two sessions' hooks run: no agent is less restricted than it was told, and none is forgotten."""
+"""What must be so while two sessions' hooks run: no agent is less restricted than it should be or forgotten."""
 
 from __future__ import annotations
 
@@ -69,10 +69,11 @@ class Judge:
     def restrictions(self, busy: str, rng: random.Random) -> list[str]:
         """What is wrong with the restrictions of some agents, as they are at this moment."""
         told = []
-        for session, agent_id in rng.sample([*self._names], 2) + [(busy, NOBODY)]:
+        for session, agent_id in [*rng.sample([*self._names], 2), (busy, NOBODY)]:
             name = self._names.get((session, agent_id), "")
             denied = DENIED.get(name, set()) if name else {EDIT, ADD}
-            is_exact = (session, agent_id) in self._recorded and not self._is_mixed(session, agent_id)
+            # An event without a session may be of any, so that agents of other sessions add their restrictions.
+            is_exact = (session, agent_id) in self._recorded and session != ""
             for tool in (EDIT, ADD):
                 decision = self._decision(session, agent_id, tool)
                 if tool in denied and decision != "deny":
@@ -82,10 +83,6 @@ class Judge:
                 elif is_exact and tool not in denied and decision != "allow":
                     told.append(f"{name} {agent_id} of session {session!r} was forgotten: {decision} for {tool}")
         return told
-
-    def _is_mixed(self, session: str, agent_id: str) -> bool:
-        """Whether agents of other sessions add their restrictions: an event without a session may be of any."""
-        return not session
 
     def _decision(self, session: str, agent_id: str, tool: str) -> str:
         own = {"session_id": session} if session else {}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -69,10 +69,8 @@ def _interleaving(root: Path, rng: random.Random, tally: Tally) -> list[str]:
                 event, params = told
                 judge.begins(event, params)
                 patience = rng.choice((1, 1, 20, 200))
-                running[session] = (
-                    Hook(lambda e=event, p=params: handle(e, p, workspace, clock, 0.0), patience),
-                    *told,
-                )
+                hook = Hook(partial(handle, event, params, workspace, clock, 0.0), patience)
+                running[session] = hook, event, params
             hook, event, params = running[session]
             steps, to_change = rng.choice(((1, False), (3, False), (60, False), (60, True), (60, True)))
             for _ in range(steps):
@@ -121,8 +119,3 @@ def _script(session: str, names: dict[tuple[str, str], str], rng: random.Random)
             yield kind, {**own, "source": rng.choice(("startup", "clear", "resume"))}
         else:
             yield kind, own
-
-
-def read(path: Path) -> Json:
-    """The JSON of a file, None when it is absent."""
-    return json.loads(path.read_text()) if path.exists() else None

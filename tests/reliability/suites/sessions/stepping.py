@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -22,7 +23,8 @@ _hooks: dict[int, Hook] = {}
 class Hook:
     """One hook, in a thread of its own that runs only within `step`. `patience` is how often it asks for the lock.
 
-    `is_at_change`: its next call changes a file. Once `is_over`, `answer` is what it said, None when it died or failed; then `error` says why it failed.
+    `is_at_change`: its next call changes a file. Once it `is_over`, `answer` is what it said, None when it died or
+    failed; then `error` says why it failed.
     """
 
     def __init__(self, run: Callable[[], dict[str, Any]], patience: int) -> None:
@@ -94,7 +96,7 @@ def _acquire(fd: int, shown: str, wait: float, *_: Any, **__: Any) -> int:
     try:
         for left in reversed(range(hook.patience if hook else 1)):
             try:
-                lock.fcntl.flock(fd, lock.fcntl.LOCK_EX | lock.fcntl.LOCK_NB)
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return fd
             except BlockingIOError:
                 if hook is not None and left:
