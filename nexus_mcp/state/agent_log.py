@@ -54,18 +54,29 @@ def is_exact(checksum: str, lines: Iterable[Line]) -> bool:
     return any(line["kind"] == FOLD and line["tracker"] == checksum for line in lines)
 
 
-def merged(entries: list[Entry], checksum: str, lines: Iterable[Line], harness_id: str) -> Records:
-    """Return the agents of a tracker with these entries and this checksum, with what the lines say beside it."""
-    lines = list(lines)
+def base(entries: list[Entry], checksum: str, lines: list[Line]) -> tuple[Line, int]:
+    """Return (the fold line that goes with this tracker, its number), made from the last one where none is there.
+
+    Then another program wrote the tracker, or nothing was ever kept beside it.
+    """
     folds = [number for number, line in enumerate(lines) if line["kind"] == FOLD]
     exact = [number for number in folds if lines[number]["tracker"] == checksum]
-    at = (exact or folds or [-1])[-1]
-    fold: Line = lines[at] if at >= 0 else {"events": [], "agents": [], "sessions": []}
+    if exact:
+        return lines[exact[-1]], exact[-1]
+    last = lines[folds[-1]] if folds else {"kind": FOLD, "events": [], "agents": [], "sessions": []}
+    # An agent that was put into the tracker and is not there now was told of all the same.
+    records = Records(entries, _extras(last), {})
+    lost = {line["id"] for line in lines if line["kind"] == SPAWN and _is_lost(records, line)}
+    events = [event for event in last["events"] if event not in lost]
+    return {**last, "tracker": checksum, "events": events}, (folds or [-1])[-1]
+
+
+def merged(entries: list[Entry], checksum: str, lines: list[Line], harness_id: str) -> Records:
+    """Return the agents of a tracker with these entries and this checksum, with what the lines say beside it."""
+    fold, at = base(entries, checksum, lines)
     seen = {one.get("session_id", ANONYMOUS): one["at"] for one in fold["sessions"]}
     records = Records(entries, _extras(fold), seen)
-    done = set(fold["events"])
-    if not exact:  # another program wrote the tracker: who was put into it and is not there was told of all the same
-        done -= {line["id"] for line in lines if line["kind"] == SPAWN and _is_lost(records, line)}
+    done = frozenset(fold["events"])
     waiting = {line["id"]: line for line in lines if is_event(line) and line["id"] not in done}
     # A line that a lock holder has moved may stand behind later ones of its agent.
     for event in _ordered(waiting.values()):

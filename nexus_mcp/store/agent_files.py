@@ -36,11 +36,12 @@ class Agents:
 
     `fault` says why the tracker cannot be used, or not all of it, and `extension_fault` the same of the file beside it.
     `is_sure` is False where something beside the tracker could not be read: then an agent of which no session is known
-    may be any session's. `data` is the tracker as it was read, `entries` what it has. Beside it `events` are
-    the ids of the events, `bad` is the number of lines that are none, and `size` that of the bytes.
+    may be any session's. `data` is the tracker as it was read, `entries` what it has. `events`, `bad` and
+    `size` are of the file beside it: the ids of the events, how many lines are none, and the bytes. `base` is the fold
+    line of the tracker where events wait and the file has no such line.
     """
 
-    __slots__ = ("bad", "data", "entries", "events", "extension_fault", "fault", "is_sure", "records", "size")
+    __slots__ = ("bad", "base", "data", "entries", "events", "extension_fault", "fault", "is_sure", "records", "size")
 
     def __init__(self) -> None:
         self.records = Records([], {}, {})
@@ -48,6 +49,7 @@ class Agents:
         self.extension_fault: NexusError | None = None
         self.is_sure = True
         self.data: bytes | None = None
+        self.base: agent_log.Line | None = None
         self.entries: list[Entry] = []
         self.events: list[str] = []
         self.bad = self.size = 0
@@ -136,10 +138,13 @@ def load(own: Folder, harness_id: str) -> Agents:
         found.entries = [] if found.data is None else _entries(found, own.show(TRACKER))
     except NexusError as error:
         found.fault = error
-    is_exact = agent_log.is_exact(checksum_of(found.data), lines)
-    found.is_sure = found.extension_fault is None and (is_exact or not found.bad)
     found.events = agent_log.known_events(lines)
-    found.records = agent_log.merged(found.entries, checksum_of(found.data), lines, harness_id)
+    checksum = checksum_of(found.data)
+    is_exact = agent_log.is_exact(checksum, lines)
+    if found.events and not is_exact:
+        found.base = agent_log.base(found.entries, checksum, lines)[0]
+    found.is_sure = found.extension_fault is None and (is_exact or not found.bad)
+    found.records = agent_log.merged(found.entries, checksum, lines, harness_id)
     return found
 
 
@@ -159,7 +164,9 @@ def write(
     checksum = checksum_of(data)
     is_needed = agent_log.is_needed(records)
     if is_needed or found.size:
-        agents_extension.append(own, [agent_log.fold(records, checksum, found.events)])
+        # Also for the tracker as it is now: whoever dies before the next step has changed nothing.
+        before = [] if found.base is None else [found.base]
+        agents_extension.append(own, [*before, agent_log.fold(records, checksum, found.events)])
     if data != found.data:
         atomic.put(own, TRACKER, data, held.check)
     if found.size and (not is_needed or found.bad or found.size > agents_extension.TIDY_FROM):
