@@ -106,6 +106,38 @@ def removes_the_agent(told: Told) -> Json:
     return answer
 
 
+def takes_all_agents(told: Told) -> Json:
+    answer = told.right()
+    if told.tracker.exists():
+        save(told.tracker, [])
+    return answer
+
+
+def ends_all_sessions(told: Told) -> Json:
+    answer = told.right()
+    told.tracker.unlink(missing_ok=True)
+    return answer
+
+
+def _without_session(told: Told) -> Json:
+    return told.right(without(told.params, "session_id"))
+
+
+def allows_unknown(told: Told) -> Json:
+    answer = told.right()
+    entries = load(told.tracker) or []
+    known = any(entry.get("agent_id") == told.params.get("agent_id") for entry in entries)
+    if known or not told.params.get("agent_id") or told.params.get("agent_name") or answer["decision"] != "deny":
+        return answer
+    return {**without(answer, "reason"), "decision": "allow"}
+
+
+def believes_the_tracker_alone(told: Told) -> Json:
+    known = {entry.get("agent_id") for entry in load(told.tracker) or []}
+    name = () if told.params.get("agent_id") not in known else ("agent_name",)
+    return told.right(without(told.params, *name))
+
+
 def spawns_anybody(told: Told) -> Json:
     return told.right({"agent_id": "unknown", **told.params})
 
@@ -124,6 +156,8 @@ _SPAWN = ("agent_spawn",)
 _RESUME = ("agent_resume",)
 _COMPLETE = ("agent_complete",)
 _END = ("session_end",)
+_START = ("session_start",)
+_USE = ("pre_tool_use",)
 
 
 def _row(name: str, wrong: str, events: tuple[str, ...], event: EventDeviation) -> Miniature:
@@ -209,4 +243,9 @@ MINIATURES = (
     _row("end-empties-record", "session_end empties memory-access.jsonl.", _END, empties_the_record),
     _row("end-for-all", "session_end deletes the trackers of other harnesses, too.", _END, ends_for_all),
     _row("end-closes", "session_end deletes plan and tasks.", _END, ends_the_cycle),
+    _row("start-takes-all", "session_start takes the agents of other sessions.", _START, takes_all_agents),
+    _row("end-takes-all", "session_end removes the tracker while another session goes on.", _END, ends_all_sessions),
+    _row("spawn-no-session", "agent_spawn does not record the session.", ("subagent_spawn",), _without_session),
+    _row("use-unknown", "pre_tool_use allows an unknown agent everything.", _USE, allows_unknown),
+    _row("use-one-name", "pre_tool_use does not ask for the payload's name.", _USE, believes_the_tracker_alone),
 )

@@ -1,0 +1,113 @@
+"""agents.extension.jsonl: events that cannot get the lock, and what is in the file that nobody can read."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from nexus_mcp.store import agents_extension
+from tests.events import handle
+from tests.lifecycle.sessions import BESIDE, OLD, OWN, TRACKER, beside, edits, locked, spawn, tracked
+from tests.lifecycle.support import Teller, put
+from tests.support import Clock, Project, tasks
+
+
+@pytest.fixture
+def tell(project: Project, clock: Clock) -> Teller:
+    put(project, ".nexus/state/tasks.json", tasks())
+    return Teller(project.root, clock, "claude-code")
+
+
+@pytest.fixture
+def _no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handle, "__defaults__", (None, 0.01))
+
+
+@pytest.mark.requirement("agents.extension")
+@pytest.mark.usefixtures("_no_wait")
+def test_events_that_cannot_get_the_lock(tell: Teller, project: Project) -> None:
+    """They are recorded beside the tracker, count at once, and are in the tracker after the next event."""
+    spawn(tell, "s1", "a1", "engineer")
+    with locked(project):
+        assert spawn(tell, "s1", "a2", "Explore")["resumed"] is False
+        assert spawn(tell, "s2", "a1", "architect")["resumed"] is False
+        assert spawn(tell, "s1", "a1", "engineer")["resumed"] is True
+        assert tell("subagent_complete", session_id="s1", agent_id="a2", last_message="m" * 9000)["completed"] is True
+        assert tell("agent_resume", session_id="s1", agent_id="nobody")["resumed"] is False
+        assert [edits(tell, *who) for who in (("s1", "a1"), ("s1", "a2"), ("s2", "a1"))] == ["allow", "allow", "deny"]
+        assert tracked(project) == [("a1", "engineer", "running")]
+        assert '"Explore", id "a2", completed' in tell("context_compact", session_id="s1")["context"]
+    kinds = [line["kind"] for line in beside(project)]
+    assert kinds[-4:] == ["spawn", "spawn", "spawn", "complete"]
+    tell("agent_resume", session_id="s2", agent_id="a1")
+    assert tracked(project) == [("a1", "engineer", "running"), ("a2", "", "completed"), ("a1", "architect", "running")]
+    entries = json.loads((project.root / TRACKER).read_text())
+    assert [entry["resume_count"] for entry in entries] == [1, 0, 1]
+    assert entries[1]["last_message"] == "m" * agents_extension.LONGEST_MESSAGE
+    tell("agent_resume", session_id="s2", agent_id="a1")
+    assert [entry["resume_count"] for entry in json.loads((project.root / TRACKER).read_text())] == [1, 0, 2]
+
+
+@pytest.mark.requirement("agents.extension")
+def test_lines_that_cannot_be_read(tell: Teller, project: Project) -> None:
+    """They are passed over and kept aside; every other line counts."""
+    spawn(tell, "s1", "a1", "Explore")
+    path = project.root / BESIDE
+    spoilt = b'{"kind": "spawn", "agent_id"\n{"kind": "fold", "agents": 5}\n\xff\x00\n[]\n{"kind": "later", "x": 1}\n'
+    path.write_bytes(spoilt + path.read_bytes() + b'{"kind": "spawn", "id": "1"')
+    assert edits(tell, "s1", "a1") == "allow"
+    spawn(tell, "s1", "a2", "Plan")
+    assert [edits(tell, "s1", one) for one in ("a1", "a2")] == ["allow", "allow"]
+    assert (project.root / f"{OWN}/conflict-agents.extension.jsonl").read_bytes().startswith(spoilt)
+    assert [line["kind"] for line in beside(project)] == ["fold"]
+
+
+@pytest.mark.requirement("agents.extension", "links.refused")
+def test_a_link_beside_the_tracker(tell: Teller, project: Project) -> None:
+    """It is not followed: no agent is recorded, and each is unknown that the payload does not name."""
+    spawn(tell, "s1", "a1", "engineer")
+    path, target = project.root / BESIDE, project.root / "target"
+    path.rename(target)
+    before = target.read_bytes()
+    path.symlink_to(target)
+    answer = tell("pre_tool_use", session_id="s1", agent_id="a1", tool="Edit", file="a.py")
+    assert (answer["decision"], len(answer["warnings"])) == ("deny", 1)
+    assert f"{BESIDE} is a symbolic link where a file belongs" in answer["warnings"][0]
+    assert edits(tell, "s1", "a1", agent_name="engineer") == "allow"
+    assert target.read_bytes() == before
+
+
+@pytest.mark.requirement("agents.extension")
+def test_the_file_stays_small(tell: Teller, project: Project) -> None:
+    """However many events there are, what stands beside the tracker is bounded by what it has to hold."""
+    tell("session_start", session_id="s1")
+    for number in range(300):
+        spawn(tell, "s1", f"a{number % 5}", "Explore")
+    assert (project.root / BESIDE).stat().st_size < 2 * agents_extension.TIDY_FROM
+    assert not (project.root / OLD).exists()
+
+
+SPAWNING = """
+import sys
+from tests.events import handle
+from nexus_mcp.workspace import Workspace
+for number in range(int(sys.argv[3])):
+    params = {"agent_name": "Explore", "agent_id": f"{sys.argv[2]}-{number}", "session_id": sys.argv[2]}
+    handle("agent_spawn", params, Workspace(sys.argv[1], "claude-code"), wait=0.0)
+"""
+
+
+@pytest.mark.requirement("agents.extension", "agents.parallel")
+def test_200_spawns_at_once_are_all_recorded(tell: Teller, project: Project) -> None:
+    """Also when nobody waits for the lock: each agent is known, and in the tracker after the next event."""
+    command = [sys.executable, "-c", SPAWNING, str(project.root)]
+    running = [subprocess.Popen([*command, f"s{who}", "50"]) for who in range(4)]
+    assert [process.wait(timeout=120) for process in running] == [0] * 4
+    wanted = [(f"s{who}", f"s{who}-{number}") for who in range(4) for number in range(50)]
+    assert [edits(tell, *who) for who in wanted] == ["allow"] * 200
+    spawn(tell, "s0", "last", "engineer")
+    assert sorted(name for name, _, _ in tracked(project)) == sorted(["last", *(name for _, name in wanted)])
+    assert all(entry["resume_count"] == 0 for entry in json.loads((project.root / TRACKER).read_text()))

@@ -1,0 +1,73 @@
+"""Which agent it is that uses a tool: one that nobody names, one of another catalog, one of several names."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.lifecycle.sessions import edits, of, spawn
+from tests.lifecycle.support import Teller, put
+from tests.support import Clock, Project, tasks
+
+
+@pytest.fixture
+def tell(project: Project, clock: Clock) -> Teller:
+    put(project, ".nexus/state/tasks.json", tasks())
+    return Teller(project.root, clock, "claude-code")
+
+
+@pytest.mark.requirement("pre_tool_use.unknown")
+def test_an_unknown_agent(tell: Teller, project: Project) -> None:
+    """An agent that nobody names may do what every agent may do, and the answer says so."""
+    answer = tell("pre_tool_use", agent_id="x1", tool="Edit", file="a.py")
+    assert (answer["decision"], answer["warnings"]) == ("deny", [])
+    assert answer["reason"].startswith('Which agent "x1" is cannot be told: neither the tracker nor the event names it')
+    assert 'architect, designer, postdoc and 4 more may not use "Edit"' in answer["reason"]
+    answer = tell("pre_tool_use", agent_id="x1", tool="Bash")
+    assert answer["decision"] == "allow"
+    assert answer["warnings"] == [
+        'Which agent "x1" is cannot be told: neither the tracker nor the event names it, so it may do what every agent '
+        "may do."
+    ]
+    assert tell("pre_tool_use", agent_id="x1", tool="Read")["warnings"] == []
+    assert edits(tell, "", "x1", agent_name="  ") == "deny"
+    assert edits(tell, "", "x1", agent_name="Explore") == "allow"
+    assert tell("pre_tool_use", tool="Edit", file="a.py")["decision"] == "allow"
+
+
+@pytest.mark.requirement("pre_tool_use.unknown", "agent_spawn.given")
+@pytest.mark.parametrize("name", ["Explore", "general-purpose", "Mein Agent"])
+@pytest.mark.parametrize("session", ["s1", ""])
+def test_a_name_that_the_catalog_does_not_have(tell: Teller, project: Project, name: str, session: str) -> None:
+    """It counts as a name, also where the tracker has no place for it: the agent has no restrictions."""
+    spawn(tell, session, "a1", name)
+    assert edits(tell, session, "a1") == "allow"
+    tell("subagent_complete", **of(session), agent_id="a1")
+    assert edits(tell, session, "a1") == "allow"
+    text = tell("context_compact", **of(session))["context"]
+    assert f'"{name}", id "a1", completed' in text
+
+
+@pytest.mark.requirement("pre_tool_use.unknown")
+def test_an_agent_that_was_told_without_a_name(tell: Teller) -> None:
+    """A spawn with a blank name leaves the agent unknown."""
+    spawn(tell, "s1", "a1", " ")
+    assert edits(tell, "s1", "a1") == "deny"
+
+
+@pytest.mark.requirement("pre_tool_use.who")
+def test_names_that_contradict_each_other(tell: Teller) -> None:
+    """Where the tracker, a later spawn and the payload name an agent differently, the limits of all of them hold."""
+    spawn(tell, "s1", "a1", "engineer")
+    assert edits(tell, "s1", "a1") == "allow"
+    assert edits(tell, "s1", "a1", agent_name="architect") == "deny"
+    spawn(tell, "s1", "a1", "reviewer")
+    assert edits(tell, "s1", "a1") == "deny"
+    assert edits(tell, "s1", "a1", agent_name="engineer") == "deny"
+
+
+@pytest.mark.requirement("pre_tool_use.capabilities")
+def test_a_completed_agent_keeps_its_restrictions(tell: Teller) -> None:
+    """What an agent may not do it may not do after its end either."""
+    spawn(tell, "s1", "a1", "architect")
+    tell("subagent_complete", session_id="s1", agent_id="a1")
+    assert edits(tell, "s1", "a1") == "deny"
