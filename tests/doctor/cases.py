@@ -13,6 +13,7 @@ from tests.support import Project, compact, cycle, issue, plan, stamp, task, tas
 MARKED = "<<<<<<< HEAD\n{}\n=======\n[]\n>>>>>>> other\n"
 PLAN, TASKS, HISTORY = "state/plan.json", "state/tasks.json", "history.json"
 TRACKER, ACCESS = "state/codex/agent-tracker.json", "state/codex/memory-access.jsonl"
+BESIDE = "state/codex/agents.extension.jsonl"
 
 
 class Case(NamedTuple):
@@ -151,6 +152,8 @@ CASES = (
     Case("bad-line", "state/tool-log.jsonl", puts("state/tool-log.jsonl", '{"a": 1}\n\n[1]\n{"b"'), (3, None, None)),
     Case("bad-line", "state/oplog.jsonl", puts("state/oplog.jsonl", LOG_LINES), (2, None, None)),
     Case("bad-line", ACCESS, puts(ACCESS, LINE + "{}\n"), (2, None, None)),
+    Case("bad-line", BESIDE, puts(BESIDE, '\n{"kind":"later"}\n{"kind":"fold","tracker":5}\n'), (3, None, None)),
+    Case("wrong-kind", BESIDE, folder(BESIDE)),
     Case("repeated-line", ACCESS, puts(ACCESS, LINE + LINE)),
     Case("not-utf8", "rules/a.md", puts("rules/a.md", b"# A\ncaf\xe9"), (2, 4, None)),
     Case("old-cycle", HISTORY, puts(HISTORY, {"cycles": UNNAMED}), (25, 17, "/cycles/1/branch")),

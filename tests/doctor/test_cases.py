@@ -82,6 +82,7 @@ HEALTHY: dict[str, dict[str, Any]] = {
     "what harnesses keep": {
         "state/codex/agent-tracker.json": [{"harness_id": "codex", "started_at": stamp(0), "status": "running"}],
         "state/codex/a.extension.json": {"any": ["thing"]},
+        "state/codex/agents.extension.jsonl": '\n{"kind":"seen","at":"2026-01-01T00:00:00.000Z"}\n\n{"kind":"later"}\n',
         "state/codex/own/cache.bin": b"\xff\x00",
         "state/codex/own.json": "not JSON, and nobody's affair",
     },

@@ -113,12 +113,6 @@ def takes_all_agents(told: Told) -> Json:
     return answer
 
 
-def ends_all_sessions(told: Told) -> Json:
-    answer = told.right()
-    told.tracker.unlink(missing_ok=True)
-    return answer
-
-
 def _without_session(told: Told) -> Json:
     return told.right(without(told.params, "session_id"))
 
@@ -244,7 +238,7 @@ MINIATURES = (
     _row("end-for-all", "session_end deletes the trackers of other harnesses, too.", _END, ends_for_all),
     _row("end-closes", "session_end deletes plan and tasks.", _END, ends_the_cycle),
     _row("start-takes-all", "session_start takes the agents of other sessions.", _START, takes_all_agents),
-    _row("end-takes-all", "session_end removes the tracker while another session goes on.", _END, ends_all_sessions),
+    _row("end-takes-all", "session_end removes the tracker while another session goes on.", _END, ends_for_all),
     _row("spawn-no-session", "agent_spawn does not record the session.", ("subagent_spawn",), _without_session),
     _row("use-unknown", "pre_tool_use allows an unknown agent everything.", _USE, allows_unknown),
     _row("use-one-name", "pre_tool_use does not ask for the payload's name.", _USE, believes_the_tracker_alone),
