@@ -162,16 +162,18 @@ def write(
         is_same = data is not None and records.entries == found.entries
         data = data if is_same else _encoded(records.entries, own.show(TRACKER))
     checksum = checksum_of(data)
-    is_needed = agent_log.is_needed(records)
+    fold = agent_log.fold(records, checksum, found.events)
+    # The ids of events stay as long as a session: a hook that was stopped while it appended may append again.
+    is_needed = agent_log.is_needed(records) or (bool(found.events) and not is_last)
     if is_needed or found.size:
         # Also for the tracker as it is now: whoever dies before the next step has changed nothing.
         before = [] if found.base is None else [found.base]
-        agents_extension.append(own, [*before, agent_log.fold(records, checksum, found.events)])
+        agents_extension.append(own, [*before, fold])
     if data != found.data:
         atomic.put(own, TRACKER, data, held.check)
     if found.size and (not is_needed or found.bad or found.size > agents_extension.TIDY_FROM):
         with suppress(NexusError, OSError):  # it stays as it is, and the next lock holder tries again
-            agents_extension.tidy(own, records, checksum, found.events)
+            agents_extension.tidy(own, fold if is_needed else None, found.events)
 
 
 def checksum_of(data: bytes | None) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from nexus_mcp.state.agent_log import Line
-    from nexus_mcp.state.agent_records import Event, Records
+    from nexus_mcp.state.agent_records import Event
     from nexus_mcp.store.folder import Folder
 
 NAME = "agents.extension.jsonl"
@@ -114,8 +114,8 @@ def short(event: Event) -> tuple[Event, bool]:
     return {**event, **cut}, len(message) > LONGEST_MESSAGE or len(kept) < len(files)
 
 
-def tidy(own: Folder, records: Records, checksum: str, events: Collection[str]) -> None:
-    """Shorten the file to what is needed, or remove it. Only under the lock, and once the tracker has the `events`.
+def tidy(own: Folder, fold: Line | None, events: Collection[str]) -> None:
+    """Shorten the file to this line, or remove it. Only under the lock, and once the tracker has the `events`.
 
     Lines that are none are kept, in a file beside it. Raises StateError, PathRefused, StorageError, OSError.
     """
@@ -124,8 +124,8 @@ def tidy(own: Folder, records: Records, checksum: str, events: Collection[str]) 
         own.rename(NAME, OLD)
     except FileNotFoundError:
         return
-    if agent_log.is_needed(records):
-        append(own, [agent_log.fold(records, checksum, events)])
+    if fold is not None:
+        append(own, [fold])
     _absorb(own, events)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from tests.reliability.suite import Piece, Suite, Tally
 from tests.reliability.suites.sessions import playing
 
-_BATCH, _BATCHES, _QUICK = 50, 220, 40
+_BATCH, _BATCHES, _QUICK = 50, 202, 40
 
 
 def plan(seed: int, quick: bool) -> Sequence[Any]:
