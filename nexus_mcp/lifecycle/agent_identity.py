@@ -87,8 +87,9 @@ def agent_of(catalog: Catalog, name: str) -> dict[str, Any] | None:
 def unknown_denial(barred: list[str], tool: str, identity: Identity) -> str:
     """Return why a tool is denied to an unknown agent that these agents may not use, and what to do next."""
     more = f" and {len(barred) - _LISTED} more" if len(barred) > _LISTED else ""
+    listed = ", ".join(map(quoted_name, barred[:_LISTED]))
     return (
-        f"{identity.unknown_text()}, and {', '.join(map(quoted_name, barred[:_LISTED]))}{more} may not use {quoted(tool, _SHOWN)}. End "
+        f"{identity.unknown_text()}, and {listed}{more} may not use {quoted(tool, _SHOWN)}. End "
         "here, and tell whoever leads the work: an agent is known once subagent_spawn tells of it, or when each event "
         "has its agent_name."
     )
