@@ -123,7 +123,8 @@ def _is_known(catalog: Catalog, tool: str, harness: str) -> bool:
     known = catalog.maps.get(harness)
     if known is None:
         return False
-    tables = (known["reading"], known["editing"], known["opening"], known["resuming"], [known["nexus_tools"]])
+    tables = [known[name] for name in ("reading", "editing", "patching", "opening", "resuming")]
+    tables.append([known["nexus_tools"]])
     return any(named(names, tool) for names in tables) or bool(classes_of(catalog, tool, harness))
 
 

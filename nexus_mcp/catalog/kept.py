@@ -30,7 +30,8 @@ _OF = {
         "own_body": bool,
     },
 }
-_MAP = {"classes": dict, "reading": list, "editing": dict, "opening": dict, "resuming": dict, "nexus_tools": str}
+_TABLES = ("editing", "patching", "opening", "resuming")
+_MAP = {"classes": dict, "reading": list, **dict.fromkeys(_TABLES, dict), "nexus_tools": str}
 
 
 def is_sound(own: Any, shipped: Value, names: Mapping[str, Collection[str] | None], *, has_map: bool) -> bool:
@@ -94,7 +95,7 @@ def _is_map(known: Any, vocabulary: Value) -> bool:
         and _is_texts(known["reading"])
         and all(_is_texts(tools) and tools for tools in known["classes"].values())
         and all(name in known["classes"] for one in vocabulary["capabilities"].values() for name in one["classes"])
-        and all(_is_texts(list(known[member].values())) for member in ("editing", "opening", "resuming"))
+        and all(_is_texts(list(known[member].values())) for member in _TABLES)
     )
 
 

@@ -27,7 +27,15 @@ if TYPE_CHECKING:
 
 FOLDER = "harnesses"
 _SHOWN = 80
-_EMPTY: Map = {"classes": {}, "reading": [], "editing": {}, "opening": {}, "resuming": {}, "nexus_tools": "*"}
+_EMPTY: Map = {
+    "classes": {},
+    "reading": [],
+    "editing": {},
+    "patching": {},
+    "opening": {},
+    "resuming": {},
+    "nexus_tools": "*",
+}
 MOST = 200
 """Names in a list. Each of a class is held against each of those that read."""
 PATTERNS = 50
@@ -35,7 +43,7 @@ PATTERNS = 50
 LONGEST = 200
 """Characters of a name."""
 HARNESSES = 20
-_PARAMETERS = ("editing", "opening", "resuming")
+_PARAMETERS = ("editing", "patching", "opening", "resuming")
 
 
 def shipped(source: Source, vocabulary: Mapping[str, Any], faults: Faults) -> dict[str, Map]:

@@ -5,6 +5,7 @@ Pure, and loaded by hooks: nothing here reads a file.
 
 from __future__ import annotations
 
+from nexus_mcp.catalog import patches
 from nexus_mcp.catalog.tool_names import entry_of, named, of_class
 
 TYPE_CHECKING = False
@@ -22,9 +23,11 @@ FILE_CLASSES = (
 SHELL_CLASSES = ("shell_command_exec", "subprocess_spawn", "interactive_shell_session")
 FAILED = ("error", "fail", "den", "block", "cancel", "interrupt")
 """How a status begins that says that the tool did not do what it is for."""
-_PATCH = "*** Begin Patch"
-# What stands before a path in such a patch; the tools that take one ignore blanks around the line.
-_HEADS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
+_FOLDERS = ("workdir", "cwd", "working_directory")
+"""Parameters that hold the folder from which a tool takes relative paths."""
+_ABSOLUTE = ("/", "\\", "~")
+_MAX_VALUES = 10_000
+"""Members of an input that are looked through for paths."""
 
 
 def only_reads(known: Mapping[str, Any], tool: str) -> bool:
@@ -38,33 +41,44 @@ def came_to_nothing(status: str) -> bool:
 
 
 def edits(known: Mapping[str, Any], tool: str) -> bool:
-    """Whether the tool writes files: the map has it under editing, or in one of the classes about files.
+    """Whether the tool writes files: the map has it under editing or patching, or in one of the classes about files.
 
-    A shell is none, whatever else a project has it under: most of what it runs writes nothing.
+    A shell is none unless it is under editing: most of what it runs writes nothing.
     """
     if entry_of(known["editing"], tool) is not None:
         return True
-    return _is_of(known, FILE_CLASSES, tool) and not _is_of(known, SHELL_CLASSES, tool)
+    return not _is_of(known, SHELL_CLASSES, tool) and (
+        entry_of(known["patching"], tool) is not None or _is_of(known, FILE_CLASSES, tool)
+    )
 
 
-def edited(known: Mapping[str, Any], tool: str, tool_input: object) -> list[str] | None:
-    """The paths that a call writes, as it names them; None for a tool that writes no files.
+def edited(known: Mapping[str, Any], tool: str, tool_input: object, file: str = "") -> tuple[list[str], bool] | None:
+    """Return (the paths that a call writes, whether they are certain to be all); None for a call that writes no files.
 
-    An empty list: it does write, and which files is not to be seen, or the map does not tell where. A tool with several
-    parameters, with blanks between them in the map, writes all that they name, and none is known when one is missing.
-    An input that is itself a text may be a patch.
+    They are not certain where the map does not have the parameter that names them, where the call lacks it, and where
+    a patch can be read in two ways. Paths are as the call names them; a relative one stands also below the folder
+    that the call works in. `file` is what an adapter tells: it counts beside the others, and it is all there is to
+    know where the map has no parameter, or the call no input.
     """
-    if not edits(known, tool):
-        return None
-    parameters = entry_of(known["editing"], tool)
-    if parameters is None:
-        return []
-    if isinstance(tool_input, str):
-        return _in_patch(tool_input) if _PATCH in tool_input else []
-    given = [_text(tool_input, parameter) for parameter in parameters.split()]
-    if not all(given):
-        return []
-    return [path for text in given for path in (_in_patch(text) if _PATCH in text else [text])]
+    is_known = edits(known, tool)
+    found = None if is_known and tool_input is None else _patched(known, tool, tool_input)
+    if found is None:
+        if not is_known:
+            return None
+        parameters = entry_of(known["editing"], tool)
+        found = ([], bool(file)) if parameters is None or tool_input is None else _named(known, parameters, tool_input)
+    paths, is_certain = found
+    folder = next((text for name in _FOLDERS if isinstance(text := _member(tool_input, name), str) and text), "")
+    if folder:
+        paths += [f"{folder}/{one}" for one in paths if not one.startswith(_ABSOLUTE)]
+    is_certain = is_certain and bool(paths or file)
+    paths = [*paths, *([file] if file else [])]
+    return paths, is_certain and not any(map(_is_odd, paths))
+
+
+def parameters_of(known: Mapping[str, Any], tool: str) -> tuple[str, str]:
+    """Return (the parameters of the tool that hold paths, the one that holds a patch), "" for what the map lacks."""
+    return entry_of(known["editing"], tool) or "", entry_of(known["patching"], tool) or ""
 
 
 def opened(known: Mapping[str, Any], tool: str, tool_input: object) -> list[str]:
@@ -79,17 +93,72 @@ def _is_of(known: Mapping[str, Any], classes: tuple[str, ...], tool: str) -> boo
     return any(named(of_class(known, name), tool) for name in classes)
 
 
-def _text(tool_input: object, parameter: str) -> str:
-    value = tool_input.get(parameter) if isinstance(tool_input, dict) else None
-    return value if isinstance(value, str) else ""
+def _member(tool_input: object, name: str) -> object:
+    return tool_input.get(name) if isinstance(tool_input, dict) else None
 
 
-def _in_patch(patch: str) -> list[str]:
-    """The paths in the head lines of a patch, each once."""
-    paths: dict[str, None] = {}
-    for line in patch.split("\n"):
-        bare = line.strip()
-        head = next((head for head in _HEADS if bare.startswith(head)), None)
-        if head is not None:
-            paths[bare[len(head) :].strip()] = None
-    return list(paths)
+def _patched(known: Mapping[str, Any], tool: str, tool_input: object) -> tuple[list[str], bool] | None:
+    """Return the paths of the patch that a call holds, and whether they are certain; None for one that holds none.
+
+    A shell holds one where its command hands it to apply_patch; any other tool under patching always does.
+    """
+    parameter = entry_of(known["patching"], tool)
+    if parameter is None:
+        return None
+    text = tool_input if isinstance(tool_input, str) else _member(tool_input, parameter)
+    if _is_of(known, SHELL_CLASSES, tool):
+        return patches.in_command(text)
+    return patches.touched(text) if isinstance(text, str) else patches.in_command(text) or ([], False)
+
+
+def _named(known: Mapping[str, Any], parameters: str, tool_input: object) -> tuple[list[str], bool]:
+    """Return (the paths in the parameters, with blanks between them, of an input, whether each of them is there).
+
+    What has the name of a parameter with a path counts wherever it is in the input: a tool may take several files.
+    """
+    names = {_bare(one) for table in ("editing", "opening") for text in known[table].values() for one in text.split()}
+    found: dict[str, None] = {}
+    is_whole = _collect(tool_input, names, found)
+    values = [_member(tool_input, parameter) for parameter in parameters.split()]
+    return list(found), is_whole and all(_is_path(value) or _is_listed(value) for value in values)
+
+
+def _collect(value: object, names: set[str], found: dict[str, None]) -> bool:
+    """Put every text, and every text of a list, with one of the names into `found`; False for too large an input."""
+    left, seen = [value], 0
+    while left:
+        one = left.pop()
+        seen += len(one) if isinstance(one, dict | list) else 0
+        if seen > _MAX_VALUES:
+            return False
+        pairs = one.items() if isinstance(one, dict) else [("", item) for item in one] if isinstance(one, list) else ()
+        for name, item in pairs:
+            if isinstance(item, dict | list):
+                left.append(item)
+            if _bare(name) in names:
+                texts = item if isinstance(item, list) else [item]
+                found.update((text, None) for text in texts if _is_path(text))
+    return True
+
+
+def _bare(name: str) -> str:
+    """The name of a parameter without what harnesses spell in different ways."""
+    return name.replace("_", "").replace("-", "").lower()
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _is_listed(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_is_path, value))
+
+
+def _is_odd(path: str) -> bool:
+    """Whether a tool may take the path for more than a path, or for something else: a pattern, or several lines."""
+    return "*" in path or "?" in path or any(map(_is_control, path))
+
+
+def _is_control(char: str) -> bool:
+    """Whether the character controls something, or is half of one."""
+    return char < " " or "\x7f" <= char < "\xa0" or "\ud800" <= char <= "\udfff"

@@ -113,20 +113,19 @@ def _touching(ctx: EventContext) -> Callable[[str], bool]:
 
     A tool that no map knows may be anybody's.
     """
-    from nexus_mcp.catalog.tool_files import only_reads
-    from nexus_mcp.catalog.tool_names import entry_of
+    from nexus_mcp.catalog.tool_files import edits, only_reads
     from nexus_mcp.lifecycle.known import catalog_of
 
     maps = catalog_of(ctx).maps
     known = maps.get(ctx.harness_id)
-    others = [other["editing"] for harness, other in maps.items() if harness != ctx.harness_id]
+    others = [other for harness, other in maps.items() if harness != ctx.harness_id]
     if known is None:
         return lambda _: True
 
     def is_touching(tool: str) -> bool:
         if only_reads(known, tool):
             return False
-        return entry_of(known["editing"], tool) is not None or all(entry_of(other, tool) is None for other in others)
+        return edits(known, tool) or not any(edits(other, tool) for other in others)
 
     return is_touching
 

@@ -38,7 +38,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
         read = opened(known, tool, tool_input)
         if not read and told and entry_of(known["opening"], tool) is not None:
             read = [told]
-        files += [*(edited(known, tool, tool_input) or ()), *read]
+        files += [*(edited(known, tool, tool_input) or ((), True))[0], *read]
     root, status = ctx.workspace.root, params.get("status", "").strip() or OK
     line = {"timestamp": ctx.store.stamp(), "agent_id": params.get("agent_id", MAIN), "tool": tool}
     named = dict.fromkeys(inside(root, file) or file for file in files)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from nexus_mcp.catalog.capabilities import allowed, effective, refused
-from nexus_mcp.catalog.tool_files import edited, only_reads
+from nexus_mcp.catalog.patches import PROGRAMS
+from nexus_mcp.catalog.tool_files import edited, edits, only_reads
 from nexus_mcp.errors import NexusError, PathRefused
 from nexus_mcp.lifecycle.agent_identity import identify, unknown_denial
 from nexus_mcp.lifecycle.definition import ALLOW, BLOCK, DENY, Event, EventContext
-from nexus_mcp.lifecycle.files import inside
+from nexus_mcp.lifecycle.kinds import Kinds
 from nexus_mcp.lifecycle.known import catalog_of, mending
+from nexus_mcp.lifecycle.nexus_files import NOTE
+from nexus_mcp.lifecycle.nexus_guard import refusal
 from nexus_mcp.lifecycle.params import TEXT
 from nexus_mcp.quoting import quoted
 from nexus_mcp.store.transaction import TASKS
@@ -25,57 +28,80 @@ _PATH = 200
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
-    """Reading is never in question. What the agent may not do is denied; editing without a task list is blocked.
+    """Decide whether a tool may run. A call that names no agent is one of the session itself."""
+    decide(ctx, params)
+    return {}
 
-    Of a harness without a capability map nothing is known by name, so that nothing is decided.
+
+def decide(
+    ctx: EventContext, params: dict[str, Any], *, may_be_agent: bool = False, is_input_lost: bool = True
+) -> None:
+    """Allow what only reads, deny what the agent may not do, then look at the files that the call edits.
+
+    Of a harness without a capability map nothing is known by name, so that nothing is decided. `may_be_agent` says that
+    a call that names no agent may be an agent's all the same, `is_input_lost` that one without an input had one.
     """
     catalog = catalog_of(ctx)
     known, tool = catalog.maps.get(ctx.harness_id), params["tool"]
     if known is None and not catalog.lost_map(ctx.harness_id):
-        return {}
+        return
     ctx.decide(ALLOW)
     if known is not None and only_reads(known, tool):
-        return {}
+        return
+    edit = None if known is None else edited(known, tool, params.get("tool_input"), params.get("file", ""))
+    names = [tool] if known is None or edit is None or edits(known, tool) else [tool, PROGRAMS[0]]
     identity = identify(ctx, params)
     agents = identity.agents(catalog)
-    if _is_denied(ctx, catalog, identity, agents, tool):
-        return {}
-    files = None if known is None else edited(known, tool, params.get("tool_input"))
-    if files is None:
-        return {}
-    told = params.get("file")
-    counted = _uncovered(ctx, catalog, [*files, *([told] if told else [])])
-    if counted != "" and not _has_tasks(ctx):
-        ctx.decide(BLOCK, _reason(catalog, agents, tool, counted))
-    return {}
+    if _is_denied(ctx, catalog, identity, agents, names):
+        return
+    if edit is not None:
+        is_main = identity.is_main and not may_be_agent
+        _judge(ctx, catalog, agents, tool, edit, is_main=is_main or not is_input_lost)
+
+
+def _judge(
+    ctx: EventContext,
+    catalog: Catalog,
+    agents: list[dict[str, Any]],
+    tool: str,
+    edit: tuple[list[str], bool],
+    *,
+    is_main: bool,
+) -> None:
+    """Deny an edit that the guard of .nexus/ refuses; block one of other files than notes without a task list."""
+    paths, is_certain = edit
+    kinds = Kinds(ctx.workspace.root, paths)
+    is_certain = is_certain and kinds.is_whole
+    known = catalog.maps[ctx.harness_id]
+    reason = refusal(known, tool, kinds.of, is_certain=is_certain, is_main=is_main)
+    if reason:
+        ctx.decide(DENY, reason)
+        return
+    other = next((path for path, kind in kinds.of.items() if kind != NOTE), None)
+    if (other is not None or not is_certain) and not _has_tasks(ctx):
+        ctx.decide(BLOCK, _reason(catalog, agents, tool, other))
 
 
 def _is_denied(
-    ctx: EventContext, catalog: Catalog, identity: Identity, agents: list[dict[str, Any]], tool: str
+    ctx: EventContext, catalog: Catalog, identity: Identity, agents: list[dict[str, Any]], tools: list[str]
 ) -> bool:
-    """Deny the tool when one of the agents may not use it; whether that is so. Warns of an unknown agent else."""
-    barring = frozenset(refused(catalog, tool, ctx.harness_id))
-    barred = [agent for agent in agents if agent["id"] in barring]
-    if barred and identity.is_unknown:
-        ctx.decide(DENY, unknown_denial([agent["id"] for agent in barred], tool, identity))
-    elif barred:
-        reason = allowed(catalog, barred[0]["id"], tool, ctx.harness_id)[1]
-        ctx.decide(DENY, f"{reason}{mending(barred[0])}")
-    elif identity.is_unknown:
+    """Deny the call when one of the agents may not use one of these tools; whether that is so.
+
+    Warns of an unknown agent else.
+    """
+    for tool in tools if agents else ():
+        barring = frozenset(refused(catalog, tool, ctx.harness_id))
+        barred = [agent for agent in agents if agent["id"] in barring]
+        if barred and identity.is_unknown:
+            ctx.decide(DENY, unknown_denial([agent["id"] for agent in barred], tool, identity))
+            return True
+        if barred:
+            reason = allowed(catalog, barred[0]["id"], tool, ctx.harness_id)[1]
+            ctx.decide(DENY, f"{reason}{mending(barred[0])}")
+            return True
+    if identity.is_unknown:
         ctx.warn(f"{identity.unknown_text()}, so it may do what every agent may do.")
-    return bool(barred)
-
-
-def _uncovered(ctx: EventContext, catalog: Catalog, files: list[str]) -> str | None:
-    """The first of the files that needs a task; "" when none does, None when it is not known which they are."""
-    if not files:
-        return None
-    exempt = tuple(catalog.vocabulary["task_exceptions"]["paths"])
-    for file in files:
-        found = inside(ctx.workspace.root, file)
-        if found is None or not found.startswith(exempt):
-            return file
-    return ""
+    return False
 
 
 def _has_tasks(ctx: EventContext) -> bool:
@@ -97,11 +123,11 @@ def _reason(catalog: Catalog, agents: list[dict[str, Any]], tool: str, file: str
     if any(_CREATION in capabilities[name]["classes"] for agent in agents for name in effective(agent)):
         return head + (
             "You add no tasks yourself: end here, and tell whoever leads the work which task is missing, with title, "
-            "context and acceptance. Files under .nexus/ need none."
+            "context and acceptance. Notes below .nexus/ need none."
         )
     return head + (
         "First add one with task_add, with title, context and acceptance, then use the tool again; where it is open "
-        "what to do, begin with plan_start. Files under .nexus/ need none."
+        "what to do, begin with plan_start. Notes below .nexus/ need none."
     )
 
 

@@ -6,7 +6,7 @@ from nexus_mcp.catalog.capabilities import effective, refused
 from nexus_mcp.lifecycle.agent_identity import identify
 from nexus_mcp.lifecycle.definition import BLOCK, CONTINUE, DENY
 from nexus_mcp.lifecycle.known import catalog_of
-from nexus_mcp.lifecycle.pre_tool_use import run as decide_on
+from nexus_mcp.lifecycle.pre_tool_use import decide as decide_on
 from nexus_mcp.quoting import quoted, quoted_name
 
 TYPE_CHECKING = False
@@ -17,25 +17,30 @@ if TYPE_CHECKING:
     from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.lifecycle.definition import EventContext
 
-NAMES = ("harness_id", "tool", "agent_id", "agent_name", "session_id")
+NAMES = ("harness_id", "tool", "agent_id", "agent_name", "session_id", "tool_input")
 _WHO = ("agent_id", "agent_name")
 _SHOWN, _NAMED = 200, 3
 
 
 def decide(ctx: EventContext, told: Mapping[str, object], *, is_whole: bool) -> None:
-    """Deny or block as far as what is told of the tool and the agent goes, with the input unknown.
+    """Deny or block as far as what is told of the tool, its input and the agent goes.
 
     `told` is of NAMES, whatever the values are; `is_whole` says that the payload has no more of them. An agent that
-    cannot be told from it may be any, so what any may not use is denied.
+    cannot be told from it may be any, so what any may not use is denied; an input that cannot be read may name any
+    file.
     """
     catalog = catalog_of(ctx)
     known = {name: text for name in (*_WHO, "session_id") if (text := _word(told.get(name)))}
     identity = identify(ctx, dict(known))
     tool = _word(told.get("tool"))
     if tool:
-        decide_on(ctx, {"tool": tool, **known})
-        if ctx.decision != DENY and not identity.names and not (is_whole and _is_told(told)):
+        if not identity.names and not (is_whole and _is_told(told)):
             _deny_if_any(ctx, catalog, tool)
+        if ctx.decision != DENY:
+            given = {"tool": tool, "tool_input": told.get("tool_input"), **known}
+            may_be_agent = not is_whole or any(told.get(one) is not None for one in _WHO)
+            is_lost = not is_whole or told.get("tool_input") is not None
+            decide_on(ctx, given, may_be_agent=may_be_agent, is_input_lost=is_lost)
     else:
         is_known = bool(identity.names) or identity.is_unknown or (is_whole and _is_told(told))
         agents = identity.agents(catalog) if is_known else list(catalog.agents.values())

@@ -18,37 +18,60 @@ PATCH = """\
 @@
 -a
 +b
-  *** Delete File: gone.txt\r
+  *** Delete File: gone.txt
 *** Update File: old.txt
 *** End Patch
 """
+PATCHED = (["sub/new.txt", "old.txt", "moved.txt", "gone.txt"], True)
+UNKNOWN: tuple[list[str], bool] = ([], False)
 
 
 @pytest.mark.parametrize(
     ("harness", "tool", "tool_input", "files"),
     [
-        ("claude-code", "Write", {"file_path": "/p/new.txt", "content": "abc\n"}, ["/p/new.txt"]),
-        ("claude-code", "NotebookEdit", {"notebook_path": "a.ipynb"}, ["a.ipynb"]),
-        ("claude-code", "mcp__files__write_file", {"path": "a.txt"}, ["a.txt"]),
+        ("claude-code", "Write", {"file_path": "/p/new.txt", "content": "abc\n"}, (["/p/new.txt"], True)),
+        ("claude-code", "NotebookEdit", {"notebook_path": "a.ipynb"}, (["a.ipynb"], True)),
+        ("claude-code", "mcp__files__write_file", {"path": "a.txt"}, (["a.txt"], True)),
         ("claude-code", "Read", {"file_path": "a.txt"}, None),
-        ("claude-code", "Write", {}, []),
-        ("claude-code", "Write", {"file_path": 1}, []),
-        ("claude-code", "Write", "a.txt", []),
-        ("claude-code", "Write", ["a.txt"], []),
-        ("claude-code", "mcp__files__move_file", {"source": "a.txt", "destination": "b.txt"}, ["a.txt", "b.txt"]),
-        ("claude-code", "mcp__files__move_file", {"source": "a.txt"}, []),
-        ("codex", "mcp__files__move_file", {"source": "a.txt", "destination": "b.txt"}, ["a.txt", "b.txt"]),
-        ("opencode", "files_move_file", {"source": "a.txt", "destination": "b.txt"}, ["a.txt", "b.txt"]),
-        ("codex", "apply_patch", PATCH, ["sub/new.txt", "old.txt", "moved.txt", "gone.txt"]),
-        ("codex", "apply_patch", "rm old.txt", []),
-        ("codex", "apply_patch", {"command": PATCH}, ["sub/new.txt", "old.txt", "moved.txt", "gone.txt"]),
-        ("codex", "apply_patch", {"command": "*** Begin Patch\n*** End Patch"}, []),
-        ("opencode", "apply_patch", {"patchText": PATCH}, ["sub/new.txt", "old.txt", "moved.txt", "gone.txt"]),
-        ("opencode", "edit", {"filePath": "a.txt"}, ["a.txt"]),
+        ("claude-code", "Write", None, UNKNOWN),
+        ("claude-code", "Write", {}, UNKNOWN),
+        ("claude-code", "Write", {"file_path": 1}, UNKNOWN),
+        ("claude-code", "Write", {"file_path": ""}, UNKNOWN),
+        ("claude-code", "Write", {"path": "a.txt"}, (["a.txt"], False)),
+        ("claude-code", "Write", {"file_path": PATCH}, ([PATCH], False)),
+        ("claude-code", "Write", {"file_path": "src/*.py"}, (["src/*.py"], False)),
+        ("claude-code", "Write", {"file_path": "a\x7fb"}, (["a\x7fb"], False)),
+        ("claude-code", "Write", {"file_path": "a.txt", "path": "b.txt"}, (["a.txt", "b.txt"], True)),
+        ("claude-code", "MultiEdit", {"file_path": "a", "edits": [{"file-path": ["b"]}, {"x": 1}]}, (["a", "b"], True)),
+        ("claude-code", "Write", {"file_path": ["a.txt", "b.txt"]}, (["a.txt", "b.txt"], True)),
+        ("claude-code", "Write", {"file_path": ["a.txt", 5]}, (["a.txt"], False)),
+        ("claude-code", "Write", {"file_path": "a", "cwd": "sub"}, (["a", "sub/a"], True)),
+        ("claude-code", "Write", {"file_path": "a", "x": [0] * 20_000}, (["a"], False)),
+        ("claude-code", "Write", "a.txt", UNKNOWN),
+        ("claude-code", "Write", ["a.txt"], UNKNOWN),
+        ("claude-code", "mcp__files__move_file", {"source": "a", "destination": "b"}, (["a", "b"], True)),
+        ("claude-code", "mcp__files__move_file", {"source": "a.txt"}, (["a.txt"], False)),
+        ("codex", "mcp__files__move_file", {"source": "a.txt", "destination": "b.txt"}, (["a.txt", "b.txt"], True)),
+        ("opencode", "files_move_file", {"source": "a.txt", "destination": "b.txt"}, (["a.txt", "b.txt"], True)),
+        ("codex", "apply_patch", PATCH, PATCHED),
+        ("codex", "apply_patch", "rm old.txt", UNKNOWN),
+        ("codex", "apply_patch", None, UNKNOWN),
+        ("codex", "apply_patch", {"command": PATCH}, PATCHED),
+        ("codex", "apply_patch", {"command": ["apply_patch", PATCH]}, PATCHED),
+        ("codex", "apply_patch", {"command": [PATCH]}, UNKNOWN),
+        ("codex", "apply_patch", {"input": PATCH}, UNKNOWN),
+        ("codex", "apply_patch", {"command": "*** Begin Patch\n*** End Patch"}, UNKNOWN),
+        ("codex", "shell", {"command": ["apply_patch", PATCH]}, PATCHED),
+        ("codex", "Bash", {"command": f"apply_patch <<'E'\n{PATCH}E"}, PATCHED),
+        ("codex", "exec_command", {"cmd": "ls"}, None),
+        ("claude-code", "Bash", {"command": f"apply_patch <<'E'\n{PATCH}E"}, None),
+        ("opencode", "apply_patch", {"patchText": PATCH}, PATCHED),
+        ("opencode", "patch", {"patchText": PATCH}, PATCHED),
+        ("opencode", "edit", {"filePath": "a.txt"}, (["a.txt"], True)),
     ],
 )
-def test_what_is_edited(harness: str, tool: str, tool_input: Any, files: list[str] | None) -> None:
-    """Every path that a call names, those in a patch too; none told is an empty list, no editing tool is None."""
+def test_what_is_edited(harness: str, tool: str, tool_input: Any, files: tuple[list[str], bool] | None) -> None:
+    """Every path that a call names, and whether these are certain to be all; None for a call that edits nothing."""
     assert tool_files.edited(load(None).maps[harness], tool, tool_input) == files
 
 
@@ -82,7 +105,11 @@ GATED = {
 def test_what_writes_files(harness: str) -> None:
     """In each shipped map these and no others write files: no shell, nothing that reads, no tool of nexus-mcp."""
     known = load(None).maps[harness]
-    tools = {tool for names in known["classes"].values() for tool in names} | {*known["editing"], *known["reading"]}
+    tools = {tool for names in known["classes"].values() for tool in names} | {
+        *known["editing"],
+        *known["patching"],
+        *known["reading"],
+    }
     assert {tool for tool in tools if tool_files.edits(known, tool)} == GATED[harness]
     shells = {tool for name in tool_files.SHELL_CLASSES for tool in known["classes"][name]}
     assert shells & {"Bash", "bash"}
@@ -104,11 +131,12 @@ def test_a_tool_of_a_class_about_files(name: str) -> None:
     more = {**known, "classes": {**classes, name: [*classes[name], "new_page", "bash", "pages_*"]}}
     for tool in ("new_page", "pages_add"):
         assert tool_files.edited(known, tool, {"path": "a.md"}) is None
-        assert tool_files.edited(more, tool, {"path": "a.md"}) == []
+        assert tool_files.edited(more, tool, {"path": "a.md"}) == UNKNOWN
+        assert tool_files.edited(more, tool, {"path": "a.md"}, "b.md") == (["b.md"], True)
     assert tool_files.edited(more, "bash", {"command": "rm a.py"}) is None
     told = {**more, "editing": {"bash": "file", "new_page": "path"}}
-    assert tool_files.edited(told, "bash", {"file": "a.py"}) == ["a.py"]
-    assert tool_files.edited(told, "new_page", {"path": "a.md"}) == ["a.md"]
+    assert tool_files.edited(told, "bash", {"file": "a.py"}) == (["a.py"], True)
+    assert tool_files.edited(told, "new_page", {"path": "a.md"}) == (["a.md"], True)
 
 
 def test_what_only_reads() -> None:

@@ -19,11 +19,11 @@ TRACKER = ".nexus/state/claude-code/agent-tracker.json"
 GATE = 'There is no task list, and "Edit" would change "src/a.py": files are edited for a task. '
 FIRST = GATE + (
     "First add one with task_add, with title, context and acceptance, then use the tool again; where it is open "
-    "what to do, begin with plan_start. Files under .nexus/ need none."
+    "what to do, begin with plan_start. Notes below .nexus/ need none."
 )
 HAND_OVER = GATE + (
     "You add no tasks yourself: end here, and tell whoever leads the work which task is missing, with title, context "
-    "and acceptance. Files under .nexus/ need none."
+    "and acceptance. Notes below .nexus/ need none."
 )
 
 
@@ -141,14 +141,17 @@ def test_a_broken_tracker(tell: Teller, project: Project) -> None:
         (".nexus/memory/a.md", "allow"),
         ("./.nexus//memory/a.md", "allow"),
         ("{root}/.nexus/rules/a.md", "allow"),
-        ("{root}/src/../.nexus/a", "allow"),
+        ("{root}/src/../.nexus/context/a", "allow"),
+        (".nexus/a", "block"),
+        (".nexus/config.yml", "block"),
+        (".nexus/state/artifacts/a.md", "block"),
         ("src/.nexus/a.md", "block"),
         (".nexus/../src/a.py", "block"),
         ("{root}/.nexus/../src/a.py", "block"),
         (".nexus/out/a.py", "block"),
         ("{root}2/.nexus/a.md", "block"),
         ("/.nexus/a.md", "block"),
-        (".nexus", "block"),
+        (".nexus", "deny"),
         (".nexusx/a", "block"),
         (".NEXUS/a", "block"),
         ("~/.nexus/a", "block"),
@@ -157,7 +160,7 @@ def test_a_broken_tracker(tell: Teller, project: Project) -> None:
     ],
 )
 def test_exemptions(tell: Teller, project: Project, path: str, expected: str) -> None:
-    """Files under .nexus/ are exempt from the edit gate; where a path really leads is what counts."""
+    """Notes below .nexus/ are exempt from the edit gate; where a path really leads is what counts."""
     (project.root / "src").mkdir()
     project.nexus.mkdir()
     (project.nexus / "out").symlink_to(project.root / "src")
@@ -169,11 +172,11 @@ def test_exemptions(tell: Teller, project: Project, path: str, expected: str) ->
 @pytest.mark.parametrize(
     ("files", "told", "expected"),
     [
-        ((".nexus/a.md", ".nexus/b.md"), None, "allow"),
-        ((".nexus/a.md", "src/b.py"), None, "block"),
-        ((".nexus/a.md",), "src/b.py", "block"),
+        ((".nexus/memory/a.md", ".nexus/rules/b.md"), None, "allow"),
+        ((".nexus/memory/a.md", "src/b.py"), None, "block"),
+        ((".nexus/memory/a.md",), "src/b.py", "block"),
         ((), None, "block"),
-        ((), ".nexus/a.md", "allow"),
+        ((), ".nexus/memory/a.md", "block"),
     ],
 )
 def test_a_patch(tell: Teller, files: tuple[str, ...], told: str | None, expected: str) -> None:
@@ -234,5 +237,5 @@ def test_it_starts_below(tell: Teller, project: Project, monkeypatch: pytest.Mon
     """Relative paths are taken from the project root, wherever the hook runs."""
     (project.root / "src").mkdir()
     monkeypatch.chdir(project.root / "src")
-    assert decision(tell, **edits(".nexus/a.md")) == "allow"
-    assert decision(tell, **edits(str(Path("..") / ".nexus" / "a.md"))) == "block"
+    assert decision(tell, **edits(".nexus/memory/a.md")) == "allow"
+    assert decision(tell, **edits(str(Path("..") / ".nexus" / "memory" / "a.md"))) == "block"

@@ -56,7 +56,7 @@ def test_names_as_harnesses_show_them(tell: Teller, project: Project, name: str,
 
 
 @pytest.mark.requirement("pre_tool_use.exempt")
-@pytest.mark.parametrize(("path", "expected"), [(".nexus/a.md", "allow"), ("src/a.py", "block")])
+@pytest.mark.parametrize(("path", "expected"), [(".nexus/memory/a.md", "allow"), ("src/a.py", "block")])
 def test_an_input_that_is_a_patch(tell: Teller, path: str, expected: str) -> None:
     """An input that is the text of a patch tells which files it is about."""
     patch = f"*** Begin Patch\n*** Update File: {path}\n@@\n-a\n+b\n*** End Patch\n"

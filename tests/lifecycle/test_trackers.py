@@ -73,7 +73,9 @@ def test_the_good_entries(tell: Teller, project: Project) -> None:
         ("a1", "deny", "The tracker is not whole"),
         ("a2", "deny", "What the tracker says of the agent is not known"),
     ):
-        answer = tell("pre_tool_use", harness_id="claude-code", tool="Edit", agent_id=agent_id, file=".nexus/x")
+        answer = tell(
+            "pre_tool_use", harness_id="claude-code", tool="Edit", agent_id=agent_id, file=".nexus/rules/x.md"
+        )
         assert (answer["decision"], answer["warnings"][0].startswith(f"{head}: {fault}")) == (decision, True)
 
 

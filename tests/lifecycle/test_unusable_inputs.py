@@ -34,23 +34,27 @@ def ready(project: Project) -> None:
 @pytest.mark.requirement("pre_tool_use.unusable")
 @pytest.mark.parametrize("kind", INPUTS)
 def test_a_restricted_agent(project: Project, kind: str) -> None:
-    """What an agent may not use is denied whatever it puts into the input; what only reads is not, nor another."""
+    """What an agent may not use is denied whatever it puts into the input, and so is an edit of nobody knows what."""
     ready(project)
     stdin = HEAD % (b"Write", b"architect", INPUTS[kind])
     answer = answer_of(hook("pre_tool_use", project.root, stdin))
     assert answer["decision"] == "deny"
     assert answer["reason"].startswith("architect may not use Write (no_file_edit:")
     assert answer["warnings"][0].startswith("The event pre_tool_use could not be dealt with: ")
-    for tool, agent in ((b"Read", b"architect"), (b"Write", b"engineer")):
+    for tool, agent, decision in ((b"Read", b"architect", "continue"), (b"Write", b"engineer", "deny")):
         answer = answer_of(hook("pre_tool_use", project.root, HEAD % (tool, agent, INPUTS[kind])))
-        assert answer["decision"] == "continue"
+        assert answer["decision"] == decision
+    main = b'{"harness_id": "claude-code", "tool": "Write", "tool_input": %s}' % INPUTS[kind]
+    expected = "deny" if kind == "cut" else "continue"  # of a cut payload nobody knows who it is from
+    assert answer_of(hook("pre_tool_use", project.root, main))["decision"] == expected
 
 
 @pytest.mark.requirement("pre_tool_use.unusable", "pre_tool_use.gate")
 @pytest.mark.parametrize("kind", ["twice", "17 MiB"])
 def test_no_task(project: Project, kind: str) -> None:
     """Without a task list an edit that cannot be seen into is blocked, as any other."""
-    answer = answer_of(hook("pre_tool_use", project.root, HEAD % (b"Write", b"engineer", INPUTS[kind])))
+    stdin = b'{"harness_id": "claude-code", "tool": "Write", "tool_input": %s}' % INPUTS[kind]
+    answer = answer_of(hook("pre_tool_use", project.root, stdin))
     assert (answer["decision"], answer["reason"][:23]) == ("block", "There is no task list, ")
 
 
@@ -59,7 +63,7 @@ def test_whoever_stands_last(project: Project) -> None:
     """The agent is found behind 17 MiB of input too; where the payload was cut before it, it may be any."""
     ready(project)
     stdin = b'{"tool_input": %s, "tool": "Write", "agent_name": "%s", "harness_id": "claude-code"}'
-    for agent, decision in ((b"architect", "deny"), (b"engineer", "continue")):
+    for agent, decision in ((b"architect", "deny"), (b"engineer", "deny")):
         answer = answer_of(hook("pre_tool_use", project.root, stdin % (INPUTS["17 MiB"], agent)))
         assert answer["decision"] == decision
     cut = b'{"harness_id": "claude-code", "tool": "%s", "tool_input": {"file_path": "a'

@@ -69,7 +69,7 @@ def _standing(known: dict[str, Any], tool: str) -> tuple[bool, bool, str]:
     from nexus_mcp.catalog.tool_names import ANY, called, named, of_class
 
     names = [name for one in known["classes"] for name in of_class(known, one)]
-    names += [name for table in ("reading", "editing", "opening", "resuming") for name in known[table]]
+    names += [name for table in ("reading", "editing", "patching", "opening", "resuming") for name in known[table]]
     names += [called(known["nexus_tools"], name) for name in TOOLS]
     if named(names, tool):
         return True, named(known["reading"], tool), ""

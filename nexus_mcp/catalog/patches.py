@@ -1,0 +1,178 @@
+"""Find the files that a patch touches (`*** Begin Patch`), by every reading of it that a harness is known to have.
+
+Codex and OpenCode read the format differently, and each changed over time: whether a header may be indented, whether
+a blank follows its colon, whether a second colon ends the path. So a header gives every path that one of them reads.
+Only a patch on which all of them agree where its headers are is certain; see docs/decisions/0069. Pure, and loaded by
+hooks: no regular expressions.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BEGIN, END = "*** Begin Patch", "*** End Patch"
+MAX_LENGTH = 1 << 19
+"""Characters of a patch that is read: a hook has to answer at once."""
+PROGRAMS = ("apply_patch", "applypatch")
+"""What the command is called that a shell of Codex hands a patch to."""
+_FILE_HEADERS = ("*** Add File:", "*** Update File:", "*** Delete File:")
+_MOVE = "*** Move to:"
+_HEADERS = (*_FILE_HEADERS, _MOVE)
+_MARKS = ("begin patch", "end patch", "add file", "update file", "delete file", "move to", "environment id")
+_EOF = "*** End of File"
+_BLANKS = " \t\r"  # all harnesses agree on these alone; of what else is blank each has its own list
+_INVISIBLE = "\ufeff\u180e\u200b\u200c\u200d\u2060"
+_WORD = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
+_PLAIN = _WORD | frozenset("./~-")
+_EXPANDED = frozenset("$`\\")
+
+
+def touched(text: str) -> tuple[list[str], bool]:
+    """Return (the paths in the headers of a patch, each once, whether they are certain to be all).
+
+    Where they are not certain they are still all that looks like a header, so that a guard may refuse one of them.
+    """
+    if len(text) > MAX_LENGTH:
+        return [], False
+    found: dict[str, None] = {}
+    is_broken = text.count("\r") > text.count("\r\n") + text.endswith("\r")  # in the middle of a line
+    is_certain = not is_broken and _is_read(text.split("\n"), found) and bool(found)
+    if not is_certain:
+        for line in text.splitlines():
+            found.update(dict.fromkeys(_guessed(line)))
+    return list(found), is_certain
+
+
+def in_command(command: object) -> tuple[list[str], bool] | None:
+    """Return what `touched` does for the patch that a shell command hands to apply_patch; None where it hands none.
+
+    `command` is a script, or the list of a program and its arguments. Certain is a script that is nothing else:
+    `apply_patch <<'EOF'`, the patch, `EOF`, with `cd FOLDER &&` before it or not.
+    """
+    if isinstance(command, str):
+        return _in_script(command)
+    words = [word for word in command if isinstance(word, str)] if isinstance(command, list) else []
+    if len(words) > 1 and words[0].replace("\\", "/").rpartition("/")[2] in PROGRAMS:
+        paths, is_certain = touched(words[1])
+        return paths, is_certain and command == words and len(words) == 2
+    return next((found for word in words if (found := _in_script(word)) is not None), None)
+
+
+def _in_script(script: str) -> tuple[list[str], bool] | None:
+    if "Begin Patch" not in script or not any(program in script for program in PROGRAMS):
+        return None
+    lines = script[: MAX_LENGTH + 1].strip("\n").split("\n")
+    folder, word, is_quoted = _invoked(lines[0].strip(_BLANKS))
+    body = "\n".join(lines[1:-1])
+    if not word or lines[-1] != word or word in lines[1:-1] or (not is_quoted and _EXPANDED.intersection(body)):
+        return touched(script)[0], False
+    paths, is_certain = touched(body)
+    if not folder:
+        return paths, is_certain
+    return [*paths, *(f"{folder}/{one}" for one in paths if one[0] != "/")], is_certain
+
+
+def _invoked(line: str) -> tuple[str, str, bool]:
+    """Take `cd FOLDER && apply_patch <<'WORD'` apart: (FOLDER, WORD, whether it is quoted); no WORD for other lines."""
+    folder = ""
+    if line.startswith("cd ") and "&&" in line:
+        before, _, line = line.partition("&&")
+        folder, line = before[3:].strip(_BLANKS), line.strip(_BLANKS)
+        if not folder or folder[0] == "-" or not _PLAIN.issuperset(folder):
+            return "", "", False
+    program, _, rest = line.partition("<<")
+    if program.strip(_BLANKS) not in PROGRAMS:
+        return "", "", False
+    word, is_quoted = _unquoted(rest)
+    return folder, word, is_quoted
+
+
+def _unquoted(text: str) -> tuple[str, bool]:
+    """Return (the word that ends a here-document, whether it is quoted); "" where it is no plain word."""
+    word = text.strip(_BLANKS)
+    is_quoted = len(word) > 1 and word[0] in "'\"" and word[0] == word[-1]
+    word = word[1:-1] if is_quoted else word
+    return (word if _WORD.issuperset(word) else ""), is_quoted
+
+
+def _is_read(lines: list[str], found: dict[str, None]) -> bool:
+    """Put the paths of a patch into `found`, and return whether each of its lines has one meaning."""
+    number, last = 0, len(lines) - 1
+    while number < last and not lines[number].strip(_BLANKS):
+        number += 1
+    while last > number and not lines[last].strip(_BLANKS):
+        last -= 1
+    word = _here_document(lines[number].strip(_BLANKS))
+    if word:
+        number, last = number + 1, last - 1
+        if lines[last + 1].rstrip(_BLANKS) != word:
+            return False
+    if number >= last or lines[number].strip(_BLANKS) != BEGIN or lines[last].strip(_BLANKS) != END:
+        return False
+    header = ""
+    for line in lines[number + 1 : last]:
+        mark = line[:1]
+        if mark in "+-" and mark:
+            if not header:
+                return False
+        elif not (bare := line.strip(_BLANKS)):
+            continue
+        elif (name := next((one for one in _HEADERS if bare.startswith(one)), "")) and (name != _MOVE or header):
+            header = name
+            rest = bare[len(name) :]
+            paths = [*_readings(rest, line[line.index(name) + len(name) :])]
+            if not paths or not all(map(_is_plain, paths)):
+                return False
+            found.update(dict.fromkeys(paths))
+        elif not header or not _is_content(line, bare):
+            return False
+    return True
+
+
+def _here_document(line: str) -> str:
+    """Return the word of a line `<<'EOF'` or `cat <<'EOF'`, which OpenCode and Codex take off; "" for other lines."""
+    before, arrows, rest = line.partition("<<")
+    return _unquoted(rest)[0] if arrows and before.strip(_BLANKS) in ("", "cat") else ""
+
+
+def _readings(bare: str, rest: str) -> Iterator[str]:
+    """Yield each path that a harness reads from what follows the colon of a header, also with its blanks."""
+    path = bare.strip(_BLANKS)
+    if not path:
+        return
+    yield path
+    first = path.partition(":")[0].rstrip(_BLANKS)
+    if first and first != path:
+        yield first
+    for exact in (bare[1:], rest[1:].removesuffix("\r")) if rest[:1] == " " else ():
+        if exact != path:
+            yield exact
+
+
+def _is_plain(path: str) -> bool:
+    """Whether no harness cuts something from the ends of a path that another leaves there."""
+    bare = path.strip(_BLANKS)
+    return bool(bare) and bare == bare.strip().strip(_INVISIBLE)
+
+
+def _is_content(line: str, bare: str) -> bool:
+    """Whether no harness takes a line below a header for anything but the content of that file."""
+    if line[0] not in " @" and bare != _EOF:
+        return False
+    if "***" not in line:
+        return True
+    seen = line.strip().strip(_INVISIBLE).strip().lower()
+    return bare == _EOF or not (seen.startswith("***") and seen[3:].lstrip().startswith(_MARKS))
+
+
+def _guessed(line: str) -> Iterator[str]:
+    """Yield what may be meant as a path in a line that may be meant as a header."""
+    lowered = line.lower()
+    for mark in ("***", *_MARKS[2:6]):
+        at = lowered.find(mark)
+        if at >= 0:
+            rest = line[at + len(mark) :].lstrip()
+            rest = rest.partition(":")[2] if mark == "***" else rest.removeprefix(":")
+            yield from (path.strip() for path in (rest, rest.partition(":")[0]) if path.strip())
