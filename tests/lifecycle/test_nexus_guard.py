@@ -77,7 +77,7 @@ def test_nobody_edits_state(tell: Teller, ready: Project, monkeypatch: pytest.Mo
     root = str(ready.root)
     told = path.replace("{root}", root).replace("{name}", ready.root.name).replace("{home}", "~")
     told = told.replace("{upper}", root.upper())
-    for params in ({}, {"agent_name": "engineer"}, {"agent_id": "x9"}):
+    for params in ({}, {"agent_name": "engineer"}, {"agent_id": "x9", "agent_name": "Explore"}):
         answer = tell("pre_tool_use", **edits(told), **params)
         assert answer["decision"] == "deny"
         assert "nobody edits it. Use " in answer["reason"]
