@@ -137,9 +137,14 @@ def test_nothing_of_the_repository_is_run(real_repository: Project, tmp_path: Pa
         (hooks / name).symlink_to(trap)
     with (project.root / ".git" / "config").open("a") as config:
         config.write(f"[core]\n\tfsmonitor = {trap}\n\teditor = {trap}\n\tpager = {trap}\n[gpg]\n\tprogram = {trap}\n")
-        config.write(f'[commit]\n\tgpgSign = true\n[filter "trap"]\n\tclean = {trap}\n\tprocess = {trap}\n')
+        config.write(f'[commit]\n\tgpgSign = true\n[filter "trap"]\n\tclean = {trap}\n')
     (project.root / ".git" / "info").mkdir(exist_ok=True)
     (project.root / ".git" / "info" / "attributes").write_text("*.md filter=trap\n")
+    for member in ("smudge", "process"):
+        git(project.root, "config", f"filter.trap.{member}", str(trap))
+        with pytest.raises(NexusError, match="rewritten by git"):
+            clean(project)
+        git(project.root, "config", "--unset", f"filter.trap.{member}")
     assert clean(project)["result"] == "deleted"
     assert not (tmp_path / "sprung").exists()
     subprocess.run(["git", "status"], cwd=project.root, capture_output=True, check=False)

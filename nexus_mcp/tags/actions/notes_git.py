@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tempfile
 
 from nexus_mcp.errors import UNCHANGED, NexusError
 from nexus_mcp.merging.repository import SECONDS, ask
 from nexus_mcp.quoting import quoted
+from nexus_mcp.tags.actions.note_objects import FETCH, check_readable, check_unchanged, is_blob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,6 +59,12 @@ class Git:
                     next_step="Finish it or give it up, then call again.",
                 )
         code, answer, _ = self._ask("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+        if code and not self._ask("rev-parse", "--quiet", "--verify", "HEAD")[0]:
+            raise NexusError(
+                "The commit that is checked out cannot be read from git's object store",
+                effect=UNCHANGED,
+                next_step=FETCH,
+            )
         if code:
             raise NexusError(
                 "The git repository has no commit, and what is deleted could not be had back",
@@ -74,19 +80,19 @@ class Git:
         return answer.decode().strip()
 
     def check(self, contents: dict[str, bytes | None]) -> None:
-        """Raises NexusError unless each note is, as it is, in the index and in the commit that is checked out."""
+        """Raise NexusError unless each note is, as it is, in the index and in the commit, and git can check it out."""
         names = list(contents)
         index = _entries(self._asked("ls-files", "--stage", "-z", "--", *names), 1)
         tree = _entries(self._asked("ls-tree", "-z", "HEAD", "--", *names), 2)
         new = [name for name in names if name not in index and name not in tree]
         others = [name for name in names if name not in new]
-        ends = [name for name in others if contents[name] is not None and not _is_blob(contents[name], tree.get(name))]
+        ends = [name for name in others if contents[name] is not None and not is_blob(contents[name], tree.get(name))]
         changeable = self._line_ends(ends) if ends else ()
         dirty = [
             name
             for name in others
             if index.get(name) != tree.get(name)
-            or (name in ends and not (name in changeable and _is_blob(_unix(contents[name]), tree[name])))
+            or (name in ends and not (name in changeable and is_blob(_unix(contents[name]), tree[name])))
             or contents[name] is None
         ]
         for found, problem in ((new, "not in git"), (dirty, "not as they are in the last commit")):
@@ -99,6 +105,8 @@ class Git:
                     effect=UNCHANGED,
                     next_step="Commit them as they are, then call again.",
                 )
+        check_unchanged(self._ask, contents)
+        check_readable(self._ask, tree, contents)
 
     def _line_ends(self, names: list[str]) -> set[str]:
         """Those of the files whose line ends git changes by itself, so that other ones are no change to it."""
@@ -190,14 +198,6 @@ def _entries(listed: bytes, place: int) -> dict[str, str]:
         key = os.fsdecode(name)
         found[key] = "" if key in found else words.split()[place].decode()
     return found
-
-
-def _is_blob(data: bytes | None, name: str | None) -> bool:
-    """Whether git's object of this name is these bytes."""
-    if data is None or not name:
-        return False
-    make = hashlib.sha256 if len(name) == 64 else hashlib.sha1
-    return make(b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest() == name
 
 
 def _unix(data: bytes | None) -> bytes | None:
