@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.permissions import Copy, Permissions
 
 PREFIX = ".nexus-tmp-"
 MOST_ASIDE = 8
@@ -40,7 +41,7 @@ def replace(
     parts: Iterable[bytes],
     check: Callable[[], None] | None = None,
     *,
-    mode: int | None = None,
+    mode: Permissions | Copy | None = None,
     confirmed: bool = True,
     meanwhile: Callable[[], None] | None = None,
 ) -> None:
@@ -151,21 +152,19 @@ def confirm(folder: Folder) -> None:
 def prepare(
     folder: Folder,
     parts: Iterable[bytes | Callable[[int], None]],
-    mode: int | None = None,
+    mode: Permissions | Copy | None = None,
     meanwhile: Callable[[], None] | None = None,
 ) -> str:
     """Write `parts` to a new temporary file, synced, and return its name. Leaves nothing behind when it fails.
 
     A part is bytes, or a function that writes some to the descriptor which it is given.
-    `mode` are its permission bits; None for those of any new file. `meanwhile` is called while the disk is at work: it
-    takes no longer, and nobody sees the file before. What it raises ends it.
+    `mode` says which permissions it has (permissions.py); None for those of any new file. `meanwhile` is called while
+    the disk is at work: it takes no longer, and nobody sees the file before. What it raises ends it.
     """
     temporary = f"{PREFIX}{os.urandom(8).hex()}"
-    fd = folder.open(temporary, _FLAGS, 0o644 if mode is None else mode)
+    fd = folder.open(temporary, _FLAGS, mode)
     try:
         try:
-            if mode is not None and hasattr(os, "fchmod"):
-                os.fchmod(fd, mode)
             for part in parts:
                 if callable(part):
                     part(fd)

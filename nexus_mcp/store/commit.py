@@ -9,6 +9,7 @@ from nexus_mcp.state import oplog as entries
 from nexus_mcp.store import atomic, journal, leftovers, oplog, places, unanswered
 from nexus_mcp.store.completing import finish
 from nexus_mcp.store.folder import reason
+from nexus_mcp.store.permissions import Copy
 from nexus_mcp.store.replaced import Replaced
 
 TYPE_CHECKING = False
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.lock import Held
+    from nexus_mcp.store.permissions import Permissions
     from nexus_mcp.store.transaction import Transaction
 
 
@@ -141,6 +143,7 @@ def together(nexus: Folder, state: Folder, asked: Transaction, held: Held, answe
         leftovers.sweep_artifacts(state)
     # All new bytes are on disk before the commit point, so that a full disk is met while nothing has happened.
     temporary: dict[str, tuple[Folder, str]] = {}
+    copied: list[Permissions | None] = []
     growth = None
     doing = journal.SHOWN_HISTORY
     with ExitStack() as stack:
@@ -149,15 +152,19 @@ def together(nexus: Folder, state: Folder, asked: Transaction, held: Held, answe
                 growth = asked.growth()
                 if growth.size > journal.HISTORY_LIMIT:
                     raise StateError(journal.SHOWN_HISTORY, f"would grow beyond {journal.HISTORY_LIMIT >> 20} MiB")
-                made = atomic.prepare(nexus, growth.parts(), nexus.permissions(journal.HISTORY))
+                copied.append(nexus.permissions(journal.HISTORY))
+                made = atomic.prepare(nexus, growth.parts(), copied[0])
                 temporary[journal.HISTORY] = (nexus, made)
             for name, (_, after) in asked.writes.items():
                 doing = state.show(name)
                 folder, last = places.found(stack, state, name)
-                if after is not None and folder is not None:
-                    temporary[name] = (folder, atomic.prepare(folder, [after], folder.permissions(last)))
+                if folder is not None:
+                    copied.append(folder.permissions(last))
+                    if after is not None:
+                        temporary[name] = (folder, atomic.prepare(folder, [after], copied[-1]))
             doing = journal.SHOWN
-            atomic.replace(state, journal.NAME, [recorded], held.check, mode=journal.OWN)
+            # It becomes a marker, too. Both hold what others may not be allowed to read.
+            atomic.replace(state, journal.NAME, [recorded], held.check, mode=Copy(copied))
         except (OSError, NexusError) as error:
             for folder, made in temporary.values():
                 with suppress(OSError):  # swept by the next change

@@ -14,6 +14,7 @@ import stat
 from nexus_mcp.errors import NexusError
 from nexus_mcp.store.codec import compact, in_utf8
 from nexus_mcp.store.folder import Folder, let_go
+from nexus_mcp.store.permissions import PRIVATE
 
 try:
     import fcntl
@@ -30,7 +31,6 @@ LIMIT = 1 << 16
 LONGEST = 1000
 """Characters of a text, at most."""
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
-_OWN = 0o600
 
 
 def note(workspace: Workspace, now: str, event: str, error: str) -> None:
@@ -57,14 +57,14 @@ def _state(workspace: Workspace) -> Folder:
 
 
 def _append(own: Folder, line: bytes) -> None:
-    fd = own.open(NAME, _FLAGS, _OWN)
+    fd = own.open(NAME, _FLAGS, PRIVATE)
     try:
         info = os.fstat(fd)
         if not stat.S_ISREG(info.st_mode) or info.st_nlink != 1:
             return
         if info.st_size + len(line) > LIMIT and _is_ours(own, fd):
             own.rename(NAME, OLDER)
-            new = own.open(NAME, _FLAGS, _OWN)
+            new = own.open(NAME, _FLAGS, PRIVATE)
             try:
                 os.write(new, line)
             finally:

@@ -12,17 +12,19 @@ import stat
 from contextlib import suppress
 
 from nexus_mcp.errors import NexusError, PathRefused, StateError, StorageError
-from nexus_mcp.store import opening
+from nexus_mcp.store import opening, permissions
+from nexus_mcp.store.opening import ADVICE, refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, Self
 
+    from nexus_mcp.store.permissions import Copy, Permissions
+
 AT = os.open in os.supports_dir_fd and os.unlink in os.supports_dir_fd
 _CHUNK = 1 << 16
 _CLOSED = -1  # no descriptor; None would be the current folder
-_ADVICE = "Look at what was put there and why; move it away yourself if it is not needed, then call again."
 
 
 class Folder:
@@ -67,11 +69,14 @@ class Folder:
         made, child = False, None
         try:
             with suppress(FileExistsError):
-                os.mkdir(*self._at(name), **self._dir_fd())
+                above = self.look(".")
+                os.mkdir(*self._at(name), permissions.bits_of_folder(above), **self._dir_fd())
                 made = True
             child = self.child(name)
             if child is None:
                 raise StorageError(self.show(name), "open", os.strerror(errno.ENOENT))
+            if made:
+                permissions.share_folder(child._fd, above)
             # Whoever made it may have died before its name was synced; nobody puts anything into it before that.
             if confirm and (made or not child.names()):
                 self.sync()
@@ -99,9 +104,9 @@ class Folder:
                     raise StorageError(shown, "open", reason(error)) from error
         seen = self.look(name)
         if seen is not None and not stat.S_ISDIR(seen.st_mode):
-            raise _refused(shown, seen.st_mode, "a folder")
+            raise refused(shown, seen.st_mode, "a folder")
         if AT:  # a link or a file stood there a moment ago
-            raise PathRefused(shown, "is not a plain folder", next_step=_ADVICE)
+            raise PathRefused(shown, "is not a plain folder", next_step=ADVICE)
         return None if seen is None else Folder(path, shown, None)
 
     def read(self, name: str, limit: int) -> bytes | None:
@@ -119,7 +124,7 @@ class Folder:
         try:
             info = os.fstat(fd)
             if not stat.S_ISREG(info.st_mode):
-                raise _refused(shown, info.st_mode, "a file")
+                raise refused(shown, info.st_mode, "a file")
             if info.st_size > limit:
                 raise StateError(shown, f"is larger than the {limit >> 20} MiB that are read")
             chunks = [os.read(fd, info.st_size + 1)]
@@ -131,32 +136,39 @@ class Folder:
         finally:
             let_go(fd)
 
-    def open(self, name: str, flags: int, mode: int = 0o644) -> int:
-        """A descriptor of the file `name`; a link is refused, a pipe not waited for. Raises PathRefused and OSError."""
+    def open(self, name: str, flags: int, wanted: Permissions | Copy | None = None) -> int:
+        """A descriptor of the file `name`; one that is made gets the permissions `wanted` (permissions.create).
+
+        A link is refused, a pipe not waited for. Raises PathRefused and OSError.
+        """
+        return permissions.create(self, name, flags, wanted) if flags & os.O_CREAT else self.open_as(name, flags, 0)
+
+    def open_as(self, name: str, flags: int, mode: int) -> int:
+        """As `open`; one that is made gets the permission bits `mode`, as far as the umask lets it."""
         if not AT:
-            seen = self.look(name)
-            if seen is not None and not stat.S_ISREG(seen.st_mode):
-                raise _refused(self.show(name), seen.st_mode, "a file")
+            self._plain(name)
             return os.open(os.path.join(self.path, name), flags | opening.FILE, mode)
         try:
             return opening.file(name, flags, mode, self._fd)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
-                seen = self.look(name)
-                if seen is not None and not stat.S_ISREG(seen.st_mode):
-                    raise _refused(self.show(name), seen.st_mode, "a file") from error
+                self._plain(name)
             raise
 
     def check_plain(self, name: str) -> bool:
         """Whether the file `name` is there. Raises PathRefused when it is a link, a folder or a special file."""
-        return self.permissions(name) is not None
+        return self._plain(name) is not None
 
-    def permissions(self, name: str) -> int | None:
-        """The permission bits of the file `name`, None when absent. Raises as `check_plain` does."""
+    def permissions(self, name: str) -> Permissions | None:
+        """The permissions of the file `name`, None when absent. Raises as `check_plain` does."""
+        seen = self._plain(name)
+        return None if seen is None else permissions.Permissions(seen)
+
+    def _plain(self, name: str) -> os.stat_result | None:
         seen = self.look(name)
         if seen is not None and not stat.S_ISREG(seen.st_mode):
-            raise _refused(self.show(name), seen.st_mode, "a file")
-        return None if seen is None else stat.S_IMODE(seen.st_mode)
+            raise refused(self.show(name), seen.st_mode, "a file")
+        return seen
 
     def rename(self, old: str, new: str) -> None:
         """Put `old` in the place of `new`, at once for every reader. Raises OSError."""
@@ -242,9 +254,3 @@ def let_go(fd: int) -> None:
 def reason(error: OSError) -> str:
     """The system's own words for an error, without the path that Python adds."""
     return error.strerror or type(error).__name__
-
-
-def _refused(shown: str, mode: int, wanted: str) -> PathRefused:
-    kinds = {stat.S_IFLNK: "a symbolic link", stat.S_IFDIR: "a folder", stat.S_IFREG: "a file"}
-    seen = kinds.get(stat.S_IFMT(mode), "a special file")
-    return PathRefused(shown, f"is {seen} where {wanted} belongs", next_step=_ADVICE)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.history.growing import Growth
+    from nexus_mcp.store.permissions import Permissions
 
 NAME = "txn.json"
 SHOWN = f".nexus/state/{NAME}"
@@ -34,7 +35,6 @@ VERSION = 1
 VERSION_WITHOUT_CYCLE = 2
 HISTORY, SHOWN_HISTORY, HISTORY_LIMIT = history.NAME, history.SHOWN, history.LIMIT
 SESSION_LIMIT = 64 << 20
-OWN = 0o600  # of a journal and of a marker, which is the same file: they copy what others may not be allowed to read
 _LONGEST_ID = 32  # it becomes part of file names, beside an artifact's of up to 200 bytes
 DAMAGED_ADVICE = (
     "Some of the change may have been made, and what is missing of it (a cycle, the files of an undo) may be lost. See "
@@ -220,7 +220,7 @@ def _bytes(content: str) -> bytes:
     return content.encode("utf-8", "backslashreplace")
 
 
-def _set_aside(folder: Folder, name: str, data: bytes, mode: int | None) -> None:
+def _set_aside(folder: Folder, name: str, data: bytes, mode: Permissions | None) -> None:
     """Keep a copy of a file, under `name` or with a number, and with the permissions `mode` of the file itself."""
     stem, suffix = os.path.splitext(name)
     kept = folder.read(name, SESSION_LIMIT)

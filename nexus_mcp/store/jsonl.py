@@ -10,6 +10,7 @@ from nexus_mcp.errors import PathRefused, StateError
 from nexus_mcp.store import atomic
 from nexus_mcp.store.codec import decode
 from nexus_mcp.store.folder import let_go
+from nexus_mcp.store.permissions import PRIVATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from nexus_mcp.store.folder import Folder
 
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT
-_OWN = 0o600
 
 
 def append(folder: Folder, name: str, line: bytes, limit: int, is_ours: Callable[[bytes], bool] | None = None) -> None:
@@ -29,7 +29,7 @@ def append(folder: Folder, name: str, line: bytes, limit: int, is_ours: Callable
     set aside whole. Not synced: a power cut may take the last lines. Raises OSError, Unsynced and NexusError; then the
     line is not there, or not whole.
     """
-    fd = folder.open(name, _FLAGS, _OWN)
+    fd = folder.open(name, _FLAGS, PRIVATE)
     try:
         info = os.fstat(fd)
         if not stat.S_ISREG(info.st_mode) or info.st_nlink != 1:

@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
+
+from nexus_mcp.errors import PathRefused
 
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NOFOLLOW | _CLOEXEC
 FILE = _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | _CLOEXEC  # a pipe of that name must not keep us waiting
+
+ADVICE = "Look at what was put there and why; move it away yourself if it is not needed, then call again."
 
 # What others than the owner are told (EPERM), or whoever asks a file system that knows no such flag.
 _REFUSED = frozenset({errno.EPERM, errno.EINVAL, errno.EOPNOTSUPP})
@@ -41,3 +46,10 @@ def _undated_if_let(name: str, flags: int, mode: int, within: int | None) -> int
     fd = os.open(name, flags, mode, dir_fd=within)
     _undated[0] = 0  # that was it: nobody asks for it any more
     return fd
+
+
+def refused(shown: str, mode: int, wanted: str) -> PathRefused:
+    """For what stands where `wanted`, a file or a folder, belongs."""
+    kinds = {stat.S_IFLNK: "a symbolic link", stat.S_IFDIR: "a folder", stat.S_IFREG: "a file"}
+    seen = kinds.get(stat.S_IFMT(mode), "a special file")
+    return PathRefused(shown, f"is {seen} where {wanted} belongs", next_step=ADVICE)

@@ -13,6 +13,7 @@ from nexus_mcp.store.history.cache import Cache
 from nexus_mcp.store.history.frame import Frame
 from nexus_mcp.store.history.index import STAMP, Index
 from nexus_mcp.store.history_file import canonical
+from nexus_mcp.store.permissions import Permissions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 _TRIES = 5
 _CHANGED = "it was changed meanwhile"
-_NO_MORE = 0o666
 
 
 class Archive:
@@ -173,7 +173,7 @@ class Archive:
                 return
             info = os.fstat(self.fd)
             if self._state is not None and info.st_size >= finding.CACHED_FROM:
-                self.cache = self.cache or Cache(self._state, stat.S_IMODE(info.st_mode) & _NO_MORE)
+                self.cache = self.cache or Cache(self._state, Permissions(info))
             found = finding.find(self.fd, self.cache, self._memory)
             if found is not None:
                 self.index, is_new = found

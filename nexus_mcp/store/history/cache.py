@@ -18,6 +18,7 @@ from nexus_mcp.errors import NexusError
 from nexus_mcp.store import atomic, ranges
 from nexus_mcp.store.folder import let_go, reason
 from nexus_mcp.store.history import stored
+from nexus_mcp.store.permissions import Copy
 
 try:
     import fcntl
@@ -28,6 +29,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.history.index import Index
+    from nexus_mcp.store.permissions import Permissions
 
 FOLDER = "cache"
 NAME = "history.index"
@@ -42,14 +44,15 @@ _told: set[str] = set()
 class Cache:
     """The cache in the folder `state`, which is opened when it is asked for. Close it.
 
-    `mode` are the permission bits of the history: what is derived from it is no more for others to read.
+    `source` are the permissions of the history: what is derived from it is no more for others to read.
     """
 
-    __slots__ = ("_folder", "_mode", "_state")
+    __slots__ = ("_copy", "_folder", "_source", "_state")
 
-    def __init__(self, state: Folder, mode: int) -> None:
+    def __init__(self, state: Folder, source: Permissions) -> None:
         self._state = state
-        self._mode = mode
+        self._source = source
+        self._copy = Copy([source], private=False)
         self._folder: Folder | None = None
 
     def close(self) -> None:
@@ -70,7 +73,7 @@ class Cache:
         try:
             folder = self._opened(make=True)
             if folder is not None:
-                _save(folder, index, self._mode)
+                _save(folder, index, self._copy)
                 _sweep(folder, index.texts)
         except UNUSABLE as error:
             _warn(error)
@@ -91,7 +94,8 @@ class Cache:
         if folder is None or not stored.is_name(name):
             raise FileNotFoundError(2, "there is no such file of texts")
         fd = _plain(folder, name, flags)
-        if os.fstat(fd).st_mode & _FOR_OTHERS & ~self._mode:
+        info = os.fstat(fd)
+        if info.st_mode & _FOR_OTHERS & ~self._source.for_group(info.st_gid):
             let_go(fd)
             raise ValueError("it is for more to read than the history")
         return fd
@@ -102,7 +106,7 @@ class Cache:
         if folder is None:
             return None
         name = stored.name_of(os.urandom(8).hex())
-        return name, folder.open(name, _MADE, self._mode)
+        return name, folder.open(name, _MADE, self._copy)
 
     def remove(self, name: str) -> None:
         """Remove a file of texts that no index names."""
@@ -140,9 +144,9 @@ def _load(folder: Folder) -> Index:
         let_go(fd)
 
 
-def _save(folder: Folder, index: Index, mode: int) -> None:
+def _save(folder: Folder, index: Index, copy: Copy) -> None:
     temporary = f"history-{os.urandom(8).hex()}{_NEW}"
-    fd = folder.open(temporary, _MADE, mode)
+    fd = folder.open(temporary, _MADE, copy)
     try:
         try:
             info = os.fstat(fd)
