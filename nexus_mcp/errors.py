@@ -25,6 +25,9 @@ NexusError
 
 from __future__ import annotations
 
+import errno
+import os
+
 UNCHANGED = "nothing was changed."
 ITSELF_UNCHANGED = "this call changed nothing itself."
 _SHOWN = 100
@@ -121,10 +124,17 @@ class StorageError(NexusError):
         super().__init__(
             f"Could not {doing} {path}: {reason}",
             effect=UNCHANGED,
-            next_step=next_step or "Check the free space and the permissions of the folder, then call again.",
+            next_step=next_step or _check(reason),
         )
         self.path = path
         self.reason = reason
+
+
+def _check(reason: str) -> str:
+    """What to look at before the call is repeated."""
+    if reason != os.strerror(errno.EACCES):
+        return "Check the free space and the permissions of the folder, then call again."
+    return f"Get access to it from its owner, then call again; {_command('doctor')} names what a group cannot use."
 
 
 class FolderGone(StorageError):

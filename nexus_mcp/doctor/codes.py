@@ -61,6 +61,11 @@ CODES = {
         "Every user of this machine may change the file, or the folder.",
         "Take the permission to write away from others.",
     ),
+    "closed-to-group": Code(
+        WARNING,
+        "In a folder that a group shares (it has the setgid bit), a file or folder that the group cannot use.",
+        "Let its owner give the folder's group access to it (chgrp, chmod g+rw; chmod g+rwxs for a folder).",
+    ),
     # What is in the files
     "unparsable": Code(ERROR, "A file that is not the JSON that is accepted here. It is never overwritten.", _MEND),
     "conflict-markers": Code(ERROR, "Git left both sides of a merge in the file.", _MERGE),

@@ -30,13 +30,17 @@ _HAS_MODES = os.name == "posix"
 
 
 class Entry(NamedTuple):
-    """`path` from the project root, with `/`. `stamp` is another when the file was replaced or written to."""
+    """`path` from the project root, with `/`. `stamp` is another when the file was replaced or written to.
+
+    `info` is what the system says of the file or folder itself.
+    """
 
     path: str
     kind: str
     mode: int
     size: int
     stamp: tuple[int, ...]
+    info: os.stat_result
     readable: bool
     writable: bool
 
@@ -145,7 +149,7 @@ def _entry(folder: Folder, fd: int | None, name: str, info: os.stat_result) -> E
     plain = kind in (FILE, FOLDER) and _HAS_MODES
     allowed = [not plain or _may(folder, fd, name, right) for right in (os.R_OK, os.W_OK)]
     path = folder.shown if name == "." else folder.show(name)
-    return Entry(path, kind, stat.S_IMODE(info.st_mode), info.st_size, stamp, *allowed)
+    return Entry(path, kind, stat.S_IMODE(info.st_mode), info.st_size, stamp, info, *allowed)
 
 
 def _may(folder: Folder, fd: int | None, name: str, right: int) -> bool:

@@ -137,14 +137,11 @@ class Folder:
             let_go(fd)
 
     def open(self, name: str, flags: int, wanted: Permissions | Copy | None = None) -> int:
-        """A descriptor of the file `name`; one that is made gets the permissions `wanted` (permissions.create).
-
-        A link is refused, a pipe not waited for. Raises PathRefused and OSError.
-        """
+        """A descriptor of the file `name`, made as permissions.create says. Raises PathRefused and OSError."""
         return permissions.create(self, name, flags, wanted) if flags & os.O_CREAT else self.open_as(name, flags, 0)
 
     def open_as(self, name: str, flags: int, mode: int) -> int:
-        """As `open`; one that is made gets the permission bits `mode`, as far as the umask lets it."""
+        """The same, made with the bits `mode` less the umask. A link is refused, a pipe not waited for."""
         if not AT:
             self._plain(name)
             return os.open(os.path.join(self.path, name), flags | opening.FILE, mode)

@@ -89,7 +89,7 @@ def _create(folder: Folder, name: str, flags: int, wanted: Permissions | Copy | 
         return _or_closed(folder, name, fd, lambda: _keep(fd, above, wanted))
     allowed = _allowed(above) & _READ_WRITE
     if wanted is not None:
-        allowed &= wanted.limit(above.st_gid)
+        allowed &= wanted.limit(_group(above))
         if wanted.is_private:
             allowed &= _READ_WRITE & (_OWNER | _GROUP if above.st_mode & stat.S_IWGRP else _OWNER)
     fd = folder.open_as(name, flags, allowed | stat.S_IRUSR | stat.S_IWUSR)
@@ -126,12 +126,15 @@ def is_shared(info: os.stat_result) -> bool:
     return bool(info.st_mode & stat.S_ISGID and info.st_mode & stat.S_IWGRP)
 
 
+def _group(above: os.stat_result) -> int:
+    """The group of a file that is made in the folder `above`."""
+    return above.st_gid if above.st_mode & stat.S_ISGID else os.getegid()
+
+
 def _allowed(above: os.stat_result) -> int:
     """What the folder `above` lets others than the owner do, for a file that is made in it."""
-    if above.st_mode & stat.S_ISGID or above.st_gid == os.getegid():
-        return stat.S_IMODE(above.st_mode) & 0o777
-    # The file belongs to the group of its maker, to which the folder gives what it gives to everybody.
-    return Permissions(above).for_group(os.getegid())
+    # Where it belongs to another group, that gets what the folder gives to everybody.
+    return Permissions(above).for_group(_group(above))
 
 
 def _share(fd: int, above: os.stat_result, allowed: int) -> None:

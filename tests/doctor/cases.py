@@ -210,6 +210,7 @@ ELSEWHERE = {
     "unreadable": "test_permissions",
     "unwritable": "test_permissions",
     "read-only": "test_permissions",
+    "closed-to-group": "test_permissions",
     "journal-pending": "test_interrupted",
     "unanswered-close": "test_interrupted",
     "lock-held": "test_lock",

@@ -95,3 +95,43 @@ def test_a_closed_nexus() -> None:
 def test_a_closed_project() -> None:
     """A project that may not be opened cannot be looked at."""
     assert "Permission denied" in found_by_nobody(mode("..", 0o000))
+
+
+def closed_to_group(project: Project) -> list[list[str]]:
+    found = examine(str(project.root), 0.0).findings
+    return [[one.file, one.problem] for one in found if one.code == "closed-to-group"]
+
+
+def test_what_the_group_of_a_shared_project_cannot_use(tmp_path: Path) -> None:
+    """A lock of an older version, a log that is its owner's alone, folders that are not the group's; nothing else."""
+    project = Project(tmp_path / "project")
+    project.root.mkdir()
+    project.root.chmod(0o2770)
+    for path, bits in {
+        "history.json": 0o644,
+        "memory/a.md": 0o640,
+        "rules/a.md": 0o660,
+        "state/lock": 0o644,
+        "state/oplog.jsonl": 0o600,
+        "state/tool-log.jsonl": 0o660,
+        "state/own/file": 0o600,
+    }.items():
+        project.put(path, "").chmod(bits)
+    for path, bits in {".": 0o2770, "memory": 0o2750, "rules": 0o770, "state": 0o2775, "state/own": 0o2770}.items():
+        (project.nexus / path).chmod(bits)
+    unwritten = "may not be written to by the group that shares"
+    assert closed_to_group(project) == [
+        [".nexus/memory", f"{unwritten} it"],
+        [".nexus/rules", "does not pass its group on to the files in it"],
+        [".nexus/state/lock", f"{unwritten} the folder"],
+        [".nexus/state/oplog.jsonl", "may not be read by the group that shares the folder"],
+    ]
+
+
+def test_a_nexus_that_is_older_than_the_sharing(tmp_path: Path) -> None:
+    """`.nexus` itself is judged by the project that it lies in; in a project that nobody shares nothing is found."""
+    project = Project(tmp_path / "project")
+    project.put("state/plan.json", plan()).chmod(0o600)
+    assert closed_to_group(project) == []
+    project.root.chmod(0o2775)
+    assert [file for file, _ in closed_to_group(project)] == [".nexus"]

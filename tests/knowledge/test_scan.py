@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 
@@ -62,9 +63,9 @@ def test_only_what_changed_is_read_again(project: Project, monkeypatch: pytest.M
         opened = []
         open_ = Folder.open
 
-        def noted(self: Folder, name: str, flags: int, mode: int = 0o644) -> int:
+        def noted(self: Folder, name: str, flags: int, *others: Any) -> int:
             opened.append(name)
-            return open_(self, name, flags, mode)
+            return open_(self, name, flags, *others)
 
         monkeypatch.setattr(Folder, "open", noted)
         assert not found.refresh(folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from typing import Any
 
 import pytest
 
@@ -23,8 +24,8 @@ def test_a_full_disk_leaves_no_descriptor(project: Project, monkeypatch: pytest.
     opened: list[int] = []
     real = Folder.open
 
-    def kept(self: Folder, name: str, flags: int, mode: int = 0o644) -> int:
-        opened.append(real(self, name, flags, mode))
+    def kept(self: Folder, name: str, flags: int, *others: Any) -> int:
+        opened.append(real(self, name, flags, *others))
         return opened[-1]
 
     def full(fd: int, data: bytes) -> int:

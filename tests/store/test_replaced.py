@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -72,10 +73,10 @@ def test_without_it(tmp_path: Path) -> None:
     app.call("task_add", TASK).delivered()
     real = Folder.open
 
-    def no_descriptor(self: Folder, name: str, flags: int, mode: int = 0o644) -> int:
+    def no_descriptor(self: Folder, name: str, flags: int, *others: Any) -> int:
         if name == "tasks.json" and made:
             raise OSError(errno.EMFILE, "Too many open files")
-        return real(self, name, flags, mode)
+        return real(self, name, flags, *others)
 
     made: list[str] = []
     replaced = Replaced

@@ -57,11 +57,11 @@ def test_each_note_is_read_once(project: Project, monkeypatch: pytest.MonkeyPatc
     held: list[bool] = []
     open_, locked = Folder.open, notes.locked
 
-    def noted(self: Folder, name: str, flags: int, mode: int = 0o644) -> int:
+    def noted(self: Folder, name: str, flags: int, *others: Any) -> int:
         if name.startswith("note-") and not name.startswith("note-zeta"):
             opened.append(name)
             assert not held
-        return open_(self, name, flags, mode)
+        return open_(self, name, flags, *others)
 
     @contextmanager
     def noting(*args: Any) -> Iterator[Any]:

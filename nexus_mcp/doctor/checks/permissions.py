@@ -1,4 +1,4 @@
-"""What we may not read or write, and what everybody may."""
+"""What we may not read or write, what everybody may, and what the group of a shared project may not."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from nexus_mcp.doctor import places
 from nexus_mcp.doctor.finding import Finding
 from nexus_mcp.doctor.survey import FILE, FOLDER
+from nexus_mcp.store.permissions import Permissions, is_shared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from nexus_mcp.doctor.survey import Entry
 
 _HAS_MODES = os.name == "posix"
+_NOBODYS = (places.OTHER, places.UNKNOWN)
 
 
 def check(site: Site) -> Iterator[Finding]:
@@ -25,6 +27,8 @@ def check(site: Site) -> Iterator[Finding]:
     for entry in site.survey.entries.values():
         if entry.kind in (FILE, FOLDER):
             yield from _of(entry)
+    if _HAS_MODES:
+        yield from _closed_to_group(site)
 
 
 def _of(entry: Entry) -> Iterator[Finding]:
@@ -38,3 +42,33 @@ def _of(entry: Entry) -> Iterator[Finding]:
             yield Finding("read-only", entry.path, "may not be written to by you, but is replaced as a whole")
     if _HAS_MODES and entry.mode & stat.S_IWOTH:
         yield Finding("world-writable", entry.path, "may be changed by every user of this machine")
+
+
+def _closed_to_group(site: Site) -> Iterator[Finding]:
+    """What the group that shares a folder cannot use in it. Session files are replaced: reading them is enough."""
+    entries = site.survey.entries
+    for entry in entries.values():
+        role = places.role(entry.path, entry.kind)
+        if entry.kind not in (FILE, FOLDER) or (role in _NOBODYS and entry.path != places.NEXUS):
+            continue
+        above = entries.get(entry.path.rpartition("/")[0])
+        folder = _project(site) if above is None else above.info
+        if folder is None or not is_shared(folder):
+            continue
+        bits = Permissions(entry.info).for_group(folder.st_gid)
+        if entry.kind == FOLDER:
+            if bits & stat.S_IRWXG != stat.S_IRWXG:
+                yield Finding("closed-to-group", entry.path, "may not be written to by the group that shares it")
+            elif not entry.mode & stat.S_ISGID or entry.info.st_gid != folder.st_gid:
+                yield Finding("closed-to-group", entry.path, "does not pass its group on to the files in it")
+        elif not bits & stat.S_IRGRP:
+            yield Finding("closed-to-group", entry.path, "may not be read by the group that shares the folder")
+        elif role in places.IN_PLACE and not bits & stat.S_IWGRP:
+            yield Finding("closed-to-group", entry.path, "may not be written to by the group that shares the folder")
+
+
+def _project(site: Site) -> os.stat_result | None:
+    try:
+        return os.stat(os.path.dirname(site.nexus.path))
+    except OSError:
+        return None

@@ -96,7 +96,7 @@ def test_a_change_that_begins_meanwhile(
     real = Folder.open
     journals: list[bool] = []
 
-    def open_(folder: Folder, name: str, *others: int) -> int:
+    def open_(folder: Folder, name: str, *others: Any) -> int:
         fd = real(folder, name, *others)
         if name == opened and not journals:
             # As a server dies that has just put the journal of a task_close in its place.

@@ -1,0 +1,45 @@
+"""Users of a machine who share a project: as root they are real ones, else one user plays them all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from nexus_mcp.store.history import finding
+from tests.forks import forked
+
+ROOT = os.geteuid() == 0
+TEAM = 61_000 if ROOT else os.getegid()
+ANN, BEN = 61_001, 61_002
+
+
+def become(user: int, umask: int) -> None:
+    """Be a user of the team, with a group of the same number as the main one."""
+    os.umask(umask)
+    if ROOT:
+        os.setgroups([TEAM])
+        os.setgid(user)
+        os.setuid(user)
+
+
+def by(user: int, root: Path, act: Callable[[Path], Any], umask: int = 0o022) -> Any:
+    """What `act(root)` returns in a process of this user."""
+
+    def run(_: int) -> Any:
+        become(user, umask)
+        with patch.object(finding, "CACHED_FROM", 0):
+            return act(root)
+
+    ((_, result),) = forked([0], run, seconds=60)
+    return result
+
+
+def made(root: Path, mode: int) -> Path:
+    root.parent.chmod(0o711)
+    root.mkdir()
+    os.chown(root, -1, TEAM)
+    root.chmod(mode)
+    return root
