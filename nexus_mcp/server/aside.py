@@ -66,13 +66,20 @@ class Aside:
         """From now on what comes is read on the thread."""
         if self._epoll is not None and not self._lasts:
             self._lasts = True
-            self._epoll.modify(self._source.fd, _READABLE)
+            self._watch(_READABLE)
 
     def rest(self) -> None:
         """From now on the caller reads. What the thread is about to read, it still may."""
         if self._epoll is not None and self._lasts:
             self._lasts = False
-            self._epoll.modify(self._source.fd, _ONESHOT)
+            self._watch(_ONESHOT)
+
+    def _watch(self, events: int) -> None:
+        assert self._epoll is not None
+        try:
+            self._epoll.modify(self._source.fd, events)
+        except OSError as error:  # no memory for that: what comes is read once the call is over
+            log.warning(f"what comes during a call is not read: {error.strerror}")
 
     __enter__ = begin
 

@@ -78,9 +78,9 @@ class Calls:
         """Let a call, whose line had `size` bytes, wait for its turn. See to it that it `has_room`."""
         job = _Job(call, size)
         with self._lock:
-            self._waiting.append(job)
-            self._bytes += size
             self._known[job.key] = job
+            self._waiting.append(job)  # the last step that may fail: what is raised is answered, and is not run
+            self._bytes += size
             self._tell()
 
     def has_room(self, size: int) -> bool:
@@ -157,24 +157,27 @@ class Calls:
         answer, message = self._run(job.call)
         sent = not self._is_cancelled(job) and self._sink.send(message, self._aside.begin)
         if answer is not None:
-            if sent:
-                answer.delivered()
-            else:
-                answer.undelivered()
+            try:
+                if sent:
+                    answer.delivered()
+                else:
+                    answer.undelivered()
+            except Exception as error:  # noqa: BLE001 - it is answered, and others wait for theirs
+                log.error(f"{job.call.name}, once it was answered: {type(error).__name__}: {error}")
 
     def _run(self, call: Call | Lookup) -> tuple[Answer | Shown | None, dict[str, Any]]:
         """(What is told whether its message has gone out, the message)."""
-        with self._aside:
-            try:
+        try:
+            with self._aside:
                 answer = call.run(self._app)
                 return answer, {"jsonrpc": "2.0", "id": call.id, "result": call.result(answer.rendered)}
-            except UnknownTool as error:
-                return None, Fault(INVALID_PARAMS, str(error), call.id).response()
-            except Fault as fault:
-                return None, fault.of(call.id).response()
-            except BaseException as error:  # noqa: BLE001 - a defect in one call must not end the others
-                log.error(f"{call.name}: {type(error).__name__}: {error}")
-                return None, internal_error(call.id).response()
+        except UnknownTool as error:
+            return None, Fault(INVALID_PARAMS, str(error), call.id).response()
+        except Fault as fault:
+            return None, fault.of(call.id).response()
+        except BaseException as error:  # noqa: BLE001 - a defect in one call must not end the others
+            log.error(f"{call.name}: {type(error).__name__}: {error}")
+            return None, internal_error(call.id).response()
 
     def _is_cancelled(self, job: _Job) -> bool:
         with self._lock:

@@ -7,6 +7,7 @@ from nexus_mcp.server.faults import INVALID_REQUEST, Fault
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from nexus_mcp.server.pipes import Source
 
@@ -102,18 +103,25 @@ class _Skipped:
     """What is kept of an over-long line: what its beginning said, how deep its bytes lead, and the last of them."""
 
     def __init__(self, head: bytes) -> None:
-        from nexus_mcp.server import recover  # re costs start-up time, and such lines are rare
+        self._recover: Any = None
+        try:
+            from nexus_mcp.server import recover  # re costs start-up time, and such lines are rare
 
+            self._head = recover.id_in_head(head)
+            self._nesting = recover.Nesting()
+        except (ImportError, OSError, MemoryError):
+            return  # nothing can be loaded now: the line is skipped all the same, and its id is not told
         self._recover = recover
-        self._head = recover.id_in_head(head)
-        self._nesting = recover.Nesting()
         self._tail = b""
         self.add(head)
 
     def add(self, part: bytes) -> None:
-        self._nesting.add(part)
-        self._tail = (self._tail + part[-self._recover.TAIL :])[-self._recover.TAIL :]
+        if self._recover is not None:
+            self._nesting.add(part)
+            self._tail = (self._tail + part[-self._recover.TAIL :])[-self._recover.TAIL :]
 
     def fault(self, limit: int) -> Fault:
-        id = self._recover.id_in_tail(self._head, self._tail, whole=self._nesting.is_whole())
+        id = None
+        if self._recover is not None:
+            id = self._recover.id_in_tail(self._head, self._tail, whole=self._nesting.is_whole())
         return Fault(INVALID_REQUEST, f"Invalid Request: a message takes at most {limit} bytes; send less at once", id)

@@ -150,14 +150,18 @@ class _Reader:
 
 
 def _unreadable(line: bytes, what: str) -> Fault:
-    return Fault(PARSE_ERROR, f"Parse error: {what}", _recovered(line))
+    return Fault(PARSE_ERROR, f"Parse error: {what}", recovered(line))
 
 
 def _refused(line: bytes, what: str) -> Fault:
-    return Fault(INVALID_REQUEST, f"Invalid Request: {what}", _recovered(line))
+    return Fault(INVALID_REQUEST, f"Invalid Request: {what}", recovered(line))
 
 
-def _recovered(line: bytes) -> Id:
-    from nexus_mcp.server import recover
+def recovered(line: bytes) -> Id:
+    """The id of a line that could not be read; None where it cannot be told, or nothing more can be loaded for it."""
+    try:
+        from nexus_mcp.server import recover
 
-    return recover.id_in_line(line)
+        return recover.id_in_line(line)
+    except (ImportError, OSError, MemoryError):
+        return None

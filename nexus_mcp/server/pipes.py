@@ -81,22 +81,31 @@ class Sink:
         self.broken = False
 
     def send(self, message: dict[str, Any], before_waiting: Callable[[], None] | None = None) -> bool:
-        """Write a message as one line. False when it did not go out whole; then the server is asked to stop.
+        """Write a message as one line; False when it did not go out.
+
+        Where part of it may be out the server is asked to stop. What cannot be encoded is answered by an error.
 
         `before_waiting` is called, once or more often, before it waits for the client or for another thread.
         """
-        line = encode(message)
+        line, is_whole = encode(message)
         if not self._lock.acquire(blocking=False):
             if before_waiting is not None:
                 before_waiting()
             self._lock.acquire()
         try:
-            if not self.broken and not self._write(line, before_waiting or _nothing):
+            if not self.broken and not self._written(line, before_waiting or _nothing):
                 self.broken = True
                 self._stop.request()
-            return not self.broken
+            return is_whole and not self.broken
         finally:
             self._lock.release()
+
+    def _written(self, line: bytes, before_waiting: Callable[[], None]) -> bool:
+        try:
+            return self._write(line, before_waiting)
+        except Exception as error:  # noqa: BLE001 - no memory, no module: part of the line may be out
+            log.error(f"an answer could not be written to standard output: {type(error).__name__}: {error}")
+            return False
 
     def _write(self, line: bytes, before_waiting: Callable[[], None]) -> bool:
         if len(line) > _NARROW and not self._is_wide:
@@ -168,12 +177,18 @@ def _widen(fd: int) -> None:
         pass  # no pipe, another system, or a user with many pipes
 
 
-def encode(message: dict[str, Any]) -> bytes:
-    """A JSON-RPC message as the bytes of its line. What cannot be encoded becomes an internal error of the same id."""
+def encode(message: dict[str, Any]) -> tuple[bytes, bool]:
+    """(A JSON-RPC message as the bytes of its line, True).
+
+    What cannot be encoded, or not now (no memory, no descriptor to load a module with), becomes an internal error of
+    the same id, and False.
+    """
     try:
-        return _dump(message) + b"\n"
-    except (TypeError, ValueError, RecursionError):
-        return _dump(internal_error(message.get("id")).response()) + b"\n"
+        return _dump(message) + b"\n", True
+    except Exception as error:  # noqa: BLE001 - whoever asked is to get an answer
+        log.error(f"an answer could not be made: {type(error).__name__}: {error}")
+        told = internal_error(message.get("id")).response()
+        return json.dumps(told, separators=(",", ":")).encode() + b"\n", False
 
 
 def _dump(message: dict[str, Any]) -> bytes:

@@ -14,7 +14,7 @@ from nexus_mcp import log
 from nexus_mcp.server.ends import serve_between
 from nexus_mcp.server.faults import Fault, internal_error
 from nexus_mcp.server.framing import Lines
-from nexus_mcp.server.messages import parse
+from nexus_mcp.server.messages import parse, recovered
 from nexus_mcp.server.protocol import Call, Connection
 from nexus_mcp.server.stopping import STOPPING
 
@@ -104,6 +104,9 @@ class _Session:
     def _warm_up(self) -> None:
         if self._calls is not None and not (self._calls.warm_up() or self._calls.are_read_aside):
             self._ahead = self._warm_up  # what came first is answered by then
+            return
+        with suppress(Exception):  # once descriptors are used up nothing can be loaded to tell whose request failed
+            from nexus_mcp.server import asked, recover  # noqa: F401
 
     def _read_on(self, *, constantly: bool) -> bool:
         """Read, on a thread of its own, while a call is carried out. False when there is nothing to be read by it."""
@@ -137,32 +140,31 @@ class _Session:
         return True
 
     def _take(self, line: bytes | Fault) -> None:
+        message: Message | None = None
         try:
-            if isinstance(line, Fault):
-                raise line
-            message = parse(line)
+            message = _raise(line) if isinstance(line, Fault) else parse(line)
             if message is None:
                 return
             if not message.is_request:
                 self._notify(message)
                 return
             reply = self._connection.request(message)
-            if not isinstance(reply, (dict, Call)):
+            if isinstance(reply, Call):
+                self._add(reply, _size(line))
+            elif not isinstance(reply, dict):
                 self._ask(reply, _size(line))
-                return
+            else:
+                self._sink.send({"jsonrpc": "2.0", "id": message.id, "result": reply})
+                if self._calls is None:
+                    self._get_ready(message.method)
         except Fault as fault:
             self._sink.send(fault.response())
-            return
         except Exception as error:  # noqa: BLE001 - a defect met by one line must not end the others
             log.error(f"a line could not be dealt with: {type(error).__name__}: {error}")
-            self._sink.send(internal_error(None).response())
-            return
-        if isinstance(reply, Call):
-            self._add(reply, _size(line))
-        else:
-            self._sink.send({"jsonrpc": "2.0", "id": message.id, "result": reply})
-            if self._calls is None:
-                self._get_ready(message.method)
+            if message is None:
+                self._sink.send(internal_error(recovered(line) if isinstance(line, bytes) else None).response())
+            elif message.is_request:  # a notification is never answered
+                self._sink.send(internal_error(message.id).response())
 
     def _get_ready(self, answered: str) -> None:
         if answered in _OPENING:
@@ -220,6 +222,10 @@ class _Session:
         except Exception as error:  # noqa: BLE001 - no descriptor, no thread, no memory: the next call tries again
             return f"{type(error).__name__}: {error}"
         return ""
+
+
+def _raise(fault: Fault) -> Message | None:
+    raise fault
 
 
 def _size(line: bytes | Fault) -> int:

@@ -11,7 +11,7 @@ import pytest
 from nexus_mcp.store import atomic
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.permissions import PRIVATE, Copy, Permissions
-from tests.store.users import ANN, BEN, TEAM, by, made
+from tests.store.users import ANN, BEN, ROOT, TEAM, by, made
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ REPLACED_OF_ANOTHER_GROUP = (
 
 
 @pytest.mark.parametrize(
-    ("folder", "bits", "group", "found"), (*REPLACED, *(REPLACED_OF_ANOTHER_GROUP if ROOT else ()))
+    ("folder", "bits", "group", "found"), [*REPLACED, *(REPLACED_OF_ANOTHER_GROUP if ROOT else ())]
 )
 def test_a_file_that_is_replaced_keeps_its_bits(
     fast_path: Path, folder: int, bits: int, group: int, found: list[str]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from nexus_mcp.errors import UnknownTool
 from nexus_mcp.server.faults import Fault
+from nexus_mcp.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,6 +62,7 @@ class FakeApp:
 
     def __init__(self) -> None:
         self.server_info = {"name": "nexus-mcp", "title": "Nexus", "version": "0.0.0"}
+        self.workspace = Workspace("/nowhere")
         self.events: list[str] = []
         self.began = threading.Semaphore(0)
         self.gate = threading.Semaphore(0)

@@ -15,7 +15,8 @@ TEXT = st.text(st.characters(exclude_categories=[]))  # lone surrogates included
 @given(st.dictionaries(TEXT, TEXT | st.integers() | st.booleans() | st.none() | st.lists(TEXT), max_size=4))
 def test_lines(result: dict[str, object]) -> None:
     """Every message is one line of UTF-8 JSON for every reader of lines, and says what was meant."""
-    line = encode({"id": 1, "result": result})
+    line, is_whole = encode({"id": 1, "result": result})
+    assert is_whole
     text = line.decode()
     assert text.endswith("\n")
     assert text.splitlines() == [text[:-1]]
@@ -29,4 +30,4 @@ def test_not_json() -> None:
     loop: dict[str, object] = {}
     loop["self"] = loop
     for result in (float("nan"), float("inf"), {1, 2}, loop, b"bytes"):
-        assert encode({"jsonrpc": "2.0", "id": 7, "result": result}) == internal
+        assert encode({"jsonrpc": "2.0", "id": 7, "result": result}) == (internal, False)

@@ -12,9 +12,9 @@ from mcp.shared.message import SessionMessage
 
 from nexus_mcp import log
 from nexus_mcp.server.calls import MAX_WAITING, correlation_key
-from nexus_mcp.server.faults import Fault
+from nexus_mcp.server.faults import Fault, internal_error
 from nexus_mcp.server.framing import frames
-from nexus_mcp.server.messages import Message, parse
+from nexus_mcp.server.messages import Message, parse, recovered
 from nexus_mcp.server.sdk.handlers import build_server
 from nexus_mcp.server.sdk.turns import Turns
 from nexus_mcp.server.stopping import STOPPING
@@ -55,11 +55,18 @@ class Pump:
         lines = frames(self._source)
         async with to_sdk:
             while (line := await anyio.to_thread.run_sync(next, lines, None)) is not None:
+                message: Message | None = None
                 try:
                     message = parse(line) if isinstance(line, bytes) else _raise(line)
                     meant = () if message is None else self._noted(message)
                 except Fault as fault:
                     await self._send(fault.response())
+                    continue
+                except Exception as error:  # noqa: BLE001 - a defect met by one line must not end the others
+                    log.error(f"a line could not be dealt with: {type(error).__name__}: {error}")
+                    if message is None or message.is_request:
+                        id = message.id if message else recovered(line) if isinstance(line, bytes) else None
+                        await self._send(internal_error(id).response())
                     continue
                 for one in meant:
                     await to_sdk.send(SessionMessage(one))
@@ -76,7 +83,7 @@ class Pump:
     async def _write(self, from_sdk: MemoryObjectReceiveStream[SessionMessage]) -> None:
         async with from_sdk:
             async for item in from_sdk:
-                message = item.message.model_dump(by_alias=True, exclude_unset=True)
+                message = _dumped(item.message)
                 is_answer = "id" in message and "method" not in message
                 if is_answer and self._listens.is_ours(message["id"]):
                     await self._send_end(message)
@@ -86,7 +93,10 @@ class Pump:
                     self._settle(message["id"], delivered=sent and "result" in message)
 
     async def _send(self, message: dict[str, Any]) -> bool:
-        return await anyio.to_thread.run_sync(self._sink.send, message)
+        try:
+            return await anyio.to_thread.run_sync(self._sink.send, message)
+        except RuntimeError:  # no thread left: then all else waits meanwhile
+            return self._sink.send(message)
 
     def _settle(self, id: types.RequestId, *, delivered: bool) -> None:
         self._turns.settle(id, delivered=delivered)
@@ -105,9 +115,16 @@ class Pump:
         """What the SDK gets for a message. Raises Fault for a request that cannot be open beside another one."""
         if message.is_request:
             if message.method == LISTEN:
-                return (_for_sdk(message, self._listens.begin(message.id)),)
+                ours = self._listens.begin(message.id)
+                try:
+                    return (_for_sdk(message, ours),)
+                except Exception:
+                    self._listens.end(ours)
+                    raise
+            meant = _for_sdk(message, message.id)
             self._open[correlation_key(message.id)] += 1
-        elif message.method == _CANCELLED:
+            return (meant,)
+        if message.method == _CANCELLED:
             id = (message.params or {}).get("requestId")
             if isinstance(id, (str, int)) and not isinstance(id, bool):
                 self._close(correlation_key(id))  # never answered
@@ -139,6 +156,16 @@ class Pump:
     async def _change(self) -> None:
         self._changed = anyio.Event()
         await self._changed.wait()
+
+
+def _dumped(message: types.JSONRPCMessage) -> dict[str, Any]:
+    try:
+        return message.model_dump(by_alias=True, exclude_unset=True)
+    except Exception as error:
+        log.error(f"an answer could not be made: {type(error).__name__}: {error}")
+        if isinstance(message, (types.JSONRPCResponse, types.JSONRPCError)):
+            return internal_error(message.id).response()
+        raise
 
 
 def _raise(fault: Fault) -> Message | None:

@@ -43,8 +43,12 @@ class Subscriptions:
         meta = {ID_KEY: request.id}
         stream, kept = self._streams.open(params["notifications"], meta, self._notify)
         self._listening.append((request, stream))
-        self._notify(ACKNOWLEDGED, {"notifications": kept, "_meta": meta})
-        self._streams.begin(stream)
+        try:
+            self._notify(ACKNOWLEDGED, {"notifications": kept, "_meta": meta})
+            self._streams.begin(stream)
+        except Exception:
+            self.cancel(request.id)  # it is answered by an error, and then never again
+            raise
         return None
 
     def cancel(self, id: Id) -> None:

@@ -118,7 +118,7 @@ class Streams:
             self._open.append(stream)
         try:
             self._lookout.add(stream.wanted)
-        except RuntimeError as error:
+        except (RuntimeError, OSError, MemoryError) as error:
             self.close(stream)
             raise Fault(INTERNAL_ERROR, f"Nothing can be watched now: {error}") from None
 
