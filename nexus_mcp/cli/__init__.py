@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 
-from nexus_mcp.cli import exits
+from nexus_mcp.cli import encoding, exits
 from nexus_mcp.errors import CatalogError, HarnessFault, NexusError, UsageError, WaitStopped
 
 TYPE_CHECKING = False
@@ -135,9 +134,7 @@ COMMANDS: dict[str, Callable[[], Command | Group]] = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code (nexus_mcp/cli/exits.py). Errors are one line on stderr."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A path or a rule that the terminal's encoding lacks is shown escaped; it is no reason to fail.
-        sys.stdout.reconfigure(errors="backslashreplace")
+    encoding.prepare(is_program=argv is None)
     try:
         code = _dispatch(sys.argv[1:] if argv is None else list(argv))
         if sys.stdout is not None:

@@ -42,15 +42,29 @@ class _Unusable(Exception):
 
 
 def run(values: Values) -> int:
-    """Prints the answer to one event as a line of JSON. Raises UsageError when the command line itself is wrong."""
+    """Prints the answer to one event as a line of JSON. Raises UsageError when the command line itself is wrong.
+
+    Raises OSError when the answer cannot be written.
+    """
     gc.disable()  # the process is over before there is anything to collect
     name = values[EVENT.name]
     if sys.stdin is not None and os.isatty(0):
         problem = "The params come on stdin as JSON, and stdin is a terminal."
         raise UsageError(problem, next_step=f"Example: echo '{{}}' | nexus-mcp hook {name}")
+    try:
+        answer = _answer_in_time(_Told(name), values)
+    except UsageError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a hook that fails would stand in the way of the session
+        answer = _last_resort(name, error)
+    _print(answer)
+    return exits.OK
+
+
+def _answer_in_time(told: _Told, values: Values) -> dict[str, Any]:
+    """The answer, once it is certain that the one of the deadline is not given. Raises UsageError, and what fails."""
     from nexus_mcp.lifecycle.deadline import Deadline
 
-    told = _Told(name)
     deadline = Deadline(lambda: told.early(deadline.ctx), told.last, _print)
     deadline.begin()
     try:
@@ -60,8 +74,17 @@ def run(values: Values) -> int:
     if not is_in_time:
         while True:  # the process ends as soon as the answer is out that was made at the deadline
             time.sleep(1)
-    _print(answer)
-    return exits.OK
+    return answer
+
+
+def _last_resort(name: str, error: Exception) -> dict[str, Any]:
+    """The answer when even what answers failures fails: the stricter one where it decides. Loads nothing."""
+    told = f"The event {name} could not be dealt with: nexus-mcp has a fault of its own: {type(error).__name__}."
+    answer: dict[str, Any] = {"event": name, "harness_id": DEFAULT_HARNESS_ID, "decision": "continue"}
+    if name == "pre_tool_use":
+        answer["decision"] = "deny"
+        answer["reason"] = f"{told} Nothing is known of who asks. Call again; if it stays so, have the user look at it."
+    return {**answer, "warnings": [f"{told} Please report it."]}
 
 
 class _Told:
@@ -130,10 +153,16 @@ def _workspace(values: Values) -> Workspace:
 
 
 def _print(answer: dict[str, Any]) -> None:
-    from nexus_mcp.store.codec import compact, without_surrogates
+    try:
+        from nexus_mcp.store.codec import compact, without_surrogates
 
+        line = without_surrogates(compact(answer)).encode()
+    except Exception as error:  # noqa: BLE001 - as above
+        import json  # loaded long since
+
+        line = json.dumps(_last_resort(str(answer["event"]), error)).encode()
     # Bytes, because the encoding of the terminal is not that of JSON.
-    sys.stdout.buffer.write(without_surrogates(compact(answer)).encode() + b"\n")
+    sys.stdout.buffer.write(line + b"\n")
     sys.stdout.buffer.flush()
 
 

@@ -4,13 +4,30 @@ from __future__ import annotations
 
 import time
 
+_FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_999
+LAST = "9999-12-31T23:59:59.999Z"
+"""What a clock that is beyond the contract's years is taken to say; doctor names such times."""
+
 
 def stamp(seconds: float) -> str:
-    """`2026-01-31T08:15:00.123Z` for seconds since 1970, cut (not rounded) to milliseconds."""
-    # By way of microseconds: 0.123 * 1000 may come out just below 123.
-    whole, rest = divmod(round(seconds * 1_000_000) // 1000, 1000)
+    """`2026-01-31T08:15:00.123Z` for seconds since 1970, cut (not rounded) to milliseconds.
+
+    A time outside the years 1 to 9999 becomes the first or the last one there is, and what is no number 1970: a broken
+    clock must not keep a hook from recording an agent, or a tool from saving a change.
+    """
+    whole, rest = divmod(_milliseconds(seconds), 1000)
     year, month, day, hour, minute, second = time.gmtime(whole)[:6]
     return f"{year:04d}-{month:02d}-{day:02d}T{hour:02d}:{minute:02d}:{second:02d}.{rest:03d}Z"
+
+
+def _milliseconds(seconds: float) -> int:
+    try:
+        # By way of microseconds: 0.123 * 1000 may come out just below 123.
+        return max(_FIRST_MS, min(LAST_MS, round(seconds * 1_000_000) // 1000))
+    except OverflowError:  # infinity
+        return LAST_MS if seconds > 0 else _FIRST_MS
+    except ValueError:  # NaN
+        return 0
 
 
 def next_after(text: str) -> str | None:

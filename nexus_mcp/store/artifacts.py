@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack
 
-from nexus_mcp.errors import NexusError, NotConfirmed
+from nexus_mcp.errors import NexusError, NotConfirmed, PathRefused
 from nexus_mcp.state import artifact_name
 from nexus_mcp.state import oplog as entries
 from nexus_mcp.store import atomic, oplog, places
@@ -30,6 +30,7 @@ def write(store: Store, filename: str, content: str, by: By) -> str:
     Raises PathRefused, StorageError with nothing written, NotConfirmed.
     """
     artifact_name.segments(filename, atomic.PREFIX)
+    _check_encoding(filename)
     data = content.encode()
     with store.locked_state() as (state, _), ExitStack() as stack:
         made: list[tuple[Folder, str]] = []
@@ -49,6 +50,18 @@ def write(store: Store, filename: str, content: str, by: By) -> str:
         except BaseException:
             _take_back(made)
             raise
+
+
+def _check_encoding(filename: str) -> None:
+    """Raises PathRefused for a name that this process cannot give to a file: its locale has another encoding."""
+    try:
+        os.fsencode(filename)
+    except UnicodeEncodeError as error:
+        raise PathRefused(
+            "filename",
+            f"has characters that cannot be in a file name here, where names are {error.encoding}",
+            next_step="Choose a name of ASCII characters, or start the server with PYTHONUTF8=1.",
+        ) from error
 
 
 def _before(folder: Folder, name: str) -> bytes | EllipsisType | None:

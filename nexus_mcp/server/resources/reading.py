@@ -25,6 +25,8 @@ def read(look: Look, uri: str) -> dict[str, Any]:
         contents = resource.read(look, values)
     except Missing as error:
         raise _missing(uri, error.told, modern=look.is_modern) from None
+    except UnicodeEncodeError:  # a name that no file can have in the locale of this process
+        raise _missing(uri, "", modern=look.is_modern) from None
     except NexusError as error:
         log.info(f"{resource.template.text}: {error}")
         raise Fault(INTERNAL_ERROR, str(error), data={"uri": uri}) from None

@@ -10,7 +10,11 @@ from contextlib import contextmanager, nullcontext
 
 from nexus_mcp.knowledge import cleanup, notes, reads
 from nexus_mcp.program import command
+<<<<<<< HEAD
 from nexus_mcp.quoting import quoted
+=======
+from nexus_mcp.state import times
+>>>>>>> 477e170 (Work at impossible times and in locales of ASCII)
 from nexus_mcp.tags import config
 from nexus_mcp.tags.actions.definition import Action
 
@@ -130,7 +134,9 @@ def _proposal(one: Signals) -> dict[str, Any]:
 
 def _found(desk: Desk, nexus: Folder, folder: Folder) -> Found:
     own = config.read(nexus).get("memory", {})
-    now = reads.seconds(desk.store.stamp()) or 0.0
+    stamp = desk.store.stamp()
+    # By a clock that is beyond all years every note would be old enough to go.
+    now = 0.0 if stamp == times.LAST else reads.seconds(stamp) or 0.0
     state = nexus.child("state")
     with state or nullcontext():
         record = reads.gathered(state)
