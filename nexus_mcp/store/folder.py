@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from nexus_mcp.store.permissions import Copy, Permissions
 
 AT = os.open in os.supports_dir_fd and os.unlink in os.supports_dir_fd
-_CHUNK = 1 << 16
-_CLOSED = -1  # no descriptor; None would be the current folder
 
 
 class Folder:
@@ -59,7 +57,7 @@ class Folder:
     def close(self) -> None:
         if self._fd is not None and self._fd >= 0:
             let_go(self._fd)
-            self._fd = _CLOSED
+            self._fd = -1  # no descriptor; None would be the current folder
 
     def make(self, name: str, *, confirm: bool = True) -> tuple[Folder, bool]:
         """(the folder `name` in this one, whether it was made now). Raises PathRefused, StorageError.
@@ -75,8 +73,7 @@ class Folder:
             child = self.child(name)
             if child is None:
                 raise StorageError(self.show(name), "open", os.strerror(errno.ENOENT))
-            if made:
-                permissions.share_folder(child._fd, above)
+            permissions.share_folder(child._fd, above if made else None)
             # Whoever made it may have died before its name was synced; nobody puts anything into it before that.
             if confirm and (made or not child.names()):
                 self.sync()
@@ -129,7 +126,7 @@ class Folder:
                 raise StateError(shown, f"is larger than the {limit >> 20} MiB that are read")
             chunks = [os.read(fd, info.st_size + 1)]
             while chunks[-1] and len(chunks[0]) != info.st_size:  # else less came than was asked for: its end
-                chunks.append(os.read(fd, _CHUNK))
+                chunks.append(os.read(fd, 1 << 16))
             return b"".join(chunks)
         except OSError as error:
             raise StorageError(shown, "read", reason(error)) from error

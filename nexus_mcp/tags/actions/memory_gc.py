@@ -10,11 +10,8 @@ from contextlib import contextmanager, nullcontext
 
 from nexus_mcp.knowledge import cleanup, notes, reads
 from nexus_mcp.program import command
-<<<<<<< HEAD
 from nexus_mcp.quoting import quoted
-=======
 from nexus_mcp.state import times
->>>>>>> 477e170 (Work at impossible times and in locales of ASCII)
 from nexus_mcp.tags import config
 from nexus_mcp.tags.actions.definition import Action
 
