@@ -5,11 +5,9 @@ from __future__ import annotations
 from nexus_mcp.schemas import is_integer
 from nexus_mcp.state import plan as plans
 from nexus_mcp.state.shapes import VERSION
-from nexus_mcp.state.times import next_after
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
 
@@ -22,21 +20,6 @@ def cycle(completed_at: str, branch: str, plan: dict[str, Any] | None, tasks: li
         "plan": plan,
         "tasks": tasks,
     }
-
-
-def completion_time(now: str, newest: object, is_taken: Callable[[str], bool]) -> str:
-    """`now`, or as much later as it takes to come after the newest cycle and to be unlike all others.
-
-    `newest` is the `completed_at` of the newest cycle, None without one; `is_taken` says whether a cycle has this one.
-    """
-    after = next_after(newest) if isinstance(newest, str) else None
-    moment = max(now, after) if after else now
-    while is_taken(moment):
-        following = next_after(moment)
-        if following is None:
-            return now
-        moment = following
-    return moment
 
 
 def plan_id(archived: dict[str, Any]) -> int:

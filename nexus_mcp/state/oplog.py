@@ -9,11 +9,10 @@ from __future__ import annotations
 from nexus_mcp import schemas
 from nexus_mcp.errors import ITSELF_UNCHANGED, UndoRefused
 from nexus_mcp.state import delta
-from nexus_mcp.state.times import next_after
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from typing import Any, TypeGuard
 
     Entry = dict[str, Any]
@@ -142,7 +141,7 @@ def last_changes(lines: Sequence[Line], count: int) -> list[Entry]:
             raise _refused(found, f"What there was before {told(line)} was not kept")
         found.append(line)
     if len(found) < count:
-        raise _refused(found, "The operation log has no more changes")
+        raise _too_few(len(found))
     return found
 
 
@@ -156,19 +155,6 @@ def check_completed(line: Entry | None) -> None:
             effect=ITSELF_UNCHANGED,
             next_step=f"{LOG_ADVICE} Call again to take back more.",
         )
-
-
-def check_cycles(entries: Sequence[Entry], lines: Iterable[Line], times: Iterable[str]) -> None:
-    """Raises UndoRefused when one of `entries` may be older than a cycle of the history that no line tells of: its note
-    failed, or it came with a merge. `times` are those of all cycles, so after a merge this may refuse too much."""
-    noted = {line["cycle"] for _, line in lines if line is not None and "cycle" in line}
-    # One millisecond later, in UTC: compared as text, and what was made in the same one is refused as well.
-    ends = [(next_after(time), time) for time in times if time not in noted]
-    latest, named = max(((after, time) for after, time in ends if after is not None), default=("", ""))
-    for index, line in enumerate(entries):
-        if line["at"] < latest:
-            problem = f"The history has a cycle of {named} that the operation log does not tell of, and {told(line)}"
-            raise _refused(list(entries[:index]), f"{problem} may be older")
 
 
 def stays(line: Entry) -> bool:
@@ -221,6 +207,16 @@ def _is(told: dict[str, Any] | None, data: bytes | None) -> bool:
 def told(line: Entry) -> str:
     """How a message names a change."""
     return f"{line['tool']} of {line['at']}"
+
+
+def _too_few(count: int) -> UndoRefused:
+    """Say that the log has only `count` changes that can be taken back, of more that were asked for."""
+    if not count:
+        return UndoRefused("The operation log has no changes that can be taken back", next_step=LOG_ADVICE)
+    has = "1 change that can be taken back" if count == 1 else f"{count} changes that can be taken back"
+    all_ = "takes that one back" if count == 1 else f"takes all {count} back"
+    problem = f"The operation log has {has}, and more were asked for"
+    return UndoRefused(problem, next_step=f"nexus-mcp undo {count} {all_}.")
 
 
 def _refused(found: list[Entry], problem: str, advice: str = "") -> UndoRefused:

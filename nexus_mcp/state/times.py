@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Set
+
 _FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_999
 LAST = "9999-12-31T23:59:59.999Z"
 """What a clock that is beyond the contract's years is taken to say; doctor names such times."""
+_SECOND = len("2026-01-31T08:15:00.")
+_MS = 1000
 
 
 def stamp(seconds: float) -> str:
@@ -43,3 +49,23 @@ def next_after(text: str) -> str | None:
         return None
     # Not %Y: it leaves out the leading zeros of early years, and stamps are compared as text.
     return f"{moment.year:04d}-{moment:%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
+
+
+def first_free(text: str, taken: Set[bytes]) -> str:
+    """The first stamp from `text` on that is not in `taken`, which are ASCII texts; `text` itself when there is none.
+
+    A second of which all milliseconds are taken is one step, so that a million of them cost no million steps.
+    """
+    if text.encode() not in taken:
+        return text
+    from collections import Counter
+
+    used = Counter(stamp[:_SECOND] for stamp in taken if stamp[_SECOND:-1].isdigit() and stamp[-1:] == b"Z")
+    moment = text
+    while moment.encode() in taken:
+        second = moment[:_SECOND]
+        following = next_after(f"{second}999Z" if used[second.encode()] == _MS else moment)
+        if following is None:
+            return text
+        moment = following
+    return moment

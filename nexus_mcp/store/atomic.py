@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 
 from nexus_mcp.errors import NotConfirmed, StorageError
-from nexus_mcp.store.folder import reason
+from nexus_mcp.store.folder import let_go, reason
 
 try:
     import fcntl
@@ -195,6 +195,15 @@ def sweep(folder: Folder) -> None:
                 continue  # none of ours
             except OSError as error:
                 raise StorageError(folder.show(name), "remove the leftover", reason(error)) from error
+
+
+def sync_file(folder: Folder, name: str) -> None:
+    """fsync of the file `name`. Raises OSError, PathRefused."""
+    fd = folder.open(name, os.O_RDWR)
+    try:
+        _sync(fd)
+    finally:
+        let_go(fd)
 
 
 def _begin_to_sync(fd: int) -> None:

@@ -78,7 +78,10 @@ def finish(
 
     try:
         journal.apply(nexus, state, entry, growth, prepared or {})
-        oplog.note(state, make_entry)
+        if entry["cycle"] is None:
+            oplog.note(state, make_entry)
+        else:
+            oplog.note_cycle(state, make_entry)
         if entry["answer"] is None:
             atomic.remove(state, journal.NAME)
         else:

@@ -1,12 +1,15 @@
 """The operation log, `state/oplog.jsonl`: advice for people, and what undo works from. It is never in a change's way.
 
 An entry is added once its change is on disk, under the same lock, and without an fsync of its own. One that a crash
-took is missed by nobody but undo, which then finds files that are not as the log says, and refuses.
+took is missed by nobody but undo, which then finds files that are not as the log says, and refuses. The entry of a
+change with a cycle is synced, because undo must not go past it: it is in the log, or there is no log.
 """
 
 from __future__ import annotations
 
 import os
+import stat
+from contextlib import suppress
 
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError, StateError
@@ -46,6 +49,22 @@ def note(state: Folder, make: Callable[[], Entry | None]) -> None:
     add(state, line(state, make))
 
 
+def note_cycle(state: Folder, make: Callable[[], Entry | None]) -> None:
+    """Add the entry that `make` makes, if any, of a change with a cycle, and sync the log. Never raises.
+
+    Only under the lock, before its journal goes. Where that fails the log is set aside: without this entry undo would
+    take back what was done before the cycle.
+    """
+    try:
+        entry = make()
+        if entry is not None:
+            _append(state, _line(entry))
+        atomic.sync_file(state, NAME)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the change itself is on disk
+        _warn_once(state.show(NAME), error)
+        _set_aside(state)
+
+
 def line(state: Folder, make: Callable[[], Entry | None]) -> bytes | None:
     """The line of the entry that `make` makes; None when there is none, or it cannot be made. Never raises."""
     try:
@@ -64,7 +83,7 @@ def add(state: Folder, made: bytes | None) -> None:
     if made is None:
         return
     try:
-        jsonl.append(state, NAME, made, LIMIT, lambda older: _entry_in(older) is not None)
+        _append(state, made)
     except Exception as error:  # noqa: BLE001 - whatever it is, the change itself is on disk
         _warn_once(state.show(NAME), error)
 
@@ -100,6 +119,18 @@ def _is_ours(value: object) -> TypeGuard[Entry]:
 def _line(entry: Entry) -> bytes:
     # A lone surrogate, from a client's name, becomes an escape, as JSON has it.
     return compact(entry).encode("utf-8", "backslashreplace")
+
+
+def _append(state: Folder, made: bytes) -> None:
+    jsonl.append(state, NAME, made, LIMIT, lambda older: _entry_in(older) is not None)
+
+
+def _set_aside(state: Folder) -> None:
+    """Set a log aside that lacks the entry of a cycle. What is no log of ours stays: no change was ever noted in it."""
+    with suppress(OSError, NexusError):
+        info = state.look(NAME)
+        if info is not None and stat.S_ISREG(info.st_mode) and info.st_nlink == 1:
+            atomic.set_aside(state, NAME, f"conflict-{NAME}")
 
 
 def _warn_once(shown: str, error: Exception) -> None:

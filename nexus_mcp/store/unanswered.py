@@ -192,9 +192,15 @@ def journal_in(name: str, data: bytes, shown: str) -> dict[str, Any] | None:
     return entry  # type: ignore[no-any-return]
 
 
-def _age(found: tuple[Any, Unanswered]) -> str:
-    """What sorts the oldest close first, and those last of which nobody knows: they are too large to be read."""
-    return "~" if found[0] is None else str(found[0]["cycle"]["completed_at"])
+def _age(found: tuple[Any, Unanswered]) -> float:
+    """Return what sorts the oldest close first: how many cycles there were after it. Clocks may go back, this does not.
+
+    A marker that was not read, because it is large, comes last.
+    """
+    if found[0] is None:
+        return float("inf")
+    total = found[0]["answer"].get("total_cycles")
+    return total if type(total) is int else 0
 
 
 def _id_in(name: str) -> str:

@@ -22,7 +22,7 @@ def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
         stamp = now.stamp()
         started = plan.new(highest + 1, arguments["topic"], arguments["issues"], arguments["research_summary"], stamp)
         if previous is not None:
-            completed_at = history.completion_time(stamp, past.newest, past.is_taken)
+            completed_at = past.free_time(stamp)
             now.append(history.cycle(completed_at, branch, previous, []))
         now.put(PLAN, started, shapes.PLAN, started)
         now.what = f"starts plan {started['id']}"

@@ -25,7 +25,7 @@ def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
         closed_plan, goal = now.plan, now.tasks["goal"] if now.tasks else ""
         closed_tasks = now.tasks["tasks"] if now.tasks else []
         past = now.history
-        completed_at = history.completion_time(now.stamp(), past.newest, past.is_taken)
+        completed_at = past.free_time(now.stamp())
         cycle = history.cycle(completed_at, branch, closed_plan, closed_tasks)
         now.append(cycle)
         now.what = f"archives {len(closed_tasks)} task{'s' * (len(closed_tasks) != 1)}"

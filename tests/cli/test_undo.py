@@ -84,8 +84,8 @@ def test_a_refusal(capsys: pytest.CaptureFixture[str], there: Project) -> None:
     assert run(capsys, "4") == (
         1,
         "",
-        "nexus-mcp: The operation log has no more changes; nothing was changed. "
-        "nexus-mcp undo 3 is the most that can be taken back.\n",
+        "nexus-mcp: The operation log has 3 changes that can be taken back, and more were asked for; "
+        "nothing was changed. nexus-mcp undo 3 takes all 3 back.\n",
     )
     there.put("state/tasks.json", b"their own text")
     before = there.snapshot()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from tests.model.shapes import TASK_KEYS, milliseconds, ordered, ordered_plan, ordered_tasks
+from tests.model.shapes import TASK_KEYS, ordered, ordered_plan, ordered_tasks
 from tests.support import Clock, pretty, stamp
 
 
@@ -42,8 +42,6 @@ class Kept:
     def _archive(self, rows: list[Any]) -> Any:
         self.cycles = self.cycles or []
         at = self.clock.ms
-        if self.cycles:
-            at = max(at, 1 + milliseconds(self.cycles[-1]["completed_at"]))
         taken = {cycle["completed_at"] for cycle in self.cycles}
         while stamp(at) in taken:
             at += 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 PLAN_KEYS = ("schema_version", "id", "topic", "issues", "research_summary", "created_at")
@@ -18,11 +17,6 @@ TASK_KEYS = (
     "id", "title", "context", "approach", "acceptance", "risk", "status", "deps", "plan_issue", "owner",
     "owner_agent_id", "owner_reuse_policy", "created_at",
 )  # fmt: skip
-
-
-def milliseconds(text: str) -> int:
-    """The moment of a stamp."""
-    return round(datetime.fromisoformat(text).timestamp() * 1000)
 
 
 def ordered(value: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:

@@ -71,7 +71,9 @@ DAMAGES: dict[str, Damage] = {
     "plan p1 is doubled": lambda book, files: files.cycles[2].update(plan=files.cycles[0]["plan"]),
     "plans are numbered": lambda book, files: files.plan.update(id=4),
     "and is another": lambda book, files: files.plan.update(id=7),
-    "completed_at does not rise": lambda book, files: files.cycles.reverse(),
+    "a completed_at is repeated": lambda book, files: files.cycles[1].update(
+        completed_at=files.cycles[0]["completed_at"]
+    ),
     "is lost: acknowledged": lambda book, files: files.cycles.pop(0),
     "is not what was acknowledged": lambda book, files: files.cycles[0]["tasks"].pop(),
     "was the answer of 2 closes": closed_again,

@@ -18,6 +18,7 @@ from nexus_mcp.server.app import App
 from nexus_mcp.workspace import Workspace
 from tests.store.dying import killed
 from tests.store.logged import take_back
+from tests.support import Clock
 
 PLAN = {"topic": "Topic", "issues": ["One"], "research_summary": ""}
 
@@ -104,6 +105,22 @@ def test_the_newest_of_two_answers_is_given(tmp_path: Path) -> None:
     expected = json.loads(newer.read_text())["answer"]
     assert answered(tmp_path, "task_close") == expected
     assert sorted(path.name for path in (tmp_path / ".nexus/state").iterdir()) == ["lock", "oplog.jsonl"]
+
+
+def test_the_newest_of_two_answers_is_given_when_the_clock_went_back(tmp_path: Path, clock: Clock) -> None:
+    """Which close is the newer one is told by the history, not by the dates of its cycles."""
+    markers = []
+    for _ in range(2):
+        app = App(Workspace(str(tmp_path)), now=clock)
+        app.call("plan_start", PLAN).delivered()
+        closed = app.call("task_close", {})
+        closed.undelivered()
+        markers += [(path, path.read_bytes()) for path in (tmp_path / ".nexus/state").glob("closed-*.json")]
+        clock.advance(-100_000)
+    for path, data in markers:
+        path.write_bytes(data)
+    assert answered(tmp_path, "task_close") == closed.result["structuredContent"]
+    assert list((tmp_path / ".nexus/state").glob("closed-*.json")) == []
 
 
 def test_what_is_left_of_forgetting_is_the_newest(tmp_path: Path) -> None:

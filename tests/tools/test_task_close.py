@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import Client, Clock, Project, cycle, issue, plan, pretty, task, tasks, without_own
+from tests.support import SMALLEST, Client, Clock, Project, cycle, issue, plan, pretty, task, tasks, without_own
 
 
 @pytest.mark.requirement(
@@ -118,12 +118,40 @@ def test_a_clock_that_stands_still(call: Client, project: Project, clock: Clock)
 
 
 @pytest.mark.requirement("history.unique-time")
-def test_a_clock_that_goes_back(call: Client, clock: Clock) -> None:
-    """A clock that was set back does not bring cycles out of order."""
-    first = clock.stamp(1)
-    call("task_close")
+def test_close_after_the_clock_was_set_back_has_the_time_of_the_clock(
+    call: Client, project: Project, clock: Clock
+) -> None:
+    """Cycles lie in the order of their closes, whatever their dates are."""
+    first = call("task_close")["cycle"]
     clock.advance(-100_000)
-    assert call("task_close")["cycle"] == first
+    assert call("task_close")["cycle"] == clock.stamp()
+    assert [c["completed_at"] for c in project.json("history.json")["cycles"]] == [first, clock.stamp()]
+
+
+@pytest.mark.requirement("history.unique-time")
+@pytest.mark.parametrize("tool", ["task_close", "plan_start"])
+@pytest.mark.parametrize(
+    "dates",
+    [
+        ["2099-01-01T00:00:00.000Z"],
+        ["9999-12-31T23:59:59.999Z"],
+        ["2099-01-01T00:00:00.000+14:00", "2099-01-01T00:00:00.000Z"],
+        ["2026-13-45T99:99:99.999Z"],
+    ],
+)
+def test_a_cycle_dated_in_the_future_moves_no_later_one(
+    call: Client, project: Project, clock: Clock, tool: str, dates: list[str]
+) -> None:
+    """A close has the time of the clock, and comes last in the file, whatever date another harness left there."""
+    project.put("history.json", {"cycles": [{"completed_at": date} for date in dates]})
+    project.put("state/plan.json", plan())
+    call(tool, **SMALLEST[tool])
+    clock.advance(5)
+    call("task_close")
+    times = [c["completed_at"] for c in project.json("history.json")["cycles"]]
+    assert times == [*dates, clock.stamp(-5), clock.stamp(0)]
+    found = call("history_search", last_n=2)["cycles"]
+    assert [cycle["completed_at"] for cycle in found] == times[-2:]
 
 
 @pytest.mark.requirement("history.unique-time")

@@ -6,6 +6,7 @@ import os
 import stat
 
 from nexus_mcp.errors import StateError, StorageError
+from nexus_mcp.state import times
 from nexus_mcp.store import ranges
 from nexus_mcp.store.folder import let_go, reason
 from nexus_mcp.store.history import EMPTY, LIMIT, NAME, SHOWN, finding
@@ -35,7 +36,7 @@ class Archive:
     else than a history, PathRefused, StorageError.
     """
 
-    __slots__ = ("_memory", "_state", "_taken", "cache", "fd", "index", "nexus")
+    __slots__ = ("_memory", "_state", "cache", "fd", "index", "nexus")
 
     def __init__(self, nexus: Folder | None, state: Folder | None, memory: Memory) -> None:
         self.nexus = nexus
@@ -43,7 +44,6 @@ class Archive:
         self._memory = memory
         self.cache: Cache | None = None
         self.fd: int | None = None
-        self._taken: frozenset[str] | None = None
         self.index = Index()
         self.index.opening, self.index.closing = EMPTY.index("[") + 1, EMPTY.index("]")
         try:
@@ -85,11 +85,6 @@ class Archive:
         """The highest id of an archived plan, 0 when none has one."""
         return self.index.highest
 
-    @property
-    def newest(self) -> object:
-        """`completed_at` of the newest cycle, None when it has none."""
-        return self.cycle(len(self) - 1).get("completed_at") if len(self) else None
-
     def cycle(self, number: int) -> dict[str, Any]:
         """One cycle, parsed. Raises StorageError when the file was changed since."""
         assert self.fd is not None
@@ -105,13 +100,12 @@ class Archive:
         """Those cycles, one after the other. Raises as `cycle` does."""
         return map(self.cycle, numbers)
 
-    def is_taken(self, completed_at: str) -> bool:
-        """Whether a cycle has this `completed_at`. Cheap also when it is asked for one time after the other."""
-        if self._taken is None:
-            if not any(True for _ in self._ended_at(completed_at)):
-                return False
-            self._taken = frozenset(self.times())
-        return completed_at in self._taken
+    def free_time(self, now: str) -> str:
+        """The `completed_at` of a new cycle: `now`, a stamp, or the next millisecond that no cycle has.
+
+        No other date counts: a cycle of another harness may be dated in the future. Reads the index alone.
+        """
+        return times.first_free(now, self.index.stamps()) if self.index.has_stamp(now) else now
 
     def ended_at(self, completed_at: str) -> list[dict[str, Any]]:
         """The cycles that have this `completed_at`, the newest first: one, unless somebody else wrote them."""
@@ -122,19 +116,11 @@ class Archive:
         wanted = canonical(cycle)
         return any(canonical(old) == wanted for old in self._ended_at(cycle["completed_at"]))
 
-    def times(self) -> Iterator[str]:
-        """Each `completed_at` that is a text."""
-        return self._times(range(len(self)))
-
     def newest_times(self, most: int) -> list[str]:
-        """The same of the `most` newest cycles, the newest first."""
-        return list(self._times(reversed(range(max(0, len(self) - most), len(self)))))
-
-    def _times(self, numbers: Iterable[int]) -> Iterator[str]:
-        for number in numbers:
-            found = self.index.stamp(number) or self.cycle(number).get("completed_at")
-            if isinstance(found, str):
-                yield found
+        """Each `completed_at` that is a text, of the `most` newest cycles, the newest first."""
+        numbers = reversed(range(max(0, len(self) - most), len(self)))
+        found = (self.index.stamp(number) or self.cycle(number).get("completed_at") for number in numbers)
+        return [time for time in found if isinstance(time, str)]
 
     def matches(self, query: str) -> list[int]:
         """The numbers of the cycles whose JSON text has `query`, case aside (spelling.py says what that text is).

@@ -6,7 +6,7 @@ import struct
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from nexus_mcp.store.history.identity import Identity
@@ -21,6 +21,8 @@ STAMP = 24
 NO_DIGEST = bytes(16)
 _TEXT_AT = 2 * 8
 _STAMP_AT = 4 * 8
+_STAMPS = struct.Struct(f"={_STAMP_AT}x{STAMP}s{RECORD.size - _STAMP_AT - STAMP}x")
+"""A record, of which the stamp alone is read."""
 _BEYOND = (1 << 64) - 1  # stands for any plan id that is not below it
 
 
@@ -90,11 +92,21 @@ class Index:
 
     def ended_at(self, completed_at: str) -> list[int]:
         """The numbers of the cycles with this `completed_at`, which has to be a stamp of 24 characters."""
-        wanted, found, at = completed_at.encode(), [], -1
+        return list(self._places(completed_at))
+
+    def has_stamp(self, stamp: str) -> bool:
+        """Whether a cycle has this stamp of 24 characters."""
+        return any(True for _ in self._places(stamp))
+
+    def stamps(self) -> set[bytes]:
+        """All stamps that cycles have; NULs are among them where one has none."""
+        return {stamp for (stamp,) in _STAMPS.iter_unpack(self.records)}
+
+    def _places(self, stamp: str) -> Iterator[int]:
+        wanted, at = stamp.encode(), -1
         while (at := self.records.find(wanted, at + 1)) >= 0:
             if at % RECORD.size == _STAMP_AT:
-                found.append(at // RECORD.size)
-        return found
+                yield at // RECORD.size
 
     def line_ends(self) -> Sequence[int]:
         """Where the lines of the texts end, in bytes."""

@@ -13,12 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nexus_mcp.errors import StateError, StorageError
-from nexus_mcp.state.history import completion_time
 from nexus_mcp.store import atomic, ranges
 from nexus_mcp.store.history import EMPTY, NAME, finding
 from nexus_mcp.store.history.archive import Archive
 from nexus_mcp.store.history.growing import Growth
-from nexus_mcp.store.history.index import Index
 from nexus_mcp.store.history_file import HistoryFile
 from tests.store.history.made import CYCLE, Cycle, Site, cycles, folder, layouts, ours_of, small, words, written
 
@@ -61,7 +59,7 @@ def test_an_absent_history_is_begun(fast_path: Path) -> None:
     """With its first cycle, in the usual layout."""
     site = Site(fast_path)
     with site.archive() as archive:
-        assert (len(archive), archive.highest_plan_id, archive.newest, archive.version) == (0, 0, None, {})
+        assert (len(archive), archive.highest_plan_id, archive.version) == (0, 0, {})
         assert appended(archive, CYCLE) == ours_of([CYCLE])
     assert json.loads(EMPTY) == {"cycles": []}
 
@@ -137,25 +135,18 @@ def test_cycles_are_equal_as_json(fast_path: Path) -> None:
             assert not archive.has({"completed_at": at, "n": True})
             assert not archive.has({"completed_at": at, "n": 1.0})
         assert not archive.has({"completed_at": "u", "n": 1})
-        assert (archive.is_taken("t"), archive.is_taken(time), archive.is_taken("2026-01-01T00:00:00.001Z")) == (
-            True, True, False,
-        )  # fmt: skip
-        assert list(archive.times()) == ["t", time]
+        assert archive.newest_times(5) == [time, "t"]
 
 
-def test_a_time_that_is_not_taken_is_found_at_once(fast_path: Path) -> None:
-    """Where the newest cycles are of a time to come, they are looked through once, not for each millisecond."""
+def test_a_free_time_is_found_in_the_index(fast_path: Path) -> None:
+    """However many milliseconds are taken, and however often, the next free one is found, and no cycle is read."""
     times = [f"2026-01-01T00:00:00.{ms:03d}Z" for ms in range(400)]
-    site = Site(fast_path, ours_of([*({**CYCLE, "completed_at": time} for time in times), {"completed_at": "old"}]))
-    looks: list[str] = []
-    real = Index.ended_at
-    with (
-        site.archive() as archive,
-        patch.object(Index, "ended_at", lambda self, time: looks.append(time) or real(self, time)),  # type: ignore[func-returns-value]
-    ):
-        assert completion_time(times[0], archive.newest, archive.is_taken) == "2026-01-01T00:00:00.400Z"
-        assert looks == [times[0]]
-        assert not archive.is_taken("2026-01-01T00:00:00.400Z")
+    odd = [{"completed_at": text} for text in ("old", "2026-01-01T00:00:00.400+00:00", None, 5)]
+    site = Site(fast_path, ours_of([*({**CYCLE, "completed_at": time} for time in (*times, *times)), *odd]))
+    with site.archive() as archive, patch.object(Archive, "cycle", side_effect=AssertionError):
+        assert archive.free_time(times[0]) == archive.free_time(times[-1]) == "2026-01-01T00:00:00.400Z"
+        assert archive.free_time("2026-01-01T00:00:00.400Z") == "2026-01-01T00:00:00.400Z"
+        assert archive.free_time("2025-12-31T23:59:59.999Z") == "2025-12-31T23:59:59.999Z"
 
 
 def test_a_history_that_shrinks_while_it_is_read_is_read_again(fast_path: Path) -> None:

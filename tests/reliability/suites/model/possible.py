@@ -25,9 +25,8 @@ _WRITTEN = {
 
 
 class Change(NamedTuple):
-    """A line of the operation log: when it was, and the files with their bytes before and after."""
+    """A line of the operation log: the files with their bytes before and after."""
 
-    at: str
     files: dict[str, tuple[bytes | None, bytes | None]]
 
 
@@ -68,9 +67,9 @@ class Possible(Model):
     @property
     def lost(self) -> Any:
         """The answer that the next close gives which finds nothing open: the newest whose cycle still is there."""
-        there = {cycle["completed_at"] for cycle in self.cycles or []}
-        kept = [answer for answer in self.markers if answer["cycle"] in there]
-        return max(kept, key=lambda answer: str(answer["cycle"]), default=None)
+        places = {cycle["completed_at"]: place for place, cycle in enumerate(self.cycles or [])}
+        kept = [answer for answer in self.markers if answer["cycle"] in places]
+        return max(kept, key=lambda answer: places[answer["cycle"]], default=None)
 
     @lost.setter
     def lost(self, value: Any) -> None:
@@ -146,15 +145,13 @@ class Possible(Model):
         if tool == "task_close":
             return outcome, then, None  # answered with what an earlier one had made
         name = _WRITTEN.get(tool) or ARTIFACTS + given["filename"]
-        then.log.append(Change(self.clock.stamp(), {name: (self.bytes_of(name), then.bytes_of(name))}))
+        then.log.append(Change({name: (self.bytes_of(name), then.bytes_of(name))}))
         return outcome, then, Wrote(self._had((name,)), tuple(self.log))
 
     def undo(self, count: int) -> Any:
         """Take the last changes back. Raises Refused."""
         entries = [entry for entry in self.log[-count:] if isinstance(entry, Change)]
-        told = {line for line in self.log if isinstance(line, str)}
-        untold = {cycle["completed_at"] for cycle in self.cycles or []} - told
-        if len(entries) < count or any(entry.at <= time for entry in entries for time in untold):
+        if len(entries) < count:
             raise Refused
         files: dict[str, bytes | None] = {}
         for entry in reversed(entries):
