@@ -147,6 +147,16 @@ CODES = {
         "Cycles in the history with the same completed_at, which is to tell them apart.",
         "Compare them; git log of the file tells where each came from.",
     ),
+    "impossible-time": Code(
+        WARNING,
+        "A date or time that no calendar and no clock has, such as the 45th day of a month. It is kept.",
+        "Look at what wrote it; git log tells that of a file in git. No call depends on it.",
+    ),
+    "future-time": Code(
+        WARNING,
+        "A time that is more than 5 minutes ahead of the clock of this machine. It is kept.",
+        "Look at what wrote it, and at the clock there and here. New cycles get the time of the clock all the same.",
+    ),
     # What was begun
     "journal-pending": Code(
         WARNING,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nexus_mcp import schemas
-from nexus_mcp.doctor import places
+from nexus_mcp.doctor import dates, places
 from nexus_mcp.doctor.finding import CAP, Finding
 from nexus_mcp.errors import NewerVersion, PathRefused, StateError, StorageError
 from nexus_mcp.state import shapes
@@ -106,7 +106,13 @@ def session(site: Site, role: str, schema: str) -> Document:
 
 
 def checked(site: Site, entry: Entry, schema: str) -> Document:
-    """A session file and how it keeps its schema."""
+    """A session file, how it keeps its schema, and the dates in it that cannot be."""
+    document = _checked(site, entry, schema)
+    document.findings += dates.findings(entry.path, schemas.load(schema), document.value, site.now)
+    return document
+
+
+def _checked(site: Site, entry: Entry, schema: str) -> Document:
 
     def parse(data: bytes) -> tuple[Any]:
         value = decode(data, entry.path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 class Site:
     """One look at a project whose `.nexus` is open as `nexus`. The watch and the questions are those of the whole run.
 
-    `texts` has the JSON texts that were read, by path: pointers are turned into lines when all is found.
+    `texts` has the JSON texts that were read, by path: pointers are turned into lines when all is found. `now` is when
+    the look began, in seconds since 1970.
     """
 
     def __init__(self, questions: git.Questions, nexus: Folder, watch: LockWatch) -> None:
@@ -31,6 +33,7 @@ class Site:
         self.watch = watch
         self.survey = survey(nexus, CAP)
         self.texts: dict[str, str] = {}
+        self.now = time.time()
 
     def is_current(self) -> bool:
         """Whether everything still is as it was when the look began, and nobody is changing it."""

@@ -80,6 +80,10 @@ def nested(levels: int) -> Callable[[Project], object]:
     return folder("/".join(["memory", *["d"] * levels]))
 
 
+def dated(completed_at: str) -> Any:
+    return {"cycles": [cycle(None, at=completed_at)]}
+
+
 def pairs(*pairs_: tuple[float, list[float]]) -> Any:
     return tasks(*[task(number, deps=deps) for number, deps in pairs_])
 
@@ -89,6 +93,8 @@ LINE = compact({"path": "memory/a.md", "last_accessed_ts": stamp(0), "access_cou
 SAME_TIME = [TWO[0], {**TWO[1], "completed_at": stamp(0)}]
 SAME_PLAN = [TWO[0], {**TWO[0], "completed_at": stamp(1)}]
 UNNAMED = [TWO[0], {**TWO[1], "branch": ""}]
+NO_DAY, FAR = "2026-02-29T00:00:00.000Z", "9999-12-31T23:59:59.999Z"
+LATER_LINE = LINE.replace(stamp(0), FAR).replace("a.md", "b.md")
 LOG_LINES = '{"version": 2}\n{"version": 1}\n'
 NO_ISSUE = both(puts(PLAN, plan()), puts(TASKS, tasks(task(1, plan_issue=2))))
 KEPT = "conflict-0123456789abcdef-b.md"
@@ -176,6 +182,19 @@ CASES = (
     Case("catalog-fault", "capability-map.yml", puts("capability-map.yml", "codex: [\n"), (2, 1, None)),
     Case("catalog-fault", "capability-map.yml", sparse("capability-map.yml", (2 << 20) + 1)),
     Case("config-fault", "config.yml", puts("config.yml", "memory: 5\n"), (1, 1, None)),
+    Case("impossible-time", HISTORY, puts(HISTORY, dated(NO_DAY)), (5, 23, "/cycles/0/completed_at")),
+    Case("impossible-time", PLAN, puts(PLAN, plan(created_at=NO_DAY)), (12, 17, "/created_at")),
+    Case("impossible-time", TASKS, puts(TASKS, tasks(task(1, created_at=NO_DAY))), (11, 21, "/tasks/0/created_at")),
+    Case("impossible-time", TRACKER, puts(TRACKER, [{**ENTRY, "stopped_at": NO_DAY}]), (5, 19, "/0/stopped_at")),
+    Case("impossible-time", ACCESS, puts(ACCESS, LINE.replace(stamp(0), NO_DAY)), (1, None, None)),
+    Case("future-time", HISTORY, puts(HISTORY, dated(FAR)), (5, 23, "/cycles/0/completed_at")),
+    Case(
+        "future-time",
+        HISTORY,
+        puts(HISTORY, {"cycles": [cycle(plan(1, created_at=FAR), at=stamp(0))]}),
+        (18, 23, "/cycles/0/plan/created_at"),
+    ),
+    Case("future-time", ACCESS, puts(ACCESS, LINE + LATER_LINE), (2, None, None)),
     Case("repeated-time", HISTORY, puts(HISTORY, {"cycles": SAME_TIME}), (24, 23, "/cycles/1/completed_at")),
     Case("repeated-plan-id", HISTORY, puts(HISTORY, {"cycles": SAME_PLAN}), (27, 15, "/cycles/1/plan/id")),
     Case("repeated-task-id", TASKS, puts(TASKS, pairs((1, []), (2, []), (1.0, []))), (22, 13, "/tasks/2/id")),

@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nexus_mcp import schemas
+from nexus_mcp.doctor import dates
 from nexus_mcp.doctor.documents import opened
 from nexus_mcp.doctor.finding import Finding
 from nexus_mcp.doctor.numbers import listed
@@ -34,6 +35,9 @@ def check(site: Site) -> Iterator[Finding]:
     yield from _shared_ids((i, id_) for i, id_ in plans if schemas.is_integer(id_))
     times = ((index, cycle.get("completed_at")) for index, cycle in enumerate(cycles))
     yield from _repeated_times((i, at) for i, at in times if isinstance(at, str))
+    schema = shapes.part(shapes.CYCLE)
+    for index, cycle in enumerate(cycles):
+        yield from dates.findings(SHOWN_HISTORY, schema, cycle, site.now, f"/cycles/{index}")
 
 
 def _broken(cycles: list[dict[str, Any]]) -> Iterator[Finding]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nexus_mcp import schemas
-from nexus_mcp.doctor import documents, places
+from nexus_mcp.doctor import dates, documents, places
 from nexus_mcp.doctor.finding import Finding
 from nexus_mcp.errors import StateError
 from nexus_mcp.state import agent_log
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 MAX_LINES = 500_000
 _LIMITS = {places.OPLOG: oplog.READ_LIMIT, places.AGENTS_EXTENSION: agents_extension.READ_LIMIT}
+_DATED = {places.ACCESS: schemas.load("state/memory-access"), places.TOOL_LOG: schemas.load("state/tool-log")}
 _SCHEMAS = {places.ACCESS: "state/memory-access", places.OPLOG: "oplog/entry"}
 
 
@@ -30,10 +32,10 @@ def check(site: Site) -> Iterator[Finding]:
         for entry in site.files(role):
             limit = _LIMITS.get(role, SESSION_LIMIT)
             data, problems = documents.load(site, entry, limit, bytes)
-            yield from problems if data is None else _file(data, entry, role)
+            yield from problems if data is None else _file(data, entry, role, site.now)
 
 
-def _file(data: bytes, entry: Entry, role: str) -> Iterator[Finding]:
+def _file(data: bytes, entry: Entry, role: str, now: float) -> Iterator[Finding]:
     torn = documents.conflict(entry.path, data)
     if torn is not None:
         yield torn
@@ -46,9 +48,13 @@ def _file(data: bytes, entry: Entry, role: str) -> Iterator[Finding]:
         value = _object(line, entry.path, role)
         if value is None:
             bad, first = bad + 1, first or number
-        elif role == places.ACCESS:
+            continue
+        if role == places.ACCESS:
             repeated += value["path"] in names
             names.add(value["path"])
+        if role in _DATED:
+            for found in dates.findings(entry.path, _DATED[role], value, now):
+                yield replace(found, line=number, pointer=None)
     if bad:
         lines = "a line that is not what it" if bad == 1 else f"{bad} lines that are not what they"
         cut = " (the file ends within a line)" if not data.endswith(b"\n") else ""
