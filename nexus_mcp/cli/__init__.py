@@ -178,15 +178,16 @@ def _dispatch(argv: list[str]) -> int:
 
         return _print(f"nexus-mcp {__version__}")
     if first and not first.startswith("-"):
-        from nexus_mcp.cli.options import nearest
+        from nexus_mcp.cli import hints
 
-        raise UsageError(f"There is no command {first!r}{nearest(first, COMMANDS)}", next_step="See nexus-mcp --help.")
+        known = hints.command(first, argv[1:], COMMANDS)
+        raise UsageError(f"There is no command {first!r}{known}", next_step="See nexus-mcp --help.")
     return _bare(argv)
 
 
 def _run(command: Command | Group, prog: str, argv: list[str]) -> int:
     """Runs a command with the words that follow it, or the subcommand that the first of them names."""
-    from nexus_mcp.cli.options import Group, nearest, parse
+    from nexus_mcp.cli.options import Group, parse
 
     first = argv[0] if argv else ""
     if isinstance(command, Group) and first in command.subcommands:
@@ -197,7 +198,9 @@ def _run(command: Command | Group, prog: str, argv: list[str]) -> int:
 
         return _print(command_help(command, prog))
     if isinstance(command, Group):
-        known = nearest(first, command.subcommands)
+        from nexus_mcp.cli import hints
+
+        known = hints.subcommand(first, prog, command.subcommands)
         problem = f"{prog} has no command {first!r}" if first else f"{prog} needs a command"
         raise UsageError(f"{problem}{known}", next_step=f"See {prog} --help.")
     values = parse(argv, command.options, prog, command.argument)

@@ -29,7 +29,9 @@ _LIMIT = 1 << 20
 
 def run(values: Values) -> int:
     """Makes what is missing and prints what to do next. Raises UsageError, PathRefused, StorageError."""
+    check_prefix(values.get(TOOL_PREFIX.name, ""))
     if GIT_MERGE.name in values:
+        _check_alone(values)
         from nexus_mcp.cli.git_merge import register, unregister
 
         return (unregister if REMOVE.name in values else register)(workspace_from(values))
@@ -39,7 +41,6 @@ def run(values: Values) -> int:
     from nexus_mcp.cli.mount import snippets
     from nexus_mcp.store.store import Store
 
-    check_prefix(values.get(TOOL_PREFIX.name, ""))
     workspace = workspace_from(values)
     made = Store(workspace).initialise()
     print(printable(workspace.root))
@@ -61,6 +62,15 @@ def run(values: Values) -> int:
     if HARNESS_ID.name in values:
         _tell_unmapped(workspace)
     return exits.OK
+
+
+def _check_alone(values: Values) -> None:
+    """Raise UsageError for an option beside --git-merge that would mean nothing there."""
+    for option in (HARNESS_ID, TOOL_PREFIX):
+        if option.name in values:
+            problem = f"{option.name} means nothing with {GIT_MERGE.name}, which mounts no server."
+            step = f"Run nexus-mcp init {GIT_MERGE.name} without it, and nexus-mcp init with it for the lines to mount."
+            raise UsageError(problem, next_step=step)
 
 
 def _ignored(workspace: Workspace) -> str:

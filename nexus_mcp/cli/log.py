@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from nexus_mcp.cli import exits
-from nexus_mcp.cli.numbers import MOST, from_one
+from nexus_mcp.cli.numbers import from_one
 from nexus_mcp.cli.options import Command, Option
 from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
 
@@ -46,7 +46,7 @@ def _print(lines: list[Line], most: int) -> None:
     if not lines:
         print("No change is recorded yet.")
     if len(lines) > most:
-        print(f"{len(lines) - most} more came before these: nexus-mcp log -n {min(len(lines), MOST)}.")
+        print(f"{len(lines) - most} more came before these: nexus-mcp log -n {len(lines)}.")
     if unreadable:
         print(f"Not readable: {unreadable}, cut short by a crash or written by a newer nexus-mcp.")
 

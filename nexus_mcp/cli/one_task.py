@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 
+from nexus_mcp.cli.numbers import from_one
 from nexus_mcp.cli.options import Argument
 from nexus_mcp.cli.workspace_options import HARNESS_ID
-from nexus_mcp.errors import NexusError, UsageError
+from nexus_mcp.errors import NexusError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from nexus_mcp.store.session.kept import Both
     from nexus_mcp.store.store import Store
 
-TASK_ID = Argument("TASK-ID", "the id of a task, as task_list has it")
-_DIGITS = 15  # more than any list has, fewer than a number would need that is slow to read
+TASK_ID = Argument("TASK-ID", "the id of a task, as task_list has it", is_number=True)
+_MOST = 10**15 - 1  # more than any list has, and quick to read
 _LISTED = 20
 
 
@@ -27,18 +28,17 @@ def task_of(store: Store | Both, word: str) -> tuple[dict[str, Any], dict[str, A
 
     Raises UsageError, NexusError when there is none, StateError, PathRefused.
     """
-    if not (word.isascii() and word.isdigit() and len(word) <= _DIGITS):
-        raise UsageError(f"{TASK_ID.name} is a number from 1, not {word!r}.")
+    wanted = from_one(word, TASK_ID.name, _MOST)
     found = store.tasks()
     if found is None or not found["tasks"]:
-        raise NexusError(f"There is no task {int(word)}: this project has none now.", next_step="task_add adds them.")
+        raise NexusError(f"There is no task {wanted}: this project has none now.", next_step="task_add adds them.")
     for task in found["tasks"]:
-        if task["id"] == int(word):
+        if task["id"] == wanted:
             one: dict[str, Any] = task
             return one, found
     ids = [str(task["id"]) for task in found["tasks"]]
     more = f" and {len(ids) - _LISTED} more" if len(ids) > _LISTED else ""
-    raise NexusError(f"There is no task {int(word)}.", next_step=f"The tasks are {', '.join(ids[:_LISTED])}{more}.")
+    raise NexusError(f"There is no task {wanted}.", next_step=f"The tasks are {', '.join(ids[:_LISTED])}{more}.")
 
 
 def tell_unmapped(catalog: Catalog, harness: str, values: Values) -> None:

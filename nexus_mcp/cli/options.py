@@ -56,10 +56,11 @@ class Argument:
     """The word that a command takes beside its options. `name` stands for it in texts, e.g. EVENT.
 
     `choices` are the words accepted, each with a line about it; {} for any word. With a `count` above 1 it is so many
-    words, and `name` has a name for each; they are in Values.lists. With `least` fewer will do, 0 for none.
+    words, and `name` has a name for each; they are in Values.lists. With `least` fewer will do, 0 for none. With
+    `is_number` a negative number is no option, but a wrong number.
     """
 
-    __slots__ = ("choices", "count", "help", "least", "name")
+    __slots__ = ("choices", "count", "help", "is_number", "least", "name")
 
     def __init__(
         self,
@@ -69,12 +70,14 @@ class Argument:
         *,
         count: int = 1,
         least: int | None = None,
+        is_number: bool = False,
     ) -> None:
         self.name = name
         self.help = help_
         self.choices: Mapping[str, str] = choices or {}
         self.count = count
         self.least = count if least is None else least
+        self.is_number = is_number
 
     @property
     def word(self) -> str:
@@ -145,10 +148,10 @@ def parse(argv: Sequence[str], options: Iterable[Option], prog: str, argument: A
             name, equals, value = word[:2], "=", word[2:]  # -j4
         option = by_name.get(name) or by_letter.get(name)
         if option is None:
-            if not word.startswith("-"):
-                _take(word, argument, values, prog)
+            if not word.startswith("-") or (argument is not None and argument.is_number and word[1:].isdecimal()):
+                _take(word, argument, values, prog, by_name)
                 continue
-            raise _unknown(word, name, by_name, argument, prog)
+            raise _unknown(word, name, [*by_name, *by_letter], argument, prog)
         if not option.metavar:
             if equals:
                 raise UsageError(f"{name} takes no value.")
@@ -162,7 +165,7 @@ def parse(argv: Sequence[str], options: Iterable[Option], prog: str, argument: A
         if option.many:
             values.lists[option.name].append(value)
     for word in behind:
-        _take(word, argument, values, prog)
+        _take(word, argument, values, prog, by_name)
     if argument is not None and len(values.lists[argument.name]) < argument.least:
         listed = f", one of {', '.join(argument.choices)}" if argument.choices else ""
         what = "an argument" if argument.least == 1 else f"{argument.least} arguments"
@@ -183,33 +186,28 @@ def _no_value(name: str, word: str, option: Option, known: Container[str]) -> Us
 
 
 def _unknown(word: str, name: str, known: Iterable[str], argument: Argument | None, prog: str) -> UsageError:
+    from nexus_mcp.cli import hints
+
     advice = f"See {prog} --help."
     if argument is not None and " " in word:
         advice = f"Write -- before it if it is {argument.word}. {advice}"
-    return UsageError(f"{prog} has no option {name!r}{nearest(name, known)}", next_step=advice)
+    return UsageError(f"{prog} has no option {name!r}{hints.option(name, known, prog)}", next_step=advice)
 
 
-def _take(word: str, argument: Argument | None, values: Values, prog: str) -> None:
+def _take(word: str, argument: Argument | None, values: Values, prog: str, options: Mapping[str, Option]) -> None:
     """Take `word` as the argument, or raise UsageError."""
     if argument is None:
-        raise UsageError(f"{prog} takes no argument {word!r}: a command comes first, then its options.")
+        from nexus_mcp.cli import hints
+
+        raise UsageError(f"{prog} takes no argument {word!r}{hints.superfluous(word, options.values(), prog)}")
     there = values.lists[argument.name]
     if len(there) == argument.count:
         one = "one " if argument.count == 1 else ""
         raise UsageError(f"{prog} takes {one}{argument.word}: {there[-1]!r} is there, {word!r} is too much.")
     if argument.choices and word not in argument.choices:
-        known = nearest(word, argument.choices)
+        from nexus_mcp.cli import hints
+
+        known = hints.nearest(word, argument.choices, ("--help",))
         raise UsageError(f"{prog} has no {argument.name} {word!r}{known}", next_step=f"See {prog} --help.")
     values[argument.name] = word
     there.append(word)
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """How an error message about `word` goes on: with the names that look like it, else with all of them."""
-    from difflib import get_close_matches
-
-    names = list(known)
-    close = get_close_matches(word, names, n=2, cutoff=0.6)
-    if close:
-        return f"; did you mean {' or '.join(close)}?"
-    return f"; there is {', '.join(names)}." if names else "."

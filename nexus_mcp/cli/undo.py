@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from nexus_mcp.cli.options import Values
 
-COUNT = Argument("[N]", "how many changes, the last one first (default: 1)", least=0)
+COUNT = Argument("[N]", "how many changes, the last one first (default: 1)", least=0, is_number=True)
 DRY_RUN = Option("--dry-run", "", "tell what would be taken back; change nothing")
 CLIENT = "command line"
 UNTOLD = "nexus-mcp: The changes were taken back, but that could not be printed; nexus-mcp log shows it."

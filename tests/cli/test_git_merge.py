@@ -78,3 +78,17 @@ def test_remove_needs_git_merge(tmp_path: Path, capsys: Capture) -> None:
     assert main(["init", "--remove", "--project", str(tmp_path)]) == 2
     assert "--remove needs --git-merge" in capsys.readouterr().err
     assert not (tmp_path / ".nexus").exists()
+
+
+@pytest.mark.parametrize("option", ["--harness-id", "--tool-prefix"])
+@pytest.mark.parametrize("also", [[], ["--remove"]])
+def test_an_option_that_means_nothing_is_refused(
+    real_repository: Project, capsys: Capture, option: str, also: list[str]
+) -> None:
+    """The registration is the same for every client, so what names one is refused rather than ignored."""
+    assert main(["init", "--git-merge", *also, option, "x", "--project", str(real_repository.root)]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(
+        f"nexus-mcp: {option} means nothing with --git-merge, which mounts no server. Run nexus-mcp init"
+    )
+    assert not (real_repository.root / ".gitattributes").exists()

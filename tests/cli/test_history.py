@@ -204,8 +204,8 @@ def test_merge_undecided(three: list[str], capsys: Capture) -> None:
         (["O", "A"], "nexus-mcp history merge needs 3 arguments %O %A %B."),
         (["O", "A", "B", "C"], "nexus-mcp history merge takes %O %A %B: 'B' is there, 'C' is too much."),
         (["O", "A", "X"], "X cannot be read: No such file or directory."),
-        (["O", "A", "B", "--marker-size", "0"], "--marker-size is a number from 1 up, not '0'."),
-        (["O", "A", "B", "--marker-size", "x"], "--marker-size is a number from 1 up, not 'x'."),
+        (["O", "A", "B", "--marker-size", "0"], "--marker-size needs a number from 1, not '0'."),
+        (["O", "A", "B", "--marker-size", "x"], "--marker-size needs a number from 1, not 'x'."),
     ],
 )
 @pytest.mark.usefixtures("three")

@@ -65,7 +65,7 @@ def test_the_project_and_the_harness(project: Project) -> None:
     [
         (
             ("agent_spwn",),
-            "nexus-mcp hook has no EVENT 'agent_spwn'; did you mean agent_spawn or subagent_spawn? "
+            "nexus-mcp hook has no EVENT 'agent_spwn'; did you mean agent_spawn? "
             "See nexus-mcp hook --help.",
         ),
         (

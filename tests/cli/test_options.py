@@ -6,7 +6,8 @@ import pytest
 
 import nexus_mcp.cli
 from nexus_mcp.cli import main
-from nexus_mcp.cli.options import Argument, Command, Group, Option, Values, nearest, parse
+from nexus_mcp.cli.hints import nearest
+from nexus_mcp.cli.options import Argument, Command, Group, Option, Values, parse
 from nexus_mcp.errors import UsageError
 
 OPTIONS = (Option("--name", "TEXT", ""), Option("--level", "L", "", ("low", "high")), Option("--fast", "", ""))
@@ -44,6 +45,14 @@ def test_values(argv: list[str], values: dict[str, str]) -> None:
         (["--lvel", "low"], "prog has no option '--lvel'; did you mean --level? See prog --help."),
         (["--lvel=low"], "prog has no option '--lvel'; did you mean --level? See prog --help."),
         (["-x"], "prog has no option '-x'; there is --name, --level, --fast. See prog --help."),
+        (["--NAME", "a"], "prog has no option '--NAME'; did you mean --name? See prog --help."),
+        (["--hlep"], "prog has no option '--hlep'; did you mean --help? See prog --help."),
+        (["-H"], "prog has no option '-H'; did you mean -h? See prog --help."),
+        (["--version"], "prog has no option '--version'; did you mean nexus-mcp --version? See prog --help."),
+        (["-?"], "prog has no option '-?'; did you mean --help? See prog --help."),
+        (["-3"], "prog has no option '-3'; there is --name, --level, --fast. See prog --help."),
+        (["Fast"], "prog takes no argument 'Fast'; did you mean --fast?"),
+        (["help"], "prog takes no argument 'help'; did you mean prog --help?"),
         (["--nam", "a"], "prog has no option '--nam'; did you mean --name? See prog --help."),
         (["word"], "prog takes no argument 'word': a command comes first, then its options."),
         ([""], "prog takes no argument '': a command comes first, then its options."),
@@ -63,7 +72,7 @@ ENVIRONMENT = (
 )
 EVENT = Argument("EVENT", "what happened", {"start": "it began", "stop": "it ended"})
 FILE = Argument("FILE", "any file")
-MAYBE = Argument("[N]", "how many", least=0)
+MAYBE = Argument("[N]", "how many", least=0, is_number=True)
 PAIR = Argument("FROM TO", "two files", count=2)
 
 
@@ -83,6 +92,7 @@ def test_many() -> None:
         (["--fast", "--", "--level"], FILE, {"--fast": "", "FILE": "--level"}),
         (["--", "--"], FILE, {"FILE": "--"}),
         (["a"], MAYBE, {"[N]": "a"}),
+        (["-1"], MAYBE, {"[N]": "-1"}),
         ([], MAYBE, {}),
     ],
 )
@@ -100,6 +110,10 @@ def test_argument(argv: list[str], argument: Argument, values: dict[str, str]) -
         (["xyzzy"], EVENT, "prog has no EVENT 'xyzzy'; there is start, stop. See prog --help."),
         ([""], EVENT, "prog has no EVENT ''; there is start, stop. See prog --help."),
         (["start", "stop"], EVENT, "prog takes one EVENT: 'start' is there, 'stop' is too much."),
+        (["-x"], MAYBE, "prog has no option '-x'; there is --name, --level, --fast. See prog --help."),
+        (["-1"], FILE, "prog has no option '-1'; there is --name, --level, --fast. See prog --help."),
+        (["help"], EVENT, "prog has no EVENT 'help'; did you mean --help? See prog --help."),
+        (["STOP"], EVENT, "prog has no EVENT 'STOP'; did you mean stop? See prog --help."),
         (["a", "b"], MAYBE, "prog takes one N: 'a' is there, 'b' is too much."),
         (["a"], PAIR, "prog needs 2 arguments FROM TO. See prog --help."),
         (["a", "b", "c"], PAIR, "prog takes FROM TO: 'b' is there, 'c' is too much."),

@@ -109,8 +109,8 @@ def test_no_harness(two_tasks: Project, capsys: pytest.CaptureFixture[str]) -> N
     ("words", "code", "told"),
     [
         (("2",), 1, "There is no task 2. The tasks are 1, 3."),
-        (("one",), 2, "TASK-ID is a number from 1, not 'one'."),
-        (("9" * 5000,), 2, "TASK-ID is a number from 1, not '9999"),
+        (("one",), 2, "TASK-ID needs a number from 1, not 'one'."),
+        (("9" * 5000,), 2, "TASK-ID needs a number from 1 to 999999999999999, not '9999"),
         ((), 2, "nexus-mcp resume needs an argument TASK-ID."),
     ],
 )

@@ -21,6 +21,37 @@ SERVE = ("--project", "--harness-id", "--tool-prefix", "--log-level", "--sdk")
     [
         (["srve"], "There is no command 'srve'; did you mean serve? See nexus-mcp --help."),
         (["xyzzy"], f"There is no command 'xyzzy'; there is {NAMES}. See nexus-mcp --help."),
+        (["LOG"], "There is no command 'LOG'; did you mean log? See nexus-mcp --help."),
+        (["repair"], "There is no command 'repair'; did you mean history repair? See nexus-mcp --help."),
+        (["help"], "There is no command 'help'; did you mean --help? See nexus-mcp --help."),
+        (["help", "log"], "There is no command 'help'; did you mean nexus-mcp log --help? See nexus-mcp --help."),
+        (["version"], "There is no command 'version'; did you mean --version? See nexus-mcp --help."),
+        (["status"], "There is no command 'status'; did you mean doctor? See nexus-mcp --help."),
+        (["--versoin"], "nexus-mcp has no option '--versoin'; did you mean --version? See nexus-mcp --help."),
+        (
+            ["-v"],
+            "nexus-mcp has no option '-v'; did you mean --version or --log-level debug? See nexus-mcp --help.",
+        ),
+        (["-q"], "nexus-mcp has no option '-q'; did you mean --log-level error? See nexus-mcp --help."),
+        (["-H"], "nexus-mcp has no option '-H'; did you mean -h? See nexus-mcp --help."),
+        (["log", "3"], "nexus-mcp log takes no argument '3'; did you mean -n 3?"),
+        (["log", "-3"], "nexus-mcp log has no option '-3'; did you mean -n 3? See nexus-mcp log --help."),
+        (
+            ["log", "-V"],
+            "nexus-mcp log has no option '-V'; did you mean nexus-mcp --version? See nexus-mcp log --help.",
+        ),
+        (["doctor", "json"], "nexus-mcp doctor takes no argument 'json'; did you mean --json?"),
+        (
+            ["history", "help"],
+            "nexus-mcp history has no command 'help'; did you mean nexus-mcp history --help? "
+            "See nexus-mcp history --help.",
+        ),
+        (["undo", "-1"], "N needs a number from 1, not '-1'."),
+        (["resume", "0"], "TASK-ID needs a number from 1, not '0'."),
+        (["resume", "-1"], "TASK-ID needs a number from 1, not '-1'."),
+        (["brief", "9" * 16], "TASK-ID needs a number from 1 to 999999999999999, not '9999999999999999'."),
+        (["conformance", "run", "-j0"], "--jobs needs a number from 1, not '0'."),
+        (["conformance", "run", "-j", "10000"], "--jobs needs a number from 1 to 9999, not '10000'."),
         (["s\nv\x1b"], f"There is no command 's\\nv\\x1b'; there is {NAMES}. See nexus-mcp --help."),
         (["--porject", "x"], "nexus-mcp has no option '--porject'; did you mean --project? See nexus-mcp --help."),
         (

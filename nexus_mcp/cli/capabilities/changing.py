@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.capabilities.words import AGENT, CLASS, HARNESS, TOOL, capability, class_, harnesses, tool_
-from nexus_mcp.cli.options import Argument, Command, nearest
+from nexus_mcp.cli.hints import nearest
+from nexus_mcp.cli.options import Argument, Command
 from nexus_mcp.cli.uninterrupted import uninterrupted
 from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
 from nexus_mcp.errors import NexusError, UsageError

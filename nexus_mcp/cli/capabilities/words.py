@@ -6,7 +6,8 @@ here, which is 1 like all that is refused.
 
 from __future__ import annotations
 
-from nexus_mcp.cli.options import Option, nearest
+from nexus_mcp.cli.hints import nearest
+from nexus_mcp.cli.options import Option
 from nexus_mcp.cli.workspace_options import HARNESS_ID
 from nexus_mcp.errors import NexusError, UsageError
 from nexus_mcp.workspace import check_harness_id

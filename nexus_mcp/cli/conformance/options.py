@@ -25,6 +25,7 @@ FIXTURES = Option("--fixtures", "PATH", "a file or a folder; may be given again"
 ONLY = Option("--only", "GLOB", "fixtures with such an id; may be given again", many=True)
 TOOL = Option("--tool", "NAME", "fixtures that ask this tool; may be given again", many=True)
 JOBS = Option("--jobs", "N", "fixtures at once, also -j N (default: a core each)", short="-j")
+MOST_JOBS = 9999
 
 ASKING = (TOOL_MAP, ENV, PROJECT_ENV, HARNESS_ID, EVENT_COMMAND, TIMEOUT, START_TIMEOUT)
 SELECTING = (FIXTURES, ONLY, TOOL)
@@ -46,7 +47,7 @@ def selected(values: Values, fixtures: list[Fixture]) -> list[Fixture]:
 
 def jobs(values: Values) -> int:
     """How many fixtures at once, 0 when the runner is to decide. Raises UsageError."""
-    return from_one(values[JOBS.name], JOBS.name) if JOBS.name in values else 0
+    return from_one(values[JOBS.name], JOBS.name, MOST_JOBS) if JOBS.name in values else 0
 
 
 def target_options(values: Values, fixtures: list[Fixture], prefix: str) -> TargetOptions:

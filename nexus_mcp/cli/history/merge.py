@@ -36,7 +36,7 @@ def run(values: Values) -> int:
 def _size(text: str) -> int:
     digits = text.lstrip("0")
     if not (digits.isascii() and digits.isdigit()):
-        raise UsageError(f"{MARKER_SIZE.name} is a number from 1 up, not {text!r}.")
+        raise UsageError(f"{MARKER_SIZE.name} needs a number from 1, not {text!r}.")
     # git hands on whatever an attribute says; markers may be any length, so the longest ones are cut, not refused.
     return int(digits) if len(digits) <= _DIGITS else 10**_DIGITS - 1
 

@@ -1,0 +1,126 @@
+"""Hints for words of a command line that nexus-mcp does not know: what was most likely meant.
+
+Loaded after a mistake only.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from nexus_mcp.cli.options import Command, Group, Option
+
+_ALIKE = 0.6
+"""How alike two names are, by difflib's ratio, when one may be a slip of the other."""
+_NEARLY = 0.1
+"""A second name is told when its ratio is so close to the best."""
+_HELP, _VERSION, _LOUD, _QUIET = "--help", "--version", "--log-level debug", "--log-level error"
+_AT_THE_TOP = (_HELP, _VERSION, "-h", "-V")
+# What other programs call it. Names of options are compared with their dashes.
+_COMMANDS_ELSEWHERE = {
+    "help": _HELP,
+    "usage": _HELP,
+    "version": _VERSION,
+    "start": "serve",
+    "server": "serve",
+    "setup": "init",
+    "install": "init",
+    "status": "doctor",
+    "revert": "undo",
+    "rollback": "undo",
+}
+_OPTIONS_ELSEWHERE = {
+    "-v": f"{_VERSION} or {_LOUD}",
+    "--verbose": _LOUD,
+    "--debug": _LOUD,
+    "-d": _LOUD,
+    "-q": _QUIET,
+    "--quiet": _QUIET,
+    "--usage": _HELP,
+    "-?": _HELP,
+    "-help": _HELP,
+    "-version": _VERSION,
+}
+_HELP_ELSEWHERE = {name: meant for name, meant in _OPTIONS_ELSEWHERE.items() if meant == _HELP}
+
+
+def nearest(word: str, known: Iterable[str], also: Iterable[str] = ()) -> str:
+    """Return the end of a message about `word`: the names that look like it, in any case, or else all that are `known`.
+
+    `also` are names that may have been meant, too, but are not listed.
+    """
+    names = list(known)
+    folded: dict[str, str] = {}
+    for name in (*names, *also):
+        folded.setdefault(name.lower(), name)
+    close = [folded[name] for name in _close(word.lower(), folded)]
+    if close:
+        return _did_you_mean(*close)
+    return f"; there is {', '.join(names)}." if names else "."
+
+
+def command(word: str, rest: Iterable[str], commands: dict[str, Callable[[], Command | Group]]) -> str:
+    """Return the end of a message about an unknown command `word`, which the words `rest` follow."""
+    meant = _COMMANDS_ELSEWHERE.get(word.lower(), "")
+    topic = next(iter(rest), "")
+    if meant == _HELP and topic in commands:
+        return _did_you_mean(f"nexus-mcp {topic} {_HELP}")
+    if meant:
+        return _did_you_mean(meant)
+    inner = [name for name, load in commands.items() if word.lower() in getattr(load(), "subcommands", ())]
+    if inner:
+        return _did_you_mean(*(f"{name} {word.lower()}" for name in inner))
+    return nearest(word, commands, _AT_THE_TOP)
+
+
+def subcommand(word: str, prog: str, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown `word` after the group `prog`, "" standing for none."""
+    if word in ("help", *_HELP_ELSEWHERE):
+        return _did_you_mean(f"{prog} {_HELP}")
+    return nearest(word, known, (_HELP,))
+
+
+def option(word: str, known: Iterable[str], prog: str) -> str:
+    """Return the end of a message about an unknown option `word` of `prog`."""
+    names = list(known)
+    if word in ("-V", _VERSION):
+        return _did_you_mean(f"nexus-mcp {_VERSION}")
+    meant = (_OPTIONS_ELSEWHERE if prog == "nexus-mcp" else _HELP_ELSEWHERE).get(word, "")
+    if meant:
+        return _did_you_mean(meant)
+    number = _of_number(word, names)
+    return (
+        _did_you_mean(number) if number else nearest(word, names, _AT_THE_TOP if prog == "nexus-mcp" else (_HELP, "-h"))
+    )
+
+
+def superfluous(word: str, options: Iterable[Option], prog: str) -> str:
+    """Return the end of a message about a `word` where `prog` takes none but options."""
+    names = [name for known in options for name in (known.name, known.short) if name]
+    if f"--{word.lower()}" in names:
+        return _did_you_mean(f"--{word.lower()}")
+    if word == "help":
+        return _did_you_mean(f"{prog} {_HELP}")
+    number = _of_number(word, names)
+    return _did_you_mean(number) if number else ": a command comes first, then its options."
+
+
+def _close(word: str, names: Iterable[str]) -> list[str]:
+    """The names that look like `word`: the one that looks most like it, and a second that does nearly as much."""
+    from difflib import SequenceMatcher
+
+    ratios = {name: SequenceMatcher(None, word, name).ratio() for name in names}
+    highest = max(ratios.values(), default=0.0)
+    least = 1.0 if highest == 1.0 else max(_ALIKE, highest - _NEARLY)
+    return sorted((name for name in ratios if ratios[name] >= least), key=lambda name: -ratios[name])[:2]
+
+
+def _of_number(word: str, names: Iterable[str]) -> str:
+    """What a bare number, `3` or `-3`, meant where an option takes one: `-n 3`."""
+    digits = word.removeprefix("-")
+    return f"-n {digits}" if "-n" in names and digits.isascii() and digits.isdigit() else ""
+
+
+def _did_you_mean(*names: str) -> str:
+    return f"; did you mean {' or '.join(names)}?"
