@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from nexus_mcp.errors import StateError
+from nexus_mcp.errors import StateError, UsageError
 from nexus_mcp.merging import markers
+from nexus_mcp.merging.committed import HEAD, Unknown
+from nexus_mcp.merging.origins import origins
+from nexus_mcp.merging.restore import restored
+from nexus_mcp.merging.side import Side
 from nexus_mcp.merging.undecided import Undecided
 from nexus_mcp.store.journal import SHOWN_HISTORY
 
@@ -11,12 +15,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nexus_mcp.merging.salvage import Rest
+    from nexus_mcp.merging.origins import Origin
+    from nexus_mcp.merging.restore import Restored
+    from nexus_mcp.merging.salvage import Salvaged
+
+    Unmerged = Callable[[], tuple[bytes, bytes] | None]
+    Committed = Callable[[str], bytes | None]
 
 _COMPARE = (
     f"See what the sides hold (git show :2:./{SHOWN_HISTORY} is ours, :3: theirs), and git add {SHOWN_HISTORY} when it "
     "has what it should."
 )
+_WITHOUT_FROM = "nexus-mcp history repair without --from keeps the cycles of both sides."
 
 
 class Healthy:
@@ -36,16 +46,27 @@ class Healthy:
 class Conflict:
     """git has a conflict of it, between sides of `ours` and `theirs` cycles; `data` has the cycles of both.
 
+    `origins` tell which of its cycles came from where.
+
     `readable` is the number of cycles in a file that can be read as it is, but lacks some of a side; None when it has
     conflict markers. `others` of the cycles are in the file, but in neither side as git keeps them; None when git does
     not.
     """
 
-    __slots__ = ("cycles", "data", "others", "ours", "readable", "theirs")
+    __slots__ = ("cycles", "data", "origins", "others", "ours", "readable", "theirs")
 
     def __init__(
-        self, data: bytes, cycles: int, ours: int, theirs: int, *, others: int | None, readable: int | None = None
+        self,
+        data: bytes,
+        cycles: int,
+        ours: int,
+        theirs: int,
+        origins: list[Origin],
+        *,
+        others: int | None,
+        readable: int | None = None,
     ) -> None:
+        self.origins = origins
         self.data = data
         self.cycles = cycles
         self.ours = ours
@@ -55,18 +76,41 @@ class Conflict:
 
 
 class Damaged:
-    """It is cut off or partly unreadable; `data` has the `cycles` that can be read, `rests` tell of what cannot.
+    """It is cut off or partly unreadable; `salvaged` is what can be read. `fault` says what a reader stumbles over.
 
-    `fault` says what a reader stumbles over.
+    `data` has that, and what the commit that is checked out has beside it: `lacking` cycles, None where git has no copy
+    to compare with. `unsure` says why that could not be told; nothing is mended then. `origins` tell which cycle of
+    `data` came from where.
     """
 
-    __slots__ = ("cycles", "data", "fault", "rests")
+    __slots__ = ("cycles", "data", "fault", "lacking", "origins", "salvaged", "unsure")
 
-    def __init__(self, fault: str, data: bytes, cycles: int, rests: list[Rest]) -> None:
+    def __init__(self, fault: str, salvaged: Salvaged, head: Restored | None, unsure: str = "") -> None:
         self.fault = fault
-        self.data = data
-        self.cycles = cycles
-        self.rests = rests
+        self.salvaged = salvaged
+        self.data = salvaged.data if head is None else head.data
+        self.cycles = salvaged.cycles
+        self.lacking = None if head is None else head.lacking
+        self.origins = [] if head is None else head.origins
+        self.unsure = unsure
+
+
+class Lacking:
+    """It lacks cycles that a commit has, or cannot be read and is to be had from there; `data` has the cycles of both.
+
+    `fault` says why it cannot be read, "" where it can. `origins` tell which of the `cycles` came from where, `lacking`
+    is how many the file has not. `revision` is the commit, as the user named it.
+    """
+
+    __slots__ = ("cycles", "data", "fault", "lacking", "origins", "revision")
+
+    def __init__(self, fault: str, revision: str, made: Restored) -> None:
+        self.fault = fault
+        self.revision = revision
+        self.data = made.data
+        self.cycles = made.cycles
+        self.lacking = made.lacking
+        self.origins = made.origins
 
 
 class Hopeless:
@@ -83,14 +127,15 @@ class Hopeless:
         self.next_step = next_step
 
 
-Diagnosis = Healthy | Conflict | Damaged | Hopeless
+Diagnosis = Healthy | Conflict | Damaged | Lacking | Hopeless
 
 
-def diagnose(data: bytes | None, unmerged: Callable[[], tuple[bytes, bytes] | None] = lambda: None) -> Diagnosis:
+def diagnose(data: bytes | None, unmerged: Unmerged = lambda: None, committed: Committed = lambda _: None) -> Diagnosis:
     """What there is to say of these bytes of a history.json, None for no file.
 
     `unmerged` gives (our side, their side) as git keeps them beside a file that it could not merge, if it does. Such a
-    file need not have markers: git makes none where it takes it for binary, and has our side there then.
+    file need not have markers: git makes none where it takes it for binary, and has our side there then. `committed`
+    gives what a commit has of the file.
     """
     from nexus_mcp.store.history_file import HistoryFile
 
@@ -101,12 +146,71 @@ def diagnose(data: bytes | None, unmerged: Callable[[], tuple[bytes, bytes] | No
     except StateError as error:
         fault = error.fault
     try:
-        return _conflict(data, unmerged) if markers.found(data) else _damaged(data, fault, unmerged)
+        return _conflict(data, unmerged) if markers.found(data) else _damaged(data, fault, unmerged, committed)
     except Undecided as undecided:
-        return Hopeless(fault, undecided.reason, undecided.next_step)
+        step = undecided.next_step or ("" if markers.found(data) else _from_head(committed))
+        return Hopeless(fault, undecided.reason, step)
 
 
-def _whole(data: bytes, cycles: int, unmerged: Callable[[], tuple[bytes, bytes] | None]) -> Diagnosis:
+def diagnose_with(data: bytes | None, revision: str, unmerged: Unmerged, committed: Committed) -> Diagnosis:
+    """What there is to say of these bytes, None for no file, where the cycles of the commit `revision` are wanted, too.
+
+    Raises UsageError when there is no such commit.
+    """
+    from nexus_mcp.store.history_file import HistoryFile
+
+    fault, readable = "", None
+    try:
+        readable = data
+        if data is not None:
+            HistoryFile(data)
+    except StateError as error:
+        fault, readable = error.fault, None
+    what = fault or f"{SHOWN_HISTORY} can be read"
+    try:
+        whole = committed(revision)
+        if whole is None:
+            return Hopeless(what, f"{revision} has no {SHOWN_HISTORY}")
+        if data is not None and (markers.found(data) or unmerged() is not None):
+            return Hopeless(what, "git has a conflict of it, and a commit has but one side", _WITHOUT_FROM)
+        if data is not None and fault:
+            readable = _readable(data)
+        made = restored(readable, whole, revision)
+    except Unknown as unknown:
+        raise UsageError(f"--from: {unknown.reason}.", next_step="git log names the commits that there are.") from None
+    except Undecided as undecided:
+        return Hopeless(what, undecided.reason, undecided.next_step)
+    if data is not None and not fault and not made.lacking:
+        return Healthy(made.cycles)
+    return Lacking(fault, revision, made)
+
+
+def _readable(data: bytes) -> bytes | None:
+    from nexus_mcp.merging.salvage import salvage
+
+    try:
+        return salvage(data).data
+    except Undecided:
+        return None
+
+
+def _from_head(committed: Committed) -> str:
+    """The next step for a file of which nothing can be kept: the copy in git, where that is whole; else ""."""
+    try:
+        whole = committed(HEAD)
+        made = None if whole is None else restored(None, whole, HEAD)
+    except Undecided:
+        return ""
+    if made is None:
+        return ""
+    cycles = f"{made.cycles} cycle{'s' * (made.cycles != 1)}"
+    return (
+        f"{HEAD} has a whole copy of it, with {cycles}: nexus-mcp history repair --from {HEAD} writes that, "
+        "and keeps the file as it is beside it."
+    )
+
+
+def _whole(data: bytes, cycles: int, unmerged: Unmerged) -> Diagnosis:
     from nexus_mcp.merging.threeway import settle
 
     try:
@@ -117,21 +221,31 @@ def _whole(data: bytes, cycles: int, unmerged: Callable[[], tuple[bytes, bytes] 
         return Hopeless(fault, undecided.reason, undecided.next_step or _COMPARE)
     if found is None or not found.lacking:
         return Healthy(cycles, is_unmerged=found is not None)
-    return Conflict(found.data, found.cycles, found.ours, found.theirs, others=found.others, readable=cycles)
+    told = _of_sides(found.data, kept)
+    return Conflict(found.data, found.cycles, found.ours, found.theirs, told, others=found.others, readable=cycles)
 
 
-def _conflict(data: bytes, unmerged: Callable[[], tuple[bytes, bytes] | None]) -> Conflict:
+def _of_sides(data: bytes, sides: tuple[bytes, bytes] | None) -> list[Origin]:
+    if sides is None:
+        return []
+    named = [(name, Side.read(side, name)) for name, side in zip(("our side", "their side"), sides, strict=True)]
+    return origins(Side.read(data, "the result"), named, "the file alone")
+
+
+def _conflict(data: bytes, unmerged: Unmerged) -> Conflict:
     from nexus_mcp.merging.threeway import settle, union
 
     sides = markers.split(data)
     merged = union(*sides)
     kept = unmerged()
     if kept is None:
-        return Conflict(merged, _count(merged), _count(sides[0]), _count(sides[1]), others=None)
+        told = _of_sides(merged, sides)
+        return Conflict(merged, _count(merged), _count(sides[0]), _count(sides[1]), told, others=None)
     # Outside the markers git has merged lines, so what was there on one side only may be missing between them. And
     # what somebody has resolved by hand is in the file alone. So the result has the cycles of both.
     found = settle(merged, *kept)
-    return Conflict(found.data, found.cycles, found.ours, found.theirs, others=found.others)
+    told = _of_sides(found.data, kept)
+    return Conflict(found.data, found.cycles, found.ours, found.theirs, told, others=found.others)
 
 
 def _count(data: bytes) -> int:
@@ -140,7 +254,7 @@ def _count(data: bytes) -> int:
     return len(HistoryFile(data).cycles)
 
 
-def _damaged(data: bytes, fault: str, unmerged: Callable[[], tuple[bytes, bytes] | None]) -> Damaged:
+def _damaged(data: bytes, fault: str, unmerged: Unmerged, committed: Committed) -> Damaged:
     from nexus_mcp.merging.salvage import salvage
 
     found = salvage(data)
@@ -150,4 +264,27 @@ def _damaged(data: bytes, fault: str, unmerged: Callable[[], tuple[bytes, bytes]
         kept = None
     if kept is not None:
         raise Undecided("git has a conflict of it, and it has no conflict markers, so it is one side of two", _COMPARE)
-    return Damaged(fault, found.data, found.cycles, found.rests)
+    try:
+        head = committed(HEAD)
+    except Unknown:  # no repository, or no commit yet
+        return Damaged(fault, found, None)
+    except Undecided as undecided:
+        return Damaged(fault, found, None, undecided.reason)
+    whole = None if head is None else _history_in(head)
+    if whole is None:
+        return Damaged(fault, found, None)
+    try:
+        return Damaged(fault, found, restored(found.data, whole, HEAD))
+    except Undecided as undecided:
+        return Damaged(fault, found, None, undecided.reason)
+
+
+def _history_in(data: bytes) -> bytes | None:
+    """The bytes, or a whole history of what can be read of them; None when that is nothing: git keeps it anyway."""
+    from nexus_mcp.store.history_file import HistoryFile
+
+    try:
+        HistoryFile(data)
+    except StateError:
+        return _readable(data)
+    return data

@@ -6,7 +6,8 @@ from contextlib import nullcontext
 
 from nexus_mcp.errors import NotConfirmed, StateError, StorageError
 from nexus_mcp.merging import backup
-from nexus_mcp.merging.diagnosis import Conflict, Damaged, Diagnosis, diagnose
+from nexus_mcp.merging.committed import committed
+from nexus_mcp.merging.diagnosis import Conflict, Damaged, Diagnosis, Lacking, diagnose, diagnose_with
 from nexus_mcp.merging.stages import unmerged
 from nexus_mcp.store import atomic, journal, lock
 from nexus_mcp.store.access import Access
@@ -21,52 +22,68 @@ if TYPE_CHECKING:
 
 
 class Repair:
-    """What `diagnosis` found; `backup` is the path of the copy that was made when it was mended, "" when it was not.
+    """What `diagnosis` found, and whether that was mended.
 
+    `backup` is the path of the copy of the file as it was, "" when none was made: there was no file, or nothing to do.
     `interrupted`: a change waits in the journal, and the next call that may complete it does so.
     """
 
-    __slots__ = ("backup", "diagnosis", "interrupted")
+    __slots__ = ("backup", "diagnosis", "interrupted", "is_mended")
 
-    def __init__(self, diagnosis: Diagnosis, backup: str, *, interrupted: bool) -> None:
+    def __init__(self, diagnosis: Diagnosis, backup: str, *, interrupted: bool, is_mended: bool = False) -> None:
         self.diagnosis = diagnosis
         self.backup = backup
         self.interrupted = interrupted
+        self.is_mended = is_mended
 
 
-def examine(root: str) -> Repair:
-    """Look at the history of the project at `root`. Writes nothing. Raises StateError, PathRefused, StorageError."""
-    return _examined(root)[1]
+def examine(root: str, revision: str = "") -> Repair:
+    """Look at the history of the project at `root`. Writes nothing. `revision` as for `repair`.
+
+    Raises StateError, PathRefused, StorageError, UsageError.
+    """
+    return _examined(root, revision)[1]
 
 
-def _examined(root: str) -> tuple[bytes | None, Repair]:
+def _examined(root: str, revision: str = "") -> tuple[bytes | None, Repair]:
     """The bytes that are there, and what there is to say of them."""
     with Access(root, Patience(lock.WAIT_SECONDS)).folders() as (nexus, state):
         data = _read(nexus)
-        return data, Repair(_diagnosed(root, data), "", interrupted=_waits(state))
+        return data, Repair(_diagnosed(root, data, revision), "", interrupted=_waits(state))
 
 
-def _diagnosed(root: str, data: bytes | None) -> Diagnosis:
-    return diagnose(data, lambda: unmerged(root))
+def _diagnosed(root: str, data: bytes | None, revision: str) -> Diagnosis:
+    def of_commit(name: str) -> bytes | None:
+        return committed(root, name)
+
+    if revision:
+        return diagnose_with(data, revision, lambda: unmerged(root), of_commit)
+    return diagnose(data, lambda: unmerged(root), of_commit)
 
 
 def repair(
-    root: str, *, damage: bool = False, carried: Callable[[], AbstractContextManager[None]] = nullcontext
+    root: str,
+    *,
+    damage: bool = False,
+    revision: str = "",
+    carried: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Repair:
     """Examine the history and mend it where both sides of a conflict are there, with `damage` also what is damaged.
+
+    With a `revision` the cycles of that commit are put back, whatever is wrong with the file.
 
     The journal of an interrupted change is left to the next call: it cannot be completed before the history can be
     read. The writing happens within `carried`. Raises as `examine` does, LockTimeout, and NotConfirmed.
     """
-    before, seen = _examined(root)
+    before, seen = _examined(root, revision)
     if _mended(seen.diagnosis, damage=damage) is None:
         return seen
     with Access(root, Patience(lock.WAIT_SECONDS)).locked() as at:
         nexus, state = at.nexus, at.state
         data = _read(nexus)
-        found = seen.diagnosis if data == before else _diagnosed(root, data)
+        found = seen.diagnosis if data == before else _diagnosed(root, data, revision)
         mended = _mended(found, damage=damage)
-        if data is None or mended is None:  # somebody else was quicker
+        if mended is None:  # somebody else was quicker
             return Repair(found, "", interrupted=_waits(state))
 
         def check() -> None:
@@ -77,18 +94,20 @@ def repair(
 
         with carried():
             at.begin()
-            kept = nexus.show(backup.keep(nexus, data, at.held.check))
+            kept = "" if data is None else nexus.show(backup.keep(nexus, data, at.held.check))
             try:
                 atomic.put(nexus, journal.HISTORY, mended, check)
             except (NotConfirmed, StateError, StorageError) as error:
-                error.next_step += f" {kept}, a copy of the file as it was, has been made and stays."
+                error.next_step += f" {kept}, a copy of the file as it was, has been made and stays." if kept else ""
                 raise
             at.keep()
-        return Repair(found, kept, interrupted=_waits(state))
+        return Repair(found, kept, interrupted=_waits(state), is_mended=True)
 
 
 def _mended(diagnosis: Diagnosis, *, damage: bool) -> bytes | None:
-    if isinstance(diagnosis, Conflict) or (damage and isinstance(diagnosis, Damaged)):
+    if isinstance(diagnosis, Conflict | Lacking):
+        return diagnosis.data
+    if isinstance(diagnosis, Damaged) and damage and not diagnosis.unsure:
         return diagnosis.data
     return None
 

@@ -11,7 +11,12 @@ from nexus_mcp.errors import StateError
 from nexus_mcp.merging.pieces import Pieces
 from nexus_mcp.merging.side import Side
 from nexus_mcp.merging.undecided import Undecided
+from nexus_mcp.store import oddity
 from nexus_mcp.store.history_file import HistoryFile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _SHOWN = 160  # characters of an unreadable part
 _WHITE = " \t\r\n"
@@ -39,14 +44,20 @@ class Rest:
 
 
 class Salvaged:
-    """`data`: a whole history of the cycles that could be read, `cycles` of them. `rests`: what could not."""
+    """`data`: a whole history of the cycles that could be read, `cycles` of them. `rests`: what could not.
 
-    __slots__ = ("cycles", "data", "rests")
+    `slips` are commas that are missing or too many between the cycles, each with its line and column. `is_cut` says
+    that the end is missing.
+    """
 
-    def __init__(self, data: bytes, cycles: int, rests: list[Rest]) -> None:
+    __slots__ = ("cycles", "data", "is_cut", "rests", "slips")
+
+    def __init__(self, data: bytes, cycles: int, rests: list[Rest], slips: list[str], *, is_cut: bool) -> None:
         self.data = data
         self.cycles = cycles
         self.rests = rests
+        self.slips = slips
+        self.is_cut = is_cut
 
 
 def salvage(data: bytes) -> Salvaged:
@@ -60,23 +71,45 @@ def salvage(data: bytes) -> Salvaged:
     lead = _white(text[pieces.head : spans[0][0]], "\n    ")
     between = (text[one[1] : other[0]] for one, other in pairwise(spans))
     comma = next((gap for gap in between if gap.strip(_WHITE) == ","), f",{lead}")
-    trail, tail = _closing(pieces, lead)
+    trail, tail, is_cut = _closing(pieces, lead)
     body = comma.join(text[start:end] for start, end in spans)
     made = Side.read(f"{text[: pieces.head]}{lead}{body}{trail}{tail}".encode(), "what can be read of it")
     if len(made) != len(spans):
         raise Undecided("what can be read of it would not hold what it should")
     rests = [Rest(text, start, end) for start, end in pieces.gaps if text[start:end].strip(_WHITE)]
-    return Salvaged(made.history.text.encode(), len(made), rests)
+    return Salvaged(made.history.text.encode(), len(made), rests, list(_slips(pieces)), is_cut=is_cut)
 
 
-def _closing(pieces: Pieces, lead: str) -> tuple[str, str]:
-    """(the white space before the closing bracket, all from it on). What is lost there becomes another gap."""
+def _slips(pieces: Pieces) -> Iterator[str]:
+    text, spans = pieces.text, pieces.spans
+    gaps = [(pieces.head, spans[0][0], 0), *((one[1], other[0], 1) for one, other in pairwise(spans))]
+    if pieces.closing is not None:
+        gaps.append((spans[-1][1], pieces.closing, 0))
+    for start, stop, wanted in gaps:
+        between = text[start:stop]
+        if between.strip(f"{_WHITE},"):
+            continue  # something that cannot be read is there, and is told as that
+        count = between.count(",")
+        if count > wanted:
+            at = start + between.rfind(",") if wanted else start + between.find(",")
+            many = "a comma" if count == wanted + 1 else "commas"
+            where = " before the closing bracket" if stop == pieces.closing else ""
+            yield f"{oddity.line_and_column(text, at)}: {many} too many{where}"
+        elif count < wanted:
+            yield f"{oddity.line_and_column(text, start)}: a comma is missing after a cycle"
+
+
+def _closing(pieces: Pieces, lead: str) -> tuple[str, str, bool]:
+    """(the white space before the closing bracket, all from it on, whether some of that was missing).
+
+    What is lost there becomes another gap.
+    """
     text = pieces.text
     inner = lead.rpartition("\n")[2]
     line_end = lead[: len(lead) - len(inner)][-2:] if "\n" in lead else ""
     trail = line_end + inner[: len(inner) // 2] if line_end else ""
     if pieces.closing is None:
-        return trail, f"]{line_end}}}{line_end}"
+        return trail, f"]{line_end}}}{line_end}", True
     trail = _white(text[pieces.spans[-1][1] : pieces.closing], trail)
     there = text[pieces.closing :]
     solid = there.rstrip(_BLANK)
@@ -84,9 +117,9 @@ def _closing(pieces: Pieces, lead: str) -> tuple[str, str]:
         if _ends_well(text[: pieces.head], tail):
             if tail is not there:
                 pieces.gaps.append((pieces.closing + len(solid), len(text)))
-            return trail, tail
+            return trail, tail, tail.rstrip() != solid.rstrip()
     pieces.gaps.append((pieces.closing + 1, len(text)))
-    return trail, f"]{line_end}}}{line_end}"
+    return trail, f"]{line_end}}}{line_end}", False
 
 
 def _ends_well(head: str, tail: str) -> bool:

@@ -61,6 +61,7 @@ def strict_decoder(
 
 
 STRICT = strict_decoder()
+_NEAR = 4096  # characters around a fault that are looked at for what it is
 _COMPACT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 _quoted = json.encoder.encode_basestring
 
@@ -119,8 +120,22 @@ def _unparsable(text: str, file: str, error: JSONDecodeError, advice: str) -> St
         advice = advice or f"Resolve the merge of {file} in git, then call again."
         line = lined.count("\n", 0, min(markers) + 1)
         return StateError(file, "has git conflict markers", where=f"line {line}", next_step=advice)
-    where = oddity.line_and_column(text, error.pos)
-    return StateError(file, f"is not JSON ({error.msg})", where=where, next_step=advice)
+    position, problem = json_fault(error)
+    where = oddity.line_and_column(text, position)
+    return StateError(file, problem, where=where, next_step=advice)
+
+
+def json_fault(error: JSONDecodeError) -> tuple[int, str]:
+    """Return (position, problem) of a text that is no JSON. A comma before a closing bracket is named as that."""
+    text, at = error.doc, error.pos
+    if text[at : at + 1] == ",":  # newer Pythons tell of the comma, older ones of the bracket
+        after = text[at + 1 : at + _NEAR].lstrip()
+    else:
+        before, after = text[max(0, at - _NEAR) : at].rstrip(), text[at : at + 1]
+        at = max(0, at - _NEAR) + len(before) - 1 if before.endswith(",") else -1
+    if at >= 0 and after[:1] in ("]", "}") and after:
+        return at, "is not JSON (a comma before a closing bracket)"
+    return error.pos, f"is not JSON ({error.msg})"
 
 
 def too_deep(value: object, limit: int) -> bool:

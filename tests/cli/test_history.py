@@ -39,6 +39,10 @@ def test_a_conflict(project: Project) -> None:
         f"{FILE} has git conflict markers: 2 cycles on our side, 2 cycles on theirs, 3 cycles in all.",
         "Only what is in the file can be kept, because git has no conflict of it (any more): "
         "compare it with the branches, if old cycles were changed there.",
+        "What is kept, and where it comes from:",
+        "  cycle 1: 1970-01-01T00:01:00.000Z, our side and their side",
+        "  cycle 2: 1970-01-01T00:02:00.000Z, our side",
+        "  cycle 3: 1970-01-01T00:03:00.000Z, their side",
         "Repaired. The file as it was is kept as .nexus/history.backup.json, which git does not ignore: "
         "remove it when you need it no more.",
         f"If it was added to git with the markers, git add {FILE} again.",
@@ -114,7 +118,30 @@ def test_many_parts(project: Project, capsys: Capture) -> None:
     assert lines[13] == "  and 2 more"
     project.put("history.json", f'{{"cycles": [{whole}')
     assert repair(project) == 1
-    assert "but the end is missing" in capsys.readouterr().out
+    assert "All complete cycles are readable; the end of the file is missing." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("data", "fault", "slips"),
+    [
+        ('{"cycles": [\n %,\n %,\n]}', " (line 3, column 35) is not JSON (a comma before a closing bracket)",
+         ["line 3, column 35: a comma too many before the closing bracket"]),
+        ('{"cycles": [%,, %]}', " (line 1, column 47) is not JSON (Expecting value)",
+         ["line 1, column 47: a comma too many"]),
+        ('{"cycles": [%\n%]}', " (line 2, column 1) is not JSON (Expecting ',' delimiter)",
+         ["line 1, column 46: a comma is missing after a cycle"]),
+        ('{"cycles": [,%,,\n,]}', " (line 1, column 13) is not JSON (Expecting value)",
+         ["line 1, column 13: a comma too many", "line 1, column 47: commas too many before the closing bracket"]),
+    ],
+)  # fmt: skip
+def test_a_comma_is_called_a_comma(project: Project, capsys: Capture, data: str, fault: str, slips: list[str]) -> None:
+    """Where only commas are wrong, each is named with its place, and nobody is told that the end is missing."""
+    project.put("history.json", data.replace("%", '{"completed_at": "", "tasks": []}'))
+    assert repair(project) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"{FILE}{fault}."
+    assert lines[2:-2] == [f"  {slip}" for slip in slips]
+    assert repair(project, "--yes") == 0
 
 
 @pytest.mark.parametrize(

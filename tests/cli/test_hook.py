@@ -65,8 +65,7 @@ def test_the_project_and_the_harness(project: Project) -> None:
     [
         (
             ("agent_spwn",),
-            "nexus-mcp hook has no EVENT 'agent_spwn'; did you mean agent_spawn? "
-            "See nexus-mcp hook --help.",
+            "nexus-mcp hook has no EVENT 'agent_spwn'; did you mean agent_spawn? See nexus-mcp hook --help.",
         ),
         (
             ("session_end", "--harness-id", "../x"),

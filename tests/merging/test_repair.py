@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -196,7 +197,7 @@ def test_takes_its_turn(project: Project, monkeypatch: pytest.MonkeyPatch) -> No
     assert project.get("history.json") == MARKED
     seen = module._examined(root)
     project.put("history.json", BOTH)
-    monkeypatch.setattr(module, "_examined", lambda _: seen)
+    monkeypatch.setattr(module, "_examined", lambda *_: seen)
     assert isinstance(repair(root).diagnosis, Healthy)
     assert [name for name in os.listdir(project.nexus) if is_backup(name)] == []
 
@@ -206,9 +207,9 @@ def test_a_file_is_diagnosed_once(project: Project, monkeypatch: pytest.MonkeyPa
     project.put("history.json", MARKED)
     calls = []
 
-    def counted(data: bytes | None, unmerged: Callable[[], tuple[bytes, bytes] | None]) -> Diagnosis:
+    def counted(data: bytes | None, *asking: Any) -> Diagnosis:
         calls.append(data)
-        return diagnose(data, unmerged)
+        return diagnose(data, *asking)
 
     monkeypatch.setattr(module, "diagnose", counted)
     assert repair(str(project.root)).backup == BACKUP

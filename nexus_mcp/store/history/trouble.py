@@ -6,7 +6,7 @@ from json import JSONDecodeError
 
 from nexus_mcp.errors import StateError
 from nexus_mcp.store import ranges
-from nexus_mcp.store.codec import Invalid
+from nexus_mcp.store.codec import Invalid, json_fault
 from nexus_mcp.store.history import SHOWN
 from nexus_mcp.store.history_file import HistoryFile, advice
 
@@ -52,7 +52,7 @@ def _problem(cause: Exception) -> str:
     if isinstance(cause, Invalid):
         return str(cause)
     if isinstance(cause, JSONDecodeError):
-        return f"is not JSON ({cause.msg})"
+        return json_fault(cause)[1]
     if isinstance(cause, UnicodeDecodeError):
         return "is not UTF-8"
     if isinstance(cause, RecursionError):

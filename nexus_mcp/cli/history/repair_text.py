@@ -1,0 +1,183 @@
+"""What `nexus-mcp history repair` prints: what was found, which cycles come from where, what was done or may be."""
+
+from __future__ import annotations
+
+from nexus_mcp.cli.numbers import counted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.merging.diagnosis import Conflict, Damaged, Diagnosis, Lacking
+    from nexus_mcp.merging.origins import Origin
+    from nexus_mcp.merging.repair import Repair
+    from nexus_mcp.merging.salvage import Rest
+
+FILE = ".nexus/history.json"
+_UNSURE = (
+    "Only what is in the file can be kept, because git has no conflict of it (any more): compare it with the branches, "
+    "if old cycles were changed there."
+)
+_MIXED = "What is in neither was changed by hand, or is made of lines of both by git: look at it."
+_BROUGHT_BACK = {
+    "REVERT_HEAD": "A revert is under way: what it was to take out is among them.",
+    "CHERRY_PICK_HEAD": "Their side is the whole file of the commit that is picked, with what came before it there.",
+}
+_UNMERGED = f"git still has a conflict of it: git add {FILE}, and go on with what it came from."
+_ADDED = f"If it was added to git with the markers, git add {FILE} again."
+_MOST = 10  # unreadable parts, and commas, that are shown
+_MOST_ORIGINS = 40
+_LONGEST_TIME = 35
+_NOTHING = "Nothing was changed"
+
+
+def found(diagnosis: Diagnosis) -> list[str]:
+    """Return what there is to see, in lines."""
+    from nexus_mcp.merging.diagnosis import Conflict, Damaged, Healthy, Lacking
+
+    if isinstance(diagnosis, Healthy):
+        if diagnosis.absent:
+            return [f"There is no {FILE}: nothing was closed here yet."]
+        whole = f"{FILE} is whole, with {_cycles(diagnosis.cycles)}: nothing to repair."
+        return [whole, *([_UNMERGED] if diagnosis.is_unmerged else ())]
+    if isinstance(diagnosis, Conflict):
+        return _conflict(diagnosis)
+    if isinstance(diagnosis, Damaged):
+        return _damaged(diagnosis)
+    if isinstance(diagnosis, Lacking):
+        return _lacking(diagnosis)
+    return [f"{diagnosis.fault}.", f"It cannot be repaired: {diagnosis.reason}."]
+
+
+def _conflict(diagnosis: Conflict) -> list[str]:
+    sides = f"{_cycles(diagnosis.ours)} on our side, {_cycles(diagnosis.theirs)} on theirs"
+    if diagnosis.others:
+        sides += f", {_cycles(diagnosis.others)} in neither"
+    what = f"{FILE} has git conflict markers"
+    if diagnosis.readable is not None:
+        what = f"{FILE} can be read, with {_cycles(diagnosis.readable)}, but git has a conflict of it"
+    return [
+        f"{what}: {sides}, {_cycles(diagnosis.cycles)} in all.",
+        *([_UNSURE] if diagnosis.others is None else [_MIXED] if diagnosis.others else ()),
+    ]
+
+
+def _damaged(diagnosis: Damaged) -> list[str]:
+    salvaged = diagnosis.salvaged
+    lines = [f"{diagnosis.fault}.", f"{_cycles(salvaged.cycles)} can be read."]
+    lines += [f"  {slip}" for slip in salvaged.slips[:_MOST]]
+    if len(salvaged.slips) > _MOST:
+        lines.append(f"  and {len(salvaged.slips) - _MOST} more")
+    lines += _unreadable(salvaged.rests)
+    if salvaged.is_cut and not salvaged.rests:
+        lines.append("All complete cycles are readable; the end of the file is missing.")
+    if diagnosis.unsure:
+        lines.append(f"Whether HEAD has cycles that cannot be read here is not known: {diagnosis.unsure}.")
+    elif diagnosis.lacking is not None:
+        missing = _cycles(diagnosis.lacking) if diagnosis.lacking else "no cycle"
+        lines.append(f"The copy in HEAD has {missing} that cannot be read here.")
+    return lines
+
+
+def _lacking(diagnosis: Lacking) -> list[str]:
+    lines = [f"{diagnosis.fault}."] if diagnosis.fault else []
+    lines.append(f"{diagnosis.revision} has {_cycles(diagnosis.lacking)} that the file lacks.")
+    return lines
+
+
+def origins(diagnosis: Diagnosis) -> list[str]:
+    """Return which cycles of the result come from where: those that follow each other with one source, in a line."""
+    told: list[Origin] = getattr(diagnosis, "origins", [])
+    lines = ["What is kept, and where it comes from:"] if told else []
+    for one in told[:_MOST_ORIGINS]:
+        first, last = map(_time, one.times)
+        numbers = f"cycle {one.first}" if one.first == one.last else f"cycles {one.first} to {one.last}"
+        times = first if one.first == one.last else f"{first} to {last}"
+        lines.append(f"  {numbers}: {times}, {one.source}")
+    if len(told) > _MOST_ORIGINS:
+        lines.append(f"  and {counted(told[-1].last - told[_MOST_ORIGINS - 1].last, 'more cycle')}")
+    return lines
+
+
+def _time(value: object) -> str:
+    if not isinstance(value, str):
+        return "no time"
+    return value if len(value) <= _LONGEST_TIME else f"{value[:_LONGEST_TIME]}..."
+
+
+def kept(root: str, diagnosis: Diagnosis) -> list[str]:
+    """Return what the cycles of both sides have that may not be wanted."""
+    from nexus_mcp.errors import UsageError
+    from nexus_mcp.merging.diagnosis import Conflict
+    from nexus_mcp.merging.stages import under_way
+
+    if not isinstance(diagnosis, Conflict) or diagnosis.others is None:
+        return []
+    try:
+        told = _BROUGHT_BACK.get(under_way(root), "")
+    except UsageError:  # it has answered before, and this is but a hint
+        return []
+    return [told] if told else []
+
+
+def _unreadable(rests: list[Rest]) -> list[str]:
+    if not rests:
+        return []
+    lines = [f"What cannot be read ({counted(len(rests), 'part')}):"]
+    for rest in rests[:_MOST]:
+        what = f", beginning with {rest.shown}" if rest.shown else " that are all NUL"
+        lines.append(f"  line {rest.line}, column {rest.column}: {rest.size} bytes{what}")
+    return [*lines, f"  and {len(rests) - _MOST} more"] if len(rests) > _MOST else lines
+
+
+def mended(done: Repair) -> list[str]:
+    """Return what was done, and what is left to do."""
+    from nexus_mcp.merging.diagnosis import Conflict
+
+    lines = ["Repaired."]
+    if done.backup:
+        lines[0] += (
+            f" The file as it was is kept as {done.backup}, which git does not ignore: "
+            "remove it when you need it no more."
+        )
+    if isinstance(done.diagnosis, Conflict):  # of a damaged file git has none
+        lines.append(_UNMERGED if done.diagnosis.others is not None else _ADDED)
+    if done.interrupted:
+        lines.append("A change that was interrupted waits in .nexus/state/txn.json: the next call completes it.")
+    return lines
+
+
+def left(done: Repair, *, dry: bool) -> list[str]:
+    """Return why nothing was done, and what may be."""
+    from nexus_mcp.merging.diagnosis import Conflict, Damaged, Hopeless, Lacking
+
+    diagnosis = done.diagnosis
+    if isinstance(diagnosis, Conflict) and dry:
+        return [f"{_NOTHING}. nexus-mcp history repair keeps the cycles of both sides, each once."]
+    if isinstance(diagnosis, Lacking):
+        what = f"nexus-mcp history repair --from {diagnosis.revision} writes these cycles"
+        return [f"{_NOTHING}. {what}, and keeps the file as it is beside it."]
+    if isinstance(diagnosis, Damaged):
+        return _agree(diagnosis)
+    if isinstance(diagnosis, Hopeless) and diagnosis.next_step:
+        return [f"{_NOTHING}. {diagnosis.next_step}"]
+    return [f"{_NOTHING}. Mend {FILE} by hand, or restore it from a copy: git log -- {FILE} tells of those in git."]
+
+
+def _agree(diagnosis: Damaged) -> list[str]:
+    if diagnosis.unsure:
+        return [
+            f"{_NOTHING}, also with --yes: it must not give up cycles that HEAD has.",
+            "Have git answer there, then run it again; or name a commit that can be read with --from.",
+        ]
+    if diagnosis.lacking is None:
+        return [
+            f"{_NOTHING}. A whole copy may be in git: git log -- {FILE} tells.",
+            "nexus-mcp history repair --yes keeps what can be read, and the file as it is beside it.",
+        ]
+    return [
+        f"{_NOTHING}. nexus-mcp history repair --yes keeps what can be read and what HEAD has, "
+        "and the file as it is beside it."
+    ]
+
+
+def _cycles(number: int) -> str:
+    return counted(number, "cycle")
