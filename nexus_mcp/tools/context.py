@@ -45,8 +45,9 @@ TOOL = Tool(
     title="Show where we are",
     description=(
         "Show in one small answer where the session stands: git branch, whether a task list is open (activeMode team), "
-        "its goal, its progress and the decisions that bind it. Call it first when you start, resume or lose the "
-        "thread; then task_list or plan_status for more. Changes nothing and does not fail on a broken task list."
+        "its goal, its progress and the decisions given to task_add. The decisions of a plan are not among them: "
+        "plan_status has those. Call it first when you start, resume or lose the thread; then task_list or plan_status "
+        "for more. Changes nothing and does not fail on a broken task list."
     ),
     parameters={},
     required=(),
@@ -55,14 +56,23 @@ TOOL = Tool(
             "branch": {"type": "string", "description": "Git branch; HEAD when detached, _default outside git."},
             "activeMode": {
                 "anyOf": [{"type": "string"}, {"type": "null"}],
-                "description": '"team" while a task list is open, else null.',
+                "description": '"team" while a task list is open, else null; a plan alone does not count.',
             },
-            "decisions": {**NAMES, "description": "Decisions that bind all tasks; empty without a task list."},
+            "decisions": {
+                **NAMES,
+                "description": "Those given to task_add; plan_status has a plan's.",
+            },
         },
         {
             "goal": {"type": "string", "description": "Goal of the task list; only while one is open."},
             "tasksSummary": {
-                **answer({"total": COUNT, "completed": COUNT, "pending": COUNT}),
+                **answer(
+                    {
+                        "total": {**COUNT, "description": "All tasks; those not counted below are in progress."},
+                        "completed": COUNT,
+                        "pending": {**COUNT, "description": "Not begun yet; a task in progress is not counted here."},
+                    }
+                ),
                 "description": "Progress of the task list; only while one is open.",
             },
         },

@@ -6,6 +6,8 @@ import io
 import re
 
 import pytest
+from rich.table import Table
+from rich.text import Text
 
 from nexus_mcp.conformance.report.summary import last_line
 from nexus_mcp.conformance.report.terminal import Screen, make_console
@@ -114,3 +116,15 @@ def test_no_columns(monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
     file = io.StringIO()
     make_console(file).print("x" * 150)
     assert file.getvalue() == f"{'x' * 120}\n{'x' * 30}\n"
+
+
+def test_no_line_ends_with_blanks_in_a_pipe() -> None:
+    """A table is padded on a terminal alone."""
+    table = Table("name", "count")
+    table.add_row("a longer one", "1")
+    piped, shown = io.StringIO(), io.StringIO()
+    make_console(piped, width=60).print(table, Text("text   "), "")
+    make_console(shown, terminal=True, width=60).print(table)
+    assert [line for line in piped.getvalue().split("\n") if line != line.rstrip()] == []
+    assert "a longer one" in piped.getvalue()
+    assert "a longer one" in shown.getvalue()

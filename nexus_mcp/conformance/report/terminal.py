@@ -6,7 +6,7 @@ On a terminal a bar shows the progress; in a log, where hundreds of lines would 
 from __future__ import annotations
 
 import os
-from typing import IO, TYPE_CHECKING, NoReturn
+from typing import IO, TYPE_CHECKING, NoReturn, cast
 
 from rich.console import Console
 from rich.padding import Padding
@@ -18,6 +18,7 @@ from nexus_mcp.conformance.report.failure import in_words, note, place, seen
 from nexus_mcp.conformance.report.matrix import assertions, by_section
 from nexus_mcp.conformance.report.summary import last_line
 from nexus_mcp.conformance.report.texts import escaped, one_line, shown
+from nexus_mcp.conformance.report.trimmed import Trimmed
 from nexus_mcp.conformance.result import FAILED, NOT_RUN, PASSED
 
 if TYPE_CHECKING:
@@ -40,7 +41,10 @@ class _Console(Console):
 
 
 def make_console(file: IO[str], *, terminal: bool | None = None, width: int | None = None) -> Console:
-    """A console that takes nothing of a text for markup or for the name of an emoji."""
+    """A console that takes nothing of a text for markup or for the name of an emoji.
+
+    Where it is no terminal no line ends with blanks.
+    """
     surroundings = dict(os.environ)
     if not surroundings.get("COLUMNS", "").strip("0"):
         surroundings.pop("COLUMNS", None)  # rich would print nothing at all in no columns
@@ -55,6 +59,8 @@ def make_console(file: IO[str], *, terminal: bool | None = None, width: int | No
     )
     if width is None and not console.is_terminal and "COLUMNS" not in surroundings:
         console.width = WIDTH
+    if not console.is_terminal:
+        console.file = cast("IO[str]", Trimmed(file))
     return console
 
 
