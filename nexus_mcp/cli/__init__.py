@@ -180,8 +180,7 @@ def _dispatch(argv: list[str]) -> int:
     if first and not first.startswith("-"):
         from nexus_mcp.cli import hints
 
-        known = hints.command(first, argv[1:], COMMANDS)
-        raise UsageError(f"There is no command {first!r}{known}", next_step="See nexus-mcp --help.")
+        raise hints.no_command(first, argv[1:], COMMANDS)
     return _bare(argv)
 
 
@@ -200,9 +199,7 @@ def _run(command: Command | Group, prog: str, argv: list[str]) -> int:
     if isinstance(command, Group):
         from nexus_mcp.cli import hints
 
-        known = hints.subcommand(first, prog, command.subcommands)
-        problem = f"{prog} has no command {first!r}" if first else f"{prog} needs a command"
-        raise UsageError(f"{problem}{known}", next_step=f"See {prog} --help.")
+        raise hints.no_subcommand(first, prog, command.subcommands)
     values = parse(argv, command.options, prog, command.argument)
     if prog != "nexus-mcp serve":
         _need_output()

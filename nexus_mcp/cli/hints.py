@@ -5,6 +5,8 @@ Loaded after a mistake only.
 
 from __future__ import annotations
 
+from nexus_mcp.errors import UsageError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -60,8 +62,14 @@ def nearest(word: str, known: Iterable[str], also: Iterable[str] = ()) -> str:
     return f"; there is {', '.join(names)}." if names else "."
 
 
-def command(word: str, rest: Iterable[str], commands: dict[str, Callable[[], Command | Group]]) -> str:
-    """Return the end of a message about an unknown command `word`, which the words `rest` follow."""
+def no_command(word: str, rest: Iterable[str], commands: dict[str, Callable[[], Command | Group]]) -> UsageError:
+    """Return the error for an unknown command `word`, which the words `rest` follow."""
+    return UsageError(
+        f"There is no command {word!r}{_command(word, rest, commands)}", next_step="See nexus-mcp --help."
+    )
+
+
+def _command(word: str, rest: Iterable[str], commands: dict[str, Callable[[], Command | Group]]) -> str:
     meant = _COMMANDS_ELSEWHERE.get(word.lower(), "")
     topic = next(iter(rest), "")
     if meant == _HELP and topic in commands:
@@ -74,8 +82,13 @@ def command(word: str, rest: Iterable[str], commands: dict[str, Callable[[], Com
     return nearest(word, commands, _AT_THE_TOP)
 
 
-def subcommand(word: str, prog: str, known: Iterable[str]) -> str:
-    """Return the end of a message about an unknown `word` after the group `prog`, "" standing for none."""
+def no_subcommand(word: str, prog: str, known: Iterable[str]) -> UsageError:
+    """Return the error for an unknown `word` after the group `prog`, "" standing for none."""
+    problem = f"{prog} has no command {word!r}" if word else f"{prog} needs a command"
+    return UsageError(f"{problem}{_subcommand(word, prog, known)}", next_step=f"See {prog} --help.")
+
+
+def _subcommand(word: str, prog: str, known: Iterable[str]) -> str:
     if word in ("help", *_HELP_ELSEWHERE):
         return _did_you_mean(f"{prog} {_HELP}")
     return nearest(word, known, (_HELP,))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from nexus_mcp.errors import StateError, UsageError
+from nexus_mcp.errors import StateError
 from nexus_mcp.merging import markers
 from nexus_mcp.merging.committed import HEAD, Unknown
-from nexus_mcp.merging.origins import origins
+from nexus_mcp.merging.origins import of_sides
 from nexus_mcp.merging.restore import restored
-from nexus_mcp.merging.side import Side
 from nexus_mcp.merging.undecided import Undecided
 from nexus_mcp.store.journal import SHOWN_HISTORY
 
@@ -26,7 +25,6 @@ _COMPARE = (
     f"See what the sides hold (git show :2:./{SHOWN_HISTORY} is ours, :3: theirs), and git add {SHOWN_HISTORY} when it "
     "has what it should."
 )
-_WITHOUT_FROM = "nexus-mcp history repair without --from keeps the cycles of both sides."
 
 
 class Healthy:
@@ -152,40 +150,7 @@ def diagnose(data: bytes | None, unmerged: Unmerged = lambda: None, committed: C
         return Hopeless(fault, undecided.reason, step)
 
 
-def diagnose_with(data: bytes | None, revision: str, unmerged: Unmerged, committed: Committed) -> Diagnosis:
-    """What there is to say of these bytes, None for no file, where the cycles of the commit `revision` are wanted, too.
-
-    Raises UsageError when there is no such commit.
-    """
-    from nexus_mcp.store.history_file import HistoryFile
-
-    fault, readable = "", None
-    try:
-        readable = data
-        if data is not None:
-            HistoryFile(data)
-    except StateError as error:
-        fault, readable = error.fault, None
-    what = fault or f"{SHOWN_HISTORY} can be read"
-    try:
-        whole = committed(revision)
-        if whole is None:
-            return Hopeless(what, f"{revision} has no {SHOWN_HISTORY}")
-        if data is not None and (markers.found(data) or unmerged() is not None):
-            return Hopeless(what, "git has a conflict of it, and a commit has but one side", _WITHOUT_FROM)
-        if data is not None and fault:
-            readable = _readable(data)
-        made = restored(readable, whole, revision)
-    except Unknown as unknown:
-        raise UsageError(f"--from: {unknown.reason}.", next_step="git log names the commits that there are.") from None
-    except Undecided as undecided:
-        return Hopeless(what, undecided.reason, undecided.next_step)
-    if data is not None and not fault and not made.lacking:
-        return Healthy(made.cycles)
-    return Lacking(fault, revision, made)
-
-
-def _readable(data: bytes) -> bytes | None:
+def readable(data: bytes) -> bytes | None:
     from nexus_mcp.merging.salvage import salvage
 
     try:
@@ -221,15 +186,8 @@ def _whole(data: bytes, cycles: int, unmerged: Unmerged) -> Diagnosis:
         return Hopeless(fault, undecided.reason, undecided.next_step or _COMPARE)
     if found is None or not found.lacking:
         return Healthy(cycles, is_unmerged=found is not None)
-    told = _of_sides(found.data, kept)
+    told = of_sides(found.data, kept)
     return Conflict(found.data, found.cycles, found.ours, found.theirs, told, others=found.others, readable=cycles)
-
-
-def _of_sides(data: bytes, sides: tuple[bytes, bytes] | None) -> list[Origin]:
-    if sides is None:
-        return []
-    named = [(name, Side.read(side, name)) for name, side in zip(("our side", "their side"), sides, strict=True)]
-    return origins(Side.read(data, "the result"), named, "the file alone")
 
 
 def _conflict(data: bytes, unmerged: Unmerged) -> Conflict:
@@ -239,12 +197,12 @@ def _conflict(data: bytes, unmerged: Unmerged) -> Conflict:
     merged = union(*sides)
     kept = unmerged()
     if kept is None:
-        told = _of_sides(merged, sides)
+        told = of_sides(merged, sides)
         return Conflict(merged, _count(merged), _count(sides[0]), _count(sides[1]), told, others=None)
     # Outside the markers git has merged lines, so what was there on one side only may be missing between them. And
     # what somebody has resolved by hand is in the file alone. So the result has the cycles of both.
     found = settle(merged, *kept)
-    told = _of_sides(found.data, kept)
+    told = of_sides(found.data, kept)
     return Conflict(found.data, found.cycles, found.ours, found.theirs, told, others=found.others)
 
 
@@ -286,5 +244,5 @@ def _history_in(data: bytes) -> bytes | None:
     try:
         HistoryFile(data)
     except StateError:
-        return _readable(data)
+        return readable(data)
     return data

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from nexus_mcp.merging.side import Side
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from nexus_mcp.merging.side import Side
 
 
 class Origin:
@@ -41,3 +41,11 @@ def origins(made: Side, sources: Sequence[tuple[str, Side]], otherwise: str = ""
         else:
             found.append(Origin(index + 1, index + 1, source, (time, time)))
     return found
+
+
+def of_sides(data: bytes, sides: tuple[bytes, bytes] | None) -> list[Origin]:
+    """Return the origins of the cycles in `data`, which has those of both `sides` of a conflict; none without sides."""
+    if sides is None:
+        return []
+    named = [(name, Side.read(side, name)) for name, side in zip(("our side", "their side"), sides, strict=True)]
+    return origins(Side.read(data, "the result"), named, "the file alone")

@@ -7,7 +7,8 @@ from contextlib import nullcontext
 from nexus_mcp.errors import NotConfirmed, StateError, StorageError
 from nexus_mcp.merging import backup
 from nexus_mcp.merging.committed import committed
-from nexus_mcp.merging.diagnosis import Conflict, Damaged, Diagnosis, Lacking, diagnose, diagnose_with
+from nexus_mcp.merging.diagnosis import Conflict, Damaged, Diagnosis, Lacking, diagnose
+from nexus_mcp.merging.from_commit import diagnose_with
 from nexus_mcp.merging.stages import unmerged
 from nexus_mcp.store import atomic, journal, lock
 from nexus_mcp.store.access import Access

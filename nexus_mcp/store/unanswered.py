@@ -193,14 +193,9 @@ def journal_in(name: str, data: bytes, shown: str) -> dict[str, Any] | None:
 
 
 def _age(found: tuple[Any, Unanswered]) -> float:
-    """Return what sorts the oldest close first: how many cycles there were after it. Clocks may go back, this does not.
-
-    A marker that was not read, because it is large, comes last.
-    """
-    if found[0] is None:
-        return float("inf")
-    total = found[0]["answer"].get("total_cycles")
-    return total if type(total) is int else 0
+    """Return what sorts the oldest close first: how many cycles there were after it; unread ones last."""
+    total = float("inf") if found[0] is None else found[0]["answer"].get("total_cycles")
+    return total if isinstance(total, (int, float)) else 0
 
 
 def _id_in(name: str) -> str:
