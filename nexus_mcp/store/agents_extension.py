@@ -37,7 +37,6 @@ LONGEST_MESSAGE, MOST_PATHS = 4096, 16384
 """Characters of a last message, and of the paths of the files touched, in an event that waits in the file."""
 _TRIES = 100
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-_MODE = 0o644
 
 
 def read(own: Folder) -> tuple[list[Line], int, int]:
@@ -76,7 +75,7 @@ def append(own: Folder, lines: Iterable[Line], most: int = READ_LIMIT) -> None:
     data = b"\n" + b"\n".join(in_utf8(compact(line)) for line in lines) + b"\n"
     try:
         for _ in range(_TRIES):
-            fd = own.open(NAME, _FLAGS, _MODE)
+            fd = own.open(NAME, _FLAGS)
             try:
                 if _is_whole(own, fd, data, most) and own.is_file(NAME, fd):
                     return
