@@ -159,9 +159,9 @@ def test_unknown_keywords_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     """A keyword that the evaluator does not know is an error at loading, not ignored."""
     path = tmp_path / "schemas" / "odd.schema.json"
     path.parent.mkdir()
-    path.write_text('{"type": "string", "maxLength": 3}')
+    path.write_text('{"type": "string", "multipleOf": 3}')
     monkeypatch.setattr(schemas, "data_path", lambda *parts: str(tmp_path.joinpath(*parts)))
-    with pytest.raises(ValueError, match="maxLength"):
+    with pytest.raises(ValueError, match="multipleOf"):
         schemas.load("odd")
 
 

@@ -7,7 +7,8 @@ import re
 from collections import Counter
 from typing import Any
 
-_WORDS = re.compile(r'"(?:[^"\\]|\\.)*"|(NaN|-?Infinity)', re.DOTALL)
+# Possessive: remembering each character of a long string, in order to try again, takes gigabytes.
+_WORDS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|(NaN|-?Infinity)', re.DOTALL)
 
 
 class Members(dict[str, Any]):

@@ -8,13 +8,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from nexus_mcp.conformance.authoring import build
+from nexus_mcp.conformance.authoring.bounds import bound_faults
 from nexus_mcp.conformance.authoring.fields import state_schemas
 from nexus_mcp.conformance.authoring.rules import expected_places, rule_faults
 from nexus_mcp.conformance.authoring.shape import shape_faults
 from nexus_mcp.conformance.document import Unparsable, parse
 from nexus_mcp.conformance.fixture import Fixture
+from nexus_mcp.conformance.limits import FAULTS, FIXTURE_FILE, FIXTURE_FILES, FIXTURE_NAME, VALUES
+from nexus_mcp.conformance.weight import values
 from nexus_mcp.errors import HarnessFault
 from nexus_mcp.packaged import data_path
+
+BOUND = " at most "
+"""What the message of each bound has."""
 
 
 @dataclass(frozen=True)
@@ -44,15 +50,26 @@ def read(paths: Sequence[str] = ()) -> Read:
         for pointer, raw in _raws(shown, path, out.faults):
             place = f"{shown}: {pointer}" if pointer else shown
             faults = _faults(raw)
-            out.faults.extend(line(shown, pointer + fault[0], fault[1]) for fault in faults)
-            test_id = raw.get("test_id") if isinstance(raw, dict) else None
-            if isinstance(test_id, str):
+            test_id = _test_id(raw)
+            out.faults.extend(line(shown, pointer + fault[0], _of(test_id, fault[1])) for fault in faults)
+            if test_id:
                 if test_id in seen:
                     out.faults.append(line(shown, f"{pointer}/test_id", f"{test_id} is that of {seen[test_id]} too"))
                 seen.setdefault(test_id, place)
             if not faults:
                 out.fixtures.append(build.fixture(raw, shown, pointer))
     return out
+
+
+def _test_id(raw: Any) -> str:
+    """The id of a fixture, "" when it has none that can be shown."""
+    test_id = raw.get("test_id") if isinstance(raw, dict) else None
+    return test_id if isinstance(test_id, str) and len(test_id) <= FIXTURE_NAME else ""
+
+
+def _of(test_id: str, what: str) -> str:
+    """A fault; one of a bound names the fixture, since its author may have thought of another one."""
+    return f"{what} (fixture {test_id})" if test_id and BOUND in what else what
 
 
 def line(file: str, pointer: str, what: str) -> str:
@@ -69,12 +86,16 @@ def _faults(raw: Any) -> list[tuple[str, str]]:
 
 
 def _found(raw: Any) -> list[tuple[str, str]]:
+    if beyond := bound_faults(raw):
+        return [(fault.pointer, fault.message) for fault in beyond[:FAULTS]]
     matched = tuple(expected_places(raw))
     shape = [
         fault
         for fault in shape_faults(raw)
         if not any(fault.pointer == place or fault.pointer.startswith(f"{place}/") for place in matched)
     ]
+    if any(BOUND in fault.message for fault in shape):
+        return list(dict.fromkeys((fault.pointer, fault.message) for fault in shape))
     faults = [*shape, *rule_faults(raw, state_schemas())]
     return list(dict.fromkeys((fault.pointer, fault.message) for fault in faults))
 
@@ -82,6 +103,7 @@ def _found(raw: Any) -> list[tuple[str, str]]:
 def _files(paths: Sequence[str], faults: list[str]) -> Iterator[tuple[str, str]]:
     """How each file is called, and where it is; a file that is reached twice comes once."""
     known: set[str] = set()
+    room = FIXTURE_FILES
     base = data_path("conformance")
     for path in paths or (base,):
         if os.path.isdir(path):
@@ -96,6 +118,10 @@ def _files(paths: Sequence[str], faults: list[str]) -> Iterator[tuple[str, str]]
         for file in files:
             if (real := os.path.realpath(file)) not in known:
                 known.add(real)
+                room -= os.path.getsize(real) if os.path.isfile(real) else 0
+                if room < 0:
+                    faults.append(f"{file}: is not read: all files together must have at most {FIXTURE_FILES} bytes")
+                    return
                 yield (file if paths else os.path.relpath(file, base)), file
 
 
@@ -111,8 +137,12 @@ def _raws(shown: str, path: str, faults: list[str]) -> list[tuple[str, Any]]:
         faults.append(f"{shown}: is no plain file")
         return []
     try:
-        with open(path, encoding="utf-8") as file:
-            document = parse(file.read())
+        with open(path, "rb") as file:
+            data = file.read(FIXTURE_FILE + 1)
+        if len(data) > FIXTURE_FILE or values(data, VALUES) > VALUES:
+            faults.append(f"{shown}: must have at most {FIXTURE_FILE} bytes and {VALUES} JSON values")
+            return []
+        document = parse(data.decode())
     except OSError as error:
         faults.append(f"{shown}: could not be read: {error.strerror}")
     except UnicodeDecodeError as error:

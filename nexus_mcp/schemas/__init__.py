@@ -20,19 +20,12 @@ _ANNOTATIONS = frozenset(
 )
 _ASSERTIONS = frozenset(
     (
-        "$ref",
-        "type",
-        "enum",
-        "pattern",
-        "minLength",
-        "minimum",
-        "required",
-        "properties",
-        "additionalProperties",
-        "items",
-        "anyOf",
+        *("$ref", "type", "enum", "anyOf", "pattern", "minLength", "maxLength", "minimum", "maximum"),
+        *("required", "properties", "additionalProperties", "items", "maxItems", "maxProperties"),
     )
 )
+SIZES = ((str, "maxLength", "characters"), (list, "maxItems", "items"), (dict, "maxProperties", "members"))
+"""Type of a value, the keyword that bounds its size, and what is counted."""
 UNKNOWN_FIELD = "is not a known field"
 _ALL = 1 << 62
 _loaded: dict[str, Schema] = {}
@@ -98,8 +91,7 @@ def load(name: str) -> Schema:
 
 def _read(name: str) -> dict[str, Any]:
     with open(data_path("schemas", *f"{name}.schema.json".split("/")), encoding="utf-8") as file:
-        schema: dict[str, Any] = json.load(file)
-    return schema
+        return json.load(file)  # type: ignore[no-any-return]
 
 
 def readable(name: str) -> Schema:
@@ -188,6 +180,7 @@ def _faults(schema: dict[str, Any], value: object, most: int = _ALL) -> list[Fau
         found.append(Fault("", f"must be one of {', '.join(map(str, schema['enum']))}"))
     if "anyOf" in schema and all(_faults(branch, value, most=1) for branch in schema["anyOf"]):
         found.append(Fault("", "must match one of the allowed shapes"))
+    _check_most(schema, value, found)
     if isinstance(value, str):
         _check_string(schema, value, found)
     elif isinstance(value, dict):
@@ -202,6 +195,14 @@ def _faults(schema: dict[str, Any], value: object, most: int = _ALL) -> list[Fau
     elif "minimum" in schema and is_number(value) and value < schema["minimum"]:
         found.append(Fault("", f"must be at least {schema['minimum']}"))
     return found
+
+
+def _check_most(schema: dict[str, Any], value: object, found: list[Fault]) -> None:
+    if "maximum" in schema and is_number(value) and value > schema["maximum"]:
+        found.append(Fault("", f"must be at most {schema['maximum']}"))
+    for kind, name, counted in SIZES:
+        if name in schema and isinstance(value, kind) and len(value) > schema[name]:
+            found.append(Fault("", f"must have at most {schema[name]} {counted}"))
 
 
 def _check_string(schema: dict[str, Any], value: str, found: list[Fault]) -> None:

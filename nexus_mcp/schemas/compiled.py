@@ -5,7 +5,7 @@ What a file holds is right nearly always, and every call looks at it; `schemas.f
 
 from __future__ import annotations
 
-from nexus_mcp.schemas import TYPES, is_number, same, search
+from nexus_mcp.schemas import SIZES, TYPES, is_number, same, search
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def compiled(schema: dict[str, Any]) -> Keeps:
     """What tells whether a value keeps `schema`, which is resolved: whether it has no faults."""
-    made = {make: make(schema) for make in (_enum, _any_of, _string, _minimum, _object, _array)}
+    made = {make: make(schema) for make in (_enum, _any_of, _string, _range, _object, _array, _sizes)}
     checks = [check for check in made.values() if check is not None]
     # With one function for it and the type there is one call less for each value.
     refusing = _REFUSING.get(str(schema.get("type")))
@@ -72,11 +72,19 @@ def _string(schema: dict[str, Any]) -> Keeps | None:
     return lambda value: (len(value) >= least and bool(found(value))) if isinstance(value, str) else other
 
 
-def _minimum(schema: dict[str, Any]) -> Keeps | None:
-    if "minimum" not in schema:
+def _range(schema: dict[str, Any]) -> Keeps | None:
+    least, most = schema.get("minimum"), schema.get("maximum")
+    if most is None:
+        return None if least is None else lambda value: not is_number(value) or value >= least
+    return lambda value: not is_number(value) or (value <= most and (least is None or value >= least))
+
+
+def _sizes(schema: dict[str, Any]) -> Keeps | None:
+    """Check the upper bounds of sizes, which few schemas have."""
+    bounds = [(kind, schema[name]) for kind, name, _ in SIZES if name in schema]
+    if not bounds:
         return None
-    least = schema["minimum"]
-    return lambda value: not is_number(value) or value >= least
+    return lambda value: all(not isinstance(value, kind) or len(value) <= most for kind, most in bounds)
 
 
 def _array(schema: dict[str, Any]) -> Keeps | None:

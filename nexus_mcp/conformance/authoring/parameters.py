@@ -22,6 +22,7 @@ from nexus_mcp.conformance import jsonpath
 from nexus_mcp.conformance.fixture import WHOLE_TEXT, Action, Asserts, Event, Fixture, Kill, Parallel, Step
 from nexus_mcp.conformance.matchers import mismatch
 
+_TRIES = 1000
 _ESCAPED = re.compile(r"\\(\W)|\\\w")
 
 
@@ -145,7 +146,16 @@ def _plain(matcher: dict[str, Any]) -> str:
 
 
 def _has_word(text: str, word: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
+    """Whether the text has the word with no letter, digit or _ around it, among its first _TRIES occurrences."""
+    place = -1
+    for _ in range(_TRIES):
+        place = text.find(word, place + 1)
+        if place < 0:
+            return False
+        around = text[max(0, place - 1) : place] + text[place + len(word) : place + len(word) + 1]
+        if not any(char.isalnum() or char == "_" for char in around):
+            return True
+    return False
 
 
 def _in_path(path: str, name: str, value: Any) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from nexus_mcp import schemas
+from nexus_mcp.conformance.limits import FAULTS
 from nexus_mcp.conformance.nearest import did_you_mean, near
 from nexus_mcp.schemas import Fault
 
@@ -14,11 +16,11 @@ Schema = dict[str, Any]
 
 def shape_faults(raw: Any) -> list[Fault]:
     """Every way in which a fixture, as JSON, breaks its schema."""
-    return list(_worded(schemas.load("conformance/fixture"), raw, ""))
+    return list(islice(_worded(schemas.load("conformance/fixture"), raw, ""), FAULTS))
 
 
 def _worded(schema: Schema, value: Any, pointer: str) -> Iterator[Fault]:
-    for fault in schemas.faults(schema, value, pointer):
+    for fault in schemas.faults(schema, value, pointer, FAULTS):
         path = _parts(fault.pointer[len(pointer) :])
         node = _below(schema, path)
         if node is None:

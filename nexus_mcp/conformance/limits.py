@@ -1,0 +1,65 @@
+"""The bounds that hold beside those of the fixture schema: of fixture files, of a target's output and of evidence.
+
+The bounds of single members stand in schemas/conformance/fixture.schema.json.
+"""
+
+from __future__ import annotations
+
+FIXTURE_FILE = 4 << 20
+"""Bytes of one fixture file."""
+FIXTURE_FILES = 64 << 20
+"""Bytes of all fixture files that one command reads."""
+FIXTURE_SIZE = 1 << 20
+"""Characters of one fixture as JSON."""
+FIXTURE_LEVELS = 64
+"""Arrays and objects in one another in a fixture."""
+FIXTURE_NAME = 1000
+"""Characters of a member's name in a fixture, which may be a path or a JSONPath."""
+FIXTURE_TEXT = 256 << 10
+"""Characters of any text in a fixture."""
+FIXTURE_CALLS = 2000
+"""Calls and events of one run of a fixture."""
+FIXTURE_ALL_CALLS = 20_000
+"""Calls and events of all repeats of a fixture."""
+FIXTURE_PARAMS = 2000
+"""Parameters of all calls and events of a fixture."""
+FIXTURE_ASSERTIONS = 2000
+"""JSONPaths of all assertions of a fixture."""
+PATTERN = 2000
+"""Characters of a pattern, as in the schema."""
+EXPECTED_ITEMS = 1000
+"""Items of an expected array, and names in `keys`, as in the schema."""
+EXPECTED_LENGTH = 4 << 20
+"""The most that `minLength` may be, as in the schema."""
+FAULTS = 100
+"""Faults of the shape of one fixture that are told."""
+
+PRINTED = 32 << 20
+"""Bytes that the targets of all fixtures that run at once may print: each fixture has its share."""
+PRINTED_MOST = 16 << 20
+PRINTED_LEAST = 1 << 20
+"""Bounds of the share of one fixture."""
+LINE = 4 << 20
+"""Bytes of one line that a target prints."""
+VALUES = 300_000
+"""JSON values in all that one fixture's target prints, and in one file that is looked into."""
+LARGEST = 4 << 20
+"""Bytes of a file that is looked into. Of a larger one the report says that it is larger."""
+
+AT_ONCE = 8
+"""Fixtures that run at once when the user does not say how many."""
+
+ITEM = 16 << 10
+"""Characters, as JSON, of one answer, one value or one file in the evidence."""
+FIXTURE_EVIDENCE = 128 << 10
+"""Characters of the evidence of one fixture."""
+RUN_EVIDENCE = 8 << 20
+"""Characters of the evidence of a run; what comes later is cut to REMAINDER for each item."""
+REMAINDER = 120
+
+LOOKING_S = 60.0
+"""Seconds for one look through what a target left, or for deleting it."""
+GRACE_S = 5.0
+"""Seconds for deleting what a target left once a signal asked the run to end."""
+LAST_RESORT_S = 20.0
+"""Seconds from such a signal until the process ends, whatever it does."""
