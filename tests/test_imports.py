@@ -46,9 +46,10 @@ PARTS = {
 }
 # The rooms of the conformance suite, lowest first. What is imported for types alone does not count.
 ROOMS = (
-    *("nearest", "platform", "result", "reply", "trouble", "jsonpath", "matchers", "fixture", "tokens", "document"),
+    *("limits", "halting", "weight", "trouble", "in_thread", "processes", "patterns"),
+    *("nearest", "platform", "result", "reply", "evidence", "jsonpath", "matchers", "fixture", "tokens", "document"),
     *("authoring", "checks", "settings", "loading", "lint", "coverage"),
-    *("processes", "client", "session", "target", "single", "trial", "runner"),
+    *("client", "session", "target", "single", "trial", "runner"),
     *("report", "pytest_plugin"),
 )
 MCP_MODULES = {
@@ -59,6 +60,7 @@ MCP_MODULES = {
     "server/http.py",
     "conformance/client/answers.py",
     "conformance/client/connection.py",
+    "conformance/client/http_transport.py",
     "conformance/client/transport.py",
 }
 # pytest is there when it loads these; nothing else of the package imports them.

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
+from nexus_mcp.conformance import patterns
+from nexus_mcp.conformance.evidence import NOT_SHOWN, fitted
+from nexus_mcp.conformance.limits import EXPECTED_ITEMS, EXPECTED_LENGTH, PATTERN
 from nexus_mcp.conformance.nearest import near
 from nexus_mcp.conformance.result import MISSING
-from nexus_mcp.schemas import Fault, escape
+from nexus_mcp.schemas import Fault, escape, is_integer
 
+_NAMED = 40
+_NAME = 80
 _MOMENT = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-5][0-9])", re.ASCII
 )
@@ -45,7 +51,7 @@ _LIMITS: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
     "min": (lambda value, limit: value >= limit, "must be at least {}"),
     "max": (lambda value, limit: value <= limit, "must be at most {}"),
     "minLength": (lambda value, limit: len(value) >= limit, "must have a length of at least {}"),
-    "pattern": (lambda value, limit: re.search(limit, value) is not None, "must match {}"),
+    "pattern": (lambda value, limit: patterns.found(limit, value), "must match {}"),
     "keys": (lambda value, limit: set(value) == set(limit), "must have exactly the members {}"),
 }
 
@@ -62,7 +68,7 @@ _VALUES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "type": (lambda value: isinstance(value, str) and value in TYPES, f"must be one of {', '.join(TYPES)}"),
     "min": (_is_number, "must be a number"),
     "max": (_is_number, "must be a number"),
-    "minLength": (lambda value: _is_number(value) and value >= 0 and value == int(value), "must be an integer from 0"),
+    "minLength": (lambda value: is_integer(value) and value >= 0, "must be an integer from 0"),
     "pattern": (lambda value: isinstance(value, str), "must be a string"),
     "keys": (
         lambda value: isinstance(value, list) and all(isinstance(key, str) for key in value),
@@ -87,10 +93,9 @@ def mismatch(expected: Any, seen: Any) -> str:
 
 def shown(value: Any, limit: int = 80) -> str:
     """The value as JSON in one line, cut after `limit` characters; safe to print whatever a target has sent."""
-    try:
-        text = "missing" if value is MISSING else json.dumps(value, ensure_ascii=False)
-    except RecursionError:
-        return "(nested too deeply to be shown)"
+    text = "missing" if value is MISSING else json.dumps(fitted(value, 4 * limit), ensure_ascii=False)
+    if NOT_SHOWN in text:
+        return NOT_SHOWN
     text = text.encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= limit else f"{text[:limit]}…"
 
@@ -122,25 +127,34 @@ def _against_matcher(matcher: dict[str, Any], seen: Any) -> str:
     if not fits(seen):
         return f"must be {name}, is {shown(seen)}"
     for member, (holds, words) in _LIMITS.items():
-        if member in matcher and not holds(seen, matcher[member]):
+        try:
+            if member not in matcher or holds(seen, matcher[member]):
+                continue
+        except patterns.Unmatched as reason:
+            return f"must match {shown(matcher[member])}; the pattern {reason}; is {shown(seen)}"
+        else:
             if member == "keys":
                 return f"{words.format(_names(matcher[member]))}, has {_names(seen)}"
             return f"{words.format(shown(matcher[member]))}, is {shown(seen)}"
     return ""
 
 
-def _names(members: Iterable[str]) -> str:
-    return ", ".join(name if name.isidentifier() else shown(name) for name in members) or "(none)"
+def _names(members: Collection[str]) -> str:
+    more = f" and {len(members) - _NAMED} more" if len(members) > _NAMED else ""
+    names = (name if name.isidentifier() and len(name) <= _NAME else shown(name) for name in islice(members, _NAMED))
+    return (", ".join(names) or "(none)") + more
 
 
 def faults(expected: Any, pointer: str = "") -> list[Fault]:
     """What is wrong with an expected value as its author wrote it; `pointer` is its place."""
     if isinstance(expected, list):
+        if len(expected) > EXPECTED_ITEMS:
+            return [Fault(pointer, f"must have at most {EXPECTED_ITEMS} items")]
         return [fault for index, item in enumerate(expected) for fault in faults(item, f"{pointer}/{index}")]
     if not isinstance(expected, dict):
         return []
     found = []
-    for member, value in expected.items():
+    for member, value in islice(expected.items(), len(_VALUES) + 1):
         place = f"{pointer}/{escape(member)}"
         if member not in _VALUES:
             found.append(Fault(place, f"is not a known member of a matcher{near(member, _VALUES)}"))
@@ -148,7 +162,19 @@ def faults(expected: Any, pointer: str = "") -> list[Fault]:
             found.append(Fault(place, _VALUES[member][1]))
     if not {"type", "keys"} & set(expected):
         found.append(Fault(pointer, "must have type or keys: an object is a matcher here"))
-    return found or _unsatisfiable(expected, pointer)
+    return found or _too_large(expected, pointer) or _unsatisfiable(expected, pointer)
+
+
+def _too_large(matcher: dict[str, Any], pointer: str) -> list[Fault]:
+    """What is beyond the bounds of the format."""
+    found = []
+    if len(matcher.get("pattern", "")) > PATTERN:
+        found.append(Fault(f"{pointer}/pattern", f"must have at most {PATTERN} characters"))
+    if len(matcher.get("keys", [])) > EXPECTED_ITEMS:
+        found.append(Fault(f"{pointer}/keys", f"must have at most {EXPECTED_ITEMS} items"))
+    if matcher.get("minLength", 0) > EXPECTED_LENGTH:
+        found.append(Fault(f"{pointer}/minLength", f"must be at most {EXPECTED_LENGTH}"))
+    return found
 
 
 def _unsatisfiable(matcher: dict[str, Any], pointer: str) -> list[Fault]:
@@ -164,11 +190,8 @@ def _unsatisfiable(matcher: dict[str, Any], pointer: str) -> list[Fault]:
             )
     if {"min", "max"} <= set(matcher) and matcher["min"] > matcher["max"]:
         found.append(Fault(f"{pointer}/min", "must not be above max: nothing matches"))
-    if "pattern" in matcher:
-        try:
-            re.compile(matcher["pattern"])
-        except re.error as error:
-            found.append(Fault(f"{pointer}/pattern", f"is no regular expression: {error}"))
+    if "pattern" in matcher and (wrong := patterns.fault(matcher["pattern"])):
+        found.append(Fault(f"{pointer}/pattern", f"is no regular expression: {wrong}"))
     keys = matcher.get("keys", [])
     found += [Fault(f"{pointer}/keys", f"names {key} twice") for key in dict.fromkeys(keys) if keys.count(key) > 1]
     return found

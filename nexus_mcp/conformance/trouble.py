@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 _SHOWN = 60
+_LOOKED_AT = 1 << 16
 
 
 class TargetTrouble(Exception):
@@ -26,7 +27,7 @@ def garbage(line: bytes) -> str:
     """The trouble with a line of stdout that is no message; shows at most 60 printable characters of it."""
     if not line.strip():
         return "printed a blank line to stdout, where only JSON-RPC messages may stand"
-    text = line.decode("utf-8", "replace").strip()
+    text = line[:_LOOKED_AT].decode("utf-8", "replace").strip()
     shown = "".join(char if char.isprintable() else "·" for char in text[:_SHOWN])
     cut = "…" if len(text) > _SHOWN else ""
     return f'printed a line to stdout that is no JSON-RPC message: "{shown}{cut}"'
@@ -41,6 +42,7 @@ def innermost(error: BaseException) -> BaseException:
 
 def first_line(text: str, limit: int = 300) -> str:
     """The first line of a text that is not blank, printable and cut."""
+    text = text[:_LOOKED_AT]
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     shown = "".join(char if char.isprintable() else "·" for char in line[:limit])
     return shown + ("…" if len(line) > limit else "")
@@ -48,4 +50,4 @@ def first_line(text: str, limit: int = 300) -> str:
 
 def last_line(text: str) -> str:
     """The last line of a text that is not blank, printable and cut."""
-    return first_line("\n".join(reversed(text.splitlines())))
+    return first_line("\n".join(reversed(text[-_LOOKED_AT:].splitlines())))

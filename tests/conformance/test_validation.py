@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.conformance.client import validation
+from nexus_mcp.conformance.processes.helper import Helpers
 from nexus_mcp.conformance.runner import run
 from nexus_mcp.conformance.session import Session
 from nexus_mcp.conformance.target import stdio
@@ -33,8 +34,7 @@ def test_a_check_that_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """Where we cannot check an answer, that is told as a fault of ours and never as one of the target."""
     script = tmp_path / "worker.py"
     script.write_text("import sys; print(flush=True); sys.stdin.readline(); sys.exit(3)")
-    monkeypatch.setattr(validation, "_SCRIPT", str(script))
-    monkeypatch.setattr(validation, "_idle", [])
+    monkeypatch.setattr(validation, "_helpers", Helpers(str(script)))
     with pytest.raises(HarnessFault) as caught:
         run([nasty_fixture(act("wave"))], stdio(NASTY))
     assert str(caught.value) == (

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-_TOTAL = 32 << 20
-_LINE = 8 << 20
+from nexus_mcp.conformance.limits import LINE, PRINTED, PRINTED_LEAST, PRINTED_MOST, VALUES
+from nexus_mcp.conformance.weight import characters, values
 
 
 class Allowance:
     """What the processes of one fixture may print, so many lines of it `unasked`. `complaint` is "" until they went
-    beyond it."""
+    beyond it.
 
-    def __init__(self, unasked: int = 5000) -> None:
+    `at_once` is how many fixtures run at once: they share the memory of one process.
+    """
+
+    def __init__(self, unasked: int = 5000, at_once: int = 1) -> None:
         self.complaint = ""
-        self._left = _TOTAL
+        self._total = min(PRINTED_MOST, max(PRINTED_LEAST, PRINTED // at_once))
+        self._line = min(LINE, self._total)
+        self._left = self._total
+        self._weight_left = self._total
+        self._values_left = VALUES
         self._unasked = unasked
         self._unasked_left = unasked
 
@@ -24,9 +31,21 @@ class Allowance:
         """`size` more bytes came, with `lines` line ends, and `partial` bytes after the last one."""
         self._left -= size
         self._unasked_left -= lines
-        if partial > _LINE:
-            self.complaint = f"flooded: it printed a line of more than {_LINE >> 20} MiB"
+        if partial > self._line:
+            self.complaint = f"flooded: it printed a line of more than {self._line >> 20} MiB"
         elif self._left < 0:
-            self.complaint = f"flooded: it printed more than {_TOTAL >> 20} MiB"
+            self._complain_of_total()
         elif self._unasked_left < 0:
             self.complaint = f"flooded: it printed more than {self._unasked} lines that nobody asked for"
+
+    def parsed(self, line: bytes) -> None:
+        """A line is about to be parsed, which may make it many times as large."""
+        self._weight_left -= characters(line)
+        self._values_left -= values(line, self._values_left)
+        if self._weight_left < 0:
+            self._complain_of_total()
+        elif self._values_left < 0:
+            self.complaint = f"flooded: it printed more than {VALUES:,} JSON values"
+
+    def _complain_of_total(self) -> None:
+        self.complaint = f"flooded: it printed more than {self._total >> 20} MiB"

@@ -6,17 +6,23 @@ A signal never raises within a callback of an event loop, where nobody would see
 from __future__ import annotations
 
 import asyncio
+import os
+import select
 import signal
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from nexus_mcp.conformance.halting import Halt, Halted, obeying
+from nexus_mcp.conformance.limits import GRACE_S, LAST_RESORT_S, LOOKING_S
+
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterator
+    from collections.abc import Callable, Coroutine, Iterator
     from types import FrameType
 
 Result = TypeVar("Result")
 
+_POLL = 0.05
 _ENDINGS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
@@ -25,6 +31,9 @@ class Ending:
 
     def __init__(self) -> None:
         self.number = 0
+        self.last_resort: Callable[[], str] | None = None
+        """What is done when the process does not end: kills what was started, and says what may be left behind."""
+        self._timer: threading.Timer | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[Any] | None = None
 
@@ -48,8 +57,25 @@ class Ending:
         if self._loop is None or self._task is None:
             raise _exit(number)
         self.number = self.number or number
+        if self._timer is None:
+            # Something may keep the main thread for ever, such as a terminal that takes no more output.
+            self._timer = threading.Timer(LAST_RESORT_S, self._end_at_once)
+            self._timer.daemon = True
+            self._timer.start()
         # Wakes the loop, too, should it be waiting.
         self._loop.call_soon_threadsafe(self._task.cancel)
+
+    def close(self) -> None:
+        """Let the process go on."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _end_at_once(self) -> None:
+        said = self.last_resort() if self.last_resort is not None else ""
+        message = f"ended at once: it was still at work {LAST_RESORT_S:g} s after a signal. {said}\n"
+        if select.select((), (2,), (), 0)[1]:
+            os.write(2, message.encode("utf-8", "replace"))
+        os._exit(128 + self.number)
 
 
 @contextmanager
@@ -66,6 +92,7 @@ def orderly(*, instead: bool = False) -> Iterator[Ending]:
             signal.signal(number, ending.ask)
         yield ending
     finally:
+        ending.close()
         for number in ours:
             signal.signal(number, before[number])
 
@@ -79,6 +106,34 @@ def held() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def carried_out(work: Callable[[], Result], ending: Ending) -> Result | None:
+    """What `work` returns, done in a thread while signals wait; None when it takes too long.
+
+    It has LOOKING_S, but only GRACE_S from the moment that a signal came. A thread, since a file system that does not
+    answer must not keep this process.
+    """
+    halt = Halt(GRACE_S if ending.number else LOOKING_S)
+    found: list[Result] = []
+
+    def run() -> None:
+        with obeying(halt), suppress(Halted):
+            found.append(work())
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    waited = Halt(LOOKING_S + GRACE_S)
+    hurried = False
+    with suppress(Halted):
+        while thread.is_alive():
+            waited.check()
+            thread.join(_POLL)
+            if not hurried and (ending.number or {*_ENDINGS, signal.SIGINT} & signal.sigpending()):
+                halt.limit(GRACE_S)
+                waited.limit(2 * GRACE_S)
+                hurried = True
+    return found[0] if found else None
 
 
 def _main() -> bool:

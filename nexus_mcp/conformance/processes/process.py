@@ -15,6 +15,7 @@ from nexus_mcp.conformance.processes import killing, orphans
 from nexus_mcp.conformance.processes.death import Death
 from nexus_mcp.conformance.processes.feed import Feed
 from nexus_mcp.conformance.processes.starting import start
+from nexus_mcp.conformance.processes.tail import Tail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,10 +23,8 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.processes.allowance import Allowance
 
 _CHUNK = 1 << 18
-_STDERR_KEPT = 8 * 1024
-_LINGER = 0.5
-"""Seconds that a process has to end after it closed a pipe, before that counts as odd."""
-_POLL = 0.01
+_LINGER, _POLL = 0.5, 0.01
+"""Seconds that a process has to end after it closed a pipe before that counts as odd, and between two looks."""
 _MUTE = "closed its stdout, but went on running"
 
 
@@ -56,7 +55,7 @@ class ServerProcess:
         self._asked_to_end = False
         self._reaped = False
         self._incoming = bytearray()
-        self._stderr = bytearray()
+        self._stderr = Tail()
         self._loop = asyncio.get_running_loop()
         self._popen = start(
             command,
@@ -96,7 +95,7 @@ class ServerProcess:
     @property
     def stderr(self) -> str:
         """The end of what it printed to stderr."""
-        return self._stderr.decode("utf-8", "replace")
+        return self._stderr.text
 
     def send(self, line: bytes) -> None:
         """Writes a line, which has its end, as soon as the process takes it. A line after the end is dropped."""
@@ -176,7 +175,9 @@ class ServerProcess:
             self._incoming.clear()
             if self.ended:
                 return False
-            self._on_line(whole)
+            self._allowance.parsed(whole)
+            if not self._flooded():
+                self._on_line(whole)
         self._incoming += rest
         return True
 
@@ -184,8 +185,7 @@ class ServerProcess:
         data = self._read(self._error)
         if not data:
             return False
-        self._stderr += data
-        del self._stderr[:-_STDERR_KEPT]
+        self._stderr.add(data)
         self._allowance.printed(len(data), 0, 0)
         return not self._flooded()
 

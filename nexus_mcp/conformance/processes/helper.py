@@ -1,0 +1,123 @@
+"""Helper processes of the runner: they do what may take for ever in a way that no thread can end.
+
+Matching a regular expression and checking a JSON schema are such work. A helper runs a script of ours that reads one
+JSON request a line from stdin and writes one JSON answer a line to stdout. It bounds its own computing time and memory.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from typing import Any
+
+from nexus_mcp.conformance import halting
+from nexus_mcp.conformance.processes.starting import start
+
+_SLICE_MS = 50
+_CHUNK = 1 << 16
+_START_S = 60.0
+
+
+class TooSlow(Exception):
+    """The helper computed for as long as it may, without an answer."""
+
+
+class HelperEnded(Exception):
+    """The helper ended by itself. `code` is its exit code."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"exit code {code}")
+        self.code = code
+
+
+class Helpers:
+    """The helpers that run one script. They stay for the next request, and end with this process.
+
+    May be used from several threads at once: each request has a helper of its own.
+    """
+
+    def __init__(self, script: str) -> None:
+        self.script = script
+        self.idle: list[_Helper] = []
+
+    def ask(self, request: dict[str, Any], seconds: float) -> Any:
+        """Send a request and return its answer.
+
+        `seconds` bounds the computing time of the helper, which a busy machine does not change. Raises TooSlow,
+        HelperEnded, Halted, RecursionError for a request that is nested too deeply, HarnessFault when none can start.
+        """
+        line = json.dumps({**request, "seconds": seconds}).encode() + b"\n"
+        helper = self.idle.pop() if self.idle else _Helper(self.script)
+        try:
+            answer = helper.exchange(line, seconds)
+        except BaseException:
+            helper.end()
+            raise
+        self.idle.append(helper)
+        return answer
+
+
+class _Helper:
+    def __init__(self, script: str) -> None:
+        self._process = start(
+            [sys.executable, "-P", script],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            bufsize=0,
+        )
+        self._rest = b""
+        self._is_ready = False
+        atexit.register(self.end)
+
+    def exchange(self, line: bytes, seconds: float) -> Any:
+        if not self._is_ready:
+            self._read(_START_S)  # all is imported before any clock runs
+            self._is_ready = True
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):
+            left = memoryview(line)
+            while left:
+                halting.check()
+                left = left[self._process.stdin.write(left[:_CHUNK]) :]
+        # A machine may be so busy that the computing time takes long to pass.
+        return json.loads(self._read(4 * seconds + 10))
+
+    def end(self) -> None:
+        """Kill the process. Calling it twice is no error."""
+        atexit.unregister(self.end)
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+    def _read(self, seconds: float) -> bytes:
+        """Return the next line. Raises TooSlow, HelperEnded, Halted."""
+        assert self._process.stdout is not None
+        fd = self._process.stdout.fileno()
+        poll = select.poll()
+        poll.register(fd, select.POLLIN)
+        deadline = time.monotonic() + seconds
+        found = [self._rest]
+        while b"\n" not in found[-1]:
+            halting.check()
+            if time.monotonic() > deadline:
+                raise TooSlow
+            if not poll.poll(_SLICE_MS):
+                continue
+            chunk = os.read(fd, _CHUNK)
+            if not chunk:
+                code = self._process.wait()
+                raise TooSlow if code == -signal.SIGPROF else HelperEnded(code)
+            found.append(chunk)
+        line, _, self._rest = b"".join(found).partition(b"\n")
+        return line

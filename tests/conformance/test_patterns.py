@@ -1,0 +1,146 @@
+"""Patterns of fixtures: Python's own, matched in a process that ends when they take too long."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.conformance import patterns
+from nexus_mcp.conformance.authoring.parameters import asserted
+from nexus_mcp.conformance.matchers import faults, mismatch
+from nexus_mcp.conformance.patterns import Budget, Unmatched, budget, found
+from nexus_mcp.conformance.processes.helper import Helpers
+from nexus_mcp.conformance.runner import run
+from nexus_mcp.conformance.target import TargetOptions, stdio
+from nexus_mcp.errors import HarnessFault
+from tests.conformance.support import NASTY, act, made, nasty_fixture, outcome
+
+ROOT = Path(__file__).parents[2]
+ENDLESS = "^(a+)+$"
+LETTERS = "a" * 60 + "!"
+# The server answers with what it was given, and writes its number first: the runner is matching when the pipe is read.
+SCRIPT = """
+import sys
+from nexus_mcp.conformance import patterns
+from nexus_mcp.conformance.runner import run
+from nexus_mcp.conformance.target import TargetOptions, stdio
+from tests.conformance.support import nasty_fixture
+ask = patterns._helpers.ask
+def told(request, seconds):
+    open(sys.argv[1], "w").write("matching")
+    return ask(request, seconds)
+patterns._helpers.ask = told
+wanted = {"return_value": {"$.given.text": {"type": "string", "pattern": "^(a+)+$"}}}
+fixtures = [nasty_fixture({"do": "wave", "text": "a" * 60 + "!"}, postcondition=wanted)]
+run(fixtures, stdio(sys.argv[2:], TargetOptions(timeout=600)), jobs=1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [("b+", "abbc"), ("^b", "ab"), ("a$", "a\n"), (r"a\Z", "a\n"), ("", ""), (r"(?i)É", "é"), ("\ud800", "\ud800")],
+)
+def test_patterns_mean_what_re_means(pattern: str, text: str) -> None:
+    """A pattern is in a text exactly when `re.search` finds it there."""
+    assert found(pattern, text) is (re.search(pattern, text) is not None)
+
+
+def test_an_endless_pattern_fails_and_says_so() -> None:
+    """A pattern without an end is a failure of the fixture; the next one in the same fixture is not tried."""
+    wanted = {"$.given.text": {"type": "string", "pattern": ENDLESS}, "$.did": {"type": "string", "pattern": "w"}}
+    fixture = nasty_fixture(act("wave", text=LETTERS), postcondition={"return_value": wanted})
+    (result,) = run([fixture], stdio(NASTY, TargetOptions(timeout=1)), jobs=1).results
+    shown = f'is "{LETTERS}"'
+    assert outcome(result)[1] == [
+        ("answer", "", f'must match "{ENDLESS}"; the pattern takes more than 1 s to match; {shown}'),
+        (
+            "answer",
+            "",
+            'must match "w"; the pattern was not tried: the patterns of this fixture took more than 1 s before it; '
+            'is "wave"',
+        ),
+    ]
+
+
+def test_a_budget_is_that_of_one_fixture() -> None:
+    """Without a fixture each match has a time of its own, and --timeout makes that of a fixture shorter, not longer."""
+    assert [Budget(seconds).seconds for seconds in (0.001, 3, 600)] == [1, 3, patterns.MOST_S]
+    token = budget.set(Budget(0))
+    try:
+        with pytest.raises(Unmatched, match="takes more than 1 s to match"):
+            found(ENDLESS, LETTERS)
+    finally:
+        budget.reset(token)
+    assert found("a", "a") is True
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("(", "is no regular expression: missing ), unterminated subpattern at position 0"),
+        ("(?L)a", "is no regular expression: bad inline flags: cannot use 'L' flag with a str pattern at position 3"),
+        ("(" * 900 + ")" * 900, "is no regular expression: it is nested too deeply"),
+        ("[[a]", ""),
+    ],
+)
+def test_what_is_no_pattern(pattern: str, said: str) -> None:
+    """Whatever Python says of a pattern is a fault of the fixture, and never ends or warns the runner."""
+    assert [fault.message for fault in faults({"type": "string", "pattern": pattern})] == ([said] if said else [])
+
+
+def test_a_pattern_that_takes_long_to_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`lint` tells of a pattern that takes too long to compile, too."""
+    monkeypatch.setattr(patterns, "MOST_S", 0.3)
+    pattern = "(?i)" + "[\x01-\U0010ffff]" * 390
+    (fault,) = faults({"type": "string", "pattern": pattern})
+    assert fault.message == "is no regular expression: it takes more than 0.3 s to read"
+
+
+def test_a_pattern_that_takes_much_memory() -> None:
+    """A match that remembers too much is a failure, too."""
+    assert "MiB of memory" in mismatch({"type": "string", "pattern": "(?:a|b|c(?=d))*e"}, "ab" * 1_500_000 + "c") or (
+        mismatch({"type": "string", "pattern": "(?:(a)|b)*e"}, "ab" * 1_500_000).startswith("must match")
+    )
+
+
+def test_coverage_matches_with_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`coverage` holds expected values against parameters, and ends whatever their patterns are."""
+    monkeypatch.setattr(patterns, "MOST_S", 0.3)
+    wanted = {"$.x_text": [{"type": "string", "pattern": ENDLESS}], "$.text": [{"type": "string", "pattern": ENDLESS}]}
+    action = {"action": {"tool": "act", "params": {"x_text": [LETTERS]}}}
+    assert asserted(made(action, postcondition={"return_value": wanted})) == {"x_text"}
+
+
+def test_a_helper_that_ends_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where we cannot match a pattern, that is told as a fault of ours."""
+    script = tmp_path / "worker.py"
+    script.write_text("import sys; print(flush=True); sys.stdin.readline(); sys.exit(3)")
+    monkeypatch.setattr(patterns, "_helpers", Helpers(str(script)))
+    with pytest.raises(HarnessFault, match="the process that matches it ended by itself, with exit code 3"):
+        found("a", "a")
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, -signal.SIGINT), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_signal_while_matching(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    """A signal ends a run that is matching an endless pattern, at once and with everything that it made."""
+    pipe, temporary = tmp_path / "pipe", tmp_path / "temporary"
+    os.mkfifo(pipe)
+    temporary.mkdir()
+    environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", SCRIPT, str(pipe), *NASTY]
+    runner = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, cwd=tmp_path)
+    assert pipe.read_text() == "matching"
+    started = time.monotonic()
+    runner.send_signal(number)
+    runner.communicate(timeout=60)
+    assert (runner.returncode, list(temporary.iterdir())) == (code, [])
+    assert time.monotonic() - started < patterns.MOST_S
