@@ -32,12 +32,41 @@ MISSING = _Missing()
 
 
 @dataclass(frozen=True)
+class Cut:
+    """How much of the evidence was left out: `characters` of texts, and `items` of arrays and objects."""
+
+    characters: int = 0
+    items: int = 0
+
+    def __add__(self, other: Cut) -> Cut:
+        return Cut(self.characters + other.characters, self.items + other.items)
+
+    def __bool__(self) -> bool:
+        return bool(self.characters or self.items)
+
+    def __str__(self) -> str:
+        parts = [
+            f"{number:,} {name}" for number, name in ((self.characters, "characters"), (self.items, "items")) if number
+        ]
+        return " and ".join(parts)
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a run could not delete: a path, and why it could not."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class Assertion:
     """One assertion and how it came out.
 
     `kind` is one of CHECKS. `step` is "" for the postcondition, else "step 2". `file` is a path from the project root,
     "" for the answer; `path` is a JSONPath, or "". `seen` is MISSING where there is no node, and `parent` is then the
     nearest node above it that exists. `message` says in one line what is wrong, "" when it holds.
+    `cut` is what was left out of the two values.
     """
 
     kind: str
@@ -49,6 +78,7 @@ class Assertion:
     expected: Any = None
     seen: Any = None
     parent: str = ""
+    cut: Cut = Cut()
 
 
 @dataclass(frozen=True)
@@ -56,7 +86,7 @@ class Exchange:
     """What was asked, and what came back. `asked` is "task_add", "event agent_spawn", "restart", "kill task_close".
 
     `answer` is the payload, None when there was none; `error` says why not, or is the text of a protocol error.
-    `description` is that of the event in the fixture.
+    `description` is that of the event in the fixture, `cut` what was left out of the answer, the error and `params`.
     """
 
     step: str
@@ -67,6 +97,7 @@ class Exchange:
     error: str = ""
     seconds: float = 0.0
     description: str = ""
+    cut: Cut = Cut()
 
     @property
     def heading(self) -> str:
@@ -81,7 +112,8 @@ class FixtureResult:
 
     `tools` are the abstract names of the tools and the events ("event agent_spawn") that it asks. `files` are the
     text files of the project after a failure, shortened. `repeats` counts the runs that were made; the first that
-    failed is shown. `expected` is the reason of the entry in the expected failures, "" when there is none.
+    failed is shown. `expected` is the reason of the entry in the expected failures, "" when there is none. `cut` is
+    what was left out of the evidence, which has bounds (limits.py).
     """
 
     test_id: str
@@ -98,6 +130,7 @@ class FixtureResult:
     seconds: float = 0.0
     repeats: int = 1
     expected: str = ""
+    cut: Cut = Cut()
 
     @property
     def failures(self) -> tuple[Assertion, ...]:
@@ -107,7 +140,10 @@ class FixtureResult:
 
 @dataclass(frozen=True)
 class RunResult:
-    """A whole run. `target` is how it was asked for, `server` the name and version it gives itself."""
+    """A whole run. `target` is how it was asked for, `server` the name and version it gives itself.
+
+    `left` is what of the run's own folder could not be deleted, empty when all is gone.
+    """
 
     target: str
     server: str
@@ -115,6 +151,12 @@ class RunResult:
     started_at: str
     seconds: float
     results: tuple[FixtureResult, ...]
+    left: tuple[Left, ...] = ()
+
+    @property
+    def cut(self) -> Cut:
+        """What was left out of the evidence of all fixtures."""
+        return sum((result.cut for result in self.results), Cut())
 
     def having(self, status: str) -> tuple[FixtureResult, ...]:
         """The results with this status."""
@@ -132,5 +174,5 @@ class RunResult:
 
     @property
     def good(self) -> bool:
-        """Nothing failed that was not expected to, and nothing passes that was expected to fail."""
-        return not self.unexpected and not self.healed
+        """Nothing failed that was not expected to, nothing passes that was expected to fail, nothing is left behind."""
+        return not self.unexpected and not self.healed and not self.left

@@ -6,27 +6,32 @@ import asyncio
 import os
 import secrets
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from nexus_mcp.conformance.evidence import Space, keep
 from nexus_mcp.conformance.fixture import Parallel
+from nexus_mcp.conformance.in_thread import in_thread
+from nexus_mcp.conformance.limits import AT_ONCE, RUN_EVIDENCE
 from nexus_mcp.conformance.processes import killing
-from nexus_mcp.conformance.processes.endings import held, orderly
+from nexus_mcp.conformance.processes.endings import carried_out, held, orderly
 from nexus_mcp.conformance.processes.orphans import adopting
 from nexus_mcp.conformance.processes.starting import room
-from nexus_mcp.conformance.result import FAILED, NOT_RUN, PASSED, FixtureResult, RunResult
-from nexus_mcp.conformance.trial.aside import aside
+from nexus_mcp.conformance.result import FAILED, NOT_RUN, PASSED, Assertion, Cut, FixtureResult, Left, RunResult
 from nexus_mcp.conformance.trial.ground import Ground
 from nexus_mcp.conformance.trial.preflight import preflight
 from nexus_mcp.conformance.trial.trial import Trial
-from nexus_mcp.conformance.trouble import innermost
+from nexus_mcp.conformance.trouble import TargetTrouble, innermost
 from nexus_mcp.errors import HarnessFault, NexusError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from nexus_mcp.conformance.fixture import Fixture
+    from nexus_mcp.conformance.processes.endings import Ending
     from nexus_mcp.conformance.target import Target
+    from nexus_mcp.conformance.trial.sandbox import Sandbox
 
 
 def run(
@@ -36,24 +41,42 @@ def run(
     jobs: int = 0,
     on_start: Callable[[str], None] = lambda _test_id: None,
     on_result: Callable[[FixtureResult], None] = lambda _result: None,
+    on_left: Callable[[tuple[Left, ...]], None] = lambda _left: None,
 ) -> RunResult:
     """Runs every fixture, `jobs` at a time (0: as many as there are processors), and returns what came out.
 
     `on_start` gets the id of each fixture, `on_result` its result, as they come; the results returned are in the order
     of the fixtures. Raises HarnessFault when the target cannot be run at all, or a fixture cannot be laid; a fault in
-    this package is one too. However it ends, no process and no folder of it remains.
+    this package is one too. However it ends, no process and no folder of it remains; what cannot be deleted is in the
+    result, and `on_left` gets it where there is none.
     """
     mark = secrets.token_hex(8)
+    left: tuple[Left, ...] = ()
     with orderly() as ending, adopting():
         ground = Ground(target.project)
+        ending.last_resort = lambda: _last_resort(mark, ground.path)
+        found = None
         try:
-            return ending.run(_Run(target, ground, mark, on_start, on_result).all(fixtures, jobs))
+            found = ending.run(_Run(target, ground, mark, on_start, on_result).all(fixtures, jobs))
         except BaseExceptionGroup as group:
             raise innermost(group) from None
         finally:
             with held():
                 killing.sweep(mark)
-                ground.remove()
+                left = _removed(ground, ending)
+            if left and found is None:
+                on_left(left)  # there will be no result that says so
+    return replace(found, left=left)
+
+
+def _removed(ground: Ground, ending: Ending) -> tuple[Left, ...]:
+    left = carried_out(ground.remove, ending)
+    return (Left(ground.path, "deleting it takes too long"),) if left is None else tuple(left)
+
+
+def _last_resort(mark: str, path: str) -> str:
+    killing.sweep(mark)
+    return f"The folder {path} may be left behind."
 
 
 class _Run:
@@ -70,6 +93,8 @@ class _Run:
         self._mark = mark
         self._on_start = on_start
         self._on_result = on_result
+        self._at_once = 1
+        self._space = Space(RUN_EVIDENCE)
 
     async def all(self, fixtures: Sequence[Fixture], jobs: int) -> RunResult:
         began, started = datetime.now(UTC), time.perf_counter()
@@ -77,8 +102,9 @@ class _Run:
             asked = [tool for fixture in fixtures for tool in fixture.tools if " " not in tool]
             await preflight(self._target, asked, self._ground, f"{self._mark}.start")
         # One folder, one fixture at a time.
-        limit = 1 if self._target.project is not None else min(jobs or _processors(), room(_lanes(fixtures)))
-        gate = asyncio.Semaphore(limit)
+        wanted = min(jobs or min(_processors(), AT_ONCE), max(1, len(fixtures)))
+        self._at_once = 1 if self._target.project is not None else min(wanted, room(_lanes(fixtures)))
+        gate = asyncio.Semaphore(self._at_once)
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._one(fixture, n, gate)) for n, fixture in enumerate(fixtures)]
         return RunResult(
@@ -102,6 +128,7 @@ class _Run:
                     f"{fixture.test_id}: a fault of the runner, not of the target: {type(error).__name__}: {error}"
                 )
                 raise HarnessFault([problem], next_step="Please report it.") from error
+            result = keep(result, self._space)
             self._on_result(result)
             return result
 
@@ -112,7 +139,7 @@ class _Run:
         started = time.perf_counter()
         attempt = 0
         while True:
-            trial, texts = await self._attempt(fixture, mark, attempt)
+            trial, texts, cut = await self._attempt(fixture, mark, attempt)
             attempt += 1
             failed = list(dict.fromkeys(one.kind for one in trial.assertions if not one.passed))
             if failed or attempt == fixture.repeat:
@@ -127,22 +154,45 @@ class _Run:
             stderr=trial.steps.stderr,
             seconds=time.perf_counter() - started,
             repeats=attempt,
+            cut=cut,
         )
 
-    async def _attempt(self, fixture: Fixture, mark: str, attempt: int) -> tuple[Trial, dict[str, str]]:
+    async def _attempt(self, fixture: Fixture, mark: str, attempt: int) -> tuple[Trial, dict[str, str], Cut]:
         sandbox = self._ground.sandbox()
+        left: list[Left] = []
         try:
             try:
                 sandbox.lay(fixture, fixture.harness_id or self._target.options.harness_id)
             except (OSError, ValueError) as error:
                 place = f"{fixture.source}: {fixture.pointer or '/'}"
                 raise HarnessFault([f"{place}: the project of {fixture.test_id} cannot be laid: {error}."]) from error
-            trial = Trial(fixture, self._target, sandbox, mark, attempt)
+            trial = Trial(fixture, self._target, sandbox, mark, attempt, at_once=self._at_once)
             await trial.run()
             good = all(assertion.passed for assertion in trial.assertions)
-            return trial, {} if good else await aside(sandbox.texts)
+            texts, cut = ({}, Cut()) if good else await _texts(sandbox)
         finally:
-            await aside(sandbox.clear)
+            left += await _cleared(sandbox)
+        trial.assertions += [Assertion("process", passed=False, message=_undeletable(one)) for one in left]
+        return trial, texts, cut
+
+
+async def _texts(sandbox: Sandbox) -> tuple[dict[str, str], Cut]:
+    try:
+        return await in_thread(sandbox.texts)
+    except TargetTrouble:
+        return {}, Cut()
+
+
+async def _cleared(sandbox: Sandbox) -> list[Left]:
+    """Deletes a sandbox, and returns what remains of it."""
+    try:
+        return await in_thread(sandbox.clear)
+    except TargetTrouble:
+        return [Left(sandbox.project, "deleting it takes too long")]
+
+
+def _undeletable(left: Left) -> str:
+    return f"the target left what cannot be deleted: {left.path}: {left.reason}"
 
 
 def _lanes(fixtures: Sequence[Fixture]) -> int:

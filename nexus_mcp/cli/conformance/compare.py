@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from nexus_mcp.cli import exits
-from nexus_mcp.cli.conformance.options import ASKING, JOBS, SELECTING, jobs, selected, suite, target_options
+from nexus_mcp.cli.conformance.options import ASKING, JOBS, SELECTING, jobs, selected, suite, target_options, tell_left
 from nexus_mcp.cli.options import Command, Option
 from nexus_mcp.cli.workspace_options import TOOL_PREFIX
 from nexus_mcp.errors import HarnessFault, NexusError, UsageError
@@ -63,27 +63,35 @@ def _run(
         options = replace(options, prefix=_prefix(command, options, chosen))
     screen = Screen(len(chosen), sys.stdout, quiet=True)
     with screen:
-        return run_all(chosen, stdio(command, options), jobs=at_once, on_start=screen.started, on_result=screen.ended)
+        return run_all(
+            chosen,
+            stdio(command, options),
+            jobs=at_once,
+            on_start=screen.started,
+            on_result=screen.ended,
+            on_left=tell_left,
+        )
 
 
 def _prefix(command: tuple[str, ...], options: TargetOptions, fixtures: list[Fixture]) -> str:
     """What this server puts before the names of its tools. Raises HarnessFault when it cannot be asked."""
-    import tempfile
-
-    from nexus_mcp.conformance.processes.endings import orderly
+    from nexus_mcp.conformance.processes.endings import carried_out, orderly
     from nexus_mcp.conformance.settings.prefix import find_prefix
     from nexus_mcp.conformance.single import one_session
+    from nexus_mcp.conformance.trial.ground import Ground
 
     async def listed(folder: str) -> tuple[str, ...]:
         async with one_session(command, folder, options) as session:
             return session.connection.tools
 
-    with tempfile.TemporaryDirectory(prefix="nexus-conformance-") as folder:
+    with orderly() as ending:
+        ground = Ground()
         try:
-            with orderly() as ending:
-                names = ending.run(listed(folder))
+            names = ending.run(listed(ground.sandbox().project))
         except NexusError as error:
             raise HarnessFault([error.message], next_step=error.next_step) from error
+        finally:
+            tell_left(carried_out(ground.remove, ending) or ())
     return find_prefix(names, {name for fixture in fixtures for name in fixture.tools})
 
 

@@ -8,11 +8,12 @@ from nexus_mcp.cli.workspace_options import HARNESS_ID
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from nexus_mcp.cli.options import Values
     from nexus_mcp.conformance.fixture import Fixture
+    from nexus_mcp.conformance.result import Left
     from nexus_mcp.conformance.target import TargetOptions
 
 TOOL_MAP = Option("--tool-map", "FILE", "YAML: the contract's name of a tool, its name here")
@@ -70,3 +71,12 @@ def target_options(values: Values, fixtures: list[Fixture], prefix: str) -> Targ
         member: read(values[option.name], option.name) for option, member, read in readers if option.name in values
     }
     return replace(options, **changes)
+
+
+def tell_left(left: Sequence[Left]) -> None:
+    """Say on stderr what a run that ends without a result could not delete."""
+    from nexus_mcp.conformance.report.left import told
+    from nexus_mcp.log import error
+
+    for line in told(left):
+        error(line)

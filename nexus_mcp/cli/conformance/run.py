@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from nexus_mcp.cli import exits
-from nexus_mcp.cli.conformance.options import ASKING, JOBS, SELECTING, jobs, selected, suite, target_options
+from nexus_mcp.cli.conformance.options import ASKING, JOBS, SELECTING, jobs, selected, suite, target_options, tell_left
 from nexus_mcp.cli.conformance.targets import SERVED, SERVER, URL, check, target
 from nexus_mcp.cli.options import Command, Option
 from nexus_mcp.cli.workspace_options import TOOL_PREFIX
@@ -52,6 +52,7 @@ def run(values: Values) -> int:
             jobs=at_once,
             on_start=screen.started,
             on_result=lambda result: screen.ended(mark(result, reasons)),
+            on_left=tell_left,
         )
     found = apply(found, reasons)
     screen.failures(found)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from nexus_mcp.conformance.result import Exchange
+from nexus_mcp.conformance.evidence import exchange
 from nexus_mcp.conformance.tokens import fill
 from nexus_mcp.conformance.trouble import TargetTrouble
 
 if TYPE_CHECKING:
     from nexus_mcp.conformance.fixture import Action, Asserts
     from nexus_mcp.conformance.reply import Reply
+    from nexus_mcp.conformance.result import Exchange
     from nexus_mcp.conformance.session import Session
 
 
@@ -37,13 +38,7 @@ async def call(session: Session, action: Action, asserts: Asserts, book: Book) -
     try:
         reply = await session.call(action.tool, params)
     except TargetTrouble as trouble:
-        book.log.append(Exchange(book.label, action.tool, params, error=trouble.sentence))
+        book.log.append(exchange(book.label, action.tool, params, trouble=trouble.sentence, earlier=len(book.log)))
         raise
-    book.log.append(exchange(book.label, action.tool, params, reply))
+    book.log.append(exchange(book.label, action.tool, params, reply, earlier=len(book.log)))
     return Answer(book.label, reply, asserts, session.describes(action.tool) and not reply.failed)
-
-
-def exchange(label: str, asked: str, params: dict[str, Any], reply: Reply) -> Exchange:
-    """The record of an answer."""
-    error = reply.protocol_error or (reply.text if reply.payload is None else "")
-    return Exchange(label, asked, params, reply.payload, reply.failed, error, reply.seconds)

@@ -8,11 +8,13 @@ import time
 from typing import TYPE_CHECKING
 
 from nexus_mcp.conformance.document import Unparsable, parse
+from nexus_mcp.conformance.limits import VALUES
 from nexus_mcp.conformance.processes.allowance import Allowance
 from nexus_mcp.conformance.processes.process import ServerProcess
 from nexus_mcp.conformance.processes.surroundings import environment
 from nexus_mcp.conformance.reply import Reply
 from nexus_mcp.conformance.trouble import TargetTrouble, last_line
+from nexus_mcp.conformance.weight import values
 
 if TYPE_CHECKING:
     from nexus_mcp.conformance.fixture import Event
@@ -27,14 +29,14 @@ async def send_event(event: Event, options: TargetOptions, place: Place) -> Repl
     Raises TargetTrouble when it does not end by itself or leaves something running; OSError when it cannot be started.
     """
     assert options.event_command is not None
-    lines: list[bytes] = []
+    printed = bytearray()  # not a list of lines: a few bytes each take many in memory
     started = time.perf_counter()
     process = ServerProcess(
         [word.replace(TYPE, event.type) for word in options.event_command],
         place.project,
         environment(options, place.project, place.mark),
         allowance=Allowance(unasked=sys.maxsize),
-        on_line=lines.append,
+        on_line=lambda line: printed.extend(line + b"\n"),
         on_end=lambda: None,
     )
     who = f"the event command for {event.type}"
@@ -50,13 +52,13 @@ async def send_event(event: Event, options: TargetOptions, place: Place) -> Repl
             raise TargetTrouble(did, who)
     finally:
         process.kill()
-    return _reply(b"\n".join([*lines, process.unfinished]), process.stderr, process.death.code, seconds)
+    return _reply(bytes(printed + process.unfinished), process.stderr, process.death.code, seconds)
 
 
 def _reply(stdout: bytes, stderr: str, code: int, seconds: float) -> Reply:
     text = stdout.decode("utf-8", "replace").strip()
     try:
-        payload = parse(text)
+        payload = parse(text) if values(stdout, VALUES) <= VALUES else None
     except Unparsable:
         payload = None
     if code == 0:

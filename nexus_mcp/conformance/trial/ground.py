@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import secrets
 import tempfile
-from contextlib import suppress
 
+from nexus_mcp.conformance.result import Left
 from nexus_mcp.conformance.trial.anchor import Anchor
-from nexus_mcp.conformance.trial.emptying import empty
+from nexus_mcp.conformance.trial.emptying import empty, reason
 from nexus_mcp.conformance.trial.folders import claim
 from nexus_mcp.conformance.trial.sandbox import Sandbox
 from nexus_mcp.errors import HarnessFault
@@ -55,31 +55,50 @@ class Ground:
         self._there.append(sandbox)
         return sandbox
 
-    def remove(self) -> None:
-        """Deletes what the run made. A folder given is left as it is: each sandbox has emptied it."""
+    @property
+    def path(self) -> str:
+        """The folder of the run."""
+        folder = self._folder or self._given
+        assert folder is not None
+        return folder.path
+
+    def remove(self) -> list[Left]:
+        """Deletes what the run made, and returns what of it remains. Raises Halted when the work has to stop.
+
+        A folder given is left as it is: each sandbox has emptied it.
+        """
         if self._given is not None:
             self._given.close()
-        if self._folder is not None:
-            empty(self._folder.fd)
-            if self._folder.stands:
-                with suppress(OSError):
-                    os.rmdir(self._folder.path)
-            self._folder.close()
+        return [] if self._folder is None else _removed(self._folder)
 
-    def _cleared(self, sandbox: Sandbox, project: Anchor, around: Anchor) -> None:
+    def _cleared(self, sandbox: Sandbox, project: Anchor, around: Anchor) -> list[Left]:
         """Deletes a sandbox. Where another stands in its place, that is left for the end of the run."""
-        empty(around.fd)
-        if around.stands:
-            with suppress(OSError):
-                os.rmdir(around.path)
-        project.close()
-        around.close()
-        self._there.remove(sandbox)
+        try:
+            return _removed(around) if around.stands else empty(around.fd, around.path)
+        finally:
+            project.close()
+            around.close()
+            self._there.remove(sandbox)
 
     def _strangers(self) -> list[str]:
         """What is in the folder of the run and is no sandbox."""
         assert self._folder is not None
         return [name for name in self._folder.names() if name not in self._made]
+
+
+def _removed(folder: Anchor) -> list[Left]:
+    """Deletes a folder of ours with all that is in it, and closes it. Returns what remains."""
+    try:
+        left = empty(folder.fd, folder.path)
+        if not folder.stands:
+            left.append(Left(folder.path, "it is not the folder any more that the run made"))
+        elif not left:
+            os.rmdir(folder.path)
+    except OSError as error:
+        return [Left(folder.path, reason(error))]
+    finally:
+        folder.close()
+    return left
 
 
 def _expect(folder: Anchor) -> None:
@@ -88,15 +107,17 @@ def _expect(folder: Anchor) -> None:
         raise HarnessFault([f"{problem}: nothing at that path was touched."], next_step=_LOOK)
 
 
-def _emptied(given: Anchor) -> None:
+def _emptied(given: Anchor) -> list[Left]:
     """Empties the folder given. Raises HarnessFault when that cannot be done, or it has been moved or replaced."""
     _expect(given)
     try:
         given.permit()
-        empty(given.fd)
+        left = empty(given.fd, given.path)
         given.permit()
-        left = given.names()
+        names = given.names()
     except OSError as error:
         raise HarnessFault([f"{given.path} cannot be emptied: {error.strerror}."]) from error
-    if left:
-        raise HarnessFault([f"{given.path} cannot be emptied: {left[0]} remains."])
+    if names:
+        why = f": {left[0].path}: {left[0].reason}" if left else ""
+        raise HarnessFault([f"{given.path} cannot be emptied: {names[0]} remains{why}."])
+    return []

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from nexus_mcp.conformance.in_thread import in_thread
 from nexus_mcp.conformance.processes.allowance import Allowance
 from nexus_mcp.conformance.processes.starting import NAME_IT
 from nexus_mcp.conformance.settings.prefix import find_prefix
 from nexus_mcp.conformance.target import Place
-from nexus_mcp.conformance.trial.aside import aside
-from nexus_mcp.conformance.trouble import TargetTrouble, TimeRanOut
+from nexus_mcp.conformance.trouble import TargetTrouble, TimeRanOut, first_line
 from nexus_mcp.errors import HarnessFault
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ TOOLS = (
 """The tools that a server may have, by the names of the fixtures: one that has any of them is worth judging."""
 
 _NAMED = 8
+_NAME = 60
 
 
 async def preflight(target: Target, asked: Iterable[str], ground: Ground, mark: str) -> None:
@@ -53,7 +54,7 @@ async def preflight(target: Target, asked: Iterable[str], ground: Ground, mark: 
     finally:
         if session is not None:
             session.kill()
-        await aside(sandbox.clear)
+        await in_thread(sandbox.clear)
 
 
 async def _connect(target: Target, place: Place) -> Session:
@@ -78,8 +79,13 @@ def _check_tools(target: Target, session: Session, known: set[str]) -> None:
     listed = session.connection.tools
     if any(target.options.actual(tool) in listed for tool in known):
         return
-    shown = ", ".join(listed[:_NAMED]) + (" …" if len(listed) > _NAMED else "") if listed else "none at all"
+    shown = (
+        ", ".join(first_line(name, _NAME) for name in listed[:_NAMED]) + (" …" if len(listed) > _NAMED else "")
+        if listed
+        else "none at all"
+    )
     prefix = find_prefix(listed, known)
+    prefix = prefix if len(prefix) <= _NAME else ""
     hint = f"Its names begin with {prefix}: use --tool-prefix {prefix}" if prefix else ""
     if not hint and any(tool in listed for tool in known):
         hint = "Its names have no prefix: leave --tool-prefix out."

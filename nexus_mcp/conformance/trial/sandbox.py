@@ -7,8 +7,9 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nexus_mcp.conformance.checks import LARGEST
 from nexus_mcp.conformance.document import written
+from nexus_mcp.conformance.limits import LARGEST
+from nexus_mcp.conformance.result import Cut
 from nexus_mcp.conformance.tokens import expand_path
 from nexus_mcp.conformance.trial.emptying import remove_at
 from nexus_mcp.conformance.trial.folders import EMPTY_GIT
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nexus_mcp.conformance.fixture import Fixture
+    from nexus_mcp.conformance.result import Left
     from nexus_mcp.conformance.trial.anchor import Anchor
     from nexus_mcp.conformance.trial.snapshot import Snapshot
 
@@ -29,10 +31,12 @@ OUTSIDE = "../"
 
 _TEXT = 8 * 1024
 _MOST_TEXTS = 40
+_PATH = 400
 
 
 class Sandbox:
-    """A project folder, and in a temporary one all that is `around` it. Ground makes them, and `clear` ends one.
+    """A project folder, and in a temporary one all that is `around` it. Ground makes them, and `clear` ends one: it
+    returns what cannot be deleted.
 
     `project` is its path, with links resolved. `beside` tells what is in the folder of the run that is none of its
     own. Whatever is done raises TargetTrouble once the path does not lead to the folder any more that it led to.
@@ -41,7 +45,7 @@ class Sandbox:
     def __init__(
         self,
         folder: Anchor,
-        clear: Callable[[], None],
+        clear: Callable[[], list[Left]],
         around: Anchor | None = None,
         beside: Callable[[], list[str]] = list,
     ) -> None:
@@ -142,20 +146,30 @@ class Sandbox:
         found.update({f"{OUTSIDE}{OUTSIDE}{name}": "something" for name in self._beside()})
         return found
 
-    def texts(self) -> dict[str, str]:
-        """The beginnings of the text files in the project, by path; not all when there are many."""
+    def texts(self) -> tuple[dict[str, str], Cut]:
+        """The beginnings of the text files in the project, by path, and how much of them was left out.
+
+        Of more than a few files the others have one entry, which says that there are more.
+        """
         found: dict[str, str] = {}
+        cut = Cut()
         with suppress(TargetTrouble, OSError):
             for path, what in entries(self._root()):
                 if len(found) == _MOST_TEXTS:
+                    found["…"], cut = "(there are more files)", cut + Cut(items=1)
                     break
                 if what in ("folder", "other") or path.startswith(".git/"):
                     continue
-                data = b"" if what.startswith("-> ") else self.read(path, _TEXT + 1) or b""
+                data = b"" if what.startswith("-> ") else self.read(path) or b""
                 text = f"(a link {what})" if what.startswith("-> ") else data[:_TEXT].decode("utf-8", "replace")
-                if b"\0" not in data[:_TEXT]:
-                    found[path] = text + ("…" if len(data) > _TEXT else "")
-        return found
+                if b"\0" in data[:_TEXT]:
+                    continue
+                if len(data) > _TEXT:
+                    cut += Cut(characters=len(data) - _TEXT)
+                    more = "more than " if len(data) > LARGEST else ""
+                    text += f"… ({more}{min(len(data), LARGEST):,} bytes in all)"
+                found[path if len(path) <= _PATH else f"{path[:_PATH]}…"] = text
+        return found, cut
 
     def _make_folder(self, path: str) -> None:
         with parent(self._root(), f"{path}/.", make=True):

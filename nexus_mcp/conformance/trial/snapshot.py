@@ -9,8 +9,9 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from nexus_mcp.conformance.checks import LARGEST
+from nexus_mcp.conformance import halting
 from nexus_mcp.conformance.trial.anchor import FOLDER
+from nexus_mcp.conformance.trial.mounts import mount_of
 from nexus_mcp.conformance.trouble import TargetTrouble
 
 if TYPE_CHECKING:
@@ -24,9 +25,13 @@ DEEPEST = 64
 """Folders in one another that are looked at."""
 MOST_ENTRIES = 20_000
 MOST_BYTES = 512 << 20
-"""That are read for one snapshot; a single file is read when it has at most LARGEST."""
+"""That are read for one snapshot; a single file is read when it has at most LARGEST_READ."""
+MOST_PATHS = 4 << 20
+"""Characters of all paths and targets of links: names nested deeply add up to far more than the entries themselves."""
+LARGEST_READ = 32 << 20
 
 _CHUNK = 1 << 20
+_LONGEST = 400
 
 
 class TooMuch(TargetTrouble):
@@ -39,6 +44,7 @@ class TooMuch(TargetTrouble):
 class _Folder(NamedTuple):
     fd: int
     path: str
+    listed: int
     names: Iterator[str]
 
 
@@ -48,29 +54,38 @@ def snapshot(root: int, prefix: str = "") -> Snapshot:
 
 
 def entries(root: int, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """The same one by one, each folder before what is in it and by name. Raises TooMuch when it comes to that."""
-    count = size = 0
-    stack = [_opened(".", root, prefix)]
+    """The same one by one, each folder before what is in it and by name.
+
+    Raises TooMuch when it comes to that, TargetTrouble for a mount, Halted when the work has to stop.
+    """
+    size = paths = 0
+    mount = mount_of(root)
+    stack = [_opened(".", root, prefix, MOST_ENTRIES)]
+    room = MOST_ENTRIES - stack[0].listed
     try:
         while stack:
+            halting.check()
             folder = stack[-1]
             name = next(folder.names, None)
             if name is None:
                 os.close(stack.pop().fd)
                 continue
-            count += 1
-            if count > MOST_ENTRIES:
-                raise TooMuch(f"{MOST_ENTRIES} entries")
             # Whatever goes while it is looked at was not there.
             with suppress(FileNotFoundError, NotADirectoryError):
                 what, bytes_read = _what(name, folder.fd)
                 size += bytes_read
+                paths += len(folder.path) + len(name) + len(what)
+                if paths > MOST_PATHS:
+                    raise TooMuch(f"{MOST_PATHS >> 20} MiB in names")
                 yield folder.path + name, what
                 if what == "folder":
                     if len(stack) > DEEPEST:
                         raise TooMuch(f"{DEEPEST} folders in one another")
                     with suppress(PermissionError):
-                        stack.append(_opened(name, folder.fd, f"{folder.path}{name}/"))
+                        stack.append(_opened(name, folder.fd, f"{folder.path}{name}/", room))
+                        room -= stack[-1].listed
+                        if mount_of(stack[-1].fd) != mount:
+                            raise TargetTrouble(f"mounted a file system at {folder.path}{name}"[:_LONGEST])
             if size > MOST_BYTES:
                 raise TooMuch(f"{MOST_BYTES >> 20} MiB in files")
     finally:
@@ -93,15 +108,18 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _opened(name: str, parent: int, path: str) -> _Folder:
+def _opened(name: str, parent: int, path: str, room: int) -> _Folder:
+    """Open a folder and list it. Raises TooMuch when it has more entries than there is `room` for."""
     fd = os.open(name, FOLDER, dir_fd=parent)
     try:
         with os.scandir(fd) as found:
-            names = sorted(entry.name for entry in islice(found, MOST_ENTRIES + 1))
-    except OSError:
+            names = sorted(entry.name for entry in islice(found, room + 1))
+        if len(names) > room:
+            raise TooMuch(f"{MOST_ENTRIES} entries")
+    except BaseException:
         os.close(fd)
         raise
-    return _Folder(fd, path, iter(names))
+    return _Folder(fd, path, len(names), iter(names))
 
 
 def _what(name: str, folder: int) -> tuple[str, int]:
@@ -116,7 +134,7 @@ def _what(name: str, folder: int) -> tuple[str, int]:
         return "folder", 0
     if not stat.S_ISREG(status.st_mode):
         return "other", 0
-    if status.st_size > LARGEST:
+    if status.st_size > LARGEST_READ:
         return f"large: {status.st_size} bytes, changed at {status.st_mtime_ns}", 0
     hashed = hashlib.sha256()
     size = 0
@@ -126,7 +144,8 @@ def _what(name: str, folder: int) -> tuple[str, int]:
         return "a file that may not be read", 0
     with os.fdopen(fd, "rb") as file:
         # It may be growing.
-        while size <= LARGEST and (chunk := file.read(_CHUNK)):
+        while size <= LARGEST_READ and (chunk := file.read(_CHUNK)):
             hashed.update(chunk)
+            halting.check()
             size += len(chunk)
     return hashed.hexdigest(), size

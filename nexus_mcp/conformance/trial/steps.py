@@ -6,11 +6,12 @@ import random
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from nexus_mcp.conformance.evidence import exchange
 from nexus_mcp.conformance.fixture import Action, Event, Kill, Parallel, Restart, Step, WriteFile
 from nexus_mcp.conformance.processes.starting import NAME_IT
 from nexus_mcp.conformance.result import Exchange
 from nexus_mcp.conformance.tokens import expand_path, fill
-from nexus_mcp.conformance.trial.asking import Answer, Book, call, exchange
+from nexus_mcp.conformance.trial.asking import Answer, Book, call
 from nexus_mcp.conformance.trial.events import send_event
 from nexus_mcp.conformance.trial.killed import killed
 from nexus_mcp.conformance.trial.lanes import run_lanes
@@ -103,14 +104,15 @@ class Steps:
         try:
             reply = await send_event(event, self._target.options, self._place)
         except TargetTrouble as trouble:
-            said = Exchange(label, asked, event.params, error=trouble.sentence, description=event.description)
-            self.exchanges.append(said)
+            said = exchange(label, asked, event.params, trouble=trouble.sentence, earlier=len(self.exchanges))
+            self.exchanges.append(replace(said, description=event.description))
             raise
         except OSError as error:
             command = (self._target.options.event_command or ("",))[0]
             problem = f"The event command {command} could not be started: {error.strerror}."
             raise HarnessFault([problem], next_step=NAME_IT) from error
-        self.exchanges.append(replace(exchange(label, asked, event.params, reply), description=event.description))
+        said = exchange(label, asked, event.params, reply, earlier=len(self.exchanges))
+        self.exchanges.append(replace(said, description=event.description))
         return [Answer(label, reply, step.asserts)]
 
     async def _write_file(self, change: WriteFile, _step: Step, _label: str) -> list[Answer]:
