@@ -1,4 +1,6 @@
-"""From an answer, or the files of a project, to assertions that hold or do not. Pure: nothing is called or read here.
+"""From an answer, or the files of a project, to assertions that hold or do not.
+
+Nothing is called or read here; only patterns are matched in another process, so this may take long.
 
 The tokens of the assertions are settled before (tokens.settle).
 """
@@ -9,15 +11,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from nexus_mcp.conformance import jsonpath
+from nexus_mcp.conformance import halting, jsonpath
 from nexus_mcp.conformance.document import Unparsable, parse_file
+from nexus_mcp.conformance.evidence import assertion
 from nexus_mcp.conformance.fixture import WHOLE_TEXT, Asserts
+from nexus_mcp.conformance.limits import LARGEST, VALUES
 from nexus_mcp.conformance.matchers import mismatch, shown
 from nexus_mcp.conformance.reply import Reply
 from nexus_mcp.conformance.result import MISSING, Assertion
-
-LARGEST = 32 << 20
-"""Bytes of a file that is looked into. Of a larger one it is said that it is larger."""
+from nexus_mcp.conformance.weight import values
 
 
 def answer_checks(asserts: Asserts, reply: Reply, step: str = "") -> list[Assertion]:
@@ -25,13 +27,13 @@ def answer_checks(asserts: Asserts, reply: Reply, step: str = "") -> list[Assert
     found = _error_checks(asserts, reply, step)
     if reply.schema_fault:
         message = f"the answer breaks the target's own output schema: {reply.schema_fault}"
-        found.append(_outcome("schema", message, step))
+        found.append(assertion("schema", message, step))
     if reply.text_differs:
         message = f"the text block does not hold what structuredContent does: {shown(reply.text, 200)}"
-        found.append(_outcome("answer", message, step, seen=reply.text))
+        found.append(assertion("answer", message, step, seen=reply.text))
     if asserts.return_value and reply.payload is None:
         message = f"the answer has no JSON payload{': ' + shown(reply.message) if reply.message else ''}"
-        found.append(_outcome("answer", message, step, path="$", seen=MISSING))
+        found.append(assertion("answer", message, step, path="$", seen=MISSING))
     elif asserts.return_value:
         found += _values(asserts.return_value, reply.payload, kind="answer", step=step, file="")
     return found + _result_checks(asserts, reply, step)
@@ -45,15 +47,16 @@ def file_checks(asserts: Asserts, read: Callable[[str], bytes | None], step: str
     """
     found = []
     for path, wanted in asserts.state_files.items():
+        halting.check()
         data = read(path)
         if wanted is None:
             message = "" if data is None else "must be absent, is there"
             seen = MISSING if data is None else f"({len(data)} bytes)"
-            found.append(_outcome("files", message, step, file=path, seen=seen))
+            found.append(assertion("files", message, step, file=path, seen=seen))
         elif data is None:
-            found.append(_outcome("files", "must be there, is missing", step, file=path, seen=MISSING))
+            found.append(assertion("files", "must be there, is missing", step, file=path, seen=MISSING))
         elif not wanted:
-            found.append(_outcome("files", "", step, file=path))
+            found.append(assertion("files", "", step, file=path))
         else:
             found += _content(wanted, data, step, path)
     return found
@@ -63,23 +66,23 @@ def _error_checks(asserts: Asserts, reply: Reply, step: str) -> list[Assertion]:
     said = shown(reply.message, 200)
     if asserts.error or asserts.error_contains is not None:
         message = "" if reply.failed else "the call must fail, and it did not"
-        found = [_outcome("error", message, step, expected=True, seen=reply.failed)]
+        found = [assertion("error", message, step, expected=True, seen=reply.failed)]
         if asserts.error_contains is not None and reply.failed:
             has = asserts.error_contains in reply.message
             message = "" if has else f"the message must contain {shown(asserts.error_contains, 200)}, is {said}"
-            found.append(_outcome("error", message, step, expected=asserts.error_contains, seen=reply.message))
+            found.append(assertion("error", message, step, expected=asserts.error_contains, seen=reply.message))
         return found
     if asserts.error is None and (not reply.failed or _looks_at_error(asserts)):
         return []
     message = f"the call must not fail: {said}" if reply.failed else ""
-    return [_outcome("error", message, step, expected=False, seen=reply.failed)]
+    return [assertion("error", message, step, expected=False, seen=reply.failed)]
 
 
 def _result_checks(asserts: Asserts, reply: Reply, step: str) -> list[Assertion]:
     """The assertions on the whole result; their messages say so, since their paths look like those of a payload."""
     if asserts.result and reply.result is None:
         message = f"the answer is no result of a call{': ' + shown(reply.message) if reply.message else ''}"
-        return [_outcome("answer", message, step, path="$", seen=MISSING)]
+        return [assertion("answer", message, step, path="$", seen=MISSING)]
     found = _values(asserts.result or {}, reply.result, kind="answer", step=step, file="")
     return [one if one.passed else replace(one, message=f"in the whole result: {one.message}") for one in found]
 
@@ -91,37 +94,42 @@ def _looks_at_error(asserts: Asserts) -> bool:
 def _content(wanted: dict[str, Any], data: bytes, step: str, file: str) -> list[Assertion]:
     """The assertions on what a file holds, its whole text among them."""
     if len(data) > LARGEST:
-        return [_outcome("files", f"is larger than {LARGEST >> 20} MiB", step, file=file, seen=MISSING)]
+        return [assertion("files", f"is larger than {LARGEST >> 20} MiB", step, file=file, seen=MISSING)]
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
         message = f"is not UTF-8: byte {error.start + 1}"
-        return [_outcome("files", message, step, file=file, seen=MISSING)]
+        return [assertion("files", message, step, file=file, seen=MISSING)]
     found = []
     if WHOLE_TEXT in wanted:
         message = mismatch(wanted[WHOLE_TEXT], text)
         found.append(
-            _outcome("files", message, step, file=file, path=WHOLE_TEXT, expected=wanted[WHOLE_TEXT], seen=text)
+            assertion("files", message, step, file=file, path=WHOLE_TEXT, expected=wanted[WHOLE_TEXT], seen=text)
         )
     paths = {path: expected for path, expected in wanted.items() if path != WHOLE_TEXT}
     if not paths:
         return found
+    if values(data, VALUES) > VALUES:
+        return [*found, assertion("files", f"holds more than {VALUES:,} JSON values", step, file=file, seen=MISSING)]
     try:
         document = parse_file(file, text)
     except Unparsable as error:
         message = f"is no JSON: {error}"
-        return [*found, _outcome("files", message, step, file=file, seen=MISSING)]
+        return [*found, assertion("files", message, step, file=file, seen=MISSING)]
     return found + _values(paths, document, kind="files", step=step, file=file)
 
 
 def _values(wanted: dict[str, Any], document: Any, *, kind: str, step: str, file: str) -> list[Assertion]:
     found = []
     for path, expected in wanted.items():
+        halting.check()
         node = jsonpath.compile(path).find(document)
         message = mismatch(expected, node.value)
         shape = "shape" if _names_keys(expected) else kind
         found.append(
-            _outcome(shape, message, step, file=file, path=path, expected=expected, seen=node.value, parent=node.parent)
+            assertion(
+                shape, message, step, file=file, path=path, expected=expected, seen=node.value, parent=node.parent
+            )
         )
     return found
 
@@ -131,18 +139,3 @@ def _names_keys(expected: Any) -> bool:
     if isinstance(expected, list):
         return any(_names_keys(item) for item in expected)
     return isinstance(expected, dict) and "keys" in expected
-
-
-def _outcome(
-    kind: str,
-    message: str,
-    step: str,
-    *,
-    file: str = "",
-    path: str = "",
-    expected: Any = None,
-    seen: Any = None,
-    parent: str = "",
-) -> Assertion:
-    """An assertion that holds when there is no message."""
-    return Assertion(kind, not message, message, step, file, path, expected, seen, parent)

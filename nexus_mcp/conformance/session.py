@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from nexus_mcp.conformance.client.connection import Connection, Manner
+    from nexus_mcp.conformance.client.http_transport import HttpTransport
     from nexus_mcp.conformance.client.transport import PipeTransport
     from nexus_mcp.conformance.processes.process import ServerProcess
     from nexus_mcp.conformance.reply import Reply
@@ -19,12 +20,16 @@ if TYPE_CHECKING:
 async def open_session(source: Any, manner: Manner, options: TargetOptions) -> Session:
     """Connects to what a target gives. Raises TargetTrouble, with the last line of stderr."""
     from nexus_mcp.conformance.client.connection import Connection
+    from nexus_mcp.conformance.client.http_transport import HttpTransport
     from nexus_mcp.conformance.client.transport import PipeTransport
 
     transport = source if isinstance(source, PipeTransport) else None
+    remote = source if isinstance(source, HttpTransport) else None
     try:
         connection = await Connection.open(source, manner, options.start_timeout)
     except BaseException as error:
+        if remote is not None and remote.fault:
+            raise TargetTrouble(remote.fault) from None
         if transport is None:
             raise
         transport.process.kill()
@@ -33,15 +38,22 @@ async def open_session(source: Any, manner: Manner, options: TargetOptions) -> S
         words = last_line(transport.process.stderr)
         said = f' (the end of its stderr: "{words}")' if words else ""
         raise TargetTrouble((transport.process.fault or str(error)) + said) from None
-    return Session(connection, options, transport)
+    return Session(connection, options, transport, remote)
 
 
 class Session:
     """A target that answers calls, until `end` or `kill`."""
 
-    def __init__(self, connection: Connection, options: TargetOptions, transport: PipeTransport | None) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        options: TargetOptions,
+        transport: PipeTransport | None,
+        remote: HttpTransport | None = None,
+    ) -> None:
         self.connection = connection
         self.transport = transport
+        self._remote = remote
         self._options = options
         self._over = False
 
@@ -71,7 +83,9 @@ class Session:
 
     @property
     def fault(self) -> str:
-        """What its process did wrong so far, else ""."""
+        """What its process or the server at its URL did wrong so far, else ""."""
+        if self._remote is not None:
+            return self._remote.fault
         return self.process.fault if self.process else ""
 
     async def end(self) -> str:

@@ -145,8 +145,10 @@ class _Url(Target):
         super().__init__(url, options)
         self.project = os.path.realpath(project)
 
-    def source(self, _place: Place) -> Any:
-        return self.label
+    def source(self, place: Place) -> Any:
+        from nexus_mcp.conformance.client.http_transport import HttpTransport
+
+        return HttpTransport(self.label, place.allowance)
 
 
 def in_memory(make: Callable[[str], Any], options: TargetOptions | None = None, label: str = "in memory") -> Target:

@@ -131,7 +131,7 @@ def test_a_large_file() -> None:
     grow = act("truncate", path=place, size=200 << 30)
     result = done(STATE, grow, postcondition={"state_files": {place: {"$.id": 1}}})
     (failure,) = result.failures
-    assert (failure.kind, failure.file, failure.message) == ("files", place, "is larger than 32 MiB")
+    assert (failure.kind, failure.file, failure.message) == ("files", place, "is larger than 4 MiB")
     assert outcome(done(STATE, grow, postcondition={"state_files": {place: {}}})) == ("passed", [])
     more = {**act("truncate", path=place, size=201 << 30)}
     result = done(STATE, grow, {"action": {"tool": "act", "params": more}, "assert_unchanged": [place]})

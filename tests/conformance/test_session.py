@@ -92,10 +92,10 @@ def test_a_text_that_differs(tmp_path: Path) -> None:
     [
         ("die", "exited with code 3"),
         ("crash", "was ended by SIGSEGV"),
-        ("long line", "flooded: it printed a line of more than 8 MiB"),
-        ("bytes", "flooded: it printed more than 32 MiB"),
+        ("long line", "flooded: it printed a line of more than 4 MiB"),
+        ("bytes", "flooded: it printed more than 16 MiB"),
         ("lines", "flooded: it printed more than 5000 lines that nobody asked for"),
-        ("stderr", "flooded: it printed more than 32 MiB"),
+        ("stderr", "flooded: it printed more than 16 MiB"),
         ("garbage", f'printed a line to stdout that is no JSON-RPC message: "{GARBAGE}"'),
         ("blank", "printed a blank line to stdout, where only JSON-RPC messages may stand"),
         ("close stdout", "closed its stdout, but went on running"),

@@ -10,9 +10,11 @@ import mcp_types as types
 from mcp import MCPError
 
 from nexus_mcp.conformance.client.validation import schema_fault
+from nexus_mcp.conformance.limits import VALUES
 from nexus_mcp.conformance.matchers import same
 from nexus_mcp.conformance.reply import Reply
 from nexus_mcp.conformance.trouble import TargetTrouble, first_line
+from nexus_mcp.conformance.weight import values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 # What the client itself reports as an answer when there was none.
 _NO_ANSWERS = {"Connection closed", "Server returned an error response", "Session terminated"}
+
+_PLACE = 2000
 
 
 class Whole(types.CallToolResult):
@@ -62,26 +66,31 @@ async def ask(
 
 
 def reply(result: Whole | str, seconds: float) -> Reply:
-    """What `ask` gave, in the suite's own shape."""
+    """What `ask` gave, in the suite's own shape. Raises TargetTrouble for what is too large to be looked into."""
     if isinstance(result, str):
         return Reply(protocol_error=result, seconds=seconds)
     text = next((block.text for block in result.content if isinstance(block, types.TextContent)), "")
+    if values(text.encode("utf-8", "surrogatepass"), VALUES) > VALUES:
+        raise TargetTrouble(f"answered with a text block of more than {VALUES:,} JSON values")
     if result.structured_content is None:
         return Reply(_parsed(text), text, bool(result.is_error), seconds=seconds, result=result.sent)
     differs = bool(text) and not same(_parsed(text), result.structured_content)
     return Reply(result.structured_content, text, bool(result.is_error), "", "", seconds, differs, result.sent)
 
 
-async def broken_schema(tool: str, schema: Any, result: Whole) -> str:
-    """Where a result that is no error breaks the tool's output schema, "" when it does not. Raises as schema_fault."""
+async def broken_schema(tool: str, schema: Any, result: Whole, limit: float) -> str:
+    """Where a result that is no error breaks the tool's output schema, "" when it does not. Raises as schema_fault.
+
+    `limit` are the seconds that a call may take.
+    """
     if result.structured_content is None and "structured_content" not in result.model_fields_set:
         return f"Tool {tool} has an output schema but did not return structured content"
-    return await schema_fault(tool, schema, result.structured_content)
+    return await schema_fault(tool, schema, result.structured_content, limit)
 
 
 def _place(error: ValueError) -> str:
     """From pydantic's text for a first fault, which has the place in its second line and the words in its third."""
-    lines = [line.strip() for line in str(error).splitlines()]
+    lines = [line.strip() for line in str(error)[:_PLACE].splitlines()]
     return first_line(": ".join(lines[1:3]).partition(" [type=")[0] or str(error))
 
 

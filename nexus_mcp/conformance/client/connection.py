@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     Job = tuple[str, dict[str, Any], asyncio.Future[Answered]]
 
 _MOST_PAGES = 100
+_MOST_TOOLS = 1000
+_NAME = 400
 _LEAVING = 5.0
 
 
@@ -88,7 +90,8 @@ class Connection:
         answer = reply(result, took)
         if isinstance(result, str) or answer.is_error or tool not in self.described:
             return answer
-        return replace(answer, schema_fault=await broken_schema(tool, self.described[tool], result))
+        fault = await broken_schema(tool, self.described[tool], result, seconds)
+        return replace(answer, schema_fault=fault)
 
     async def close(self) -> None:
         """Ends the client; the process behind it, if any, is not touched."""
@@ -133,7 +136,8 @@ class Connection:
 
     async def _introduce(self, client: Client) -> None:
         info = client.server_info
-        self.server = f"{info.name} {info.version}" if info else "(a server without a name)"
+        name = f"{info.name} {info.version}" if info else "(a server without a name)"
+        self.server = name if len(name) <= _NAME else f"{name[:_NAME]}…"
         self.protocol = client.protocol_version
         legacy = self.protocol in HANDSHAKE_PROTOCOL_VERSIONS
         self.manner = PLAIN if legacy else Manner(self.protocol, client.session.discover_result)
@@ -143,6 +147,8 @@ class Connection:
             page = await client.list_tools(cursor=cursor)
             tools += page.tools
             cursor = page.next_cursor
+            if len(tools) > _MOST_TOOLS:
+                raise ValueError(f"it lists more than {_MOST_TOOLS} tools")
             if cursor is None:
                 break
         self.tools = tuple(tool.name for tool in tools)

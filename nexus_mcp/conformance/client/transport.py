@@ -10,6 +10,7 @@ import anyio
 import mcp_types as types
 from mcp.shared.message import SessionMessage
 
+from nexus_mcp.conformance.client import modelled
 from nexus_mcp.conformance.trouble import garbage
 
 if TYPE_CHECKING:
@@ -62,6 +63,9 @@ class PipeTransport:
             message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:
             self.process.fail(garbage(line))
+            return
+        if wrong := modelled.fault(message):
+            self.process.fail(wrong)
             return
         if isinstance(message, (types.JSONRPCResponse, types.JSONRPCError)) and message.id is not None:
             if str(message.id) not in self._asked:

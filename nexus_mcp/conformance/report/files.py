@@ -6,6 +6,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from nexus_mcp.conformance.processes.endings import orderly
 from nexus_mcp.errors import HarnessFault, UsageError
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def write(option: str, path: str, text: str) -> None:
     part = _part(path)
     try:
         try:
-            with open(part, "w", encoding="utf-8", newline="\n") as file:
+            with orderly(), open(part, "w", encoding="utf-8", newline="\n") as file:
                 file.write(text)
             os.replace(part, path)
         except BaseException:

@@ -18,7 +18,7 @@ FORMAT = 1
 
 
 def to_json(run: RunResult) -> str:
-    """The text of result.json, fixtures in the order of their ids. Nothing in it is shortened."""
+    """The text of result.json, fixtures in the order of their ids, with all of the evidence that was kept."""
     return json_text(document(run))
 
 
@@ -40,6 +40,8 @@ def document(run: RunResult) -> dict[str, Any]:
         "good": run.good,
         "summary": last_line(run),
         "totals": asdict(totals(run)),
+        "cut": asdict(run.cut),
+        "left_behind": [asdict(one) for one in run.left],
         "results": [_result(result) for result in sorted(run.results, key=lambda result: result.test_id)],
     }
 
@@ -60,6 +62,7 @@ def _result(result: FixtureResult) -> dict[str, Any]:
         "exchanges": [_exchange(exchange) for exchange in result.exchanges],
         "files": dict(sorted(result.files.items())),
         "stderr": result.stderr,
+        "cut": asdict(result.cut),
     }
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from nexus_mcp.conformance.report.failure import in_words
+from nexus_mcp.conformance.report.left import left_lines
 from nexus_mcp.conformance.report.matrix import assertions, by_section
-from nexus_mcp.conformance.report.texts import block, indented, one_line, shortened
+from nexus_mcp.conformance.report.texts import block, cut_note, indented, one_line, shortened
 from nexus_mcp.conformance.result import FAILED, NOT_RUN
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def to_junit(run: RunResult) -> str:
     name = f"conformance of {run.server or run.target}"
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        f"<testsuites name={_attribute(name)} {_counts(run.results, run.seconds)}>",
+        f"<testsuites name={_attribute(name)} {_counts(run.results, run.seconds, len(run.left) > 0)}>",
     ]
     for section, results in sections.items():
         seconds = sum(result.seconds for result in results)
@@ -37,6 +38,11 @@ def to_junit(run: RunResult) -> str:
         lines.append(f"  <testsuite {head} {_counts(tuple(results), seconds)}>")
         for result in results:
             lines += _case(section, result)
+        lines.append("  </testsuite>")
+    if run.left:
+        text = _content("\n".join(left_lines(run)))
+        lines.append('  <testsuite name="left behind" tests="1" failures="1" errors="0" skipped="0" time="0.000">')
+        lines.append(f'    <testcase classname="conformance" name="left behind"><failure>{text}</failure></testcase>')
         lines.append("  </testsuite>")
     return "\n".join([*lines, "</testsuites>", ""])
 
@@ -60,9 +66,9 @@ def _skipped(result: FixtureResult) -> bool:
     return result.status == NOT_RUN or (result.status == FAILED and bool(result.expected))
 
 
-def _counts(results: tuple[FixtureResult, ...], seconds: float) -> str:
-    failures, skipped = sum(map(_fails, results)), sum(map(_skipped, results))
-    return f'tests="{len(results)}" failures="{failures}" errors="0" skipped="{skipped}" time="{seconds:.3f}"'
+def _counts(results: tuple[FixtureResult, ...], seconds: float, more: int = 0) -> str:
+    failures, skipped = sum(map(_fails, results)) + more, sum(map(_skipped, results))
+    return f'tests="{len(results) + more}" failures="{failures}" errors="0" skipped="{skipped}" time="{seconds:.3f}"'
 
 
 def _first(result: FixtureResult) -> str:
@@ -83,6 +89,8 @@ def _story(result: FixtureResult) -> str:
         parts += ["", f"{one_line(path)}:", shortened(text, LONGEST)]
     if result.stderr:
         parts += ["", "stderr:", shortened(result.stderr, LONGEST)]
+    if result.cut:
+        parts += ["", cut_note(result.cut)]
     return "\n".join(parts)
 
 

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nexus_mcp.conformance.report.compare import in_short, letter
+from nexus_mcp.conformance.report.left import left_lines
 from nexus_mcp.conformance.report.summary import last_line
 from nexus_mcp.conformance.report.terminal import make_console
 from nexus_mcp.conformance.report.texts import counted, one_line
@@ -42,6 +43,9 @@ def show(comparison: Comparison, file: IO[str], width: int | None = None) -> Non
     for index, run in enumerate(comparison.runs):
         style = "green" if run.good else "red"
         console.print(Text(f"{letter(index)}  {last_line(run)}", style=style), soft_wrap=True)
+    for run in comparison.runs:
+        for told in left_lines(run):
+            console.print(Text(told, style="red"), soft_wrap=True)
 
 
 def _table(comparison: Comparison) -> Table:

@@ -15,9 +15,10 @@ from rich.table import Table
 from rich.text import Text
 
 from nexus_mcp.conformance.report.failure import in_words, note, place, seen
+from nexus_mcp.conformance.report.left import left_lines
 from nexus_mcp.conformance.report.matrix import assertions, by_section
 from nexus_mcp.conformance.report.summary import last_line
-from nexus_mcp.conformance.report.texts import escaped, one_line, shown
+from nexus_mcp.conformance.report.texts import cut_note, escaped, one_line, shown
 from nexus_mcp.conformance.report.trimmed import Trimmed
 from nexus_mcp.conformance.result import FAILED, NOT_RUN, PASSED
 
@@ -140,7 +141,11 @@ class Screen:
             self._console.print()
 
     def last_line(self, run: RunResult) -> None:
-        """The counts of everything."""
+        """The counts of everything, and before them what was cut and what could not be deleted."""
+        if run.cut:
+            self.line(cut_note(run.cut), "dim")
+        for told in left_lines(run):
+            self.line(told, "red")
         self.line(last_line(run), "bold green" if run.good else "bold red")
 
     def _describe(self) -> None:

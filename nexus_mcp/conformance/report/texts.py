@@ -7,22 +7,28 @@ escapes them, so that a report shows what is there and cannot be made to show so
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
-from nexus_mcp.conformance.result import MISSING
+from nexus_mcp.conformance.evidence import fitted
+from nexus_mcp.conformance.result import MISSING, Cut
 
-DEEPEST = 60
-"""Levels of a value that are shown; what lies deeper is named, not shown."""
-LARGEST = 4096
-"""Bits of a whole number that is shown; Python refuses to spell the really large ones."""
+_PIECE = 1 << 16
+_ALL = 1 << 60
 
 
 def escaped(text: str, keep: str = "") -> str:
     """The text with every character that is not printable escaped, but for those in `keep`."""
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() or char in keep else _escape(char) for char in text)
+    # Piece by piece: a list of all characters takes eight times as much memory as the text.
+    pieces = (text[place : place + _PIECE] for place in range(0, len(text), _PIECE))
+    return "".join(_escaped(piece, keep) for piece in pieces)
+
+
+def _escaped(piece: str, keep: str) -> str:
+    if piece.isprintable():
+        return piece
+    return "".join(char if char.isprintable() or char in keep else _escape(char) for char in piece)
 
 
 def block(text: str) -> str:
@@ -58,26 +64,19 @@ def indented(value: Any, limit: int) -> str:
     return shortened(block(json.dumps(plain(value), ensure_ascii=False, indent=2)), limit)
 
 
-def plain(value: Any, levels: int = DEEPEST) -> Any:
+def plain(value: Any) -> Any:
     """The value with nothing in it that JSON has no spelling for, and not too deep."""
-    if value is None or isinstance(value, (bool, str)):
-        return value
-    if isinstance(value, int):
-        return value if value.bit_length() <= LARGEST else f"(a number of {value.bit_length()} bits)"
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if not levels:
-        return "(nested too deeply to be shown)"
-    if isinstance(value, dict):
-        return {str(name): plain(member, levels - 1) for name, member in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item, levels - 1) for item in value]
-    return str(value)
+    return fitted(value, _ALL)
 
 
 def counted(number: int, one: str) -> str:
     """ "1 fixture", "2 fixtures"."""
     return f"{number:,} {one if number == 1 else one + 's'}"
+
+
+def cut_note(cut: Cut) -> str:
+    """What a report says where evidence was left out."""
+    return f"Left out of the evidence, which has bounds: {cut}."
 
 
 def _json(value: Any) -> str:

@@ -8,7 +8,7 @@ from nexus_mcp.conformance.report.failure import note, place
 from nexus_mcp.conformance.report.html.head import duration
 from nexus_mcp.conformance.report.html.markup import Html, el, fold, joined
 from nexus_mcp.conformance.report.matrix import assertions
-from nexus_mcp.conformance.report.texts import block, counted, indented, one_line, shortened, shown
+from nexus_mcp.conformance.report.texts import block, counted, cut_note, indented, one_line, shortened, shown
 from nexus_mcp.conformance.result import MISSING
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ def files(result: FixtureResult) -> Html:
         parts += [_text(el("code", one_line(path, 300)), text) for path, text in sorted(result.files.items())]
     if result.stderr:
         parts += [el("h4", "The target's stderr"), _text(f"{len(result.stderr):,} characters", result.stderr)]
+    if result.cut:
+        parts.append(el("p", cut_note(result.cut), class_="note"))
     return joined(*parts)
 
 

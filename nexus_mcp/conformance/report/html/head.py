@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nexus_mcp.conformance.report.html.markup import Html, el, joined
+from nexus_mcp.conformance.report.left import left_lines
 from nexus_mcp.conformance.report.summary import reasons, totals, verdict
-from nexus_mcp.conformance.report.texts import counted, one_line
+from nexus_mcp.conformance.report.texts import counted, cut_note, one_line
 from nexus_mcp.conformance.result import NOT_RUN
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ def heading(run: RunResult) -> Html:
         _bar(run),
         el("ul", *(_tile(*tile) for tile in _tiles(run)), class_="tiles"),
         el("p", f"Not run: {reasons(run)}", class_="note") if run.having(NOT_RUN) else "",
+        el("p", cut_note(run.cut), class_="note") if run.cut else "",
+        *(el("p", line, class_="note") for line in left_lines(run)),
         class_="good" if run.good else "bad",
     )
 

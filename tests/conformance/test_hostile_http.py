@@ -1,0 +1,84 @@
+"""A server over HTTP that answers with too much, too many parts, or compressed: it fails, and the runner goes on."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nexus_mcp.conformance.runner import run
+from nexus_mcp.conformance.target import TargetOptions, over_http
+from tests.conformance.servers.hostile import answer
+from tests.conformance.support import act, nasty_fixture, outcome
+
+LARGE = json.dumps({"result": {"content": [], "structuredContent": {"did": "x" * (5 << 20)}}})
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers each request with one JSON document, as its argument `do` says."""
+
+    def do_POST(self) -> None:
+        message = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if "id" not in message:
+            self.send_response(202)
+            self.send_header("content-length", "0")
+            self.end_headers()
+            return
+        deed = message["params"]["arguments"]["do"] if message["method"] == "tools/call" else ""
+        found = json.loads(LARGE) if deed == "large" else answer({**message}, "")
+        body = json.dumps({"jsonrpc": "2.0", "id": message["id"], **found}).encode()
+        self.send_response(200)
+        if deed == "compressed":
+            body = gzip.compress(body)
+            self.send_header("content-encoding", "gzip")
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self) -> None:
+        self.send_error(405)
+
+    do_DELETE = do_GET
+
+    def log_message(self, *_words: Any) -> None:
+        """Says nothing."""
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/mcp"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(60)
+
+
+@pytest.mark.parametrize(
+    ("deed", "said"),
+    [
+        ("large", "flooded: it sent an answer of more than 4 MiB"),
+        ("blocks", "sent a message of more than 20,000 parts beside its payload"),
+        ("compressed", "sent a compressed answer, although it was asked for a plain one"),
+        ("members", ""),
+    ],
+)
+def test_an_answer_over_http(tmp_path: Path, deed: str, said: str) -> None:
+    """What a server at a URL sends is bounded like what a process prints, and the report says what it did."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    with served() as url:
+        target = over_http(url, str(folder), TargetOptions(timeout=30))
+        (result,) = run([nasty_fixture(act(deed))], target).results
+    assert outcome(result) == (("failed", [("process", "", f"the target {said}")]) if said else ("passed", []))
