@@ -78,7 +78,7 @@ def exchange(
     error = reply.protocol_error or (reply.text if reply.payload is None else "")
     answer = fit(reply.payload, space)
     said = fit_text(error, space) if error else ""
-    return Exchange(step, asked, sent, answer, reply.failed, said, reply.seconds, space.cut)
+    return Exchange(step, asked, sent, answer, reply.failed, said, reply.seconds, cut=space.cut)
 
 
 def fitted(value: Any, limit: int = ITEM) -> Any:

@@ -97,7 +97,7 @@ def measured(folder: Path, *words: str, seconds: float = 600) -> Measured:
 
 
 def judged(
-    folder: Path, deeds: list[str], times: int = 1, size: int = 1, server: str = SERVER, jobs: int = 2
+    folder: Path, deeds: list[str], times: int = 1, *, size: int = 1, server: str = SERVER, jobs: int = 2
 ) -> Measured:
     """Judge the server with `times` fixtures for each deed, `jobs` at once, and write every report."""
     fixtures = [fixture(deed, number, size) for number in range(times) for deed in deeds]
@@ -117,7 +117,7 @@ def main() -> None:
     given = options.parse_args()
     for deeds in (*([deed] for deed in given.deeds), given.deeds):
         with tempfile.TemporaryDirectory() as folder:
-            found = judged(Path(folder), deeds, given.times, given.size, jobs=given.jobs)
+            found = judged(Path(folder), deeds, given.times, size=given.size, jobs=given.jobs)
             sizes = {
                 name: (Path(folder) / name).stat().st_size >> 10 for name in REPORTS if Path(folder, name).exists()
             }

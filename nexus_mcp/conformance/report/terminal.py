@@ -20,7 +20,7 @@ from nexus_mcp.conformance.report.matrix import assertions, by_section
 from nexus_mcp.conformance.report.summary import last_line
 from nexus_mcp.conformance.report.texts import cut_note, escaped, one_line, shown
 from nexus_mcp.conformance.report.trimmed import Trimmed
-from nexus_mcp.conformance.result import FAILED, NOT_RUN, PASSED
+from nexus_mcp.conformance.result import FAILED, NOT_RUN, PASSED, Cut
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -141,9 +141,9 @@ class Screen:
             self._console.print()
 
     def last_line(self, run: RunResult) -> None:
-        """The counts of everything, and before them what was cut and what could not be deleted."""
-        if run.cut:
-            self.line(cut_note(run.cut), "dim")
+        """The counts of everything, and before them what of failures was cut and what could not be deleted."""
+        if cut := sum((result.cut for result in run.unexpected), Cut()):
+            self.line(cut_note(cut), "dim")
         for told in left_lines(run):
             self.line(told, "red")
         self.line(last_line(run), "bold green" if run.good else "bold red")
