@@ -102,8 +102,8 @@ CODES = {
     ),
     "catalog-fault": Code(
         ERROR,
-        "An agent, a skill or the capability map of the project cannot be used. The agent may do nothing that can be "
-        "forbidden meanwhile; of skill and map the shipped one holds.",
+        "An agent, a skill or the capability map of the project cannot be used, or is larger than what is read. The "
+        "agent may do nothing that can be forbidden meanwhile; of skill and map the shipped one holds.",
         "Mend it; nexus-mcp catalog check tells whether it can be used then.",
     ),
     "config-fault": Code(

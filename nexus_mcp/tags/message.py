@@ -15,6 +15,8 @@ MOST = 20
 
 LOOKED = 1 << 18
 """Characters at the beginning of a message that are looked through for tags: what has more was pasted as well."""
+_BEYOND = 1 << 16
+"""Characters behind them in which a code span or a link that begins before may end."""
 
 
 def tag_name(tag: dict[str, Any]) -> str:
@@ -28,7 +30,7 @@ class Message:
     __slots__ = ("_next", "left_out", "tags", "text")
 
     def __init__(self, text: str, table: Collection[str]) -> None:
-        found = starts(text[:LOOKED], table)
+        found = [start for start in starts(text[: LOOKED + _BEYOND], table) if start < LOOKED]
         self.text = text
         self.left_out = max(0, len(found) - MOST)
         self._next = [*found[1 : MOST + 1], len(text)][: len(found)]

@@ -12,7 +12,7 @@ from nexus_mcp.knowledge import notes
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.tags import blocks
 from nexus_mcp.tags.act import act
-from nexus_mcp.tags.message import MOST, Message
+from nexus_mcp.tags.message import LOOKED, MOST, Message
 from nexus_mcp.workspace import Workspace
 from tests.events import handle
 from tests.support import Project
@@ -43,10 +43,16 @@ def test_a_message_is_parsed_once(project: Project, monkeypatch: pytest.MonkeyPa
 
 def test_only_the_first_tags_are_made() -> None:
     """Of the others it is known how many there are; the last that is made ends where they begin."""
-    message = Message("[m] a. " * 100_000, NAMES)
-    assert (len(message.tags), message.left_out) == (MOST, 100_000 - MOST)
+    message = Message("[m] a. " * 30_000, NAMES)
+    assert (len(message.tags), message.left_out) == (MOST, 30_000 - MOST)
     assert {tag["text"] for tag in message.tags} == {"a."}
     assert Message("none", NAMES).tags == []
+
+
+def test_tags_stand_at_the_beginning() -> None:
+    """What has more characters was pasted: no tag is looked for behind them, and a text that is kept goes on."""
+    message = Message("[m] " + "a" * LOOKED + "[plan]", NAMES)
+    assert [(tag["tag"], len(tag["text"])) for tag in message.tags] == [("m", LOOKED + len("[plan]"))]
 
 
 def test_each_note_is_read_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,15 +132,17 @@ def _folders(ground: Ground, rng: random.Random, form: str, _: int) -> None:
 def _hold(ground: Ground, rng: random.Random) -> None:
     """What holds whatever lies in the project."""
     event, params = rng.choice(_EVENTS)
-    steps: list[Callable[[], object]] = [
+    others: list[Callable[[], object]] = [
         lambda: ground.is_denied("architect"),
-        lambda: ground.is_denied("gardener"),
         lambda: ground.hook(event, {"session_id": "s", **params}),
         ground.serve,
     ]
-    rng.shuffle(steps)  # whoever comes first reads what the others find kept
-    for step in [*steps, steps[0]]:
+    # Whoever comes first reads what the others find kept.
+    steps: list[Callable[[], object]] = [*rng.sample(others, 2), lambda: ground.is_denied("gardener")]
+    rng.shuffle(steps)
+    for step in steps:
         step()
+    ground.is_denied("gardener")
 
 
 _EVENTS: tuple[tuple[str, dict[str, Any]], ...] = (
