@@ -6,7 +6,7 @@ import time
 
 from nexus_mcp.errors import InvalidArguments, NexusError
 from nexus_mcp.lifecycle import deadline
-from nexus_mcp.lifecycle.definition import CONTINUE
+from nexus_mcp.lifecycle.definition import CONTINUE, DENY
 from nexus_mcp.workspace import DEFAULT_HARNESS_ID, Workspace
 
 TYPE_CHECKING = False
@@ -67,7 +67,10 @@ def failed(
         return _decided(answer, own, params, is_whole=is_whole)
     except Exception as error:  # noqa: BLE001 - as above
         answer["warnings"].append(inert(fault_of(error)))
-        return answer
+        if is_whole and not any(params.get(name) for name in ("agent_id", "agent_name")):
+            return answer
+        # Not even the restrictions can be read: whoever may have one is denied.
+        return {**answer, "decision": DENY, "reason": f"What an agent may not do cannot be read now. {deadline.AGAIN}"}
 
 
 def _decided(answer: dict[str, Any], own: Workspace, params: dict[str, Any], *, is_whole: bool) -> dict[str, Any]:

@@ -115,6 +115,17 @@ def test_files_that_there_is_no_time_to_read(project: Project) -> None:
     assert hook(project, "pre_tool_use", stdin)["decision"] == "allow"
 
 
+@pytest.mark.parametrize(
+    ("params", "decision"), [({"agent_name": "engineer"}, "deny"), ({"agent_id": "a"}, "deny"), ({}, "continue")]
+)
+def test_a_fault_of_ours_restricts(project: Project, params: dict[str, str], decision: str) -> None:
+    """Where the restrictions themselves cannot be read, as in a damaged installation, an agent may use no tool."""
+    broken = "import nexus_mcp.catalog.shipped as one; one.data_path = lambda *_: '/nonexistent'"
+    answer = hook(project, "pre_tool_use", told("Write", **params), broken)
+    assert answer["decision"] == decision
+    assert "nexus-mcp has a fault of its own: FileNotFoundError" in answer["warnings"][0]
+
+
 def test_a_payload_of_too_many_values(project: Project) -> None:
     """It is not read as JSON, which no deadline can interrupt; who wants what is looked for all the same."""
     stdin = told("Write", agent_name="architect", tool_input=[[]] * 300_000)
