@@ -44,13 +44,15 @@ _FAILURES = 5
 def plan(seed: int, quick: bool) -> Sequence[Any]:
     """The kind of file, and how many; or one form alone."""
     if quick:
-        named = [("yaml", "base 60"), ("yaml", "one key again and again"), ("patch", "lines"), ("json", "lists")]
-        shapes = [
-            ("folders", name)
-            for name in ("many agents", "large together", "agents that cannot be listed", folders.LEGAL)
-        ]
-        forms = [{"kind": kind, "form": form, "many": 2} for kind, form in named + shapes]
-        return [*forms, *({"kind": kind, "many": 3} for kind in _SHARES), {"kind": "late", "many": 1}]
+        shapes = ("many agents", "large together", "agents that cannot be listed", folders.LEGAL)
+        named = [("yaml", "one key again and again"), *(("folders", shape) for shape in shapes), ("yaml", "base 60")]
+        forms = [{"kind": kind, "form": form, "many": 1} for kind, form in named]
+        rest = [{"kind": kind, "many": 2} for kind in ("yaml", "json", "markdown")]
+        patch, payload = (
+            {"kind": kind, "form": form, "many": 1} for kind, form in (("patch", "lines"), ("json", "lists"))
+        )
+        # What is noticed soon comes first: without a deadline what is late would hang.
+        return [*forms, patch, {"kind": "late", "many": 1}, payload, *rest]
     return [{"kind": kind, "many": _EACH} for kind, share in _SHARES.items() for _ in range(share)] + [
         {"kind": "late", "many": _EACH}
     ]
