@@ -55,19 +55,19 @@ def test_a_thousand_notes_cost_one_listing_and_one_short_read_each(
         (project.nexus / kind).mkdir()
     seen: Counter[str] = Counter()
     longest = []
-    read, listdir = os.read, os.listdir
+    read, scandir = os.read, os.scandir
 
     def counted_read(fd: int, most: int) -> bytes:
         seen["read"] += 1
         longest.append(most)
         return read(fd, most)
 
-    def counted_listdir(path: Any) -> list[str]:
+    def counted_scandir(path: Any) -> Any:
         seen["list"] += 1
-        return listdir(path)
+        return scandir(path)
 
     monkeypatch.setattr(os, "read", counted_read)
-    monkeypatch.setattr(os, "listdir", counted_listdir)
+    monkeypatch.setattr(os, "scandir", counted_scandir)
     entries = indexed(project)
     monkeypatch.undo()
     assert len(entries) == 1000
