@@ -34,6 +34,9 @@ _MARKS = 500_000
 _STILL_S = 0.3
 """Seconds without anything more after which a payload that is whole is taken for all there is."""
 
+RECORDED = frozenset({"agent_spawn", "subagent_spawn", "agent_resume", "agent_complete", "subagent_complete"})
+"""Events that are recorded also when they are answered before that: an agent that is not recorded is unknown."""
+
 EVENT = Argument("EVENT", "what happened", {name: row.summary for name, row in EVENTS.items()})
 
 
@@ -65,7 +68,7 @@ def _answer_in_time(told: _Told, values: Values) -> dict[str, Any]:
     """The answer, once it is certain that the one of the deadline is not given. Raises UsageError, and what fails."""
     from nexus_mcp.lifecycle.deadline import Deadline
 
-    deadline = Deadline(lambda: told.early(deadline.ctx), told.last, _print)
+    deadline = Deadline(lambda: told.early(deadline.ctx), told.last, _print, told.is_to_be_recorded)
     deadline.begin()
     try:
         answer = _answer(told, values)
@@ -95,6 +98,11 @@ class _Told:
         self.data = bytearray()
         self.params: Any = None
         self.workspace: Workspace | None = None
+        self.is_reading = False
+
+    def is_to_be_recorded(self) -> bool:
+        """Whether the event is one of an agent, and its payload is not still waited for."""
+        return self.name in RECORDED and not self.is_reading
 
     def early(self, ctx: EventContext | None) -> dict[str, Any]:
         """The answer at the deadline, from what is known."""
@@ -132,7 +140,9 @@ def _answer(told: _Told, values: Values) -> dict[str, Any]:
 
     try:
         told.workspace = _workspace(values)
+        told.is_reading = True
         _read(told.data, _DRAINED if told.name == DECIDING else LIMIT)
+        told.is_reading = False
         told.params = _params(bytes(told.data))
         return answered(told.name, told.params, told.workspace)
     except _Unusable as problem:

@@ -28,6 +28,8 @@ READING_CPU_S = 0.3
 """Seconds of it after which no more files of a project's catalog are parsed."""
 WALL_S = 2.5
 """Seconds from its start in which a hook answers, the wait for the lock and for stdin included."""
+GRACE_S = 10.0
+"""Seconds for recording an event of an agent after the answer is out, where only the clock was against it."""
 LAST_S = 0.25
 """Seconds for finding an answer once the time is over; then it is one that needs no file."""
 _FIRST_LOOK_S, _LOOK_S = 0.3, 0.05
@@ -40,12 +42,31 @@ _begun: Deadline | None = None
 class Deadline:
     """The time of one hook. `ctx` has what the event came to so far, once there is something."""
 
-    __slots__ = ("_answer", "_claim", "_cpu", "_ended", "_is_over", "_last", "_wall", "_write", "ctx")
+    __slots__ = (
+        "_answer",
+        "_claim",
+        "_cpu",
+        "_done",
+        "_ended",
+        "_is_over",
+        "_last",
+        "_records",
+        "_wall",
+        "_write",
+        "ctx",
+    )
 
     def __init__(
-        self, answer: Callable[[], Answer], last: Callable[[], Answer], write: Callable[[Answer], None]
+        self,
+        answer: Callable[[], Answer],
+        last: Callable[[], Answer],
+        write: Callable[[Answer], None],
+        records: Callable[[], bool] = bool,
     ) -> None:
-        """`answer` finds an answer from what is known, `last` has one without looking at any file, `write` sends it."""
+        """`answer` finds an answer from what is known, `last` has one without looking at any file, `write` sends it.
+
+        `records` says whether the event goes on being recorded once its answer was given early.
+        """
         self._cpu = time.process_time() + CPU_S
         self._wall = time.monotonic() + WALL_S
         self._answer = answer
@@ -54,6 +75,9 @@ class Deadline:
         self._claim = allocate_lock()  # of whoever answers
         self._ended = allocate_lock()
         self._ended.acquire()
+        self._done = allocate_lock()
+        self._done.acquire()
+        self._records = records
         self._is_over = False
         self.ctx: EventContext | None = None
 
@@ -72,8 +96,7 @@ class Deadline:
         global _begun  # noqa: PLW0603
         _begun = None
         is_first = self._claim.acquire(blocking=False)
-        if is_first:
-            self._ended.release()
+        (self._ended if is_first else self._done).release()
         return is_first
 
     def is_over(self) -> bool:
@@ -110,6 +133,9 @@ class Deadline:
             return
         try:
             self._write(answer)
+            # A machine with too much to do must not make an agent unknown.
+            if self._records() and time.process_time() <= self._cpu:
+                self._done.acquire(timeout=GRACE_S)
         finally:
             os._exit(0)
 

@@ -168,3 +168,14 @@ def test_a_harness_that_is_slow_to_write(project: Project) -> None:
     answer = hook(project, "pre_tool_use", told("Write", agent_name="architect"), lines)
     assert answer["decision"] == "deny"
     assert answer["warnings"] == []
+
+
+def test_an_agent_is_recorded_though_its_hook_answers_early(project: Project) -> None:
+    """Where the machine has too much to do, an event of an agent is answered in time and recorded after that."""
+    late = "real = load.usable; load.usable = lambda *_: (over(), time.sleep(0.5), real(*_))[2]"
+    over = "over = lambda: setattr(deadline._begun, '_wall', 0.0)"
+    spawn = compact({"agent_id": "a1", "agent_name": "architect"}).encode()
+    answer = hook(project, "subagent_spawn", spawn, "import nexus_mcp.catalog.load as load", over, late)
+    assert NOT_IN_TIME in answer["warnings"][0]
+    entries = json.loads((project.root / ".nexus/state/claude-code/agent-tracker.json").read_text())
+    assert [entry["agent_id"] for entry in entries] == ["a1"]

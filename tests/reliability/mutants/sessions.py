@@ -17,11 +17,12 @@ def _one_session() -> tuple[Any, str, Any]:
 
 
 def _unknown_allowed() -> tuple[Any, str, Any]:
-    def agents(self: agent_identity.Identity, catalog: Any) -> list[dict[str, Any]]:
-        found = [agent_identity.agent_of(catalog, name) for name in self.names]
-        return [agent for agent in found if agent is not None]
+    real = agent_identity.Identity.__init__
 
-    return agent_identity.Identity, "agents", agents
+    def init(self: agent_identity.Identity, agent_id: str, names: list[str], *, is_unknown: bool = False) -> None:
+        real(self, agent_id, names, is_unknown=False)
+
+    return agent_identity.Identity, "__init__", init
 
 
 def _spawn_forgotten() -> tuple[Any, str, Any]:
