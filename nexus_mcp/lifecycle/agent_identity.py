@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nexus_mcp.store.agent_files import Agents
 
 _SHOWN, _LISTED = 80, 3
+_UNKNOWN = "unknown"
 
 
 class Identity:
@@ -47,6 +48,7 @@ class Identity:
     def agents(self, catalog: Catalog) -> list[dict[str, Any]]:
         """Return the agents of the catalog whose restrictions hold, each once."""
         if self.is_unknown:
+            catalog.unlisted(_UNKNOWN)  # where not all can be listed it may be one of the others
             return list(catalog.agents.values())
         found = {name: agent for name in self.names if (agent := agent_of(catalog, name)) is not None}
         return list({agent["id"]: agent for agent in found.values()}.values())

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from nexus_mcp.store.lock import Held
     from nexus_mcp.store.store import Store
 
+EVENT_WAIT_S = 0.5
+"""Seconds that an event of an agent waits for the lock: it is recorded without it long before its hook is ended."""
 _LOOKS = 5
 _FILES = (agents_extension.OLD, agents_extension.NAME, TRACKER)
 
@@ -73,7 +75,8 @@ def record(store: Store, harness_id: str, event: Event) -> tuple[Records | None,
     """
     event = {"id": os.urandom(8).hex(), **event}
     try:
-        return change(store, harness_id, lambda records: records.apply(event, harness_id)), False
+        with store.patience.at_most(EVENT_WAIT_S):
+            return change(store, harness_id, lambda records: records.apply(event, harness_id)), False
     except LockTimeout:
         after = read(store, harness_id).records.apply(event, harness_id)
         short, is_cut = agents_extension.short(event)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 
 from nexus_mcp.errors import JournalError
 from nexus_mcp.store import journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from nexus_mcp.store.folder import Folder
 
 SOON = 16 << 20
@@ -37,6 +40,15 @@ class Patience:
                 next_step="Call a tool, such as task_list: it completes the change, or says what is wrong with it.",
             )
         return self.left()
+
+    @contextmanager
+    def at_most(self, seconds: float) -> Iterator[None]:
+        """Wait no longer than this for the lock each time, while the block lasts."""
+        usual, self.seconds = self.seconds, min(self.seconds, seconds)
+        try:
+            yield
+        finally:
+            self.seconds = usual
 
     def left(self, most: float | None = None) -> float:
         """How many seconds a wait may take now; `most` is for one that is not for the lock."""

@@ -71,3 +71,12 @@ def test_a_completed_agent_keeps_its_restrictions(tell: Teller) -> None:
     spawn(tell, "s1", "a1", "architect")
     tell("subagent_complete", session_id="s1", agent_id="a1")
     assert edits(tell, "s1", "a1") == "deny"
+
+
+@pytest.mark.requirement("pre_tool_use.unknown", "pre_tool_use.catalog")
+def test_an_unknown_agent_where_not_all_agents_can_be_listed(tell: Teller, project: Project) -> None:
+    """It may be one of those that cannot be listed, which may do nothing that can be forbidden."""
+    assert tell("pre_tool_use", agent_id="x1", tool="Bash")["decision"] == "allow"
+    (project.nexus / "agents").symlink_to(project.root)
+    assert tell("pre_tool_use", agent_id="x1", tool="Bash")["decision"] == "deny"
+    assert tell("pre_tool_use", agent_id="x1", tool="Read")["decision"] == "allow"
