@@ -72,7 +72,7 @@ def _interleaving(root: Path, rng: random.Random, tally: Tally) -> list[str]:
                 hook = Hook(partial(handle, event, params, workspace, clock, 0.0), patience)
                 running[session] = hook, event, params
             hook, event, params = running[session]
-            steps, to_change = rng.choice(((1, False), (3, False), (60, False), (60, True), (60, True)))
+            steps, to_change = rng.choice(((1, False), (3, False), (400, False), (60, True), (60, True)))
             for _ in range(steps):
                 dies = rng.random() < _KILLED
                 tally.counts["hooks killed"] += dies
