@@ -16,8 +16,8 @@ _GUARD = "a guard against faults of our own, which no event reaches"
 
 # Module, a pattern that the whole change matches, the reason.
 ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
-    ("lifecycle/unsure", r".*\('harness_id', 'tool', 'agent_id', 'agent_name', 'tool_input'\)", _NO_JSON),
-    ("lifecycle/unsure", r"'(harness_id|tool|agent_id|agent_name|tool_input)' -> .*", _NO_JSON),
+    ("lifecycle/unsure", r"'\w+' left out of \('harness_id', 'tool', .*", _NO_JSON),
+    ("lifecycle/unsure", r"'(harness_id|tool|agent_id|agent_name|session_id|tool_input)' -> .*", _NO_JSON),
     ("lifecycle/unsure", r"(200|3) -> .*|len\(barred\) .*", _WORDS),
     ("lifecycle/nexus_files", r".*range\(8203.*|\d{4,5} -> .*|'(nexus|histor)~' .*|5 -> 6", _SYSTEMS),
     ("lifecycle/nexus_files", r".*(_folded|folded|casefold|_SHORT).*", _SYSTEMS),
@@ -46,7 +46,7 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ),
     ("lifecycle/pre_tool_use", r"200 -> .*|return file -> return None|.*_CREATION in .*|'nexus_task_.*", _WORDS),
     ("lifecycle/pre_tool_use", r"ctx\.decide\(ALLOW\) left out", "allow and continue both let a tool run"),
-    ("lifecycle/pre_tool_use", r"name\.rpartition\(':'\)\[2\]\.strip\(\) -> .*", _BLANKS),
+    ("lifecycle/agent_identity", r"name\.rpartition\(':'\)\[2\]\.strip\(\) -> .*", _BLANKS),
     ("lifecycle/pre_tool_use", r"ctx\.warn\(f'Whether .*|return True -> return None|True -> False", _FAULT),
     ("lifecycle/p.*_tool_use", r"'agent_name' left out of \{.*", _SAME),
     ("lifecycle/post_tool_use", r"params\.get\('status', ''\)\.strip\(\) -> .*", _BLANKS),

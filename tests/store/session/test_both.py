@@ -64,7 +64,7 @@ def meddling(acts: dict[int, Act], *, always: Act | None = None) -> Iterator[lis
 
     with (
         patch.object(Folder, "read", spied(Folder.read)),
-        patch.object(Folder, "permissions", spied(Folder.permissions)),
+        patch.object(Folder, "check_plain", spied(Folder.check_plain)),
     ):
         yield seen
 
