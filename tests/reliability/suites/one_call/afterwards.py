@@ -11,6 +11,7 @@ from tests.reliability.suites.one_call.model import Heard, Model, Outcome, spell
 from tests.reliability.suites.one_call.scenarios import (
     JOURNAL,
     LATER,
+    LOG_ASIDE,
     NAMES,
     READS,
     Files,
@@ -81,8 +82,7 @@ def settle(root: Path, model: Model, outcomes: Iterable[Outcome], at: int) -> No
     for number in range(2):
         outcomes = go_on(root, model, outcomes, "task_close", at + number * LATER)
     found = tree(root)
-    # A log that could not take the note of a close is kept under this name, so that no undo passes the close.
-    kept = [path for path in found if "conflict-" in path and path != "state/conflict-oplog.jsonl"]
+    kept = [path for path in found if "conflict-" in path and path != LOG_ASIDE]
     left = leftovers(found) + kept + [path for path in found if path.endswith(".new")]
     if left:
         raise Wrong(f"left for good: {', '.join(left)}")

@@ -22,6 +22,8 @@ LATER = 1_000  # milliseconds from one call to the next
 # What must never be lost, doubled or torn, below `.nexus`. Everything else serves these, and goes again.
 NAMES = ("history.json", "state/plan.json", "state/tasks.json")
 JOURNAL = "state/txn.json"
+LOG_ASIDE = "state/conflict-oplog.jsonl"
+"""A log that could not take the note of a close: so no undo passes the close, and the close is a success."""
 MARKER = "state/closed-"
 Files = tuple[bytes | None, ...]
 """The bytes of NAMES, None where absent."""

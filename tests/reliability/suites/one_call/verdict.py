@@ -9,7 +9,16 @@ from nexus_mcp.store.history import cache
 from tests.reliability.suites.one_call.afterwards import Wrong, check_whole, narrowed, settle
 from tests.reliability.suites.one_call.disturbed import Case, Ended, Point
 from tests.reliability.suites.one_call.model import Heard, Model, Outcome, spelled
-from tests.reliability.suites.one_call.scenarios import LATER, Tree, files, files_of, is_temporary, leftovers, tree
+from tests.reliability.suites.one_call.scenarios import (
+    LATER,
+    LOG_ASIDE,
+    Tree,
+    files,
+    files_of,
+    is_temporary,
+    leftovers,
+    tree,
+)
 
 # Python makes these again when a signal interrupts them.
 _RESUMED = frozenset(
@@ -70,7 +79,7 @@ def check(case: Case, model: Model, before: list[Outcome], ended: Ended, fault: 
 def _after(case: Case, model: Model, before: list[Outcome], ended: Ended, fault: Fault | None) -> list[Outcome]:
     error = ended.answer.get("error")
     if error is None:
-        if fault is not None and fault.tells:
+        if fault is not None and fault.tells and LOG_ASIDE not in tree(case.root):
             raise Wrong("answered as a success")
         done = model.after(before, case.tool, case.at, Heard.ANSWER, spelled(ended.answer))
         if not done:
