@@ -23,7 +23,7 @@ from typing import Any
 from unittest.mock import patch
 
 from nexus_mcp.server.app import App
-from nexus_mcp.store import artifacts, oplog
+from nexus_mcp.store import oplog
 from nexus_mcp.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -95,14 +95,14 @@ def measure(folder: str, size: int, name: str, rounds: int) -> tuple[list[float]
 def unlogged() -> Iterator[None]:
     """Nothing is noted, and nothing is read or made up for a note."""
     note: Callable[..., None] = lambda *_: None  # noqa: E731
-    with patch.object(oplog, "note", note), patch.object(artifacts, "_before", lambda *_: None):
+    with patch.object(oplog, "note", note):
         yield
 
 
 @contextmanager
 def nothing() -> Iterator[None]:
     # As many patches, so that both sides pay for them.
-    with patch.object(oplog, "note", oplog.note), patch.object(artifacts, "_before", artifacts._before):
+    with patch.object(oplog, "note", oplog.note):
         yield
 
 

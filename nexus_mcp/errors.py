@@ -11,11 +11,13 @@ NexusError
 │       └── NewerJournal  it was begun by a newer version
 ├── PathRefused           a link, a special file or an unsafe name where a plain one belongs
 ├── StorageError          the disk, the permissions or the lock did not allow it; nothing changed
+│   ├── ChangedMeanwhile  another program saved the file that was to be replaced (store/original.py)
 │   ├── FolderGone        somebody removed it while it was to be used
 │   ├── LockTimeout       another process kept the workspace lock
 │   ├── WaitStopped       whoever waited for the lock was asked to stop
 │   └── Unlockable        there are no locks on this file system (store/lock.py)
-├── NotAppliedYet         the change is recorded and completes on the next call
+├── NotAppliedYet         the change is recorded, and the next call completes it
+│   └── JournalGone       the journal is gone, and some of it may be lost (store/completing.py)
 ├── NotConfirmed          the change is made, but the disk did not confirm it
 ├── UndoRefused           a change of the operation log that is not taken back; nothing changed
 ├── CatalogError          agents, skills or their vocabulary that cannot be used as they are written
@@ -170,7 +172,8 @@ class NotAppliedYet(NexusError):
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(
             f"The change is recorded in {path}, but not all of it could be carried out yet: {reason}.",
-            next_step="Do not repeat it: it completes by itself on the next call, whichever that is. Check the disk.",
+            next_step="Do not repeat it: the next call, whichever that is, completes it as long as that file is there. "
+            "Check the disk.",
         )
         self.path = path
         self.reason = reason

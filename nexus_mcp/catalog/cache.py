@@ -21,7 +21,7 @@ from nexus_mcp.catalog.rows import is_rows
 from nexus_mcp.catalog.sources import BODY, KINDS, MAP, META, named
 from nexus_mcp.errors import CatalogError, NexusError
 from nexus_mcp.packaged import data_path
-from nexus_mcp.store.folder import let_go
+from nexus_mcp.store.opening import let_go
 
 try:
     import fcntl

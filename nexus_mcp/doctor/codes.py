@@ -26,7 +26,7 @@ class Code(NamedTuple):
 
 _LOOK_AND_MOVE = "Look at what was put there and why; move it away yourself if it is not needed."
 _MEND = "Mend the file or put a copy of it back; until then no call changes it."
-_SWEPT = "Nothing: the next change that is made there removes it."
+_SWEPT = "Nothing: the next change that is made there removes it, or keeps it as a copy where it is somebody's save."
 _MERGE = "Decide in an editor which of the two sides is right."
 _GIT = "Run nexus-mcp doctor where git can be used on this repository."
 
@@ -184,8 +184,8 @@ CODES = {
     ),
     "kept-aside": Code(
         WARNING,
-        "What another program had in a file when an interrupted change was completed.",
-        "See whether something in it is missing in the file; then move it away.",
+        "What another program saved in a file while a change replaced it, or a file that could not be used.",
+        "Compare it with the file of that name beside it, take over what is missing there, then move the copy away.",
     ),
     "old-tracker": Code(
         NOTE,

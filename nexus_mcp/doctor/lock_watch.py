@@ -12,8 +12,8 @@ import time
 from contextlib import ExitStack, contextmanager
 
 from nexus_mcp.errors import NexusError, PathRefused
-from nexus_mcp.store.folder import let_go, reason
 from nexus_mcp.store.lock import NAME
+from nexus_mcp.store.opening import let_go, reason
 
 try:
     import fcntl

@@ -93,6 +93,8 @@ def role(path: str, kind: str) -> str:
     if not parts:
         return OTHER
     if len(parts) == 1:
+        if kind == FILE and parts[0].startswith(_CONFLICT):
+            return KEPT
         return _TOP.get(parts[0]) or (OTHER if is_backup(parts[0]) else UNKNOWN)
     top = _TOP.get(parts[0])
     if top == KNOWLEDGE:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nexus_mcp.errors import PathRefused, StorageError
 from nexus_mcp.store.atomic import PREFIX
-from nexus_mcp.store.folder import AT, let_go, reason
+from nexus_mcp.store.folder import AT
+from nexus_mcp.store.opening import let_go, reason
 
 if TYPE_CHECKING:
     from nexus_mcp.store.folder import Folder

@@ -12,7 +12,7 @@ import stat
 from nexus_mcp.errors import NexusError, PathRefused, StateError, StorageError
 from nexus_mcp.knowledge import tag_line
 from nexus_mcp.quoting import fault
-from nexus_mcp.store.folder import let_go, reason
+from nexus_mcp.store.opening import let_go, reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,9 @@ from nexus_mcp.errors import NexusError, NotConfirmed, StateError
 from nexus_mcp.knowledge import tag_line
 from nexus_mcp.knowledge.index import SUFFIX
 from nexus_mcp.store import atomic
-from nexus_mcp.store.folder import let_go
+from nexus_mcp.store.opening import let_go
+from nexus_mcp.store.original import read as original_of
+from nexus_mcp.store.replacing import Replacement, repeated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,9 +82,16 @@ def locked(store: Store, kind: str) -> Iterator[tuple[Folder, Folder, Held]]:
 def put(folder: Folder, name: str, text: str, tags: list[str], held: Held) -> str:
     """Begin the note `name` with `text`, or add it as a paragraph; "created", "extended", "unchanged" when it `has` it.
 
-    A new note gets `tags` as its first line. Raises StateError, PathRefused, StorageError, NotConfirmed.
+    A new note gets `tags` as its first line. It is added to what an editor saved meanwhile. Raises StateError,
+    PathRefused, StorageError, NotConfirmed.
     """
-    before = _text(folder, name)
+    return repeated(lambda: _put(folder, name, text, tags, held))
+
+
+def _put(folder: Folder, name: str, text: str, tags: list[str], held: Held) -> str:
+    """As `put`, once. Raises ChangedMeanwhile when another program saved the note."""
+    original = original_of(folder, name, LIMIT)
+    before = _checked(folder, name, original.content())
     if before is None:
         result, after = "created", "\n".join([*([tag_line.made(tags), ""] if tags else []), text, ""])
     elif has(before, text):
@@ -98,7 +107,7 @@ def put(folder: Folder, name: str, text: str, tags: list[str], held: Held) -> st
             f"would have {len(data)} bytes, more than the {WRITTEN >> 20} MiB that a note may have",
             next_step="Keep what is worth remembering in a few sentences; an artifact can hold the whole.",
         )
-    atomic.put(folder, name, data, held.check)
+    Replacement(folder, name, original).put(data, held.check)()
     return result
 
 
@@ -131,7 +140,10 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _text(folder: Folder, name: str) -> str | None:
-    data = folder.read(name, LIMIT)
+    return _checked(folder, name, folder.read(name, LIMIT))
+
+
+def _checked(folder: Folder, name: str, data: bytes | None) -> str | None:
     if data is None:
         return None
     shown = folder.show(name)

@@ -13,7 +13,7 @@ from nexus_mcp.errors import NexusError
 from nexus_mcp.knowledge import notes, tag_line
 from nexus_mcp.knowledge.index import names_of
 from nexus_mcp.knowledge.merge import Note
-from nexus_mcp.store.folder import let_go
+from nexus_mcp.store.opening import let_go
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

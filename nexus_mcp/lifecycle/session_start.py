@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nexus_mcp.errors import NexusError
+from nexus_mcp.lifecycle import kept_copies
 from nexus_mcp.lifecycle.definition import Event, EventContext
 from nexus_mcp.store import agent_sessions
 from nexus_mcp.store.harness_files import drop_old_tracker
@@ -38,6 +39,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     if kept:
         ctx.warn(f"The record of an earlier session's agents could not be read, and is kept as {kept}. Look at it.")
     deleted = _without_the_old(ctx)
+    kept_copies.tell(ctx)
     if reset:
         from nexus_mcp.lifecycle import memory
 

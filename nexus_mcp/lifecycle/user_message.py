@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nexus_mcp.lifecycle import active_skill
+from nexus_mcp.lifecycle import active_skill, kept_copies
 from nexus_mcp.lifecycle.definition import Event, EventContext
 from nexus_mcp.lifecycle.holding import PLAN, TASKS, not_held
 from nexus_mcp.lifecycle.picture import HEAD, plan_text, tasks_text
@@ -27,6 +27,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
 
         tags = tagged.give(ctx, session, prompt)
     active_skill.follow(ctx, session)
+    kept_copies.tell(ctx)
     new = not_held(ctx, session, parts)
     if new:
         ctx.give(HEAD, *new)

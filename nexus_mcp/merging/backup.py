@@ -6,8 +6,8 @@ import re
 
 from nexus_mcp.errors import StorageError
 from nexus_mcp.store import atomic
-from nexus_mcp.store.folder import reason
 from nexus_mcp.store.journal import HISTORY, HISTORY_LIMIT
+from nexus_mcp.store.opening import reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

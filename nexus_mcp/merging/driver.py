@@ -73,7 +73,8 @@ def _merge_file(base: str, ours: str, theirs: str, marker_size: int) -> tuple[in
 
 def _replace(path: str, data: bytes) -> None:
     from nexus_mcp.store import atomic
-    from nexus_mcp.store.folder import Folder, reason
+    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.opening import reason
 
     folder, name = os.path.split(os.path.realpath(path))
     try:

@@ -112,6 +112,14 @@ def summed(data: bytes, known: Summed, size: int) -> Summed:
     return size, zlib.crc32(memoryview(data)[begin:size], checksum)
 
 
+def with_copies(full: Entry, copies: Sequence[str]) -> Entry:
+    """The entry, which also says that another program's saves are kept in files of these names."""
+    if not copies:
+        return full
+    told = f"another program's save is kept as {', '.join(copies)}"
+    return {**full, "what": f"{full['what']}; {told}" if full.get("what") else told}
+
+
 def is_entry(value: object) -> TypeGuard[Entry]:
     """Whether `value`, read from a file, is an entry of this version."""
     return not schemas.faults(schemas.load("oplog/entry"), value, most=1)

@@ -15,7 +15,7 @@ from nexus_mcp.errors import PathRefused, StateError, StorageError
 from nexus_mcp.state import agent_log
 from nexus_mcp.store import atomic, jsonl
 from nexus_mcp.store.codec import compact, in_utf8
-from nexus_mcp.store.folder import let_go, reason
+from nexus_mcp.store.opening import let_go, reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,19 +5,24 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack
 
-from nexus_mcp.errors import NexusError, NotConfirmed, PathRefused
+from nexus_mcp.errors import NotConfirmed, PathRefused
 from nexus_mcp.state import artifact_name
 from nexus_mcp.state import oplog as entries
 from nexus_mcp.store import atomic, oplog, places
 from nexus_mcp.store.commit import put_one
+from nexus_mcp.store.original import ChangedMeanwhile, Original, read_any
+from nexus_mcp.store.replacing import Replacement, repeated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import EllipsisType
+    from collections.abc import Callable
+    from typing import Any
 
     from nexus_mcp.state.oplog import By
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.store import Store
+
+    Noted = Callable[[dict[str, Any]], entries.Entry]
 
 FOLDER = places.ARTIFACTS
 KEPT_LIMIT = 1 << 20
@@ -37,13 +42,10 @@ def write(store: Store, filename: str, content: str, by: By) -> str:
         try:
             place = f"{FOLDER}/{filename}"
             folder, name = places.made(stack, state, place, made)
-            before = _before(folder, name)
-
-            def entry() -> entries.Entry:
-                file = entries.left(place, data) if before is ... else entries.changed(place, before, data)
-                return entries.entry(oplog.new_id(), store.stamp(), by, [file])
-
-            put_one(state, folder, name, data, entry)
+            id_ = oplog.new_id()
+            _replace(
+                state, folder, (place, name, id_), data, lambda file: entries.entry(id_, store.stamp(), by, [file])
+            )
             return os.path.join(folder.path, name)
         except NotConfirmed:
             raise
@@ -64,12 +66,31 @@ def _check_encoding(filename: str) -> None:
         ) from error
 
 
-def _before(folder: Folder, name: str) -> bytes | EllipsisType | None:
-    """The bytes of an older artifact, None when there is none; `...` when they cannot be had, or not cheaply."""
-    try:
-        return folder.read(name, KEPT_LIMIT)
-    except NexusError:
-        return ...  # if it must not be written over either, the write will tell
+def _replace(state: Folder, folder: Folder, names: tuple[str, str, str], data: bytes, noted: Noted) -> None:
+    """Put `data` in the place of the artifact. What another program saves from now on is kept as a copy beside it.
+
+    The call does not build on what was there, so it has nothing to run again on; without a copy the save would be gone.
+    `names`: its path from `.nexus/state`, its name in `folder`, the id of the change.
+    """
+    place, name, id_ = names
+    original = read_any(folder, name, KEPT_LIMIT)
+    before = original.data
+
+    def entry() -> entries.Entry:
+        return noted(entries.left(place, data) if before is ... else entries.changed(place, before, data))
+
+    def put() -> None:
+        nonlocal original
+        try:
+            put_one(state, folder, (name, original), data, entry, forward=id_)
+        except ChangedMeanwhile:  # it came or went
+            save = read_any(folder, name, KEPT_LIMIT)
+            save.disown()
+            Replacement(folder, name, save, id_).install("", None)
+            original = Original()
+            raise
+
+    repeated(put)
 
 
 def _take_back(made: list[tuple[Folder, str]]) -> None:

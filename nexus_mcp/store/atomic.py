@@ -6,7 +6,8 @@ import os
 from contextlib import suppress
 
 from nexus_mcp.errors import NotConfirmed, StorageError
-from nexus_mcp.store.folder import let_go, reason
+from nexus_mcp.store import conflicts
+from nexus_mcp.store.opening import let_go, reason
 
 try:
     import fcntl
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.permissions import Copy, Permissions
 
-PREFIX = ".nexus-tmp-"
+PREFIX = conflicts.TEMPORARY
 MOST_ASIDE = 8
 """Files of a name that are kept when they cannot be used: whatever spoils one may do so at every session."""
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL
@@ -80,30 +81,20 @@ def install(folder: Folder, temporary: str, name: str, *, confirmed: bool = True
 
 def put(folder: Folder, name: str, data: bytes | None, check: Callable[[], None] | None = None) -> None:
     """Replace the file `name` by `data`, or remove it for None. Raises StorageError, NotConfirmed, PathRefused."""
-    put_unsynced(folder, name, data, check)()
-
-
-def put_unsynced(
-    folder: Folder,
-    name: str,
-    data: bytes | None,
-    check: Callable[[], None] | None = None,
-    meanwhile: Callable[[], None] | None = None,
-) -> Callable[[], None]:
-    """As `put`, but for the sync of the folder: what is returned does that, and raises NotConfirmed.
-
-    Whoever asked for the change is not answered before. Others see it from now on. `meanwhile` as for `prepare`; it is
-    not called for a file that goes.
-    """
     try:
         if data is None:
             if check is not None:
                 check()
             folder.unlink(name)
         else:
-            replace(folder, name, [data], check, confirmed=False, meanwhile=meanwhile)
+            replace(folder, name, [data], check, confirmed=False)
     except OSError as error:
         raise StorageError(folder.show(name), "write", reason(error)) from error
+    confirming(folder, name)()
+
+
+def confirming(folder: Folder, name: str) -> Callable[[], None]:
+    """What syncs the folder after its file `name` was replaced; it raises NotConfirmed."""
 
     def sync() -> None:
         try:
@@ -185,12 +176,13 @@ def prepare(
 def sweep(folder: Folder) -> None:
     """Remove temporary files that a crash left in this folder. Only under the lock: no live one can be there.
 
-    Raises StorageError.
+    One with what another program saved is kept (conflicts.py). Raises StorageError.
     """
     for name in folder.names():
         if name.startswith(PREFIX):
             try:
-                folder.unlink(name)
+                if conflicts.is_settled(folder, name):
+                    folder.unlink(name)
             except IsADirectoryError:
                 continue  # none of ours
             except OSError as error:
@@ -225,7 +217,7 @@ def _sync(fd: int) -> None:
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write `data`, however little of it the system takes at a time. Raises OSError, with some of it written."""
+    """Write `data`, however little the system takes at a time. Raises OSError, with some of it written."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]

@@ -6,7 +6,8 @@ from contextlib import suppress
 
 from nexus_mcp.errors import FolderGone, NexusError, StorageError
 from nexus_mcp.store import atomic, lock
-from nexus_mcp.store.folder import Folder, reason
+from nexus_mcp.store.folder import Folder
+from nexus_mcp.store.opening import reason
 
 IGNORE = ".gitignore"
 _IGNORED = b"state/\n"

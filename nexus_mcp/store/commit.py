@@ -8,9 +8,10 @@ from nexus_mcp.errors import NexusError, NotAppliedYet, StateError, StorageError
 from nexus_mcp.state import oplog as entries
 from nexus_mcp.store import atomic, journal, leftovers, oplog, places, unanswered
 from nexus_mcp.store.completing import finish
-from nexus_mcp.store.folder import reason
+from nexus_mcp.store.opening import reason
+from nexus_mcp.store.original import Original
 from nexus_mcp.store.permissions import Copy
-from nexus_mcp.store.replaced import Replaced
+from nexus_mcp.store.replacing import Replacement
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,20 +36,22 @@ def carry_out(
     """Do what `asked` asks for; the name of the marker that keeps `answer`, None when there is none to keep.
 
     Only a change with a cycle keeps an answer. `meanwhile`, which raises nothing, is called while the disk is at work,
-    or not at all. Raises StorageError and others when nothing was changed, NotAppliedYet and NotConfirmed when it was.
+    or not at all. Raises StorageError and others when nothing was changed, ChangedMeanwhile among them: another program
+    saved one of the files since it was read. NotAppliedYet and NotConfirmed when it was.
     """
     # One file needs no journal, unless it is put back by an undo: had that died before its note, the log would not tell
     # what is in the file, and no undo would be carried out any more. The journal has the note.
     if asked.cycle is None and asked.undoes is None and len(asked.writes) <= 1:
         for name, (_, after) in asked.writes.items():
+            original = asked.originals[name]
             if name in places.SESSION:
-                put_one(state, state, name, after, lambda: entry_of(asked), held=held, meanwhile=meanwhile)
+                put_one(state, state, (name, original), after, lambda: entry_of(asked), held=held, meanwhile=meanwhile)
                 continue
             with ExitStack() as stack:
                 folder, last = places.found(stack, state, name)
                 if folder is None:
                     raise StorageError(state.show(name), "write", "its folder is gone")
-                put_one(state, folder, last, after, lambda: entry_of(asked), held=held)
+                put_one(state, folder, (last, original), after, lambda: entry_of(asked), held=held)
         return None
     return together(nexus, state, asked, held, answer)
 
@@ -69,14 +72,17 @@ def entry_of(asked: Transaction) -> entries.Entry:
 def put_one(
     state: Folder,
     folder: Folder,
-    name: str,
+    read: tuple[str, Original],
     after: bytes | None,
     make_entry: Callable[[], entries.Entry],
     *,
     held: Held | None = None,
     meanwhile: Callable[[], object] = bool,
+    forward: str | None = None,
 ) -> None:
-    """Replace the file `name` in `folder`, or remove it for None, and note that. Raises as atomic.put does.
+    """Replace a file in `folder`, or remove it for None, and note that. Raises as Replacement.put does.
+
+    `read` is its name, and the file as it was read; `forward` as for Replacement.
 
     Of a file that is written the line for the log is made, and `meanwhile` called, while the disk is at work.
 
@@ -86,15 +92,16 @@ def put_one(
     if folder is not state:
         _sync_journals_folder(state)
         atomic.sweep(folder)
-    if held is not None:
-        held.replaced = Replaced(folder, name)
     made: list[bytes | None] = []
 
     def prepare() -> None:
         made.append(oplog.line(state, make_entry))
         meanwhile()
 
-    sync = atomic.put_unsynced(folder, name, after, None if held is None else held.check, prepare)
+    replacement = Replacement(folder, *read, forward)
+    sync = replacement.put(after, None if held is None else held.check, prepare)
+    if replacement.copy:
+        made = [oplog.line(state, lambda: entries.with_copies(make_entry(), [replacement.copy]))]
     oplog.add(state, made[0] if made else oplog.line(state, make_entry))  # every reader sees the change
     if held is None or folder is not state:
         sync()
@@ -153,18 +160,25 @@ def together(nexus: Folder, state: Folder, asked: Transaction, held: Held, answe
                 if growth.size > journal.HISTORY_LIMIT:
                     raise StateError(journal.SHOWN_HISTORY, f"would grow beyond {journal.HISTORY_LIMIT >> 20} MiB")
                 copied.append(nexus.permissions(journal.HISTORY))
-                made = atomic.prepare(nexus, growth.parts(), copied[0])
-                temporary[journal.HISTORY] = (nexus, made)
-            for name, (_, after) in asked.writes.items():
-                doing = state.show(name)
-                folder, last = places.found(stack, state, name)
+                temporary[journal.HISTORY] = (nexus, growth.prepare())
+            found = {name: places.found(stack, state, name) for name in asked.writes}
+            for name, (folder, last) in found.items():
+                doing, after = state.show(name), asked.writes[name][1]
                 if folder is not None:
-                    copied.append(folder.permissions(last))
+                    original = asked.originals.get(name) or Original()
+                    copied.append(original.permissions)
                     if after is not None:
-                        temporary[name] = (folder, atomic.prepare(folder, [after], copied[-1]))
+                        temporary[name] = (folder, Replacement(folder, last, original).prepare(after))
+
+            def check() -> None:
+                held.check()
+                for name, (folder, last) in found.items():
+                    if folder is not None:
+                        (asked.originals.get(name) or Original()).check(folder, last)
+
             doing = journal.SHOWN
             # It becomes a marker, too. Both hold what others may not be allowed to read.
-            atomic.replace(state, journal.NAME, [recorded], held.check, mode=Copy(copied))
+            atomic.replace(state, journal.NAME, [recorded], check, mode=Copy(copied))
         except (OSError, NexusError) as error:
             for folder, made in temporary.values():
                 with suppress(OSError):  # swept by the next change
@@ -174,7 +188,7 @@ def together(nexus: Folder, state: Folder, asked: Transaction, held: Held, answe
             raise StorageError(doing, "write", reason(error)) from error
         except atomic.Unsynced as error:
             raise NotAppliedYet(journal.SHOWN, reason(error.cause)) from error
-    prepared = {name: made for name, (_, made) in temporary.items()}
+    prepared = {name: (made, asked.originals.get(name)) for name, (_, made) in temporary.items()}
     finish(nexus, state, record, lambda: entry or journal.log_entry(record), growth=growth, prepared=prepared)
     return None if answer is None else unanswered.name_of(record["id"])
 

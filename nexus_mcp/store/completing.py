@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from nexus_mcp import log
 from nexus_mcp.errors import JournalError, NexusError, NotAppliedYet, StorageError
-from nexus_mcp.store import atomic, journal, unanswered
-from nexus_mcp.store.folder import reason
+from nexus_mcp.store import atomic, conflicts, journal, unanswered
+from nexus_mcp.store.opening import reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from typing import Any
 
     from nexus_mcp.state.oplog import Entry
+    from nexus_mcp.store.applying import Prepared
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.history.growing import Growth
 
 _DISK_ADVICE = "Check the free space and the permissions of .nexus, then call again."
+
+
+class JournalGone(NotAppliedYet):
+    """The commit point was passed, something failed, and the journal is not there any more: nobody completes it."""
+
+    LOOK = (
+        "Look before you repeat it: history_search shows whether the cycle is there, plan_status and task_list show "
+        "what is open. Find out what removes files below .nexus (git clean, a script)."
+    )
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.fault = self.message = (
+            f"The change was recorded in {path}, but something removed that file while it was carried out: {reason}. "
+            "Some of the change may be made, the rest may be lost."
+        )
+        self.next_step = self.LOOK
 
 
 def roll_forward(nexus: Folder, state: Folder) -> Entry | None:
@@ -30,23 +50,42 @@ def roll_forward(nexus: Folder, state: Folder) -> Entry | None:
         return None
     from nexus_mcp.store import oplog
 
+    left = _judged(nexus, state)
     try:
         _confirm_journal(state)
         # Whoever began it may have noted it before he died.
         finish(nexus, state, entry, lambda: oplog.unless_there(state, journal.log_entry(entry)))
     except NotAppliedYet as error:
         cause = error.__cause__
+        if isinstance(error, JournalGone):
+            raise JournalError(
+                journal.SHOWN,
+                f"held an earlier change that could not be completed ({error.reason}), and was removed",
+                next_step=error.LOOK,
+            ) from error
         raise JournalError(
             journal.SHOWN,
             f"holds an earlier change that could not be completed ({error.reason})",
             next_step=cause.next_step if isinstance(cause, NexusError) else _DISK_ADVICE,
         ) from error
+    for folder, name in left:
+        with suppress(OSError):  # of what was prepared by whoever died: it is in nobody's way
+            folder.unlink(name)
+    return entry["log"] if entry["cycle"] is None else None
+
+
+def _judged(*folders: Folder) -> list[tuple[Folder, str]]:
+    """The temporary files that may go, judged while the files are as the dead one left them. What another program saved
+    is kept as a copy. Never raises: what is left is judged by the next sweep."""
+    found = []
     try:
-        for folder in (nexus, state):
-            atomic.sweep(folder)  # of what was prepared by whoever died
+        for folder in folders:
+            for name in folder.names():
+                if name.startswith(atomic.PREFIX) and conflicts.is_settled(folder, name):
+                    found.append((folder, name))
     except StorageError as error:
         log.warning(error.fault)
-    return entry["log"] if entry["cycle"] is None else None
+    return found
 
 
 def _confirm_journal(state: Folder) -> None:
@@ -67,31 +106,56 @@ def finish(
     make_entry: Callable[[], Entry | None],
     *,
     growth: Growth | None = None,
-    prepared: Mapping[str, str] | None = None,
+    prepared: Prepared | None = None,
 ) -> None:
     """Apply a journal that is in place, then take it away, or turn it into the marker of its answer.
 
     What `make_entry` makes goes into the operation log while the journal is still there: no death comes in between.
-    `growth` and `prepared` as for journal.apply. Raises NotAppliedYet.
+    `growth` and `prepared` as for applying.apply. Raises NotAppliedYet.
     """
-    from nexus_mcp.store import oplog
+    from nexus_mcp.store import applying, oplog
 
+    is_applied = False
     try:
-        journal.apply(nexus, state, entry, growth, prepared or {})
-        if entry["cycle"] is None:
-            oplog.note(state, make_entry)
-        else:
-            oplog.note_cycle(state, make_entry)
+        kept = applying.apply(nexus, state, entry, growth, prepared or {})
+        is_applied = True
+        note = oplog.note if entry["cycle"] is None else oplog.note_cycle
+        note(state, lambda: _with_copies(make_entry(), kept))
         if entry["answer"] is None:
             atomic.remove(state, journal.NAME)
         else:
-            state.rename(journal.NAME, unanswered.name_of(entry["id"]))
-            atomic.confirm(state)
+            _keep_answer(state, entry["id"])
     except atomic.Unsynced as error:
-        raise NotAppliedYet(journal.SHOWN, reason(error.cause)) from error
+        raise _unfinished(state, is_applied, reason(error.cause)) from error
     except OSError as error:
-        raise NotAppliedYet(journal.SHOWN, reason(error)) from error
+        raise _unfinished(state, is_applied, reason(error)) from error
     except (ImportError, MemoryError) as error:  # a module that is loaded only now, or too little of something
-        raise NotAppliedYet(journal.SHOWN, str(error) or type(error).__name__) from error
+        raise _unfinished(state, is_applied, str(error) or type(error).__name__) from error
     except NexusError as error:
-        raise NotAppliedYet(journal.SHOWN, error.fault) from error
+        raise _unfinished(state, is_applied, error.fault) from error
+
+
+def _unfinished(state: Folder, is_applied: bool, problem: str) -> NotAppliedYet:  # noqa: FBT001
+    """The error for a change that was not carried out whole: it depends on whether the journal can be found again."""
+    try:
+        there = is_applied or (state.is_current() and state.look(journal.NAME) is not None)
+    except StorageError:  # nobody knows; what is said then is true as long as the file is there
+        there = True
+    return (NotAppliedYet if there else JournalGone)(journal.SHOWN, problem)
+
+
+def _keep_answer(state: Folder, id_: str) -> None:
+    """Turn the journal into the marker of its answer. One that somebody removed is needed no more: all is done."""
+    try:
+        state.rename(journal.NAME, unanswered.name_of(id_))
+    except FileNotFoundError:
+        if not state.is_current():
+            raise
+        log.warning(f"{journal.SHOWN} was removed by another program; the change it held was carried out before")
+    atomic.confirm(state)
+
+
+def _with_copies(entry: Entry | None, copies: list[str]) -> Entry | None:
+    from nexus_mcp.state.oplog import with_copies
+
+    return None if entry is None else with_copies(entry, copies)

@@ -13,7 +13,8 @@ import stat
 
 from nexus_mcp.errors import NexusError
 from nexus_mcp.store.codec import compact, in_utf8
-from nexus_mcp.store.folder import Folder, let_go
+from nexus_mcp.store.folder import Folder
+from nexus_mcp.store.opening import let_go
 from nexus_mcp.store.permissions import PRIVATE
 
 try:

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from nexus_mcp.errors import NexusError, PathRefused, StateError, StorageError
 from nexus_mcp.store import opening, permissions
-from nexus_mcp.store.opening import ADVICE, refused
+from nexus_mcp.store.opening import ADVICE, let_go, reason, refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ AT = os.open in os.supports_dir_fd and os.unlink in os.supports_dir_fd
 class Folder:
     """An open folder. `shown` is its path from the project root, for messages. Close it, or use it in `with`."""
 
-    __slots__ = ("_fd", "path", "shown")
+    __slots__ = ("descriptor", "path", "shown")
 
     def __init__(self, path: str, shown: str, fd: int | None) -> None:
         self.path = path
         self.shown = shown
-        self._fd = fd
+        self.descriptor = fd
 
     @classmethod
     def root(cls, path: str) -> Folder:
@@ -55,9 +55,9 @@ class Folder:
         self.close()
 
     def close(self) -> None:
-        if self._fd is not None and self._fd >= 0:
-            let_go(self._fd)
-            self._fd = -1  # no descriptor; None would be the current folder
+        if self.descriptor is not None and self.descriptor >= 0:
+            let_go(self.descriptor)
+            self.descriptor = -1  # no descriptor; None would be the current folder
 
     def make(self, name: str, *, confirm: bool = True) -> tuple[Folder, bool]:
         """(the folder `name` in this one, whether it was made now). Raises PathRefused, StorageError.
@@ -73,7 +73,7 @@ class Folder:
             child = self.child(name)
             if child is None:
                 raise StorageError(self.show(name), "open", os.strerror(errno.ENOENT))
-            permissions.share_folder(child._fd, above if made else None)
+            permissions.share_folder(child.descriptor, above if made else None)
             # Whoever made it may have died before its name was synced; nobody puts anything into it before that.
             if confirm and (made or not child.names()):
                 self.sync()
@@ -93,7 +93,7 @@ class Folder:
         path = f"{self.path}{name}" if self.path.endswith(os.sep) else f"{self.path}{os.sep}{name}"
         if AT:
             try:
-                return Folder(path, shown, opening.folder(name, self._fd))
+                return Folder(path, shown, opening.folder(name, self.descriptor))
             except FileNotFoundError:
                 return None
             except OSError as error:
@@ -111,14 +111,16 @@ class Folder:
 
         Raises PathRefused, StorageError, and StateError when it has more than `limit` bytes.
         """
-        shown = self.show(name)
+        if (found := self.hold(name, limit)) is None:
+            return None
+        let_go(found[1])
+        return found[0]
+
+    def hold(self, name: str, limit: int) -> tuple[bytes, int, os.stat_result] | None:
+        """(its bytes, a descriptor of it, what the system knew of it before it was read). Raises as `read` does."""
+        shown, fd = self.show(name), -1
         try:
             fd = self.open(name, os.O_RDONLY)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise StorageError(shown, "read", reason(error)) from error
-        try:
             info = os.fstat(fd)
             if not stat.S_ISREG(info.st_mode):
                 raise refused(shown, info.st_mode, "a file")
@@ -127,11 +129,15 @@ class Folder:
             chunks = [os.read(fd, info.st_size + 1)]
             while chunks[-1] and len(chunks[0]) != info.st_size:  # else less came than was asked for: its end
                 chunks.append(os.read(fd, 1 << 16))
-            return b"".join(chunks)
-        except OSError as error:
-            raise StorageError(shown, "read", reason(error)) from error
-        finally:
-            let_go(fd)
+            return b"".join(chunks), fd, info
+        except BaseException as error:
+            if fd >= 0:
+                let_go(fd)
+            elif isinstance(error, FileNotFoundError):
+                return None
+            if isinstance(error, OSError):
+                raise StorageError(shown, "read", reason(error)) from error
+            raise
 
     def open(self, name: str, flags: int, wanted: Permissions | Copy | None = None) -> int:
         """A descriptor of the file `name`, made as permissions.create says. Raises PathRefused and OSError."""
@@ -143,7 +149,7 @@ class Folder:
             self._plain(name)
             return os.open(os.path.join(self.path, name), flags | opening.FILE, mode)
         try:
-            return opening.file(name, flags, mode, self._fd)
+            return opening.file(name, flags, mode, self.descriptor)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
                 self._plain(name)
@@ -167,7 +173,7 @@ class Folder:
     def rename(self, old: str, new: str) -> None:
         """Put `old` in the place of `new`, at once for every reader. Raises OSError."""
         if AT:
-            os.replace(old, new, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+            os.replace(old, new, src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
         else:
             os.replace(os.path.join(self.path, old), os.path.join(self.path, new))
 
@@ -186,10 +192,10 @@ class Folder:
 
     def is_current(self) -> bool:
         """Whether this folder still is where it was found."""
-        if self._fd is None:
+        if self.descriptor is None:
             return os.path.isdir(self.path)
         try:
-            return os.path.samestat(os.stat(self.path, follow_symlinks=False), os.fstat(self._fd))
+            return os.path.samestat(os.stat(self.path, follow_symlinks=False), os.fstat(self.descriptor))
         except OSError:
             return False
 
@@ -204,7 +210,7 @@ class Folder:
     def look(self, name: str) -> os.stat_result | None:
         """What the system knows of the file or folder `name` itself, None when absent. Raises StorageError."""
         try:
-            return os.stat(name, dir_fd=self._fd, follow_symlinks=False) if AT else os.lstat(*self._at(name))
+            return os.stat(name, dir_fd=self.descriptor, follow_symlinks=False) if AT else os.lstat(*self._at(name))
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -214,16 +220,16 @@ class Folder:
         """The names in this folder; of more than `most` one more than that. Raises StorageError."""
         try:
             if most is None:
-                return os.listdir(self._fd if AT else self.path)
-            with os.scandir(self._fd if AT else self.path) as found:
+                return os.listdir(self.descriptor if AT else self.path)
+            with os.scandir(self.descriptor if AT else self.path) as found:
                 return [entry.name for _, entry in zip(range(most + 1), found, strict=False)]
         except OSError as error:
             raise StorageError(self.shown, "list", reason(error)) from error
 
     def sync(self) -> None:
         """Make renames and removals in this folder durable. Raises OSError. Windows has no such call for folders."""
-        if self._fd is not None:
-            os.fsync(self._fd)
+        if self.descriptor is not None:
+            os.fsync(self.descriptor)
 
     def show(self, name: str) -> str:
         """The path of `name` from the project root, with `/`."""
@@ -233,18 +239,4 @@ class Folder:
         return (name if AT else os.path.join(self.path, name),)
 
     def _dir_fd(self) -> dict[str, Any]:
-        return {"dir_fd": self._fd} if AT else {}
-
-
-def let_go(fd: int) -> None:
-    """Close a descriptor that was only read, or whose data is on disk: raised, what close reports then would make a
-    change that was carried out look like one that failed."""
-    try:  # noqa: SIM105 - a change closes eight of them, and `suppress` is three calls
-        os.close(fd)
-    except OSError:
-        pass
-
-
-def reason(error: OSError) -> str:
-    """The system's own words for an error, without the path that Python adds."""
-    return error.strerror or type(error).__name__
+        return {"dir_fd": self.descriptor} if AT else {}

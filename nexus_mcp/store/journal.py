@@ -11,23 +11,18 @@ of the first version that can hold it, so that an older nexus-mcp can complete t
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
 
-from nexus_mcp import log
 from nexus_mcp.errors import JournalError, NewerJournal, StateError
 from nexus_mcp.state import oplog, shapes
-from nexus_mcp.store import atomic, history, places
+from nexus_mcp.store import history, places
 from nexus_mcp.store.codec import JOURNAL_DEPTH, decode, encode
 from nexus_mcp.workspace import DEFAULT_HARNESS_ID
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from nexus_mcp.store.folder import Folder
-    from nexus_mcp.store.history.growing import Growth
-    from nexus_mcp.store.permissions import Permissions
 
 NAME = "txn.json"
 SHOWN = f".nexus/state/{NAME}"
@@ -114,7 +109,7 @@ def is_ours(journal: Any) -> bool:
         and all({"before", "after", "content"} <= f.keys() for f in files)
         and all(isinstance(f["content"], (str, type(None))) for f in files)
         # What a disk has spoilt within a content would otherwise be written as it is.
-        and all(f["after"] == digest(None if f["content"] is None else _bytes(f["content"])) for f in files)
+        and all(f["after"] == digest(content_of(f)) for f in files)
         and (_has_cycle(journal) or _has_none(journal))
     )
 
@@ -142,96 +137,18 @@ def log_entry(journal: dict[str, Any]) -> oplog.Entry:
     carried = journal.get("log")
     if oplog.is_entry(carried):
         return carried
-    files = [oplog.left(f["name"], None if f["content"] is None else _bytes(f["content"])) for f in journal["files"]]
+    files = [oplog.left(f["name"], content_of(f)) for f in journal["files"]]
     at = journal["cycle"]["completed_at"]
     return oplog.entry(journal["id"], at, oplog.By(oplog.UNKNOWN, DEFAULT_HARNESS_ID, ""), files, cycle=at)
 
 
-def apply(
-    nexus: Folder,
-    state: Folder,
-    journal: dict[str, Any],
-    growth: Growth | None,
-    prepared: Mapping[str, str],
-) -> None:
-    """Bring the files to where `journal` says, from wherever a crash (or git) left them.
-
-    `prepared`: name of a file → the temporary file that already holds its new bytes; `growth`: what that of the history
-    was made from, under this lock. Empty and None after a crash. The journal itself stays. Raises OSError, Unsynced or
-    a NexusError; then it can be applied again later.
-    """
-    if journal["cycle"] is not None:
-        _apply_cycle(nexus, state, journal["cycle"], growth, prepared.get(HISTORY))
-    for entry in journal["files"]:
-        with ExitStack() as stack:
-            # A folder that is gone is made for what belongs into it, not for what is to go.
-            gone = entry["content"] is None
-            place = places.found(stack, state, entry["name"])
-            folder, name = place if gone or place[0] else places.made(stack, state, entry["name"], [])
-            if folder is not None:
-                if folder is not state and not prepared:
-                    atomic.sweep(folder)  # of what was prepared there by whoever died
-                _apply_file(folder, name, entry, journal["id"], prepared.get(entry["name"]))
-                if folder is not state:
-                    atomic.confirm(folder)
-    atomic.confirm(state)
-
-
-def _apply_cycle(
-    nexus: Folder, state: Folder, cycle: dict[str, Any], growth: Growth | None, temporary: str | None
-) -> None:
-    if growth is not None and temporary is not None:
-        if growth.is_due():
-            growth.install(temporary)
-            return
-        nexus.unlink(temporary)  # git has written another history since: that one is to have the cycle, too
-    from nexus_mcp.store.history.archive import Archive
-    from nexus_mcp.store.history.growing import Growth
-    from nexus_mcp.store.history.memory import Memory
-
-    with Archive(nexus, state, Memory()) as past:
-        if past.has(cycle):
-            atomic.confirm(nexus)  # perhaps by a rename that never was: the only other copies go in the next step
-            return
-        shapes.check_writable(past.version, SHOWN_HISTORY)
-        growth = Growth(past, cycle)
-        growth.install(atomic.prepare(nexus, growth.parts(), nexus.permissions(HISTORY)))
-
-
-def _apply_file(folder: Folder, name: str, entry: dict[str, Any], journal_id: str, temporary: str | None) -> None:
-    found = folder.read(name, SESSION_LIMIT)
-    seen = digest(found)
-    if seen == entry["after"]:
-        if temporary is not None:
-            folder.unlink(temporary)
-        return
-    if found is not None and seen != entry["before"]:
-        # Somebody without our lock changed it in between. Both are kept: theirs under another name.
-        _set_aside(folder, f"conflict-{journal_id}-{name}", found, folder.permissions(name))
-    if entry["content"] is None:
-        folder.unlink(name)
-    elif temporary is not None:
-        atomic.install(folder, temporary, name)
-    else:
-        atomic.replace(folder, name, [_bytes(entry["content"])])
+def content_of(file: dict[str, Any]) -> bytes | None:
+    """What a file of a journal is to hold, None for no file."""
+    return None if file["content"] is None else _bytes(file["content"])
 
 
 def _bytes(content: str) -> bytes:
     return content.encode("utf-8", "backslashreplace")
-
-
-def _set_aside(folder: Folder, name: str, data: bytes, mode: Permissions | None) -> None:
-    """Keep a copy of a file, under `name` or with a number, and with the permissions `mode` of the file itself."""
-    stem, suffix = os.path.splitext(name)
-    kept = folder.read(name, SESSION_LIMIT)
-    number = 1
-    while kept is not None and kept != data:
-        number += 1
-        name = f"{stem}.{number}{suffix}"
-        kept = folder.read(name, SESSION_LIMIT)
-    if kept is None:
-        atomic.replace(folder, name, [data], mode=mode)
-    log.warning(f"{folder.show(name)} keeps what another program wrote during a change that was interrupted")
 
 
 def encoded(journal: dict[str, Any]) -> bytes:

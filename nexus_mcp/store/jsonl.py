@@ -9,7 +9,7 @@ from nexus_mcp import log
 from nexus_mcp.errors import PathRefused, StateError
 from nexus_mcp.store import atomic
 from nexus_mcp.store.codec import decode
-from nexus_mcp.store.folder import let_go
+from nexus_mcp.store.opening import let_go
 from nexus_mcp.store.permissions import PRIVATE
 
 TYPE_CHECKING = False

@@ -20,7 +20,8 @@ import time
 from contextlib import suppress
 
 from nexus_mcp.errors import FolderGone, LockTimeout, StorageError, WaitStopped
-from nexus_mcp.store.folder import Folder, let_go, reason
+from nexus_mcp.store.folder import Folder
+from nexus_mcp.store.opening import let_go, reason
 from nexus_mcp.store.waiter import queued
 
 try:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from nexus_mcp.store.replaced import Replaced
 
 NAME = "lock"
 WAIT_SECONDS = 10.0
@@ -55,11 +55,10 @@ class Held:
 
     `orderly` is False until the folders above it are synced and what a dead holder may have left is swept. While it is,
     the file gets back the mark it was found with, so that the next holder knows. `afterwards` is called once: when the
-    lock was let go, before the folder is closed, unless `end` was called before. `replaced` is dropped then, unless
-    somebody took it.
+    lock was let go, before the folder is closed, unless `end` was called before.
     """
 
-    __slots__ = ("_fd", "_found", "_settled", "_state", "afterwards", "created", "orderly", "replaced")
+    __slots__ = ("_fd", "_found", "_settled", "_state", "afterwards", "created", "orderly")
 
     def __init__(
         self, state: Folder, fd: int | None, *, created: bool, found: bytes | None = None, settled: bytes = b""
@@ -72,7 +71,6 @@ class Held:
         self.created = created
         self.orderly = found == settled
         self.afterwards: Callable[[], None] | None = None
-        self.replaced: Replaced | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -84,7 +82,6 @@ class Held:
         finally:
             if self._fd is not None:
                 let_go(self._fd)
-            self.replaced = None
             self.end()
 
     def is_ours(self) -> bool:

@@ -6,7 +6,7 @@ import os
 
 from nexus_mcp.errors import LockTimeout, StorageError
 from nexus_mcp.store import lock
-from nexus_mcp.store.folder import let_go, reason
+from nexus_mcp.store.opening import let_go, reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

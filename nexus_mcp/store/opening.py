@@ -53,3 +53,17 @@ def refused(shown: str, mode: int, wanted: str) -> PathRefused:
     kinds = {stat.S_IFLNK: "a symbolic link", stat.S_IFDIR: "a folder", stat.S_IFREG: "a file"}
     seen = kinds.get(stat.S_IFMT(mode), "a special file")
     return PathRefused(shown, f"is {seen} where {wanted} belongs", next_step=ADVICE)
+
+
+def let_go(fd: int) -> None:
+    """Close a descriptor that was only read, or whose data is on disk: raised, what close reports then would make a
+    change that was carried out look like one that failed."""
+    try:  # noqa: SIM105 - a change closes eight of them, and `suppress` is three calls
+        os.close(fd)
+    except OSError:
+        pass
+
+
+def reason(error: OSError) -> str:
+    """The system's own words for an error, without the path that Python adds."""
+    return error.strerror or type(error).__name__

@@ -16,7 +16,7 @@ from nexus_mcp.errors import NexusError, StateError
 from nexus_mcp.state import oplog
 from nexus_mcp.store import atomic, jsonl, places
 from nexus_mcp.store.codec import compact
-from nexus_mcp.store.folder import reason
+from nexus_mcp.store.opening import reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

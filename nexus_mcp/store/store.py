@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from nexus_mcp.state.oplog import By, Entry
+    from nexus_mcp.store.access import Locked
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.history.archive import Archive
-    from nexus_mcp.store.replaced import Replaced
     from nexus_mcp.workspace import Workspace
 
     Found = TypeVar("Found")
@@ -54,7 +54,7 @@ class Store:
         self._memory = Memory()
         self._meanwhile = meanwhile
         self._now = now or time.time
-        self._done: tuple[Replaced | None, Transaction] | None = None
+        self._done: Transaction | None = None
 
     def plan(self) -> dict[str, Any] | None:
         """plan.json as it is now, None when there is no plan. Raises StateError, PathRefused, StorageError."""
@@ -110,6 +110,10 @@ class Store:
         import bisect  # noqa: F401 - a shared object, like the next
         import zlib  # noqa: F401
 
+        from nexus_mcp.store import swap
+
+        swap.prepare()
+
         with self._access.folders() as (_, state):
             self._kept.prepare(state)
         from nexus_mcp.state import shapes
@@ -130,9 +134,10 @@ class Store:
     def change(self, make: Make, by: By) -> dict[str, Any]:
         """Run `make` under the lock, write what it asked for, return its answer. `by` is for the operation log.
 
-        `make` may be run twice and must do nothing but read the transaction and ask for writes. What it raises goes
-        out, with nothing written. A change with a cycle, or of several files, goes through the journal. Raises
-        StorageError when nothing was changed, NotAppliedYet and NotConfirmed when it was.
+        `make` may be run several times and must do nothing but read the transaction and ask for writes: again where
+        another program saved a file that it read. What it raises goes out, with nothing written. A change with a cycle,
+        or of several files, goes through the journal. Raises StorageError when nothing was changed, NotAppliedYet and
+        NotConfirmed when it was.
         """
         return self._change(make, by)[0]
 
@@ -189,23 +194,33 @@ class Store:
     def _change(
         self, make: Make, by: By, is_answer: Callable[[dict[str, Any]], bool] | None = None
     ) -> tuple[dict[str, Any], unanswered.Unanswered | None]:
-        from nexus_mcp.store.commit import carry_out  # not at the start, and before anything is written
+        # Not at the start, and before anything is written.
+        from nexus_mcp.store import commit  # noqa: F401
+        from nexus_mcp.store.replacing import repeated
 
         with self._access.writing(lambda nexus, state: self._rehearse(nexus, state, make, by)) as at:
-            markers = unanswered.Markers(at.state, at.names, self._access.state, is_answer)
-            with self._asked(at.nexus, at.state, by, markers.answer, at.completed) as asked:
-                answer = make(asked)
-                if markers.given is not None:
-                    return answer, markers.given
-                at.begin()
-                keep = None if is_answer is None else answer
-                name = carry_out(at.nexus, at.state, asked, at.held, keep, meanwhile=lambda: self._meanwhile(answer))
-                kept = None if name is None else unanswered.held(at.state, name, self._access.state)
-                at.keep()
-                self._done = at.held.replaced, asked
-                if asked.cycle is not None or not asked.writes.keys().isdisjoint(SESSION):
-                    markers.forget(at.held.end)  # not for an artifact: who waits for an answer may not be who wrote it
-                return answer, kept
+            return repeated(lambda: self._made(at, make, by, is_answer))
+
+    def _made(
+        self, at: Locked, make: Make, by: By, is_answer: Callable[[dict[str, Any]], bool] | None
+    ) -> tuple[dict[str, Any], unanswered.Unanswered | None]:
+        """As `_change`, once. Raises ChangedMeanwhile with nothing changed."""
+        from nexus_mcp.store.commit import carry_out
+
+        markers = unanswered.Markers(at.state, at.names, self._access.state, is_answer)
+        with self._asked(at.nexus, at.state, by, markers.answer, at.completed) as asked:
+            answer = make(asked)
+            if markers.given is not None:
+                return answer, markers.given
+            at.begin()
+            keep = None if is_answer is None else answer
+            name = carry_out(at.nexus, at.state, asked, at.held, keep, meanwhile=lambda: self._meanwhile(answer))
+            kept = None if name is None else unanswered.held(at.state, name, self._access.state)
+            at.keep()
+            self._done = asked
+            if asked.cycle is not None or not asked.writes.keys().isdisjoint(SESSION):
+                markers.forget(at.held.end)  # not for an artifact: who waits for an answer may not be who wrote it
+            return answer, kept
 
     def _rehearse(self, nexus: Folder | None, state: Folder | None, make: Make, by: By) -> None:
         """Where nothing was ever written, a call that is going to fail must not leave so much as a folder."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from nexus_mcp.errors import NotConfirmed, StorageError
 from nexus_mcp.store import atomic, jsonl
 from nexus_mcp.store.codec import compact, in_utf8
-from nexus_mcp.store.folder import reason
 from nexus_mcp.store.harness_files import TOOL_LOG
+from nexus_mcp.store.opening import reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

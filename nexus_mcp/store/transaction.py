@@ -10,6 +10,7 @@ from nexus_mcp.state.oplog import Step
 from nexus_mcp.store import journal, places
 from nexus_mcp.store.codec import Invalid, decode
 from nexus_mcp.store.history.memory import Memory
+from nexus_mcp.store.original import Original, read
 from nexus_mcp.store.session.kept import Kept
 
 TYPE_CHECKING = False
@@ -31,10 +32,10 @@ _SCHEMAS = {PLAN: shapes.PLAN, TASKS: shapes.TASKS}
 class Transaction:
     """The state as it is, and the changes asked for. Nothing is written here.
 
-    `plan`, `tasks` and `history` are read and checked at first use; they raise StateError when they cannot be used.
-    For the operation log: `by` is who asks, `what` may be set to a few words about the change, `undoes` to the ids of
-    the changes that it takes back; `completed` is what completing.roll_forward returned before. A context, which lets
-    go of the history, where that was looked at.
+    `plan`, `tasks` and `history` are read and checked at first use; they raise StateError when they cannot be used. For
+    the operation log: `by` is who asks, `what` may be set to a few words about the change, `undoes` to the ids of the
+    changes that it takes back; `completed` is what roll_forward returned before. `originals`: the files as they were
+    read. A context, which closes the history.
     """
 
     __slots__ = (
@@ -50,6 +51,7 @@ class Transaction:
         "by",
         "completed",
         "cycle",
+        "originals",
         "steps",
         "undoes",
         "what",
@@ -78,6 +80,7 @@ class Transaction:
         self._history: Archive | None = None
         self._recovered = recovered
         self.completed = completed
+        self.originals: dict[str, Original] = {}
         self.writes: dict[str, tuple[bytes | None, bytes | None]] = {}
         self.steps: dict[str, Step] = {}
         self.cycle: dict[str, Any] | None = None
@@ -115,6 +118,8 @@ class Transaction:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._history is not None:
             self._history.close()
+        for original in self.originals.values() if error else ():
+            original.close()
 
     def recovered(self) -> dict[str, Any] | None:
         """The answer of a close that a crash kept from its client, None when there is none. To be given once."""
@@ -162,12 +167,14 @@ class Transaction:
         return self._current(name)[0]
 
     def _current(self, name: str) -> tuple[bytes | None, bool]:
-        """(its bytes, None when absent; whether its folder is there)."""
-        if self._state is None:
-            return None, False
+        """(its bytes, None when absent; whether its folder is there). Read once: a later save is none of this."""
+        if name in self.originals:
+            return self.originals[name].content(), self._state is not None
         with ExitStack() as stack:
-            folder, last = places.found(stack, self._state, name)
-            return (None, False) if folder is None else (folder.read(last, journal.SESSION_LIMIT), True)
+            folder, last = (None, "") if self._state is None else places.found(stack, self._state, name)
+            if folder is not None:
+                self.originals[name] = read(folder, last, journal.SESSION_LIMIT)
+            return (None, False) if folder is None else (self.originals[name].content(), True)
 
     def restore(self, name: str, data: bytes | None) -> None:
         """Ask for the file at the path `name` to hold `data` again, or for None to go.
@@ -196,7 +203,7 @@ class Transaction:
             return False
         shapes.check_writable(value, f".nexus/state/{name}")
         self.steps.pop(name, None)
-        self.writes[name] = (self._bytes(name), None)
+        self.writes[name] = (self._current(name)[0], None)
         return True
 
     def append(self, cycle: dict[str, Any]) -> None:
@@ -213,13 +220,12 @@ class Transaction:
     def _value(self, name: str) -> dict[str, Any] | None:
         return value_of(self._document(name))
 
-    def _bytes(self, name: str) -> bytes | None:
-        document = self._document(name)
-        return None if document is None else document.data
-
     def _document(self, name: str) -> Document | None:
         if name not in self._documents:
-            self._documents[name] = read_session(self._state, name, self._kept)
+            self._current(name)
+            found = self.originals.setdefault(name, Original())
+            document = self._documents[name] = self._kept.understood(name, found.content())
+            found.checksum = None if document is None else document.checksum
         return self._documents[name]
 
 

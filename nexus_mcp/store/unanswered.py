@@ -14,7 +14,7 @@ from nexus_mcp import log
 from nexus_mcp.errors import NexusError, StorageError
 from nexus_mcp.store import atomic, journal
 from nexus_mcp.store.codec import JOURNAL_DEPTH, decode
-from nexus_mcp.store.folder import let_go, reason
+from nexus_mcp.store.opening import let_go, reason
 
 try:
     import fcntl

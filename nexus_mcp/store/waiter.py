@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 
-from nexus_mcp.store.folder import let_go
+from nexus_mcp.store.opening import let_go
 
 THREAD = "nexus-lock"
 IDLE = 1.0

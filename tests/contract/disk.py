@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from nexus_mcp.store import swap
 from tests.support import SMALLEST, Client, Project, cycle, issue, plan, task, tasks, unpack, without_lock, without_own
 
 CHANGES = (
@@ -28,6 +29,7 @@ CHANGES = (
     "pread",
     "utime",
 )
+_EXCHANGE = "exchange"  # of two names: a call of ours, because `os` has none
 
 
 JOURNAL = ".nexus/state/txn.json"
@@ -65,9 +67,17 @@ def disk(number: int, action: Callable[[str], None]) -> Iterator[Disk]:
 
     for name in real:
         setattr(os, name, wrap(name))
+    exchange = swap.exchange
+
+    def exchanged(folder: Any, one: str, other: str) -> bool:
+        made.step(_EXCHANGE)
+        return exchange(folder, one, other)
+
+    swap.exchange = exchanged
     try:
         yield made
     finally:
+        swap.exchange = exchange
         for name, function in real.items():
             setattr(os, name, function)
 

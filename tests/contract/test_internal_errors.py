@@ -11,7 +11,7 @@ import pytest
 
 from nexus_mcp import schemas
 from nexus_mcp.server import rendered
-from nexus_mcp.store import commit, journal, store
+from nexus_mcp.store import applying, commit, journal, store
 from tests.support import SMALLEST, Client, Project, unpack
 
 FULL = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
@@ -41,7 +41,7 @@ def test_a_journal_that_cannot_be_made(call: Client, project: Project, error: Ex
 def test_what_cannot_be_loaded_after_the_commit_point(call: Client, project: Project) -> None:
     """A module that is missing once the change is recorded: it is told as recorded, and completes."""
     call("task_add", **SMALLEST["task_add"])
-    with patch.object(journal, "apply", side_effect=ImportError("no hashlib")):
+    with patch.object(applying, "apply", side_effect=ImportError("no hashlib")):
         content = unpack(call.app.call("task_close", {}))
     assert "is recorded in .nexus/state/txn.json" in content["error"]
     assert call.app.call("plan_status", {}).result["isError"] is False

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 from unittest.mock import patch
 
 from nexus_mcp.server.app import Answer
-from nexus_mcp.store import atomic, journal, lock
+from nexus_mcp.store import applying, atomic, journal, lock
 from nexus_mcp.store.folder import Folder
+from nexus_mcp.store.replacing import Replacement
 from tests.miniatures.base import PROCESS, Call, Deviation, Json, Miniature, failed, load, save
 
 _PAUSE = 0.002
@@ -45,33 +47,34 @@ def takes_no_lock(call: Call) -> Answer:
 def forgets_what_it_began(call: Call) -> Answer:
     """Changes one file after the other, and after a kill nobody completes the rest."""
     _replace(call, journal, "pending", lambda _: None)
-    _replace(call, journal, "apply", _after_a_pause(journal.apply))
-    _replace(call, journal, "_apply_file", _after_a_pause(journal._apply_file))
+    _replace(call, applying, "apply", _after_a_pause(applying.apply))
+    _replace(call, applying, "_apply_file", _after_a_pause(applying._apply_file))
     return call.right()
 
 
 def _writing_in_place(name: str) -> Deviation:
     """Writes a file where it lies, piece by piece: a kill leaves a part of it."""
-    install = atomic.install
+    install = Replacement.install
 
-    def in_place(folder: Folder, temporary: str, target: str, *, confirmed: bool = True) -> None:
-        if target != name:
-            return install(folder, temporary, target, confirmed=confirmed)
+    def in_place(self: Replacement, temporary: str, new: Any) -> None:
+        folder = self._folder
+        if self._name != name or new is None:
+            return install(self, temporary, new)
         data = Path(folder.path, temporary).read_bytes()
-        with Path(folder.path, target).open("wb", buffering=0) as file:
+        with Path(folder.path, name).open("wb", buffering=0) as file:
             for start in range(0, len(data), _PIECE):
                 file.write(data[start : start + _PIECE])
                 time.sleep(_PAUSE)
         return folder.unlink(temporary)
 
     def deviation(call: Call) -> Answer:
-        _replace(call, atomic, "install", in_place)
+        _replace(call, Replacement, "install", in_place)
         return call.right()
 
     return deviation
 
 
-def _replace(call: Call, module: ModuleType, name: str, value: object) -> None:
+def _replace(call: Call, module: ModuleType | type, name: str, value: object) -> None:
     """Put something else into a module of the server, for as long as its process lives."""
     if name not in call.memory:
         call.memory[name] = patch.object(module, name, value)

@@ -10,14 +10,30 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 from unittest.mock import patch
 
+from nexus_mcp.store import swap
+
 T = TypeVar("T")
 
 # Everything that the store asks of the system and that can change a file, or must succeed for one to be changed.
 _CALLS = (
-    *("open", "write", "fsync", "replace", "unlink", "mkdir", "rmdir", "ftruncate", "pwrite", "listdir", "read"),
+    *(
+        "open",
+        "write",
+        "fsync",
+        "replace",
+        "link",
+        "unlink",
+        "mkdir",
+        "rmdir",
+        "ftruncate",
+        "pwrite",
+        "listdir",
+        "read",
+    ),
     *("pread", "copy_file_range", "utime"),
 )
-CALLS = tuple(name for name in _CALLS if hasattr(os, name))  # macOS has no copy_file_range
+_EXCHANGE = "exchange"  # of two names: a call of ours, because `os` has none
+CALLS = (*(name for name in _CALLS if hasattr(os, name)), _EXCHANGE)  # macOS has no copy_file_range
 
 
 class Died(BaseException):
@@ -118,7 +134,9 @@ def failing_at(number: int, code: int, also: tuple[str, ...] = (), *, lasting: b
 @contextmanager
 def _patched(wrapped: Any, names: tuple[str, ...] = CALLS) -> Iterator[None]:
     # The store asks at import whether os.open and os.unlink take dir_fd, so replacing them here changes no path taken.
-    owners = {name: os if hasattr(os, name) else fcntl for name in names}
+    owners: dict[str, Any] = {name: os if hasattr(os, name) else fcntl for name in names}
+    if _EXCHANGE in owners:
+        owners[_EXCHANGE] = swap
     patches = [patch.object(owner, name, wrapped(name, getattr(owner, name))) for name, owner in owners.items()]
     for each in patches:
         each.start()

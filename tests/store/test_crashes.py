@@ -221,11 +221,12 @@ def test_recovery_confirms_the_history_before_the_other_copies_go(fast_path: Pat
     app = prepared(fast_path)
     with failing_at(10_000, errno.EIO) as undisturbed:
         app.call("task_close", {}).delivered()
-    rename = [index for index, name in enumerate(undisturbed.names) if name == "replace"][1]
+    rename = undisturbed.names.index("exchange")
+    sync = rename + undisturbed.names[rename:].index("fsync")
     root = fast_path / "again"
     root.mkdir()
     app = prepared(root)
-    assert killed(rename + 2, lambda: app.call("task_close", {})) is None  # the sync that follows the rename
+    assert killed(sync + 1, lambda: app.call("task_close", {})) is None  # the sync that follows the exchange
     assert len(files(root)["history"]) == 2
     with failing_at(10_000, errno.EIO) as recovery:
         call(App(Workspace(str(root))), "plan_status", {})

@@ -19,7 +19,7 @@ from nexus_mcp.doctor.examine import examine
 from nexus_mcp.errors import NexusError
 from nexus_mcp.merging import repair
 from nexus_mcp.server.app import App
-from nexus_mcp.store import atomic, error_log, journal
+from nexus_mcp.store import applying, atomic, error_log
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.history import finding
 from nexus_mcp.workspace import Workspace
@@ -109,7 +109,7 @@ def test_each_user_does_all_that_the_other_does(team: Path, umasks: tuple[int, i
 
 
 def dies(root: Path) -> bool:
-    with patch.object(journal, "apply", side_effect=Died):
+    with patch.object(applying, "apply", side_effect=Died):
         try:
             App(Workspace(str(root))).call("task_close", {})
         except Died:

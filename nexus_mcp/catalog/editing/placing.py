@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from nexus_mcp.errors import NexusError, NotConfirmed, StorageError
 from nexus_mcp.store import atomic
-from nexus_mcp.store.folder import reason
+from nexus_mcp.store.opening import reason
 
 if TYPE_CHECKING:
     from nexus_mcp.store.folder import Folder

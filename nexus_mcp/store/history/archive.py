@@ -8,12 +8,12 @@ import stat
 from nexus_mcp.errors import StateError, StorageError
 from nexus_mcp.state import times
 from nexus_mcp.store import ranges
-from nexus_mcp.store.folder import let_go, reason
 from nexus_mcp.store.history import EMPTY, LIMIT, NAME, SHOWN, finding
 from nexus_mcp.store.history.cache import Cache
 from nexus_mcp.store.history.frame import Frame
 from nexus_mcp.store.history.index import STAMP, Index
 from nexus_mcp.store.history_file import canonical
+from nexus_mcp.store.opening import let_go, reason
 from nexus_mcp.store.permissions import Permissions
 
 TYPE_CHECKING = False

@@ -16,8 +16,8 @@ from contextlib import suppress
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError
 from nexus_mcp.store import atomic, ranges
-from nexus_mcp.store.folder import let_go, reason
 from nexus_mcp.store.history import stored
+from nexus_mcp.store.opening import let_go, reason
 from nexus_mcp.store.permissions import Copy
 
 try:

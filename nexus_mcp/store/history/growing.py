@@ -8,11 +8,13 @@ from contextlib import suppress
 from nexus_mcp import log
 from nexus_mcp.errors import StorageError
 from nexus_mcp.state.history import plan_id
-from nexus_mcp.store import atomic, ranges
+from nexus_mcp.store import atomic, conflicts, ranges
 from nexus_mcp.store.codec import pretty
-from nexus_mcp.store.folder import let_go
 from nexus_mcp.store.history import EMPTY, NAME, SHOWN, finding, identity
 from nexus_mcp.store.history.index import NO_DIGEST, digest
+from nexus_mcp.store.opening import let_go
+from nexus_mcp.store.original import ChangedMeanwhile, Original
+from nexus_mcp.store.replacing import Replacement
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,14 +71,23 @@ class Growth:
         found = _seen(nexus)
         return found is None if read is None else found is not None and identity.of(found) == read
 
+    def prepare(self) -> str:
+        """Write the file as it then is, synced; its temporary name. Raises as atomic.prepare does."""
+        nexus = self._archive.nexus
+        assert nexus is not None
+        return atomic.prepare(nexus, self.parts(), nexus.permissions(NAME))
+
+    def _copied(self) -> Copied:
+        return Copied(self._archive.index.identity, self._archive.index.tail)
+
     def install(self, temporary: str) -> None:
         """Put the file that was prepared of `parts` in its place, durably, and let the index grow with it.
 
-        Raises as atomic.install does.
+        Raises ChangedMeanwhile, and as atomic.install does.
         """
         nexus = self._archive.nexus
         assert nexus is not None
-        atomic.install(nexus, temporary, NAME, confirmed=False)
+        Replacement(nexus, NAME, self._copied()).install(temporary, (self.size, self._tail))
         # At once: whoever writes to the new file before, and sets its time back, shows by its end alone.
         self.installed()
         atomic.confirm(nexus)
@@ -132,6 +143,41 @@ class Growth:
         index.identity, index.tail = identity.of(now), tail
         index.settled = self._is_apart or identity.is_settled(index.identity)
         self._archive.put(index)
+
+
+class Copied(Original):
+    """The history that was copied: too large to be kept in memory, it is told by its times and its end."""
+
+    __slots__ = ("_read", "_tail")
+
+    def __init__(self, read: identity.Identity | None, tail: int) -> None:
+        super().__init__()
+        self._read = read
+        self._tail = tail
+
+    @property
+    def is_there(self) -> bool:
+        return self._read is not None
+
+    def check(self, folder: Folder, name: str) -> None:
+        if self._read is None:
+            if folder.look(name) is None:
+                return
+        elif self.is_at(folder, name):
+            return
+        raise ChangedMeanwhile(folder.show(name))
+
+    def is_at(self, folder: Folder, name: str) -> bool:
+        seen = folder.look(name)
+        if self._read is None or seen is None or not identity.is_as_read(self._read, identity.of(seen)):
+            return False
+        return conflicts.mark(folder, name, conflicts.END) == (self._read[2], self._tail)
+
+    def temporary(self, name: str, after: object, new: os.stat_result | None) -> str:  # noqa: ARG002
+        return conflicts.temporary(name, (0 if self._read is None else self._read[2], self._tail), conflicts.END, new)
+
+    def saved_since(self) -> None:
+        """Nothing is known of what was written to it in place after it lost its name."""
 
 
 def _seen(nexus: Folder) -> os.stat_result | None:

@@ -7,8 +7,8 @@ import zlib
 from contextlib import suppress
 
 from nexus_mcp.store import atomic, ranges
-from nexus_mcp.store.folder import let_go
 from nexus_mcp.store.history import identity
+from nexus_mcp.store.opening import let_go
 
 try:
     import fcntl

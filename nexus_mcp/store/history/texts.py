@@ -8,10 +8,10 @@ import zlib
 from bisect import bisect_right
 
 from nexus_mcp.store import ranges
-from nexus_mcp.store.folder import let_go
 from nexus_mcp.store.history import building, identity, spelling
 from nexus_mcp.store.history.cache import UNUSABLE
 from nexus_mcp.store.history.memory import UNVERIFIED
+from nexus_mcp.store.opening import let_go
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -72,6 +72,10 @@ class Document:
             self._mark = oplog.mark(self.data, self._summed) or {}
         return self._mark
 
+    def checksum(self) -> int:
+        """The CRC-32 of the bytes."""
+        return self.mark()["crc32"]
+
     def summed(self, most: int) -> Summed:
         """What is known of the checksum of the first bytes, of `most` of them at most."""
         return self._summed if self._summed[0] <= most else (0, 0)

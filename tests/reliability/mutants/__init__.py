@@ -13,6 +13,7 @@ from tests.reliability.mutants import (
     confirming,
     escaping,
     misreading,
+    overwriting,
     refusing,
     remembering,
     sequences,
@@ -35,6 +36,7 @@ _TABLES = (
     remembering.MUTANTS,
     bounding.MUTANTS,
     sessions.MUTANTS,
+    overwriting.MUTANTS,
 )
 MUTANTS: dict[str, Mutant] = {mutant.name: mutant for table in _TABLES for mutant in table}
 

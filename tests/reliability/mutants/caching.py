@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
-from nexus_mcp.store import atomic, journal
+from nexus_mcp.store import applying, atomic
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.history import NAME, finding, identity, stored, texts
 from nexus_mcp.store.history.archive import Archive
@@ -85,9 +85,9 @@ def _copied_blindly() -> tuple[Any, str, Any]:
 
 
 def _grown_too_early() -> tuple[Any, str, Any]:
-    real = journal._apply_cycle
+    real = applying._apply_cycle
 
-    def apply(nexus: Folder, state: Folder, cycle: dict[str, Any], growth: Growth | None, made: str | None) -> None:
+    def apply(nexus: Folder, state: Folder, cycle: dict[str, Any], growth: Growth | None, made: str) -> None:
         if growth is not None and nexus.check_plain(NAME):
             fd = nexus.open(NAME, os.O_RDONLY)
             growth._made = os.fstat(fd)
@@ -96,7 +96,7 @@ def _grown_too_early() -> tuple[Any, str, Any]:
             growth.installed()
         real(nexus, state, cycle, growth, made)
 
-    return journal, "_apply_cycle", apply
+    return applying, "_apply_cycle", apply
 
 
 def _copied_unsynced() -> tuple[Any, str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from unittest.mock import patch
 
-from nexus_mcp.store import access, commit, completing, journal
+from nexus_mcp.store import access, applying, commit, completing, journal
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.history_file import HistoryFile
 from tests.reliability.mutants.definition import Mutant
@@ -40,13 +40,13 @@ def _unconfirmed_removal() -> tuple[Any, str, Any]:
 
 
 def _unconfirmed_history() -> tuple[Any, str, Any]:
-    real = journal._apply_cycle
+    real = applying._apply_cycle
 
     def apply(nexus: Folder, state: Folder, cycle: dict[str, Any], *others: Any) -> None:
         if not HistoryFile(nexus.read(journal.HISTORY, journal.HISTORY_LIMIT)).has(cycle):
             real(nexus, state, cycle, *others)
 
-    return journal, "_apply_cycle", apply
+    return applying, "_apply_cycle", apply
 
 
 MUTANTS = (

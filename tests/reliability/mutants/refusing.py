@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from nexus_mcp.errors import NotAppliedYet, StorageError
+from nexus_mcp.errors import NexusError, NotAppliedYet, StorageError
 from nexus_mcp.store import atomic, beginnings, commit, completing, lock, unanswered
 from nexus_mcp.store.folder import Folder
+from nexus_mcp.store.replacing import Replacement
 from tests.reliability.mutants.definition import Mutant
 
 
@@ -41,14 +42,17 @@ def _write_passed_over() -> tuple[Any, str, Any]:
     return atomic, "write_all", write_all
 
 
-def _unlink_passed_over() -> tuple[Any, str, Any]:
-    real = Folder.unlink
+def _removal_passed_over() -> tuple[Any, str, Any]:
+    real = Replacement.install
 
-    def unlink(self: Folder, name: str) -> None:
-        with suppress(OSError):
-            real(self, name)
+    def install(self: Replacement, temporary: str, new: Any) -> None:
+        try:
+            real(self, temporary, new)
+        except (OSError, NexusError):
+            if new is not None:
+                raise
 
-    return Folder, "unlink", unlink
+    return Replacement, "install", install
 
 
 def _rename_or_in_place() -> tuple[Any, str, Any]:
@@ -84,15 +88,15 @@ def _lock_or_not() -> tuple[Any, str, Any]:
 
 
 def _unreadable_is_absent() -> tuple[Any, str, Any]:
-    real = Folder.read
+    real = Folder.hold
 
-    def read(self: Folder, name: str, limit: int) -> bytes | None:
+    def hold(self: Folder, name: str, limit: int) -> Any:
         try:
             return real(self, name, limit)
         except StorageError:
             return None
 
-    return Folder, "read", read
+    return Folder, "hold", hold
 
 
 def _told_as_unchanged() -> tuple[Any, str, Any]:
@@ -139,7 +143,7 @@ MUTANTS = (
     Mutant("fsync-passed-over", "A failed fsync is passed over.", _fsync_passed_over),
     Mutant("fsync-again", "A failed fsync is tried again on the same descriptor.", _fsync_again),
     Mutant("write-passed-over", "A failed write is passed over: the file ends there.", _write_passed_over),
-    Mutant("unlink-passed-over", "A file that could not be removed counts as removed.", _unlink_passed_over),
+    Mutant("unlink-passed-over", "A file that could not be removed counts as removed.", _removal_passed_over),
     Mutant("rename-or-in-place", "Where a rename fails the file is written in place.", _rename_or_in_place),
     Mutant("lock-or-not", "Where the lock fails writing goes on without it.", _lock_or_not),
     Mutant("unreadable-is-absent", "A file that could not be read counts as absent.", _unreadable_is_absent),

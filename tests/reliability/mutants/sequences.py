@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nexus_mcp.state import oplog, plan
-from nexus_mcp.store import journal
+from nexus_mcp.store.original import Original
 from nexus_mcp.store.unanswered import Unanswered
 from tests.reliability.mutants.definition import Mutant
 
@@ -27,7 +27,7 @@ def _undo_anyway() -> tuple[Any, str, Any]:
 
 
 def _overwrites_foreign() -> tuple[Any, str, Any]:
-    return journal, "_set_aside", lambda *_: None
+    return Original, "disown", lambda _: None
 
 
 MUTANTS = (

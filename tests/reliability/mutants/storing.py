@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from nexus_mcp.store import access, atomic, commit, journal, lock, oplog, unanswered
+from nexus_mcp.store import access, applying, atomic, commit, journal, lock, oplog, unanswered
 from nexus_mcp.store.folder import Folder
 from tests.reliability.mutants.definition import Mutant
 
@@ -58,7 +58,7 @@ def _in_place() -> tuple[Any, str, Any]:
 def _no_journal() -> tuple[Any, str, Any]:
     def archive(nexus: Folder, state: Folder, asked: Any, held: Any, answer: Any) -> None:
         entry = journal.record(asked.cycle, asked.writes, None, commit.entry_of(asked))
-        journal.apply(nexus, state, entry, None, {})
+        applying.apply(nexus, state, entry, None, {})
 
     return commit, "together", archive
 
@@ -84,7 +84,7 @@ def _thrown_away() -> tuple[Any, str, Any]:
 
 
 def _wrong_order() -> tuple[Any, str, Any]:
-    real = journal.apply
+    real = applying.apply
 
     def apply(nexus: Folder, state: Folder, entry: Any, history: Any, prepared: Any) -> None:
         # The journal goes first, what it promises comes after.
@@ -92,7 +92,7 @@ def _wrong_order() -> tuple[Any, str, Any]:
         real(nexus, state, entry, history, prepared)
         atomic.replace(state, journal.NAME, [journal.encoded(entry)])
 
-    return journal, "apply", apply
+    return applying, "apply", apply
 
 
 def _noted_early() -> tuple[Any, str, Any]:

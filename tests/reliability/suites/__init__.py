@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.reliability.suite import Suite
 from tests.reliability.suites import (
+    editors,
     errnos,
     files,
     frames,
@@ -27,6 +28,7 @@ _ALL: tuple[Suite, ...] = (
     files.SUITE,
     frames.SUITE,
     races.SUITE,
+    editors.SUITE,
     hostile.SUITE,
     sessions.SUITE,
 )

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from nexus_mcp.store import swap
 from tests.store.dying import CALLS
 
 # act(number, name, arguments), run before each call.
@@ -42,7 +43,8 @@ def before_calls(act: Act, names: Sequence[str] = CALLS, during: Callable[[], bo
         return call
 
     for name in names:
-        setattr(os, name, wrapped(name, getattr(os, name)))
+        owner = swap if name == "exchange" else os
+        setattr(owner, name, wrapped(name, getattr(owner, name)))
 
 
 def dying(number: int, *, half: bool = False) -> Act:

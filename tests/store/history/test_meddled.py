@@ -13,9 +13,9 @@ import pytest
 
 from nexus_mcp.errors import StorageError
 from nexus_mcp.server.app import App
-from nexus_mcp.store import atomic, journal
-from nexus_mcp.store.folder import Folder
+from nexus_mcp.store import applying, atomic
 from nexus_mcp.store.history.growing import Growth
+from nexus_mcp.store.replacing import Replacement
 from nexus_mcp.workspace import Workspace
 from tests.store.history.made import CYCLE, OLD, Site, ours_of
 
@@ -34,7 +34,7 @@ def test_a_history_written_after_the_commit_point_keeps_both(
     if before is not None:
         path.write_bytes(ours_of([CYCLE]))
         os.utime(path, OLD)
-    real = journal.apply
+    real = applying.apply
 
     def apply(*arguments: object) -> None:
         data = ours_of([*[CYCLE] * (before is not None), THEIRS])
@@ -46,7 +46,7 @@ def test_a_history_written_after_the_commit_point_keeps_both(
             new.replace(path)
         real(*arguments)  # type: ignore[arg-type]
 
-    with patch.object(journal, "apply", apply):
+    with patch.object(applying, "apply", apply):
         answer = app.call("task_close", {}, "")
     assert not answer.result["isError"]
     answer.delivered()
@@ -114,11 +114,11 @@ def test_an_end_changed_right_after_the_rename_shows(fast_path: Path) -> None:
     path = fast_path / ".nexus" / "history.json"
     app = App(Workspace(str(fast_path)))
     site = Site(fast_path, ours_of([CYCLE, THEIRS]))
-    real = atomic.install
+    real = Replacement.install
 
-    def install(folder: Folder, temporary: str, name: str, **named: bool) -> None:
-        real(folder, temporary, name, **named)
-        if name == path.name:
+    def install(self: Replacement, temporary: str, new: Any) -> None:
+        real(self, temporary, new)
+        if isinstance(new, tuple):
             seen, data = path.stat(), path.read_bytes()
             at = data.rindex(b",\n    {")
             with path.open("r+b") as file:
@@ -132,7 +132,7 @@ def test_an_end_changed_right_after_the_rename_shows(fast_path: Path) -> None:
         return answer.result["structuredContent"]
 
     assert app.call("history_search", {}, "").result["structuredContent"]["total"] == 2
-    with patch.object(atomic, "install", install):
+    with patch.object(Replacement, "install", install):
         closed()
     assert len(json.loads(site.path.read_bytes())["cycles"]) == 2
     assert app.call("history_search", {}, "").result["structuredContent"]["total"] == 2

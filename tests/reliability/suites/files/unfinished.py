@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 from nexus_mcp.errors import NotAppliedYet
 from nexus_mcp.state.oplog import UNDO, By
-from nexus_mcp.store import journal as journals
+from nexus_mcp.store import applying
 from nexus_mcp.store.atomic import PREFIX
 from nexus_mcp.store.store import Store
 from nexus_mcp.store.undo import undo
@@ -35,7 +35,7 @@ def interrupted(ground: Ground, rng: random.Random) -> Files:
     if tool == "undo":
         ground.call("task_add", title="Added", context="C")
         ground.call("plan_update", action="add", title="Added")
-    with patch.object(journals, "apply", side_effect=OSError(errno.EIO, "as if the power had gone")):
+    with patch.object(applying, "apply", side_effect=OSError(errno.EIO, "as if the power had gone")):
         if tool == "undo":
             with suppress(NotAppliedYet):
                 undo(Store(ground.workspace, ground.clock), By(UNDO, "nexus-mcp", ""), 2)

@@ -14,8 +14,7 @@ from typing import Any
 from tests.reliability import long
 from tests.reliability.suite import Piece, Suite, Tally
 from tests.reliability.suites.powercut.checking import Found, faults, found_in
-from tests.reliability.suites.powercut.disk import Disk, cut_at
-from tests.reliability.suites.powercut.recording import Mark
+from tests.reliability.suites.powercut.disk import Disk, Mark, cut_at
 from tests.reliability.suites.powercut.scenarios import SCENARIOS, Played, play
 
 _SAMPLES, _ALL_UP_TO = 10_000, 8

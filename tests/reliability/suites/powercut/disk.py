@@ -52,6 +52,18 @@ class Size:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """Something that the client sees of step number `step`: it "began", was "answered", or the answer "arrived"."""
+
+    step: int
+    what: str
+
+    @property
+    def told(self) -> str:
+        return f"step {self.step} {self.what}"
+
+
+@dataclass(frozen=True)
 class Sync:
     """Everything done to `node` so far is durable."""
 

@@ -12,24 +12,13 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from nexus_mcp.store import swap
 from tests.reliability import long
-from tests.reliability.suites.powercut.disk import ROOT, Change, Disk, Names, Size, Sync, Write
+from tests.reliability.suites.powercut.disk import ROOT, Change, Disk, Mark, Names, Size, Sync, Write
 from tests.reliability.suites.powercut.files import short, tree_of
 from tests.store.dying import Died
 
 _WAYS, _ALL_WAYS = 4, 5  # of a write
-
-
-@dataclass(frozen=True)
-class Mark:
-    """Something that the client sees of step number `step`: it "began", was "answered", or the answer "arrived"."""
-
-    step: int
-    what: str
-
-    @property
-    def told(self) -> str:
-        return f"step {self.step} {self.what}"
 
 
 @dataclass
@@ -82,6 +71,7 @@ class Recording:
                 if not hasattr(os, name):  # macOS has no copy_file_range
                     continue
                 stack.enter_context(patch.object(os, name, self._wrapped(name, getattr(os, name), seen)))
+            stack.enter_context(patch.object(swap, "exchange", self._wrapped("", swap.exchange, self._exchanged)))
             stack.enter_context(patch.object(os, "urandom", rng.randbytes))
             yield
         if self.dead:
@@ -106,6 +96,7 @@ class Recording:
             "mkdir": self._made,
             "rename": self._renamed,
             "replace": self._renamed,
+            "link": self._linked,
             "unlink": self._removed,
             "rmdir": self._removed,
         }
@@ -186,15 +177,26 @@ class Recording:
         self, _: None, old: Any, new: Any, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None
     ) -> None:
         source, target = self._place(old, src_dir_fd), self._place(new, dst_dir_fd)
-        if source is None and target is None:
-            return
-        assert source is not None
-        assert target is not None
-        assert source[0] == target[0], "the model knows no rename from one folder to another"
+        if source is None or target is None or source[0] != target[0]:
+            return  # which `check` would see
         node = self._live.folders[source[0]][source[1]]
         self.infos[node] = os.stat(new, dir_fd=dst_dir_fd)
         told = f"rename {short(source[1])} to {target[1]}"
         self._do(Names(source[0], ((source[1], None), (target[1], node)), told))
+
+    def _exchanged(self, done: bool, folder: Any, one: str, other: str) -> None:
+        assert done, "the file system of the tests exchanges names"
+        node = self._open[folder.descriptor].node
+        names = self._live.folders[node]
+        for name, file in ((one, names[other]), (other, names[one])):
+            self.infos[file] = os.stat(name, dir_fd=folder.descriptor)
+        self._do(Names(node, ((one, names[other]), (other, names[one])), f"exchange {short(one)} and {other}"))
+
+    def _linked(self, _: None, old: Any, new: Any, *, src_dir_fd: int, dst_dir_fd: int, **__: Any) -> None:
+        node = self._open[src_dir_fd].node
+        file = self._live.folders[node][old]
+        self.infos[file] = os.stat(new, dir_fd=dst_dir_fd)
+        self._do(Names(node, ((new, file),), f"link {short(old)} as {new}"))
 
     def _removed(self, _: None, path: Any, *, dir_fd: int | None = None) -> None:
         place = self._place(path, dir_fd)

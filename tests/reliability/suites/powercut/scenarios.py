@@ -11,9 +11,9 @@ from typing import Any
 
 from nexus_mcp.store import oplog
 from tests.reliability.suites.calling import Caller, called, content
-from tests.reliability.suites.powercut.disk import Disk
+from tests.reliability.suites.powercut.disk import Disk, Mark
 from tests.reliability.suites.powercut.files import put_tree, state_of, tree_of
-from tests.reliability.suites.powercut.recording import Mark, Recording
+from tests.reliability.suites.powercut.recording import Recording
 from tests.support import READ_ONLY
 
 # An old cycle laid out as no version of ours would: its bytes have to stay.

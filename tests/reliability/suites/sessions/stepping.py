@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 from nexus_mcp.errors import LockTimeout, NexusError
 from nexus_mcp.store import lock
-from nexus_mcp.store.folder import let_go
+from nexus_mcp.store.opening import let_go
 from tests.store.dying import CALLS, Died
 
 _CALLS = (*CALLS, "stat", "fstat")

@@ -1,0 +1,201 @@
+"""Keep what another program saved in a file while it was replaced: `conflict-<id>-<name>`, beside the file.
+
+A file that is exchanged for a new one lies under a temporary name for a moment. That name says what the file held when
+the change read it: so whoever sweeps after a crash can tell a file of ours, which goes, from a save, which is kept.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+
+from nexus_mcp import log
+from nexus_mcp.errors import NexusError, PathRefused, StorageError
+from nexus_mcp.store import swap
+from nexus_mcp.store.opening import let_go, reason
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.original import Original
+
+    Mark = tuple[int, int]
+    """Bytes of a file, and the CRC-32 of all of them, or of its end alone."""
+
+TEMPORARY = ".nexus-tmp-"
+PREFIX = "conflict-"
+MOST = 64
+"""Copies of one file that are kept in its folder. Beyond that a change that would need one more is refused."""
+WHOLE, END, SAME = "w", "e", "s"
+END_BYTES = 4096
+MOST_FOLDERS = 100
+"""Folders of artifacts that are looked into for copies, and DEPTH of them below each other."""
+DEPTH = 16
+_CHUNK = 1 << 20
+_INODE = (1 << 32) - 1
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
+
+
+def temporary(name: str, known: Mark, kind: str, new: os.stat_result | None) -> str:
+    """A temporary name for the file `new` that is to take the place of `name`, of which `known` was read.
+
+    `kind`: whether the checksum is of the WHOLE file or of its END; SAME of the whole where both files are equal.
+    """
+    inode = 0 if new is None else new.st_ino & _INODE
+    return f"{TEMPORARY}{os.urandom(4).hex()}-{known[0] & _INODE:x}.{kind}.{known[1]:x}.{inode:x}-{name}"
+
+
+def is_settled(folder: Folder, name: str) -> bool:
+    """Whether a temporary file that a dead process left can go; one that another program saved is kept as a copy first.
+
+    It can go where it is the new file (the names were not exchanged) or holds what the change had read (they were).
+    Where the whole project was copied since, inodes tell nothing, but the file itself may: it still has what was read.
+    Raises StorageError.
+    """
+    parsed = _parsed(name)
+    if parsed is None:
+        return True
+    target, known, kind, inode = parsed
+    seen = folder.look(name)
+    if seen is None or seen.st_ino & _INODE == inode:
+        return True
+    held = mark(folder, name, kind)
+    if held is None or held in (known, (0, 0)) or (kind != SAME and mark(folder, target, kind) == known):
+        return True
+    keep(folder, name, target)
+    return False
+
+
+def keep(folder: Folder, held: str, name: str, id_: str = "") -> str:
+    """Give what lies under the name `held` the name of a copy of `name`; returns it. No other file is ever replaced.
+
+    `id_` becomes part of it. Raises StorageError, with everything where it was, also when there are MOST copies.
+    """
+    check_room(folder, name)
+    copy = f"{PREFIX}{id_ or os.urandom(8).hex()}-{name}"
+    try:
+        try:
+            swap.place(folder, held, copy)
+        except FileExistsError:
+            copy = f"{PREFIX}{os.urandom(8).hex()}-{name}"
+            swap.place(folder, held, copy)
+    except OSError as error:
+        raise StorageError(folder.show(held), "keep", reason(error)) from error
+    warn(folder, copy, name)
+    return copy
+
+
+def add_name(folder: Folder, held: str, name: str) -> None:
+    """Give what lies under the name `held` a second one, as a copy of `name`, unless MOST of them are there.
+
+    Never raises: where it cannot have one, the file that gets its own name back is all there is.
+    """
+    with suppress(OSError, NexusError, NotImplementedError):
+        check_room(folder, name)
+        copy = f"{PREFIX}{os.urandom(8).hex()}-{name}"
+        os.link(held, copy, src_dir_fd=folder.descriptor, dst_dir_fd=folder.descriptor, follow_symlinks=False)
+
+
+def drop_twins(folder: Folder, original: Original) -> None:
+    """Remove the copies that are other names of a file which a change was built upon. Never raises."""
+    with suppress(OSError, NexusError):
+        for name in folder.names():
+            if name.startswith(PREFIX) and original.is_file(folder, name):
+                folder.unlink(name)
+
+
+def warn(folder: Folder, copy: str, name: str) -> None:
+    """Say on stderr where a copy lies."""
+    told = f"{folder.show(copy)} keeps what another program saved in {name} while a change replaced it"
+    log.warning(f"{told}. Compare the two, take over what is missing, then move the copy away.")
+
+
+def check_room(folder: Folder, name: str) -> None:
+    """Raises StorageError when there are MOST copies of `name`."""
+    copies = [found for found in folder.names() if found.startswith(PREFIX) and found.endswith(f"-{name}")]
+    if len(copies) >= MOST:
+        raise StorageError(
+            folder.show(name),
+            "replace",
+            f"another program saved it meanwhile, and {MOST} copies of such saves lie beside it already",
+            next_step=f"Look at the files {PREFIX}* beside it, move away those that are not needed, then call again.",
+        )
+
+
+def listed(state: Folder) -> list[str]:
+    """The paths from the project root of the copies in `.nexus/state` and among its artifacts. Raises StorageError."""
+    found = [state.show(name) for name in state.names() if name.startswith(PREFIX)]
+    artifacts = state.child("artifacts")
+    if artifacts is not None:
+        with artifacts:
+            found += _below(artifacts, DEPTH, [MOST_FOLDERS])
+    return sorted(found)
+
+
+def _below(folder: Folder, depth: int, left: list[int]) -> Iterator[str]:
+    left[0] -= 1
+    for name in folder.names():
+        if is_artifact_copy(name):
+            yield folder.show(name)
+            continue
+        seen = folder.look(name) if depth > 1 and left[0] > 0 else None
+        if seen is not None and stat.S_ISDIR(seen.st_mode):
+            yield from _child(folder, name, depth, left)
+
+
+def _child(folder: Folder, name: str, depth: int, left: list[int]) -> list[str]:
+    try:
+        below = folder.child(name)
+        if below is None:
+            return []
+        with below:
+            return list(_below(below, depth - 1, left))
+    except NexusError:  # a file, most often
+        return []
+
+
+def is_artifact_copy(name: str) -> bool:
+    """Whether a name among the artifacts is that of a copy; anything else is somebody's artifact."""
+    id_, _, rest = name.removeprefix(PREFIX).partition("-")
+    return name.startswith(PREFIX) and bool(rest) and len(id_) == 16 and not id_.strip("0123456789abcdef")
+
+
+def _parsed(name: str) -> tuple[str, Mark, str, int] | None:
+    parts = name.removeprefix(TEMPORARY).split("-", 2)
+    fields = parts[1].split(".") if len(parts) == 3 else []
+    if len(fields) != 4 or fields[1] not in (WHOLE, END, SAME):
+        return None
+    try:
+        return parts[2], (int(fields[0], 16), int(fields[2], 16)), fields[1], int(fields[3], 16)
+    except ValueError:
+        return None
+
+
+def mark(folder: Folder, name: str, kind: str) -> Mark | None:
+    """The mark of the file `name`, None when it is no plain file. Raises StorageError."""
+    try:
+        fd = folder.open(name, _READ)
+    except (FileNotFoundError, PathRefused):
+        return None
+    except OSError as error:
+        raise StorageError(folder.show(name), "read", reason(error)) from error
+    try:
+        return mark_of(fd, kind) if stat.S_ISREG(os.fstat(fd).st_mode) else None
+    except OSError as error:
+        raise StorageError(folder.show(name), "read", reason(error)) from error
+    finally:
+        let_go(fd)
+
+
+def mark_of(fd: int, kind: str) -> Mark:
+    """The mark of an open file, from its beginning or of its END. Raises OSError."""
+    import zlib  # a shared object: not at the start
+
+    size, checksum = os.fstat(fd).st_size, 0
+    os.lseek(fd, max(0, size - END_BYTES) if kind == END else 0, os.SEEK_SET)
+    while part := os.read(fd, _CHUNK):
+        checksum = zlib.crc32(part, checksum)
+    return size, checksum

@@ -1,0 +1,199 @@
+"""Replace or remove a file that was read before, so that no save of another program in between is lost.
+
+The file is looked at right before: a save that shows there makes the change run again, on what was saved. Then names
+are exchanged in one step, so whatever the name held, also a save that came after that look, lies under a temporary name
+and is looked at there. It gets its own name back, and the change runs again; or, where a change can only go forward, it
+is kept beside the file (docs/decisions/0070). An editor that is still writing goes on in the very file that is kept.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from nexus_mcp.errors import NexusError, NotConfirmed, StateError, StorageError
+from nexus_mcp.store import atomic, conflicts, swap
+from nexus_mcp.store.opening import reason
+from nexus_mcp.store.original import ChangedMeanwhile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from nexus_mcp.store.conflicts import Mark
+    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.original import Original
+
+    New = bytes | Mark
+    """What takes the place of a file: its bytes, or what its end is known by."""
+
+    Result = TypeVar("Result")
+
+TRIES = 8
+"""So often a change runs when another program saves its file each time. Then it is refused, with nothing changed."""
+
+
+def repeated(change: Callable[[], Result]) -> Result:
+    """What `change` returns, called again while it raises ChangedMeanwhile, TRIES times at most."""
+    for _ in range(TRIES - 1):
+        try:
+            return change()
+        except ChangedMeanwhile:
+            continue
+    return change()
+
+
+class Replacement:
+    """The replacing of the file `name` in `folder`, which was read as `original`.
+
+    With `forward`, the id of a change that goes on whatever another program saved, that is kept as a copy with this id
+    in its name. `copy` is the name of that copy, "" while there is none.
+    """
+
+    __slots__ = ("_folder", "_forward", "_name", "_original", "copy")
+
+    def __init__(self, folder: Folder, name: str, original: Original, forward: str | None = None) -> None:
+        self._folder = folder
+        self._name = name
+        self._original = original
+        self._forward = forward
+        self.copy = ""
+
+    def put(
+        self,
+        data: bytes | None,
+        check: Callable[[], None] | None = None,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> Callable[[], None]:
+        """As atomic.put, but for the sync of the folder: what is returned does that, or raises NotConfirmed.
+
+        Raises ChangedMeanwhile, PathRefused and StorageError with nothing changed, NotConfirmed.
+        """
+        folder, name, temporary = self._folder, self._name, ""
+        try:
+            if data is not None:
+                temporary = self.prepare(data, meanwhile)
+            try:
+                if check is not None:
+                    check()
+                if self._forward is None:
+                    self._original.check(folder, name)
+            except BaseException:
+                if temporary:
+                    folder.unlink(temporary)
+                raise
+            self.install(temporary, data)
+        except OSError as error:
+            raise StorageError(folder.show(name), "write", reason(error)) from error
+        except atomic.Unsynced as error:
+            raise NotConfirmed(folder.show(name), reason(error.cause)) from error
+        return atomic.confirming(folder, name)
+
+    def prepare(self, data: bytes, meanwhile: Callable[[], None] | None = None) -> str:
+        """Write what is to take the place of the file, synced; its temporary name. Raises as atomic.prepare does."""
+        return atomic.prepare(self._folder, [data], self._original.permissions, meanwhile)
+
+    def install(self, temporary: str, new: New | None) -> None:
+        """Put what was prepared in the place of the file, or, where `new` is None, remove the file.
+
+        Raises ChangedMeanwhile with nothing changed: without `forward` after any save, with it when the file came or
+        went. OSError and StorageError with nothing changed; atomic.Unsynced where it was, and could not be looked at.
+        """
+        folder, name, original = self._folder, self._name, self._original
+        if new is None and not original.is_there:
+            return
+        try:
+            if not original.is_there:
+                swap.place(folder, temporary, name)
+                return
+            held = original.temporary(name, new, None if new is None else folder.look(temporary))
+            folder.rename(name if new is None else temporary, held)
+            temporary = held
+            if new is not None and not swap.exchange(folder, held, name):
+                self._rename(held)
+                return
+        except OSError as error:
+            folder.unlink(temporary)
+            if isinstance(error, (FileExistsError, FileNotFoundError)):
+                raise ChangedMeanwhile(folder.show(name)) from error
+            raise
+        self._settle(temporary, new)
+
+    def _settle(self, held: str, new: New | None) -> None:
+        """See to what came out, which has the name `held`. Raises as `install` does, but no OSError."""
+        folder, name = self._folder, self._name
+        try:
+            if self._original.is_at(folder, held):
+                folder.unlink(held)
+                if self._original.names > 1:  # a save that was put back by an earlier try, and is built upon now
+                    conflicts.drop_twins(folder, self._original)
+                return
+            if self._forward is not None:
+                self.copy = conflicts.keep(folder, held, name, self._forward)
+                return
+        except (OSError, NexusError) as error:
+            self._put_back(held, new)
+            if isinstance(error, OSError):
+                raise StorageError(folder.show(name), "replace", reason(error)) from error
+            raise
+        # A second name as a copy, until a later try has built upon it: who loads our file just now, and saves it once
+        # more, writes over what is put back.
+        conflicts.add_name(folder, held, name)
+        self._put_back(held, new)
+        raise ChangedMeanwhile(folder.show(name))
+
+    def _put_back(self, held: str, new: New | None) -> None:
+        """Give what came out its name again. What somebody saved under that name meanwhile is kept as a copy.
+
+        Raises atomic.Unsynced where it cannot be put back: the change was made then. StorageError.
+        """
+        folder, name = self._folder, self._name
+        try:
+            is_exchanged = False
+            with suppress(FileNotFoundError):  # somebody removed what we had put there
+                is_exchanged = new is not None and swap.exchange(folder, held, name)
+            if not is_exchanged:
+                try:
+                    swap.place(folder, held, name)
+                except FileExistsError:
+                    conflicts.keep(folder, held, name)
+            elif new is not None and not _holds(folder, held, new):
+                conflicts.keep(folder, held, name)
+            else:
+                with suppress(OSError):  # swept by the next change
+                    folder.unlink(held)
+        except OSError as error:
+            raise atomic.Unsynced(error) from error
+
+    def _rename(self, temporary: str) -> None:
+        """Where names cannot be exchanged: look as late as can be, rename, and keep what was written in place since.
+
+        What somebody puts there by a rename of his own between these two calls is lost.
+        """
+        folder, name = self._folder, self._name
+        try:
+            if self._original.is_foreign:
+                self.install("", None)
+                swap.place(folder, temporary, name)
+                return
+            self._original.check(folder, name)
+        except NexusError:
+            folder.unlink(temporary)
+            raise
+        folder.rename(temporary, name)
+        saved = self._original.saved_since()
+        if saved is not None:
+            copy = f"{conflicts.PREFIX}{self._forward or os.urandom(8).hex()}-{name}"
+            swap.place(folder, atomic.prepare(folder, [saved], folder.permissions(name)), copy)
+            conflicts.warn(folder, copy, name)
+            self.copy = copy
+
+
+def _holds(folder: Folder, name: str, new: New) -> bool:
+    if isinstance(new, tuple):
+        return conflicts.mark(folder, name, conflicts.END) == new
+    try:
+        return folder.read(name, len(new)) == new
+    except StateError:  # larger
+        return False

@@ -1,0 +1,40 @@
+"""Editors that save a file while a call replaces it: no save that they completed may be gone.
+
+stepped.py lets them save between any two calls of the operating system, and some processes die later in the same call;
+raced.py lets another process save as fast as it can. saves.py has the ways of saving, ground.py the projects and calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tests.reliability.suite import Piece, Suite, Tally
+from tests.reliability.suites.editors import raced, stepped
+from tests.reliability.suites.editors.ground import SCENES
+from tests.reliability.suites.editors.saves import WAYS
+
+_RACES, _RACED = 20, 500
+
+
+def plan(seed: int, quick: bool) -> Sequence[Any]:
+    """["stepped", scene, way, stride of the places, how many with a death or another save], or ["raced", saves]."""
+    scenes = range(len(SCENES))
+    if quick:
+        return [["stepped", scene, way, 3, 3] for scene in scenes for way in WAYS] + [["raced", 40]]
+    return [["stepped", scene, way, 1, 60] for scene in scenes for way in WAYS] + [["raced", _RACED]] * _RACES
+
+
+def work(piece: Piece) -> Tally:
+    kind, *rest = piece.item
+    return stepped.attempt(piece, *rest) if kind == "stepped" else raced.attempt(piece, *rest)
+
+
+SUITE = Suite(
+    name="editors",
+    title="editors that save a file while a call replaces it",
+    goal=("saves", 20_000),
+    plan=plan,
+    work=work,
+    mutants=("out-unseen", "renamed-over", "told-by-times", "placed-over", "save-swept", "save-dropped"),
+)

@@ -1,0 +1,129 @@
+"""The ways in which programs save a file. Each adds its token to what it finds there."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Step = Callable[[], None]
+TOKEN = "save-%06d"
+
+
+def added(path: Path, token: str) -> bytes:
+    """The file with the token in it, as somebody has it who loaded it just now."""
+    try:
+        text = path.read_text()
+    except FileNotFoundError:
+        text = ""
+    if path.suffix != ".json":
+        return f"{text}{token}\n".encode()
+    value: dict[str, Any] = json.loads(text or _EMPTY[path.name])
+    value[_ROWS[path.name]].append(_row(path.name, token, len(value[_ROWS[path.name]]) + 100))
+    return json.dumps(value).encode()
+
+
+def in_place(path: Path, token: str) -> list[Step]:
+    """Truncate and write at once."""
+    return [lambda: _write(path, added(path, token))]
+
+
+def in_halves(path: Path, token: str) -> list[Step]:
+    """Truncate, and write a while later: the save is begun, and completed, at two places."""
+    held: list[tuple[int, bytes]] = []
+
+    def begin() -> None:
+        data = added(path, token)
+        held.append((os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644), data))
+
+    def end() -> None:
+        fd, data = held.pop()
+        os.write(fd, data)
+        os.close(fd)
+
+    return [begin, end]
+
+
+def by_rename(path: Path, token: str) -> list[Step]:
+    """Write another file and rename it."""
+
+    def save() -> None:
+        aside = _workspace(path) / "edited"
+        _write(aside, added(path, token))
+        os.replace(aside, path)
+
+    return [save]
+
+
+def by_backup(path: Path, token: str) -> list[Step]:
+    """Move the old file away, then make a new one."""
+
+    def save() -> None:
+        data = added(path, token)
+        if path.exists():
+            os.replace(path, _workspace(path) / "backup")
+        _write(path, data)
+
+    return [save]
+
+
+def dated_back(path: Path, token: str) -> list[Step]:
+    """Write in place as many bytes as before, and set the time back: the last token gives way to the new one."""
+
+    def save() -> None:
+        if not path.exists():
+            _write(path, added(path, token))
+            return
+        data, seen = path.read_bytes(), path.stat()
+        at = data.find(b"save-")
+        data = added(path, token) if at < 0 else data[:at] + token.encode() + data[at + len(token) :]
+        with path.open("r+b", buffering=0) as file:
+            file.write(data)
+            file.truncate(len(data))
+        os.utime(path, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+
+    return [save]
+
+
+def removed(path: Path, token: str) -> list[Step]:
+    """Remove the file, as `git clean` does: nothing is saved."""
+
+    def remove() -> None:
+        path.unlink(missing_ok=True)
+
+    return [remove]
+
+
+WAYS: dict[str, Callable[[Path, str], list[Step]]] = {
+    way.__name__: way for way in (in_place, in_halves, by_rename, by_backup, dated_back, removed)
+}
+_ROWS = {"tasks.json": "tasks", "plan.json": "issues", "history.json": "cycles"}
+_TIME = "2025-01-01T00:00:00.000Z"
+_EMPTY = {
+    "tasks.json": '{"goal": "", "decisions": [], "tasks": []}',
+    "plan.json": json.dumps({"id": 7, "topic": "Edited", "issues": [], "created_at": _TIME}),
+    "history.json": '{"cycles": []}',
+}
+
+
+def _row(name: str, token: str, number: int) -> dict[str, Any]:
+    if name == "history.json":
+        return {"completed_at": _TIME, "branch": token, "plan": None, "tasks": []}
+    if name == "plan.json":
+        return {"id": number, "title": token, "status": "pending"}
+    return {"id": number, "title": token, "context": "c", "status": "pending", "deps": [], "created_at": _TIME}
+
+
+def _write(path: Path, data: bytes) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    try:
+        os.write(fd, data)
+    finally:
+        os.close(fd)
+
+
+def _workspace(path: Path) -> Path:
+    """The project that the file belongs to: a name of an editor's own lies there."""
+    return next(above.parent for above in path.parents if above.name == ".nexus")
