@@ -206,11 +206,11 @@ def test_no_fixture(tmp_path: Path, text: str, fault: str) -> None:
 
 @pytest.mark.parametrize("depth", [3000, 100_000])
 def test_deep_nesting(tmp_path: Path, depth: int) -> None:
-    """A document that is nested too deeply to be read or looked at is one fault."""
+    """A document with too many levels is one fault, whether or not this Python's parser can read it."""
     path = tmp_path / "a.json"
     path.write_text('{"a": ' * depth + "1" + "}" * depth)
     (fault,) = read([str(path)]).faults
-    assert fault.endswith("nested too deeply")
+    assert fault.endswith(("nested too deeply", "must have at most 64 levels of arrays and objects"))
 
 
 def test_members_that_stand_there_twice(tmp_path: Path) -> None:
