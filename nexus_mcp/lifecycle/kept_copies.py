@@ -29,7 +29,7 @@ def tell(ctx: EventContext) -> None:
     if copies:
         more = f" and {len(copies) - _NAMED} more" if len(copies) > _NAMED else ""
         named = ", ".join(map(quoted_name, copies[:_NAMED]))
-        ctx.context.append(
+        ctx.give(
             f"Copies of files that another program saved while a call replaced them, or that could not be used: "
             f"{named}{more}. Read them, compare them with the files, take over what is missing through the tools, and "
             "tell the user, who then moves the copies away."
