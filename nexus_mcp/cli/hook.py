@@ -9,8 +9,9 @@ import time
 
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.options import Argument, Command
+from nexus_mcp.cli.payload import DRAINED, LIMIT, Unusable, params, read
 from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, workspace_from
-from nexus_mcp.errors import NexusError, StateError, UsageError
+from nexus_mcp.errors import NexusError, UsageError
 from nexus_mcp.lifecycle import EVENTS
 from nexus_mcp.workspace import DEFAULT_HARNESS_ID, check_harness_id
 
@@ -22,26 +23,13 @@ if TYPE_CHECKING:
     from nexus_mcp.lifecycle.definition import EventContext
     from nexus_mcp.workspace import Workspace
 
-LIMIT = 16 << 20
-"""Bytes. More than any event needs, because payloads bring along what a tool answered, or an agent said."""
-_DRAINED = 64 << 20
-"""Bytes. What is more than LIMIT is read all the same: a writer whose pipe breaks may take it for a failure."""
-_CHUNK = 1 << 16
 _OUTLINED = 24 << 20
 """Bytes. What is looked through of a payload that cannot be read."""
-_MARKS = 500_000
-"""Marks of JSON's structure in a payload, at most: reading a value costs time whatever its size is."""
-_STILL_S = 0.3
-"""Seconds without anything more after which a payload that is whole is taken for all there is."""
 
 RECORDED = frozenset({"agent_spawn", "subagent_spawn", "agent_resume", "agent_complete", "subagent_complete"})
 """Events that are recorded also when they are answered before that: an agent that is not recorded is unknown."""
 
 EVENT = Argument("EVENT", "what happened", {name: row.summary for name, row in EVENTS.items()})
-
-
-class _Unusable(Exception):
-    """What came on stdin is no payload. The text has nothing of it."""
 
 
 def run(values: Values) -> int:
@@ -136,22 +124,33 @@ class _Told:
 
 
 def _answer(told: _Told, values: Values) -> dict[str, Any]:
-    from nexus_mcp.lifecycle.safely import DECIDING, answered, failed
+    from nexus_mcp.lifecycle.safely import DECIDING, MEND, answered, failed
 
+    is_deciding = told.name == DECIDING
+    nowhere: Unusable | None = None
     try:
-        told.workspace = _workspace(values)
+        try:
+            told.workspace = _workspace(values)
+        except Unusable as problem:
+            if not is_deciding:
+                raise
+            nowhere = problem  # the payload decides: it may be an agent's
         told.is_reading = True
-        _read(told.data, _DRAINED if told.name == DECIDING else LIMIT)
+        read(told.data, DRAINED if is_deciding else LIMIT)
         told.is_reading = False
-        told.params = _params(bytes(told.data))
-        return answered(told.name, told.params, told.workspace)
-    except _Unusable as problem:
-        params, is_whole = told.outline()
-        return failed(told.name, str(problem), told.workspace, params, is_whole=is_whole)
+        if is_deciding and not told.data.strip():
+            raise Unusable(f"Nothing came on stdin. {MEND}")
+        told.params = params(bytes(told.data))
+        if told.workspace is not None:
+            return answered(told.name, told.params, told.workspace)
+        return failed(told.name, str(nowhere), None, told.params)
+    except Unusable as problem:
+        outlined, is_whole = told.outline()
+        return failed(told.name, str(problem), told.workspace, outlined, is_whole=is_whole)
 
 
 def _workspace(values: Values) -> Workspace:
-    """Raises UsageError for options that are wrong, _Unusable when it is the surroundings that do not lead anywhere."""
+    """Raises UsageError for options that are wrong, Unusable when it is the surroundings that do not lead anywhere."""
     check_harness_id(values.get(HARNESS_ID.name, DEFAULT_HARNESS_ID))
     try:
         return workspace_from(values)
@@ -159,7 +158,7 @@ def _workspace(values: Values) -> Workspace:
         told = values.get(PROJECT.name)
         if told is not None and not os.path.isdir(told):
             raise
-        raise _Unusable(str(error)) from error
+        raise Unusable(str(error)) from error
 
 
 def _print(answer: dict[str, Any]) -> None:
@@ -176,66 +175,12 @@ def _print(answer: dict[str, Any]) -> None:
     sys.stdout.buffer.flush()
 
 
-def _read(data: bytearray, most: int) -> None:
-    """Put `most` bytes of what comes on stdin into `data`. Raises _Unusable when it cannot be read, or is too much."""
-    if sys.stdin is None:
-        raise _Unusable("There is no stdin to read the params from.")
-    seen = 0
-    try:
-        while seen <= _DRAINED and (chunk := os.read(0, _CHUNK)):
-            seen += len(chunk)
-            if seen <= most:
-                data += chunk
-            if len(chunk) < _CHUNK and _is_all(data):
-                break
-    except OSError as error:
-        raise _Unusable(f"The params could not be read from stdin: {error.strerror}.") from error
-    if seen > LIMIT:
-        problem = f"The params on stdin are larger than the {LIMIT >> 20} MiB that are read."
-        raise _Unusable(
-            f"{problem} Have the hook leave out what the event does not take, such as the answer of a tool."
-        )
-
-
-def _is_all(data: bytearray) -> bool:
-    """Whether nothing more is to be expected: what came is a whole payload, and its writer keeps the pipe open."""
-    import select
-
-    try:
-        if select.select([0], [], [], _STILL_S)[0]:
-            return False
-    except (OSError, ValueError):  # Windows knows that for sockets alone
-        return False
-    if not data.rstrip().endswith(b"}"):
-        return False
-    try:
-        _params(bytes(data))
-    except _Unusable:
-        return False
-    return True
-
-
-def _params(data: bytes) -> Any:
-    """The JSON value in `data`; nothing at all stands for no params. Raises _Unusable."""
-    from nexus_mcp.lifecycle.safely import MEND
-    from nexus_mcp.store.codec import decode
-
-    if not data.strip():
-        return {}
-    if sum(map(data.count, b"[{,:")) > _MARKS:
-        raise _Unusable(f"What came on stdin has more values than are read. {MEND}")
-    try:
-        return decode(data, "stdin")
-    except StateError as error:
-        where = f" ({error.where})" if error.where else ""
-        raise _Unusable(f"What came on stdin{where} {error.problem}. {MEND}") from error
-
-
 COMMAND = Command(
     "hook",
     "tell of an event in a session; a harness's hooks call this",
     "Reads the params of the event from stdin, one JSON object, and answers with one\n"
-    "line of JSON on stdout. Nothing on stdin stands for {}. Whatever goes wrong,\n"
+    "line of JSON on stdout. Nothing on stdin stands for {}, but not for\n"
+    "pre_tool_use, where any agent may have sent it. Whatever goes wrong,\n"
     "the exit code is 0 and the answer says what it was; only an answer that cannot\n"
     "be written ends with 1.",
     (PROJECT, HARNESS_ID),

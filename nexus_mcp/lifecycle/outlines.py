@@ -34,7 +34,7 @@ def outline(data: bytes, names: Collection[str]) -> tuple[dict[str, object], boo
     found: dict[str, object] = {}
     is_whole = False
     for name, value in _members(data):
-        is_whole = not name
+        is_whole = not name and value is None
         if is_whole or name not in names or value is None:
             continue
         found[name] = value if found.get(name, value) == value else UNUSABLE
@@ -42,7 +42,7 @@ def outline(data: bytes, names: Collection[str]) -> tuple[dict[str, object], boo
 
 
 def _members(data: bytes) -> Iterator[tuple[str, object]]:
-    """Name and value of each member of the first level, then ("", None) where the object ends."""
+    """Name and value of each member of the first level, then "" where the object ends: with None where all ends."""
     depth, at, name, is_value, seen = 0, 0, "", False, 0
     while found := (_TOKEN if depth <= 1 else _DEEPER).search(data, at):
         at = found.end()
@@ -63,7 +63,8 @@ def _members(data: bytes) -> Iterator[tuple[str, object]]:
         elif first in b"}]":
             depth -= len(token)
             if depth <= 0:
-                yield "", None
+                # What stands behind the object may be another one, of an agent.
+                yield "", None if depth == 0 and not data[at:].strip() else UNUSABLE
                 return
         elif first == b",":
             name, is_value = "", False

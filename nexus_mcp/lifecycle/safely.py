@@ -61,16 +61,19 @@ def failed(
         "decision": CONTINUE,
         "warnings": [inert(f"The event {name} could not be dealt with: {fault}")],
     }
-    if own is None or name != DECIDING or not isinstance(params, dict):
+    if name != DECIDING:
         return answer
-    try:
-        return _decided(answer, own, params, is_whole=is_whole)
-    except Exception as error:  # noqa: BLE001 - as above
-        answer["warnings"].append(inert(fault_of(error)))
-        if is_whole and not any(params.get(name) for name in ("agent_id", "agent_name")):
-            return answer
-        # Not even the restrictions can be read: whoever may have one is denied.
-        return {**answer, "decision": DENY, "reason": f"What an agent may not do cannot be read now. {deadline.AGAIN}"}
+    if not isinstance(params, dict):  # any agent may have sent it
+        params, is_whole = {}, False
+    if own is not None:
+        try:
+            return _decided(answer, own, params, is_whole=is_whole)
+        except Exception as error:  # noqa: BLE001 - as above
+            answer["warnings"].append(inert(fault_of(error)))
+    if is_whole and not any(params.get(name) for name in ("agent_id", "agent_name")):
+        return answer
+    # Not even the restrictions can be read: whoever may have one is denied.
+    return {**answer, "decision": DENY, "reason": f"What an agent may not do cannot be read now. {deadline.AGAIN}"}
 
 
 def _decided(answer: dict[str, Any], own: Workspace, params: dict[str, Any], *, is_whole: bool) -> dict[str, Any]:

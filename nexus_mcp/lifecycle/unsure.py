@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.lifecycle.definition import EventContext
 
-NAMES = ("harness_id", "tool", "agent_id", "agent_name", "session_id", "tool_input")
+NAMES = ("harness_id", "tool", "agent_id", "agent_name", "session_id", "tool_input", "file")
 _WHO = ("agent_id", "agent_name")
 _SHOWN, _NAMED = 200, 3
 
@@ -37,9 +37,10 @@ def decide(ctx: EventContext, told: Mapping[str, object], *, is_whole: bool) -> 
         if not identity.names and not (is_whole and _is_told(told)):
             _deny_if_any(ctx, catalog, tool)
         if ctx.decision != DENY:
-            given = {"tool": tool, "tool_input": told.get("tool_input"), **known}
+            file = _word(told.get("file"))
+            given = {"tool": tool, "tool_input": told.get("tool_input"), "file": file, **known}
             may_be_agent = not is_whole or any(told.get(one) is not None for one in _WHO)
-            is_lost = not is_whole or told.get("tool_input") is not None
+            is_lost = not is_whole or bool(file) or told.get("tool_input") is not None
             decide_on(ctx, given, may_be_agent=may_be_agent, is_input_lost=is_lost)
     else:
         is_known = bool(identity.names) or identity.is_unknown or (is_whole and _is_told(told))

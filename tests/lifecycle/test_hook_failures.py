@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nexus_mcp.cli.hook import LIMIT
+from nexus_mcp.cli.payload import LIMIT
 from tests.cli.support import COMMAND, Ran, environment, nexus
 from tests.lifecycle.hooks import LOG, answer_of, hook, logged, not_dealt_with
 from tests.lifecycle.support import TRACKER
@@ -158,6 +158,30 @@ def test_no_project(tmp_path: Path, gone: str) -> None:
     }[gone]
     answer = answer_of(Ran(done.returncode, done.stdout, done.stderr))
     assert answer == not_dealt_with("session_end", fault)
+
+
+@pytest.mark.requirement("events.continue", "pre_tool_use.unusable")
+@pytest.mark.parametrize(
+    ("stdin", "decision"),
+    [
+        ('{"tool": "Write", "agent_name": "architect"}', "deny"),
+        ('{"tool": "Write", "agent_id": "a1"}', "deny"),
+        ('{"tool": "Write", "agent_na', "deny"),
+        ('{"tool": "Write"}', "continue"),
+    ],
+)
+def test_no_project_to_read_restrictions_of(tmp_path: Path, stdin: str, decision: str) -> None:
+    """Where the surroundings lead to no project, no agent may use a tool; the session itself goes on."""
+    done = subprocess.run(
+        [*COMMAND, "hook", "pre_tool_use"],
+        env=environment({"NEXUS_PROJECT_ROOT": str(tmp_path / "nowhere")}),
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    answer = answer_of(Ran(done.returncode, done.stdout, done.stderr))
+    assert (answer["decision"], "reason" in answer) == (decision, decision == "deny")
 
 
 @pytest.mark.requirement("events.failed", "events.logged")

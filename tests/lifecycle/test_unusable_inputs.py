@@ -145,3 +145,38 @@ def test_the_tracker(project: Project) -> None:
 def test_the_outline(data: bytes, found: dict[str, object], is_whole: bool) -> None:
     """Of the first level the texts are found, however it goes on; what is told in two ways, or no text, is unusable."""
     assert outline(data, NAMES) == (found, is_whole)
+
+
+@pytest.mark.requirement("pre_tool_use.unusable")
+@pytest.mark.parametrize("stdin", [b"[]", b'"x"', b"3", b"true", b"null", b'[{"tool": "Read"}]', b"", b" \n"])
+def test_a_payload_that_is_no_object(project: Project, stdin: bytes) -> None:
+    """It names neither the tool nor the agent, so that any agent may have sent it; other events go on."""
+    ready(project)
+    answer = answer_of(hook("pre_tool_use", project.root, stdin, "--harness-id", "claude-code"))
+    assert answer["decision"] == "deny"
+    assert answer["reason"].startswith("The payload names neither the tool nor the agent, and some agents may not use ")
+    assert answer["warnings"][0].startswith("The event pre_tool_use could not be dealt with: ")
+    for event in ("session_start", "user_message", "subagent_spawn", "post_tool_use", "session_end"):
+        assert answer_of(hook(event, project.root, stdin))["decision"] == "continue"
+    assert answer_of(hook("pre_tool_use", project.root, stdin))["decision"] == "continue"  # a harness without a map
+
+
+@pytest.mark.requirement("pre_tool_use.unusable")
+@pytest.mark.parametrize("behind", [b'{"agent_name": "architect"}', b"x", b"}"])
+def test_what_stands_behind_the_payload(project: Project, behind: bytes) -> None:
+    """It may say more of who it is, so that the agent may be any; blanks say nothing."""
+    ready(project)
+    stdin = b'{"harness_id": "claude-code", "tool": "Write", "tool_input": %s}'
+    assert answer_of(hook("pre_tool_use", project.root, stdin % b"{}" + behind))["decision"] == "deny"
+    assert answer_of(hook("pre_tool_use", project.root, stdin % INPUTS["twice"] + b" \n"))["decision"] == "continue"
+
+
+@pytest.mark.requirement("pre_tool_use.unusable")
+@pytest.mark.parametrize("who", [{"agent_name": "engineer"}, {}])
+def test_the_file_of_a_payload_of_wrong_types(project: Project, who: dict[str, Json]) -> None:
+    """What the payload names as the file is guarded, whatever else of it cannot be used."""
+    ready(project)
+    params = {"harness_id": "claude-code", "tool": "Edit", "session_id": 5, **who}
+    for file, decision in ((".nexus/state/tasks.json", "deny"), ("src/a.py", "continue")):
+        answer = safely.answered("pre_tool_use", {**params, "file": file}, Workspace(str(project.root)))
+        assert answer["decision"] == decision

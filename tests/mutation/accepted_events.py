@@ -17,14 +17,14 @@ _GUARD = "a guard against faults of our own, which no event reaches"
 # Module, a pattern that the whole change matches, the reason.
 ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ("lifecycle/unsure", r"'\w+' left out of \('harness_id', 'tool', .*", _NO_JSON),
-    ("lifecycle/unsure", r"'(harness_id|tool|agent_id|agent_name|session_id|tool_input)' -> .*", _NO_JSON),
+    ("lifecycle/unsure", r"'(harness_id|tool|agent_id|agent_name|session_id|tool_input|file)' -> .*", _NO_JSON),
     ("lifecycle/unsure", r"(200|3) -> .*|len\(barred\) .*", _WORDS),
     ("lifecycle/nexus_files", r".*range\(8203.*|\d{4,5} -> .*|'(nexus|histor)~' .*|5 -> 6", _SYSTEMS),
     ("lifecycle/nexus_files", r".*(_folded|folded|casefold|_SHORT).*", _SYSTEMS),
     ("lifecycle/nexus_files", r"'\.\.' not in names.*|.*FILE in kinds.*", _PLACES),
     (
         "lifecycle/kinds",
-        r"(1|12|14|1000) -> .*|.*(_MAX_PATH|_MAX_CHAR|length).*|raise ValueError .*|False -> .*",
+        r"(1|12|14|1000) -> .*|.*(LONGEST_PATH|_MAX_CHAR|length).*|raise ValueError .*|False -> .*",
         _LARGE,
     ),
     ("lifecycle/kinds", r".*(_inodes|NEXUS left|known|rest|info\.st_ino|'nt'|localhost|made|encode|hex).*", _PLACES),
@@ -86,7 +86,6 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ("lifecycle/params", r"'session_id' -> .*", "a long session_id is cut where it is remembered, too"),
     ("lifecycle/params", r"'tool_input' -> .*", "a NUL in the input of a tool is nobody's promise"),
     ("lifecycle/safely", r"own is not None -> .*|error_log\.note.* left out|return workspace -> .*", _LOG),
-    ("lifecycle/safely", r"own is None or .* -> own is None and .*", _SAME),
     ("lifecycle/safely", r"answer\['warnings'\]\.append.*|'warnings' -> .*|return answer -> .*", _FAULT),
     ("lifecycle/safely", r"\*ctx\.warnings left out .*pop.*|if isinstance\(error, .*", _WORDS),
     (
