@@ -77,7 +77,9 @@ def identify(ctx: EventContext, params: dict[str, Any]) -> Identity:
     found = [agents.records.names_of(entry) for entry in entries]
     _warn(ctx, agents, is_known=bool(entries))
     names = list(dict.fromkeys([*(name for names in found for name in names), *told]))
-    return Identity(agent_id, names, is_unknown=not told and not (is_own and all(found)))
+    is_known = bool(told) or (is_own and all(found))
+    is_cut = any(map(agents.records.has_too_many_names, entries))
+    return Identity(agent_id, names, is_unknown=is_cut or not is_known)
 
 
 def agent_of(catalog: Catalog, name: str) -> dict[str, Any] | None:

@@ -60,7 +60,8 @@ def checked(event: Event, params: object) -> dict[str, Any]:
             faults.append(f"{name} must not be blank")
     for name in _NAMING:
         if isinstance(told := given.get(name), str) and len(told) > LONGEST:
-            given[name] = told[:LONGEST]
+            # An agent is known by the end of its name: a plug-in may stand before it.
+            given[name] = told[-LONGEST:] if name == "agent_name" else told[:LONGEST]
             if name in event.required:
                 faults.append(f"{name} must not be longer than {LONGEST} characters")
     if faults:

@@ -23,6 +23,7 @@ SPAWN, RESUME, COMPLETE = "spawn", "resume", "complete"
 ANONYMOUS = ""
 """The session of all events without a session_id, and of all entries of which no session is known."""
 MOST_NAMES = 16
+"""Names that are kept of an agent beside that of the tracker. One with so many may have had more."""
 _TIMES = ("started_at", "last_resumed_at", "stopped_at")
 _SHORTEST_TIME = len("2026-01-01T00:00:00Z")
 
@@ -50,6 +51,10 @@ class Records:
         """Return all names that the agent was told by, that of the tracker first; [] when it has none."""
         name = entry.get("agent_name")
         return [*([name] if isinstance(name, str) and name else []), *self._extra(entry).get("names", ())]
+
+    def has_too_many_names(self, entry: Entry) -> bool:
+        """Whether the agent may have been told by a name that was not kept."""
+        return len(self._extra(entry).get("names", ())) >= MOST_NAMES
 
     def all(self, agent_id: str) -> list[Entry]:
         """Return the agents with this id, of any session."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from nexus_mcp.state.agent_records import MOST_NAMES
 from tests.lifecycle.sessions import edits, of, spawn
 from tests.lifecycle.support import Teller, put
 from tests.support import Clock, Project, tasks
@@ -52,6 +53,26 @@ def test_an_agent_that_was_told_without_a_name(tell: Teller) -> None:
     """A spawn with a blank name leaves the agent unknown."""
     spawn(tell, "s1", "a1", " ")
     assert edits(tell, "s1", "a1") == "deny"
+
+
+@pytest.mark.requirement("pre_tool_use.unknown")
+@pytest.mark.parametrize("name", ["Explore 0", "architect"])
+def test_an_agent_of_too_many_names(tell: Teller, name: str) -> None:
+    """An agent that was told by more names than are kept is unknown: the one that is lost may restrict it."""
+    for number in range(MOST_NAMES):
+        spawn(tell, "s1", "a1", f"Explore {number}")
+        spawn(tell, "s1", "a2", f"Explore {number % 2}")
+    spawn(tell, "s1", "a1", name)
+    assert edits(tell, "s1", "a1") == "deny"
+    assert edits(tell, "s1", "a1", agent_name="Explore 0") == "deny"
+    assert edits(tell, "s1", "a2") == "allow"
+
+
+@pytest.mark.requirement("pre_tool_use.who")
+def test_a_name_with_a_long_plug_in(tell: Teller) -> None:
+    """Of a name that is too long the end counts, where the agent's own name stands."""
+    assert edits(tell, "s1", "a1", agent_name=f"{'x' * 300}:architect") == "deny"
+    assert edits(tell, "s1", "a1", agent_name=f"{'x' * 300}:engineer") == "allow"
 
 
 @pytest.mark.requirement("pre_tool_use.who")
