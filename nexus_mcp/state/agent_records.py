@@ -67,8 +67,7 @@ class Records:
     def last_event(self, session: str) -> str:
         """Return the time of the last known event of a session; "" when none is known."""
         own = [entry for entry in self.entries if self.session_of(entry) == session]
-        known = [str(entry[name]) for entry in own for name in _TIMES if is_time(entry.get(name))]
-        return max([*known, self.seen.get(session, "")])
+        return max([self.seen.get(session, ""), *(time for entry in own for time in _times(entry))])
 
     def knows(self, session: str) -> bool:
         """Whether the session has begun, or has an agent."""
@@ -88,8 +87,11 @@ class Records:
 
     def ended(self, before: str, after: str) -> set[str]:
         """Return the sessions without an event between these two times. One whose times cannot be read is none."""
-        known = {*self.seen, *map(self.session_of, self.entries)}
-        return {session for session in known if (at := self.last_event(session)) and not before <= at <= after}
+        last = dict(self.seen)
+        for entry in self.entries:  # once, because there may be thousands of sessions
+            session = self.session_of(entry)
+            last[session] = max(last.get(session, ""), *_times(entry))
+        return {session for session, at in last.items() if at and not before <= at <= after}
 
     def apply(self, event: Event, harness_id: str) -> Records | None:
         """Return the records after an event of an agent; None when it is about an agent that is not there."""
@@ -139,6 +141,11 @@ def key_of(entry: Entry) -> Key | None:
     """Return what tells an entry from all others of the tracker; None for one without an id."""
     agent_id, started_at = entry.get("agent_id"), entry.get("started_at")
     return (agent_id, started_at) if isinstance(agent_id, str) and isinstance(started_at, str) else None
+
+
+def _times(entry: Entry) -> list[str]:
+    """Return the times of the entry's events; [""] when it has none."""
+    return [str(entry[name]) for name in _TIMES if is_time(entry.get(name))] or [""]
 
 
 def is_time(value: object) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
+from nexus_mcp.state.agent_records import Records
 from tests.lifecycle.sessions import BESIDE, HOUR_MS, OWN, TRACKER, beside, edits, spawn, tracked
 from tests.lifecycle.support import Teller, put
 from tests.support import Clock, Project, tasks
@@ -114,3 +116,21 @@ def test_a_broken_tracker_of_two_sessions(tell: Teller, project: Project) -> Non
     assert tracked(project) == [("a1", "architect", "running")]
     assert edits(tell, "s1", "a1") == "deny"
     assert (project.root / f"{OWN}/conflict-agent-tracker.json").exists()
+
+
+@pytest.mark.requirement("agents.sessions")
+def test_thousands_of_sessions() -> None:
+    """Which of them are over is found by looking at each agent once."""
+    looks = [0]
+
+    class Counted(Records):
+        def session_of(self, entry: dict[str, Any]) -> str:
+            looks[0] += 1
+            return super().session_of(entry)
+
+    entries = [{"agent_id": f"a{number}", "started_at": f"2026-01-0{number % 9}T00:00:00Z"} for number in range(3000)]
+    extras = {(f"a{n}", f"2026-01-0{n % 9}T00:00:00Z"): {"session_id": f"s{n}"} for n in range(3000)}
+    seen = {f"s{number}": "2026-01-01T00:00:00Z" for number in range(3000)}
+    ended = Counted(entries, extras, seen).ended("2026-01-03T00:00:00Z", "2026-01-07T12:00:00Z")
+    assert looks[0] == 3000
+    assert ended == {f"s{number}" for number in range(3000) if number % 9 in (0, 1, 2, 8)}
