@@ -8,6 +8,7 @@ busy machine a hook has more seconds, and what a file makes it compute is cut of
 from __future__ import annotations
 
 import os
+import sys
 import time
 from _thread import allocate_lock, start_new_thread
 
@@ -33,6 +34,8 @@ GRACE_S = 10.0
 LAST_S = 0.25
 """Seconds for finding an answer once the time is over; then it is one that needs no file."""
 _FIRST_LOOK_S, _LOOK_S = 0.3, 0.05
+_SWITCH_S = 0.0005
+"""Seconds after which Python lets another thread run once the time is over: the answer waits for the event's thread."""
 NOT_IN_TIME = "It could not be dealt with in time, so the answer is made from what was known by then."
 AGAIN = "Use the tool again; if it stays so, tell whoever leads the work."
 
@@ -113,6 +116,7 @@ class Deadline:
                 return
             wait = _LOOK_S
         self._is_over = True
+        sys.setswitchinterval(_SWITCH_S)
         found: list[Answer] = []
         done = allocate_lock()
         done.acquire()

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 
+from nexus_mcp.lifecycle.files import LONGEST_PATH
 from nexus_mcp.lifecycle.nexus_files import FILE, NEXUS, NOTE, STATE, kind_of, parts, strictest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_MAX_PATH = 1 << 12
-"""Characters of a path that is looked up: no system opens a longer one, and each name in it costs a call."""
 _MAX_PATHS, _MAX_CHARACTERS = 1000, 1 << 14
 """Paths of one call that are looked up, and their characters in all."""
 _MAGIC = ("/proc/", "/dev/")
@@ -41,7 +40,7 @@ class Kinds:
         for path in dict.fromkeys(paths):
             length += len(path)
             try:
-                if len(path) > _MAX_PATH or length > _MAX_CHARACTERS or len(self.of) >= _MAX_PATHS:
+                if len(path) > LONGEST_PATH or length > _MAX_CHARACTERS or len(self.of) >= _MAX_PATHS:
                     raise ValueError
                 self.of[path] = self._kind(path)
             except (ValueError, OSError):  # too long; a NUL, a lone surrogate, links without end

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import pytest
 
 from nexus_mcp.errors import PathRefused
+from nexus_mcp.lifecycle.files import LONGEST_PATH, inside
 from tests.lifecycle.support import Teller
 from tests.support import Clock, Project, compact, without_lock
 
@@ -230,3 +232,10 @@ def test_links(tell: Teller, project: Project, place: str) -> None:
         tell("post_tool_use", tool="Edit")
     assert without_lock(project.snapshot()) == before
     assert list(outside.iterdir()) == []
+
+
+@pytest.mark.requirement("post_tool_use.bounded")
+def test_a_path_of_many_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path that no system opens is not looked up: each name in it would cost a call."""
+    monkeypatch.setattr(os.path, "realpath", lambda path: pytest.fail(f"{len(path)} characters are looked up"))
+    assert inside("/nonexistent", "a/" * LONGEST_PATH) is None
