@@ -19,8 +19,13 @@ _MAX_PATHS, _MAX_CHARACTERS = 1000, 1 << 14
 """Paths of one call that are looked up, and their characters in all."""
 _MAGIC = ("/proc/", "/dev/")
 """Below these a path means another file to each process."""
-_GUARDED = ("", "state", "history.json", "state/plan.json", "state/tasks.json")
+_GUARDED = ("", "state", "history.json", "state/plan.json", "state/tasks.json", "config.yml", "capability-map.yml")
 """Paths below .nexus that are known by their inode too: under another mount, by a hard link, in other capitals."""
+
+
+_TRIMMED = "\t\n\v\f\r \x1c\x1d\x1e\x1f\x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B)))
+_TRIMMED += "\u2028\u2029\u202f\u205f\u3000\ufeff"
+"""What harnesses cut off at both ends of a path, each by the list of its language."""
 
 
 class Kinds:
@@ -80,14 +85,16 @@ class Kinds:
             yield place
             if os.name == "nt" or os.path.islink(place):
                 yield os.path.realpath(place)
-        if ".." in parts(path):
-            yield from self._places(os.path.normpath(path))
+        plain = os.path.normpath(path)
+        if plain != path and ".." in parts(path):  # on Windows in both slashes; elsewhere a backslash stays as it is
+            yield from self._places(plain)
 
     def _at(self, place: str) -> int:
         below = self._below(place)
         if below is None:
             is_above = self._top[: len(parts(place))] == [name.casefold() for name in parts(place)]
-            return STATE if is_above else self._known(place, "")
+            # Of the main checkout seen from a worktree, and of other projects, as if they were further down.
+            return STATE if is_above else max(self._known(place, ""), _as_written(place))
         kind = kind_of(below)
         if kind == NOTE and not place.startswith(self._root):
             kind = FILE
@@ -139,14 +146,19 @@ def _as_written(path: str) -> int:
 
 
 def _spellings(path: str) -> Iterator[str]:
-    """Yield the path, and what else a tool may make of it: of a home folder, of Windows' slashes, of a URI."""
+    """Yield the path, and what else a tool may make of it: of blanks around it, of a home folder, of Windows' slashes,
+    of a URI.
+    """
     yield path
-    if path.startswith("~/"):
-        yield os.path.expanduser(path)
-    if "\\" in path and os.sep == "/":
-        yield path.replace("\\", "/")
-    if path[:5].lower() == "file:":
-        yield _decoded(path[5:].removeprefix("//").removeprefix("localhost"))
+    bare = path.strip(_TRIMMED)
+    if bare and bare != path:
+        yield bare
+    if bare.startswith("~/"):
+        yield os.path.expanduser(bare)
+    if "\\" in bare and os.sep == "/":
+        yield bare.replace("\\", "/")
+    if bare[:5].lower() == "file:":
+        yield _decoded(bare[5:].removeprefix("//").removeprefix("localhost"))
 
 
 def _decoded(path: str) -> str:

@@ -58,8 +58,13 @@ def _kind_below(names: list[str]) -> int:
     if _is(names[0], _STATE):
         is_artifact = names[:2] == [_STATE, _ARTIFACTS] and len(names) > 2 and ".." not in names
         return ARTIFACT if is_artifact else STATE
-    is_note = names[0] in _NOTES and len(names) > 1 and all(_folded(name) == name.casefold() for name in names)
-    return NOTE if is_note and ".." not in names else SETTING
+    is_note = names[0] in _NOTES and len(names) > 1 and all(map(_is_plain, names))
+    return NOTE if is_note else SETTING
+
+
+def _is_plain(name: str) -> bool:
+    """Whether all file systems take a name for itself; `..` is not, nor what Windows takes for it: `.. `."""
+    return bool(name.strip(". ")) and _folded(name) == name.casefold()
 
 
 def _is(name: str, wanted: str) -> bool:

@@ -28,6 +28,7 @@ KINDS = [
     (".nexus/Memory/a.md", SETTING),
     (".nexus/memory/a.md:stream", SETTING),
     (".nexus/memory/..", SETTING),
+    (".nexus/memory/.. /config.yml", SETTING),
     (".nexus", STATE),
     ("", STATE),
     (".nexus/history.json", STATE),
@@ -81,6 +82,44 @@ def test_another_way_to_the_project(tmp_path: Path) -> None:
         kinds = Kinds(str(root), paths)
         assert (list(kinds.of.values()), kinds.is_whole) == ([NOTE, STATE, SETTING], True)
         (root / ".nexus").mkdir(exist_ok=True)
+
+
+@pytest.mark.requirement("pre_tool_use.guard")
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("src\\..\\.nexus\\history.json", STATE),
+        ("src\\..\\a.py", FILE),
+        ("..\\x", FILE),
+        ("a\\..\\..", STATE),
+        (" .nexus/state/tasks.json", STATE),
+        ("\t.nexus/history.json\n", STATE),
+        ("\u00a0.nexus/config.yml\u3000", SETTING),
+        ("\ufeff.nexus/state/x", STATE),
+        (" .nexus/memory/a.md", FILE),
+        (" src/a.py ", FILE),
+        ("hard.yml", SETTING),
+    ],
+)
+def test_what_tools_make_of_a_path(tmp_path: Path, path: str, kind: int) -> None:
+    """Backslashes, blanks that a tool cuts off and hard links lead to no more than the plain path does."""
+    (tmp_path / ".nexus").mkdir()
+    (tmp_path / ".nexus/config.yml").write_text("{}\n")
+    (tmp_path / "hard.yml").hardlink_to(tmp_path / ".nexus/config.yml")
+    assert Kinds(str(tmp_path), [path]).of[path] == kind
+
+
+@pytest.mark.requirement("pre_tool_use.guard")
+def test_the_state_of_another_checkout(tmp_path: Path) -> None:
+    """From a worktree the state of the main checkout is guarded as its own is, by whatever path it is named."""
+    root = tmp_path / "worktree"
+    root.mkdir()
+    (tmp_path / "main/.nexus/state").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "main/.nexus")
+    for start in (f"{tmp_path}/main/.nexus", "../main/.nexus", f"{tmp_path}/link", "../link"):
+        names = ("state/tasks.json", "history.json", "config.yml", "memory/a.md")
+        kinds = Kinds(str(root), [f"{start}/{name}" for name in names])
+        assert list(kinds.of.values()) == [STATE, STATE, SETTING, FILE]
 
 
 @pytest.mark.requirement("pre_tool_use.guard")
