@@ -10,11 +10,11 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 BEGIN, END = "*** Begin Patch", "*** End Patch"
-MAX_LENGTH = 1 << 19
-"""Characters of a patch that is read: a hook has to answer at once."""
+MAX_BYTES, MAX_LINES = 1 << 19, 20_000
+"""Bytes and lines of a patch, or of the script around it, that are read: a hook has to answer at once."""
 PROGRAMS = ("apply_patch", "applypatch")
 """What the command is called that a shell of Codex hands a patch to."""
 _FILE_HEADERS = ("*** Add File:", "*** Update File:", "*** Delete File:")
@@ -23,6 +23,7 @@ _HEADERS = (*_FILE_HEADERS, _MOVE)
 _MARKS = ("begin patch", "end patch", "add file", "update file", "delete file", "move to", "environment id")
 _EOF = "*** End of File"
 _BLANKS = " \t\r"  # all harnesses agree on these alone; of what else is blank each has its own list
+_ENDS, _MORE_ENDS = "\n\r\v\f\x1c\x1d\x1e", "\x85\u2028\u2029"  # of lines, as str.splitlines has them
 _INVISIBLE = "\ufeff\u180e\u200b\u200c\u200d\u2060"
 _WORD = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
 _PLAIN = _WORD | frozenset("./~-")
@@ -34,7 +35,7 @@ def touched(text: str) -> tuple[list[str], bool]:
 
     Where they are not certain they are still all that looks like a header, so that a guard may refuse one of them.
     """
-    if len(text) > MAX_LENGTH:
+    if _is_too_long(text):
         return [], False
     found: dict[str, None] = {}
     is_broken = text.count("\r") > text.count("\r\n") + text.endswith("\r")  # in the middle of a line
@@ -55,15 +56,25 @@ def in_command(command: object) -> tuple[list[str], bool] | None:
         return _in_script(command)
     words = [word for word in command if isinstance(word, str)] if isinstance(command, list) else []
     if len(words) > 1 and words[0].replace("\\", "/").rpartition("/")[2] in PROGRAMS:
-        paths, is_certain = touched(words[1])
-        return paths, is_certain and command == words and len(words) == 2
+        if len(words) > 2 or command != words:
+            return together(words[1:])
+        return touched(words[1])
     return next((found for word in words if (found := _in_script(word)) is not None), None)
+
+
+def together(texts: Iterable[str]) -> tuple[list[str], bool]:
+    """Return what looks like a path in texts of which any may be the patch; what they touch is not certain."""
+    texts = list(texts)
+    most = "\n".join(text for text in texts if "***" in text) if len(texts) <= MAX_LINES else ""
+    return touched(most)[0], False
 
 
 def _in_script(script: str) -> tuple[list[str], bool] | None:
     if "Begin Patch" not in script or not any(program in script for program in PROGRAMS):
         return None
-    lines = script[: MAX_LENGTH + 1].strip("\n").split("\n")
+    if _is_too_long(script):
+        return [], False
+    lines = script.strip("\n").split("\n")
     folder, word, is_quoted = _invoked(lines[0].strip(_BLANKS))
     body = "\n".join(lines[1:-1])
     if not word or lines[-1] != word or word in lines[1:-1] or (not is_quoted and _EXPANDED.intersection(body)):
@@ -95,6 +106,13 @@ def _unquoted(text: str) -> tuple[str, bool]:
     is_quoted = len(word) > 1 and word[0] in "'\"" and word[0] == word[-1]
     word = word[1:-1] if is_quoted else word
     return (word if _WORD.issuperset(word) else ""), is_quoted
+
+
+def _is_too_long(text: str) -> bool:
+    """Whether a patch is not read at all. A line ends wherever one of its readers may end it."""
+    if len(text) > MAX_BYTES or (not text.isascii() and len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES):
+        return True
+    return sum(map(text.count, _ENDS if text.isascii() else _ENDS + _MORE_ENDS)) > MAX_LINES
 
 
 def _is_read(lines: list[str], found: dict[str, None]) -> bool:

@@ -68,9 +68,9 @@ def edited(known: Mapping[str, Any], tool: str, tool_input: object, file: str = 
         parameters = entry_of(known["editing"], tool)
         found = ([], bool(file)) if parameters is None or tool_input is None else _named(known, parameters, tool_input)
     paths, is_certain = found
-    folder = next((text for name in _FOLDERS if isinstance(text := _member(tool_input, name), str) and text), "")
-    if folder:
-        paths += [f"{folder}/{one}" for one in paths if not one.startswith(_ABSOLUTE)]
+    folders = [text for name in _FOLDERS if isinstance(text := _member(tool_input, name), str) and text]
+    relative = [one for one in paths if not one.startswith(_ABSOLUTE)] if folders else []
+    paths += [f"{folder}/{one}" for folder in folders for one in relative]
     is_certain = is_certain and bool(paths or file)
     paths = [*paths, *([file] if file else [])]
     return paths, is_certain and not any(map(_is_odd, paths))
@@ -100,15 +100,34 @@ def _member(tool_input: object, name: str) -> object:
 def _patched(known: Mapping[str, Any], tool: str, tool_input: object) -> tuple[list[str], bool] | None:
     """Return the paths of the patch that a call holds, and whether they are certain; None for one that holds none.
 
-    A shell holds one where its command hands it to apply_patch; any other tool under patching always does.
+    A shell holds one where its command hands it to apply_patch; any other tool under patching always does. Where the
+    parameter of the map holds no text, the tool is another release than the map knows, and each text may be the patch.
     """
     parameter = entry_of(known["patching"], tool)
     if parameter is None:
         return None
     text = tool_input if isinstance(tool_input, str) else _member(tool_input, parameter)
     if _is_of(known, SHELL_CLASSES, tool):
-        return patches.in_command(text)
-    return patches.touched(text) if isinstance(text, str) else patches.in_command(text) or ([], False)
+        commands = [tool_input] if text is None and isinstance(tool_input, list) else [text]
+        if text is None and isinstance(tool_input, dict):
+            commands = list(tool_input.values())[:_MAX_VALUES]
+        return next((found for one in commands if (found := patches.in_command(one)) is not None), None)
+    if isinstance(text, str):
+        return patches.touched(text)
+    return patches.in_command(text) or patches.together(_texts(tool_input))
+
+
+def _texts(value: object) -> list[str]:
+    """Return the texts in an input, those of its first _MAX_VALUES members."""
+    left, found, seen = [value], [], 0
+    while left and seen < _MAX_VALUES:
+        one = left.pop()
+        seen += 1
+        if isinstance(one, str):
+            found.append(one)
+        elif isinstance(one, dict | list):
+            left += list(one.values() if isinstance(one, dict) else one)[: _MAX_VALUES - seen]
+    return found
 
 
 def _named(known: Mapping[str, Any], parameters: str, tool_input: object) -> tuple[list[str], bool]:

@@ -66,7 +66,8 @@ def _plainer(known: Mapping[str, Any], tool: str) -> str:
     editing, patching = parameters_of(known, tool)
     if patching:
         return (
-            'Use it again with one patch: "*** Begin Patch" first, "*** End Patch" last, and between them nothing but '
+            'Use it again with one patch, a smaller one if it is large: "*** Begin Patch" first, "*** End Patch" last, '
+            "and between them nothing but "
             '"*** Add File: PATH", "*** Update File: PATH", "*** Move to: PATH" and "*** Delete File: PATH" with their '
             'lines, which begin with "+", "-", a blank or "@@".'
         )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import random
+import time
 from pathlib import Path
 
 import pytest
 
-from nexus_mcp.catalog.patches import MAX_LENGTH, in_command, touched
+from nexus_mcp.catalog.patches import MAX_BYTES, MAX_LINES, in_command, touched
 
 CASES = json.loads((Path(__file__).parent / "patch_cases.json").read_text(encoding="utf-8"))["cases"]
 HEADERS = ("*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:")
@@ -141,7 +142,7 @@ def test_certain_patches(lines: tuple[str, ...], paths: list[str]) -> None:
         f"<<'EOF'\n{PATCH}\nEND",
         f"cat <<EOF\n{PATCH}\nxEOF",
         "<<'E F'\n" + PATCH + "\nE F",
-        PATCH + "\n" * MAX_LENGTH,
+        PATCH + "\n" * MAX_BYTES,
     ],
 )
 def test_uncertain_patches(text: str) -> None:
@@ -184,3 +185,42 @@ def test_patches_in_commands(command: object, expected: tuple[list[str], bool] |
     found = in_command(command)
     assert found is None if expected is None else found is not None and found[1] == expected[1]
     assert expected is None or (found is not None and set(expected[0]) <= set(found[0]))
+
+
+@pytest.mark.requirement("pre_tool_use.patch")
+@pytest.mark.parametrize(
+    "body",
+    [
+        "+" + "x" * MAX_BYTES,
+        "+" + "\u20ac" * (MAX_BYTES // 3),
+        "\n".join(["+"] * MAX_LINES),
+        *(f"+{end * MAX_LINES}" for end in ("\n", "\r", "\v", "\x1c", "\x85", "\u2028")),
+        "\n".join(["*** Add File: b:c"] * MAX_LINES),
+    ],
+)
+def test_too_much_to_read(body: str) -> None:
+    """A patch beyond the bounds is not looked through at all: an edit of unknown files, which takes no time."""
+    text = wrapped("*** Add File: a", body)
+    before = time.process_time()
+    assert touched(text) == ([], False)
+    assert in_command(f"apply_patch <<'EOF'\n{text}\nEOF") == ([], False)
+    assert in_command(["apply_patch", text]) == ([], False)
+    assert time.process_time() - before < 0.2
+
+
+@pytest.mark.requirement("pre_tool_use.patch")
+def test_the_largest_patch_that_is_read() -> None:
+    """Within the bounds a hook's time suffices, whatever the lines are."""
+    lines = [["+"] * (MAX_LINES - 3), ["*** Add File: b:c"] * (MAX_LINES - 3), ["***:x"] * (MAX_LINES - 3)]
+    for number, body in enumerate(lines):
+        before = time.process_time()
+        assert touched(wrapped("*** Add File: a", *body))[1] is (number < 2)
+        assert time.process_time() - before < 0.2
+
+
+@pytest.mark.requirement("pre_tool_use.patch")
+def test_a_script_is_read_to_its_end_or_not_at_all() -> None:
+    """A second patch may not hide behind as much of a script as is read."""
+    start, end = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: a\n+", "\n*** End Patch\nEOF"
+    whole = start + "x" * (MAX_BYTES + 1 - len(start) - len(end)) + end
+    assert in_command(f"{whole}\napply_patch <<'EOF'\n{PATCH}\nEOF") == ([], False)
