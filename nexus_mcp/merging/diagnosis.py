@@ -41,6 +41,9 @@ class Healthy:
         self.is_unmerged = is_unmerged
 
 
+_ABSENT = Healthy(0, absent=True)
+
+
 class Conflict:
     """git has a conflict of it, between sides of `ours` and `theirs` cycles; `data` has the cycles of both.
 
@@ -138,7 +141,8 @@ def diagnose(data: bytes | None, unmerged: Unmerged = lambda: None, committed: C
     from nexus_mcp.store.history_file import HistoryFile
 
     if data is None:
-        return Healthy(0, absent=True)
+        step = _from_head(committed, is_there=False)
+        return Hopeless(f"There is no {SHOWN_HISTORY}", "there is nothing to keep", step) if step else _ABSENT
     try:
         return _whole(data, len(HistoryFile(data).cycles), unmerged)
     except StateError as error:
@@ -146,7 +150,7 @@ def diagnose(data: bytes | None, unmerged: Unmerged = lambda: None, committed: C
     try:
         return _conflict(data, unmerged) if markers.found(data) else _damaged(data, fault, unmerged, committed)
     except Undecided as undecided:
-        step = undecided.next_step or ("" if markers.found(data) else _from_head(committed))
+        step = undecided.next_step or ("" if markers.are_whole(data) else _from_head(committed, unmerged))
         return Hopeless(fault, undecided.reason, step)
 
 
@@ -159,20 +163,18 @@ def readable(data: bytes) -> bytes | None:
         return None
 
 
-def _from_head(committed: Committed) -> str:
+def _from_head(committed: Committed, unmerged: Unmerged = lambda: None, *, is_there: bool = True) -> str:
     """The next step for a file of which nothing can be kept: the copy in git, where that is whole; else ""."""
     try:
-        whole = committed(HEAD)
+        whole = None if unmerged() is not None else committed(HEAD)
         made = None if whole is None else restored(None, whole, HEAD)
     except Undecided:
         return ""
-    if made is None:
+    if made is None or not (made.cycles or is_there):
         return ""
     cycles = f"{made.cycles} cycle{'s' * (made.cycles != 1)}"
-    return (
-        f"{HEAD} has a whole copy of it, with {cycles}: nexus-mcp history repair --from {HEAD} writes that, "
-        "and keeps the file as it is beside it."
-    )
+    kept = ", and keeps the file as it is beside it" if is_there else ""
+    return f"{HEAD} has a whole copy of it, with {cycles}: nexus-mcp history repair --from {HEAD} writes that{kept}."
 
 
 def _whole(data: bytes, cycles: int, unmerged: Unmerged) -> Diagnosis:

@@ -35,7 +35,7 @@ def diagnose_with(data: bytes | None, revision: str, unmerged: Unmerged, committ
         whole = committed(revision)
         if whole is None:
             return Hopeless(what, f"{revision} has no {SHOWN_HISTORY}")
-        if data is not None and (markers.found(data) or unmerged() is not None):
+        if data is not None and (markers.are_whole(data) or unmerged() is not None):
             return Hopeless(what, "git has a conflict of it, and a commit has but one side", _WITHOUT_FROM)
         if data is not None and fault:
             kept = readable(data)

@@ -34,6 +34,14 @@ def found(data: bytes) -> bool:
     return _ANY.search(data) is not None
 
 
+def are_whole(data: bytes) -> bool:
+    """Whether the file has the markers of a conflict, with both of its sides."""
+    try:
+        return found(data) and bool(split(data))
+    except Undecided:
+        return False
+
+
 def split(data: bytes) -> tuple[bytes, bytes]:
     """(our side, their side). Raises Undecided when the markers are nested, incomplete or out of order."""
     first = _FIRST.search(data)

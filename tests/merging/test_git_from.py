@@ -31,7 +31,11 @@ def run(repo: Repo, *options: str) -> int:
 
 
 @pytest.mark.parametrize(
-    "broken", [b"", b"\n", b"[]", b"null", b"garbage", b"\0" * 4096, b'{"cycles": 5}', b"\xff\xfe"]
+    "broken",
+    [
+        *(b"", b"\n", b"[]", b"null", b"garbage", b"\0" * 4096, b'{"cycles": 5}', b"\xff\xfe"),
+        *(b"<<<<<<< ours\n", b"<<<<<<< ours\n{}\n=======\n{}\n"),
+    ],
 )
 def test_a_file_of_which_nothing_is_left(repo: Repo, capsys: Capture, broken: bytes) -> None:
     """A plain repair refuses and says where the whole copy is; --from writes that, and keeps the file beside it."""
@@ -141,10 +145,17 @@ def test_a_whole_file_that_lacks_cycles_gets_them(repo: Repo, capsys: Capture) -
     assert "is whole, with 4 cycles: nothing to repair." in capsys.readouterr().out
 
 
-def test_a_file_that_was_deleted(repo: Repo) -> None:
-    """It is written again; there is nothing to keep beside it."""
+def test_a_file_that_was_deleted(repo: Repo, capsys: Capture) -> None:
+    """A plain repair says where it is to be had; it is written again, and there is nothing to keep beside it."""
     whole = repo.history.read_bytes()
     repo.history.unlink()
+    for options in ([], ["--yes"]):
+        assert run(repo, *options) == 1
+        assert capsys.readouterr().out.splitlines()[::2] == [
+            "There is no .nexus/history.json.",
+            "Nothing was changed. HEAD has a whole copy of it, with 3 cycles: "
+            "nexus-mcp history repair --from HEAD writes that.",
+        ]
     assert run(repo, "--from", "HEAD") == 0
     assert repo.history.read_bytes() == whole
     assert not (repo.project / BACKUP).exists()
