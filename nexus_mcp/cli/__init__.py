@@ -241,6 +241,10 @@ def _complain(message: str, code: int) -> int:
 
 def _drop_stdout() -> None:
     """Lets the interpreter flush what is left into nothing, for it would complain about it at exit."""
-    null = os.open(os.devnull, os.O_WRONLY)
+    try:
+        null = os.open(os.devnull, os.O_WRONLY)
+    except OSError:  # no descriptor is left, or no /dev
+        sys.stdout = None
+        return
     os.dup2(null, 1)
     os.close(null)

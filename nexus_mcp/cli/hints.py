@@ -103,9 +103,12 @@ def option(word: str, known: Iterable[str], prog: str) -> str:
     if meant:
         return _did_you_mean(meant)
     number = _of_number(word, names)
-    return (
-        _did_you_mean(number) if number else nearest(word, names, _AT_THE_TOP if prog == "nexus-mcp" else (_HELP, "-h"))
-    )
+    if number:
+        return _did_you_mean(number)
+    is_top = prog == "nexus-mcp"
+    if not is_top and _close(word.lower(), (*names, _HELP, _VERSION))[:1] == [_VERSION]:
+        return _did_you_mean(f"nexus-mcp {_VERSION}")
+    return nearest(word, names, _AT_THE_TOP if is_top else (_HELP, "-h"))
 
 
 def superfluous(word: str, options: Iterable[Option], prog: str) -> str:
