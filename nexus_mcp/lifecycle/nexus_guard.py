@@ -21,16 +21,30 @@ _TOOLS = {
 }
 
 
-def refusal(known: Mapping[str, Any], tool: str, kinds: Mapping[str, int], *, is_certain: bool, is_main: bool) -> str:
+def refusal(
+    known: Mapping[str, Any],
+    tool: str,
+    kinds: Mapping[str, int],
+    *,
+    is_certain: bool,
+    is_main: bool,
+    may_reach_state: bool = False,
+) -> str:
     """Return why a call may not run that would write files of these kinds, and what to do instead; "" when it may.
 
-    `is_certain` says that it writes no others; `is_main` that the session itself is at work, and no agent.
+    `is_certain` says that it writes no others; `is_main` that the session itself is at work, and no agent;
+    `may_reach_state` that the input of an uncertain call names the state or the history (names_state).
     """
     path = next((path for path, kind in kinds.items() if kind == STATE), None)
     if path is not None:
         return f"{_would(tool, path)}: tools and commands change that, nobody edits it. {_instead(path)}."
     if is_main:
-        return ""
+        if is_certain or not may_reach_state:
+            return ""
+        return (
+            f"Which files {quoted(tool, _SHOWN)} would change cannot be told for certain, and its input names "
+            f".nexus/state or .nexus/history.json, which nobody edits. {_plainer(known, tool)}"
+        )
     path = next((path for path, kind in kinds.items() if kind not in (FILE, NOTE)), None)
     if path is not None:
         return f"{_would(tool, path)}: below .nexus/ an agent edits notes alone (memory/, context/, rules/). " + (
@@ -44,6 +58,22 @@ def refusal(known: Mapping[str, Any], tool: str, kinds: Mapping[str, int], *, is
         f"Which files {quoted(tool, _SHOWN)} would change cannot be told for certain, and an agent does not edit all "
         f"that is below .nexus/. {_plainer(known, tool)}"
     )
+
+
+def names_state(tool_input: object) -> bool:
+    """Return whether a text anywhere in the input names the state or the history of Nexus, in any case of letters."""
+    rest = [tool_input]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, dict):
+            rest += [*value, *value.values()]
+        elif isinstance(value, list):
+            rest += value
+        elif isinstance(value, str):
+            folded = value.casefold()
+            if ".nexus" in folded and ("state" in folded or "history.json" in folded):
+                return True
+    return False
 
 
 def _would(tool: str, path: str) -> str:

@@ -11,7 +11,7 @@ from nexus_mcp.lifecycle.definition import ALLOW, BLOCK, DENY, Event, EventConte
 from nexus_mcp.lifecycle.kinds import Kinds
 from nexus_mcp.lifecycle.known import catalog_of, mending
 from nexus_mcp.lifecycle.nexus_files import NOTE
-from nexus_mcp.lifecycle.nexus_guard import refusal
+from nexus_mcp.lifecycle.nexus_guard import names_state, refusal
 from nexus_mcp.lifecycle.params import TEXT
 from nexus_mcp.quoting import quoted
 from nexus_mcp.store.transaction import TASKS
@@ -56,24 +56,25 @@ def decide(
         return
     if edit is not None:
         is_main = identity.is_main and not may_be_agent
-        _judge(ctx, catalog, agents, tool, edit, is_main=is_main or not is_input_lost)
+        _judge(ctx, catalog, agents, params, edit, is_main=is_main or not is_input_lost)
 
 
 def _judge(
     ctx: EventContext,
     catalog: Catalog,
     agents: list[dict[str, Any]],
-    tool: str,
+    params: dict[str, Any],
     edit: tuple[list[str], bool],
     *,
     is_main: bool,
 ) -> None:
     """Deny an edit that the guard of .nexus/ refuses; block one of other files than notes without a task list."""
-    paths, is_certain = edit
+    (paths, is_certain), tool = edit, params["tool"]
     kinds = Kinds(ctx.workspace.root, paths)
     is_certain = is_certain and kinds.is_whole
     known = catalog.maps[ctx.harness_id]
-    reason = refusal(known, tool, kinds.of, is_certain=is_certain, is_main=is_main)
+    may_reach_state = not is_certain and names_state(params.get("tool_input"))
+    reason = refusal(known, tool, kinds.of, is_certain=is_certain, is_main=is_main, may_reach_state=may_reach_state)
     if reason:
         ctx.decide(DENY, reason)
         return

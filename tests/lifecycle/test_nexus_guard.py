@@ -167,6 +167,24 @@ def test_patches(tell: Teller, ready: Project, lines: tuple[str, ...], expected:
     assert [*seen, decision(tell, **used)] == expected
 
 
+@pytest.mark.requirement("pre_tool_use.patch", "pre_tool_use.guard")
+def test_a_patch_too_long_to_read_may_not_name_the_state(tell: Teller, ready: Project) -> None:
+    """A patch beyond the bounds is an edit of unknown files, and denied to everybody when it names the state."""
+
+    def decided(path: str, **params: str) -> Json:
+        lines = (BEGIN, "*** Add File: a.md", *["+x"] * 20_001, f"*** Delete File: {path}", END)
+        return decision(tell, **CODEX, tool_input={"command": "\n".join(lines)}, **params)
+
+    assert [decided(path) for path in ("a.py", ".nexus/state/plan.json", ".NEXUS/History.json")] == [
+        "allow",
+        "deny",
+        "deny",
+    ]
+    assert decided("a.py", agent_name="engineer") == "deny"
+    (ready.root / TASKS).unlink()
+    assert decided("a.py") == "block"
+
+
 @pytest.mark.requirement("pre_tool_use.patch", "pre_tool_use.capabilities")
 def test_a_patch_through_a_shell(tell: Teller, ready: Project) -> None:
     """In Codex a shell that hands a patch to apply_patch is that tool, for the gate, the guard and the restrictions."""
