@@ -138,7 +138,7 @@ def finish(
 def _unfinished(state: Folder, is_applied: bool, problem: str) -> NotAppliedYet:  # noqa: FBT001
     """The error for a change that was not carried out whole: it depends on whether the journal can be found again."""
     try:
-        there = is_applied or (state.is_current() and state.look(journal.NAME) is not None)
+        there = state.is_current() and (is_applied or state.look(journal.NAME) is not None)
     except StorageError:  # nobody knows; what is said then is true as long as the file is there
         there = True
     return (NotAppliedYet if there else JournalGone)(journal.SHOWN, problem)

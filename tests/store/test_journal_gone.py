@@ -65,6 +65,21 @@ def test_a_journal_removed_once_all_is_done_is_not_missed(app: App, tmp_path: Pa
     assert app.call("history_search", {}).result["structuredContent"]["total"] == 1
 
 
+def test_a_change_removed_once_all_is_done_is_told_as_perhaps_lost(app: App, tmp_path: Path) -> None:
+    """With `.nexus` the history went, too: nothing completes the change, though it had been applied."""
+    real = applying.apply
+
+    def apply(*arguments: Any) -> list[str]:
+        kept = real(*arguments)
+        shutil.rmtree(tmp_path / ".nexus")
+        return kept
+
+    with patch.object(applying, "apply", apply):
+        told = _closed(app)["error"]
+    assert "may be lost" in told
+    assert "Do not repeat it" not in told
+
+
 def test_a_recovery_whose_journal_goes_promises_nothing(app: App, tmp_path: Path) -> None:
     """A later call that is to complete the change, and cannot, says that it may be lost."""
     with patch.object(applying, "apply", side_effect=OSError(5, "Input/output error")):
