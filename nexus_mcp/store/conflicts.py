@@ -35,7 +35,7 @@ MOST_FOLDERS = 100
 """Folders of artifacts that are looked into for copies, and DEPTH of them below each other."""
 DEPTH = 16
 _CHUNK = 1 << 20
-_INODE = (1 << 32) - 1
+_LOW = (1 << 32) - 1
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 
 
@@ -44,23 +44,30 @@ def temporary(name: str, known: Mark, kind: str, new: os.stat_result | None) -> 
 
     `kind`: whether the checksum is of the WHOLE file or of its END; SAME of the whole where both files are equal.
     """
-    inode = 0 if new is None else new.st_ino & _INODE
-    return f"{TEMPORARY}{os.urandom(4).hex()}-{known[0] & _INODE:x}.{kind}.{known[1]:x}.{inode:x}-{name}"
+    mark_of_new = 0 if new is None else _fingerprint(new)
+    return f"{TEMPORARY}{os.urandom(4).hex()}-{known[0] & _LOW:x}.{kind}.{known[1]:x}.{mark_of_new:x}-{name}"
+
+
+def _fingerprint(info: os.stat_result) -> int:
+    """32 bits of which file this is, and of when it was last written: the new file may have been saved, too."""
+    import zlib  # a shared object
+
+    return zlib.crc32(b"%d %d %d" % (info.st_ino, info.st_size, info.st_mtime_ns))
 
 
 def is_settled(folder: Folder, name: str) -> bool:
     """Whether a temporary file that a dead process left can go; one that another program saved is kept as a copy first.
 
-    It can go where it is the new file (the names were not exchanged) or holds what the change had read (they were).
+    It can go where it is the new file as it was made (the names were not exchanged) or holds what the change had read.
     Where the whole project was copied since, inodes tell nothing, but the file itself may: it still has what was read.
     Raises StorageError.
     """
     parsed = _parsed(name)
     if parsed is None:
         return True
-    target, known, kind, inode = parsed
+    target, known, kind, new = parsed
     seen = folder.look(name)
-    if seen is None or seen.st_ino & _INODE == inode:
+    if seen is None or _fingerprint(seen) == new:
         return True
     held = mark(folder, name, kind)
     if held is None or held in (known, (0, 0)) or (kind != SAME and mark(folder, target, kind) == known):
@@ -93,10 +100,10 @@ def add_name(folder: Folder, held: str, name: str) -> None:
 
     Never raises: where it cannot have one, the file that gets its own name back is all there is.
     """
-    with suppress(OSError, NexusError, NotImplementedError):
+    with suppress(OSError, NexusError):
         check_room(folder, name)
         copy = f"{PREFIX}{os.urandom(8).hex()}-{name}"
-        os.link(held, copy, src_dir_fd=folder.descriptor, dst_dir_fd=folder.descriptor, follow_symlinks=False)
+        swap.add_name(folder, held, copy)
 
 
 def drop_twins(folder: Folder, original: Original) -> None:

@@ -44,7 +44,7 @@ class Original:
     the bytes, where somebody knows it already.
     """
 
-    __slots__ = ("_end", "_fd", "_info", "_limit", "checksum", "data", "is_foreign")
+    __slots__ = ("_end", "_fd", "_info", "_limit", "_seen", "checksum", "data", "is_foreign")
 
     def __init__(
         self,
@@ -59,6 +59,7 @@ class Original:
         self._fd = fd
         self._info = info
         self._limit = limit
+        self._seen: os.stat_result | None = None
         self._end = _end(fd) if data is ... and fd is not None else None
 
     def __del__(self) -> None:
@@ -118,6 +119,7 @@ class Original:
     def is_at(self, folder: Folder, name: str) -> bool:
         """Whether the file that was read has this name now, with the same bytes. Raises OSError, StorageError."""
         seen, known = folder.look(name), self._info
+        self._seen = seen
         if (
             seen is None
             or known is None
@@ -127,6 +129,14 @@ class Original:
         ):
             return False
         return seen.st_mtime_ns == known.st_mtime_ns if self._fd is None else self.is_unwritten()
+
+    @property
+    def is_chmodded(self) -> bool:
+        """Whether the file that `is_at` saw had other permissions, or another owner, than when it was read."""
+        seen, known = self._seen, self._info
+        if seen is None or known is None:
+            return False
+        return (seen.st_mode, seen.st_uid, seen.st_gid) != (known.st_mode, known.st_uid, known.st_gid)
 
     def is_unwritten(self) -> bool:
         """Whether the file that was read, whatever its name is now, has the same bytes. Raises OSError."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from nexus_mcp import log
 from nexus_mcp.errors import NexusError, NotConfirmed, StateError, StorageError
 from nexus_mcp.store import atomic, conflicts, swap
 from nexus_mcp.store.opening import reason
@@ -77,8 +78,7 @@ class Replacement:
             try:
                 if check is not None:
                     check()
-                if self._forward is None:
-                    self._original.check(folder, name)
+                self._check()
             except BaseException:
                 if temporary:
                     folder.unlink(temporary)
@@ -89,6 +89,17 @@ class Replacement:
         except atomic.Unsynced as error:
             raise NotConfirmed(folder.show(name), reason(error.cause)) from error
         return atomic.confirming(folder, name)
+
+    def _check(self) -> None:
+        """Look at the file once more before it is replaced. Raises ChangedMeanwhile, PathRefused, StorageError."""
+        original = self._original
+        if self._forward is None:
+            original.check(self._folder, self._name)
+        elif original.data is ...:  # only its end can be compared later; its times tell of the rest
+            try:
+                original.check(self._folder, self._name)
+            except ChangedMeanwhile:
+                original.disown()
 
     def prepare(self, data: bytes, meanwhile: Callable[[], None] | None = None) -> str:
         """Write what is to take the place of the file, synced; its temporary name. Raises as atomic.prepare does."""
@@ -111,7 +122,7 @@ class Replacement:
             folder.rename(name if new is None else temporary, held)
             temporary = held
             if new is not None and not swap.exchange(folder, held, name):
-                self._rename(held)
+                self._rename(held, new)
                 return
         except OSError as error:
             folder.unlink(temporary)
@@ -122,12 +133,11 @@ class Replacement:
 
     def _settle(self, held: str, new: New | None) -> None:
         """See to what came out, which has the name `held`. Raises as `install` does, but no OSError."""
-        folder, name = self._folder, self._name
+        folder, name, is_forward = self._folder, self._name, self._forward is not None
         try:
-            if self._original.is_at(folder, held):
-                folder.unlink(held)
-                if self._original.names > 1:  # a save that was put back by an earlier try, and is built upon now
-                    conflicts.drop_twins(folder, self._original)
+            # Who changes permissions is heard, too, unless the change can only go forward: its file has the old ones.
+            if self._original.is_at(folder, held) and (is_forward or new is None or not self._original.is_chmodded):
+                self._let_go(held)
                 return
             if self._forward is not None:
                 self.copy = conflicts.keep(folder, held, name, self._forward)
@@ -139,9 +149,18 @@ class Replacement:
             raise
         # A second name as a copy, until a later try has built upon it: who loads our file just now, and saves it once
         # more, writes over what is put back.
-        conflicts.add_name(folder, held, name)
+        if new is not None:
+            conflicts.add_name(folder, held, name)
         self._put_back(held, new)
         raise ChangedMeanwhile(folder.show(name))
+
+    def _let_go(self, held: str) -> None:
+        """Remove the old file, which has the name `held`. Raises OSError."""
+        self._folder.unlink(held)
+        # A save that was put back by an earlier try, and is built upon now. A change that only goes forward has not
+        # built upon it: its user may have given a copy its first name back by a link.
+        if self._original.names > 1 and self._forward is None:
+            conflicts.drop_twins(self._folder, self._original)
 
     def _put_back(self, held: str, new: New | None) -> None:
         """Give what came out its name again. What somebody saved under that name meanwhile is kept as a copy.
@@ -166,22 +185,43 @@ class Replacement:
         except OSError as error:
             raise atomic.Unsynced(error) from error
 
-    def _rename(self, temporary: str) -> None:
+    def _rename(self, temporary: str, new: New) -> None:
         """Where names cannot be exchanged: look as late as can be, rename, and keep what was written in place since.
 
-        What somebody puts there by a rename of his own between these two calls is lost.
+        The old file gets a second name first, so that a save in place is not lost with it, whatever fails or dies from
+        then on. What somebody puts there by a rename of his own right before ours is lost. Raises as `install` does.
         """
-        folder, name = self._folder, self._name
+        folder, name, original = self._folder, self._name, self._original
+        aside = ""
         try:
-            if self._original.is_foreign:
+            if original.is_foreign:
                 self.install("", None)
                 swap.place(folder, temporary, name)
                 return
-            self._original.check(folder, name)
-        except NexusError:
-            folder.unlink(temporary)
+            original.check(folder, name)
+            second = original.temporary(name, new, folder.look(temporary))
+            aside = second if swap.add_name(folder, name, second) else ""
+            if aside and not original.is_at(folder, aside):
+                raise ChangedMeanwhile(folder.show(name))
+            folder.rename(temporary, name)
+        except (OSError, NexusError):
+            for left in (temporary, aside):
+                if left:
+                    folder.unlink(left)
             raise
-        folder.rename(temporary, name)
+        try:
+            if aside and original.is_at(folder, aside):
+                self._let_go(aside)
+            elif aside:
+                self.copy = conflicts.keep(folder, aside, name, self._forward or "")
+            else:
+                self._keep_saved()
+        except (OSError, NexusError) as error:  # the change was made; the next one sweeps, and keeps what was saved
+            log.warning(f"{folder.show(aside or name)}: {error}")
+
+    def _keep_saved(self) -> None:
+        """Keep what was written to the file since it lost its only name. Raises OSError, NexusError."""
+        folder, name = self._folder, self._name
         saved = self._original.saved_since()
         if saved is not None:
             copy = f"{conflicts.PREFIX}{self._forward or os.urandom(8).hex()}-{name}"

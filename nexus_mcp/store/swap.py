@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     Call = Callable[[int, bytes, int, bytes], int]
 
 _EXCHANGE = 2  # RENAME_EXCHANGE
-# What says that this kernel or file system cannot exchange names, and nothing of these two files.
-_NO_SUCH_CALL = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
+# For a call that this kernel, file system or sandbox does not have. A sandbox answers as if access was denied: where it
+# really is, the rename that is tried instead fails with the same reason.
+_NO_SUCH_CALL = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EACCES, errno.EXDEV)
+_NO_LINKS = (*_NO_SUCH_CALL, errno.EMLINK)
 _known: list[Call | None] = []
 
 
@@ -55,7 +57,7 @@ def place(folder: Folder, temporary: str, name: str) -> None:
     try:
         os.link(temporary, name, src_dir_fd=folder.descriptor, dst_dir_fd=folder.descriptor, follow_symlinks=False)
     except (OSError, NotImplementedError) as error:
-        if folder.descriptor is not None and getattr(error, "errno", 0) not in (errno.EPERM, *_NO_SUCH_CALL):
+        if folder.descriptor is not None and getattr(error, "errno", 0) not in _NO_LINKS:
             raise
         if folder.look(name) is not None:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name) from error
@@ -63,6 +65,19 @@ def place(folder: Folder, temporary: str, name: str) -> None:
         return
     with suppress(OSError):  # it has its name; a second one goes with the next sweep
         folder.unlink(temporary)
+
+
+def add_name(folder: Folder, name: str, other: str) -> bool:
+    """Give the file `name` a second name; False where it cannot have one. Raises FileNotFoundError, FileExistsError."""
+    if folder.descriptor is None:
+        return False
+    try:
+        os.link(name, other, src_dir_fd=folder.descriptor, dst_dir_fd=folder.descriptor, follow_symlinks=False)
+    except (FileNotFoundError, FileExistsError):
+        raise
+    except (OSError, NotImplementedError):
+        return False
+    return True
 
 
 def _loaded() -> Call | None:
