@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from nexus_mcp.errors import StateError
 from nexus_mcp.merging import attributes
 from nexus_mcp.merging.attributes import DRIVER, FILE
-from nexus_mcp.store import atomic
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.journal import SHOWN_HISTORY
+from nexus_mcp.store.original import read
+from nexus_mcp.store.replacing import Replacement, repeated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,19 +94,21 @@ def _read(top: str) -> bytes | None:
 def _edit(
     top: str, edit: Callable[[bytes | None], bytes | None], gone: Callable[[bytes], bool] = lambda _: False
 ) -> bool:
-    """Put what `edit` makes of .gitattributes in its place, no file where `gone`; whether it made anything."""
-    with Folder.root(top) as root:
-        before = root.read(FILE, _LIMIT)
+    """Put what `edit` makes of .gitattributes in its place, no file where `gone`; whether it made anything.
+
+    It is made again of what another program saved meanwhile.
+    """
+
+    def once() -> bool:
+        original = read(root, FILE, _LIMIT)
+        before = original.content()
         after = edit(before)
-        if after is None:
-            return False
+        if after is not None:
+            Replacement(root, FILE, original).put(None if before is not None and gone(before) else after)()
+        return after is not None
 
-        def check() -> None:
-            if root.read(FILE, _LIMIT) != before:
-                raise StateError(FILE, "was changed meanwhile", next_step="Run it again.")
-
-        atomic.put(root, FILE, None if before is not None and gone(before) else after, check)
-        return True
+    with Folder.root(top) as root:
+        return repeated(once)
 
 
 def _shown(line: bytes) -> str:

@@ -10,9 +10,12 @@ from nexus_mcp.merging.committed import committed
 from nexus_mcp.merging.diagnosis import Conflict, Damaged, Diagnosis, Lacking, diagnose
 from nexus_mcp.merging.from_commit import diagnose_with
 from nexus_mcp.merging.stages import unmerged
-from nexus_mcp.store import atomic, journal, lock
+from nexus_mcp.store import journal, lock
 from nexus_mcp.store.access import Access
+from nexus_mcp.store.original import ChangedMeanwhile
+from nexus_mcp.store.original import read as original_of
 from nexus_mcp.store.patience import Patience
+from nexus_mcp.store.replacing import Replacement
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,28 +84,30 @@ def repair(
         return seen
     with Access(root, Patience(lock.WAIT_SECONDS)).locked() as at:
         nexus, state = at.nexus, at.state
-        data = _read(nexus)
+        original = original_of(nexus, journal.HISTORY, journal.HISTORY_LIMIT)
+        data = original.content()
         found = seen.diagnosis if data == before else _diagnosed(root, data, revision)
         mended = _mended(found, damage=damage)
         if mended is None:  # somebody else was quicker
             return Repair(found, "", interrupted=_waits(state))
 
-        def check() -> None:
-            # git takes no lock of ours: what it wrote meanwhile is not in the result.
-            at.held.check()
-            if _read(nexus) != data:
-                raise StateError(journal.SHOWN_HISTORY, "was changed meanwhile", next_step="Run it again.")
-
         with carried():
             at.begin()
             kept = "" if data is None else nexus.show(backup.keep(nexus, data, at.held.check))
             try:
-                atomic.put(nexus, journal.HISTORY, mended, check)
+                Replacement(nexus, journal.HISTORY, original).put(mended, at.held.check)()
+            except ChangedMeanwhile as error:  # git takes no lock of ours: what it wrote is not in the result
+                step = f"Run it again.{_told(kept)}"
+                raise StateError(journal.SHOWN_HISTORY, "was changed meanwhile", next_step=step) from error
             except (NotConfirmed, StateError, StorageError) as error:
-                error.next_step += f" {kept}, a copy of the file as it was, has been made and stays." if kept else ""
+                error.next_step += _told(kept)
                 raise
             at.keep()
         return Repair(found, kept, interrupted=_waits(state), is_mended=True)
+
+
+def _told(kept: str) -> str:
+    return f" {kept}, a copy of the file as it was, has been made and stays." if kept else ""
 
 
 def _mended(diagnosis: Diagnosis, *, damage: bool) -> bytes | None:

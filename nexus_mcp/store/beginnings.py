@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from nexus_mcp.errors import FolderGone, NexusError, StorageError
-from nexus_mcp.store import atomic, lock
+from nexus_mcp.store import atomic, lock, swap
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.opening import reason
 
@@ -102,9 +102,11 @@ def ignore(nexus: Folder, held: lock.Held) -> bool:
     try:
         temporary = atomic.prepare(nexus, [_IGNORED])
         try:
-            nexus.rename(temporary, IGNORE)
-        except OSError:
+            swap.place(nexus, temporary, IGNORE)
+        except OSError as error:
             nexus.unlink(temporary)
+            if isinstance(error, FileExistsError):  # somebody has written one meanwhile
+                return False
             raise
     except OSError as error:
         raise StorageError(nexus.show(IGNORE), "write", reason(error)) from error
@@ -112,6 +114,7 @@ def ignore(nexus: Folder, held: lock.Held) -> bool:
 
 
 def unignore(nexus: Folder) -> None:
-    """Take that back, because the write which it came with failed."""
-    with suppress(OSError):
-        nexus.unlink(IGNORE)
+    """Take that back, because the write which it came with failed. What somebody wrote into it since stays."""
+    with suppress(OSError, NexusError):
+        if nexus.read(IGNORE, len(_IGNORED)) == _IGNORED:
+            nexus.unlink(IGNORE)

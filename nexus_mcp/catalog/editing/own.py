@@ -6,15 +6,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nexus_mcp.catalog.building import own_value
 from nexus_mcp.catalog.editing import comments
-from nexus_mcp.catalog.editing.placing import place, take_away
+from nexus_mcp.catalog.editing.placing import original_at, place, take_away
 from nexus_mcp.catalog.editing.rewriting import comments_in, rewritten, value_of, written
 from nexus_mcp.catalog.sources import AGENTS, MAP, META, Own
 from nexus_mcp.errors import CatalogError
+from nexus_mcp.store.replacing import repeated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from nexus_mcp.catalog.sources import Source
+    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.lock import Held
+    from nexus_mcp.store.original import Original
     from nexus_mcp.store.store import Store
 
 _MAP_HEAD = "What the tools of a harness are for; what stands here wins over what is shipped."
@@ -112,7 +116,7 @@ def of_class(
 
 def carry_out(store: Store, edit: Edit, shipped: dict[str, Any]) -> Done:
     """Make the change. `shipped` is the shipped catalog as a value. A file that then says nothing any more, and has no
-    comment of anybody's, goes.
+    comment of anybody's, goes. The change is made again on what another program saved meanwhile.
 
     Raises CatalogError when the file, or all of them together, could not be used then; PathRefused, StorageError: with
     nothing written. NotConfirmed.
@@ -120,19 +124,28 @@ def carry_out(store: Store, edit: Edit, shipped: dict[str, Any]) -> Done:
     with store.nexus() as nexus:  # a change that is refused leaves not so much as a folder
         _made(None if nexus is None else Own(nexus), edit, shipped)
     with store.locked_nexus() as (nexus, held):
-        data, is_frozen, is_bare = _made(Own(nexus), edit, shipped)
-        if not (is_bare and take_away(nexus, edit.path, held)):
-            place(nexus, edit.path, data, held)
-        return Done(nexus.show(edit.path), is_frozen)
+        return repeated(lambda: _carried_out(nexus, held, edit, shipped))
 
 
-def _made(source: Own | None, edit: Edit, shipped: dict[str, Any]) -> tuple[bytes, bool, bool]:
+def _carried_out(nexus: Folder, held: Held, edit: Edit, shipped: dict[str, Any]) -> Done:
+    """As `carry_out`, once. Raises ChangedMeanwhile, with nothing written, when another program saved the file."""
+    original = original_at(nexus, edit.path)
+    data, is_frozen, is_bare = _made(Own(nexus), edit, shipped, original)
+    if not (is_bare and take_away(nexus, edit.path, original, held)):
+        place(nexus, edit.path, original, data, held)
+    return Done(nexus.show(edit.path), is_frozen)
+
+
+def _made(
+    source: Own | None, edit: Edit, shipped: dict[str, Any], original: Original | None = None
+) -> tuple[bytes, bool, bool]:
     """(the file with the change, whether it says what is shipped for a comment's sake, whether it says nothing).
 
-    Raises CatalogError, also for what the rest of the project makes of it.
+    `original` is the file, None for what the `source` has. Raises CatalogError, also for what the rest of the project
+    makes of it.
     """
     over = _Over(source, edit.path)
-    before = over.read(edit.path)
+    before = over.read(edit.path) if original is None else original.content()
     is_frozen = is_bare = False
     if before is None:
         over.data = written(edit.start, edit.head, edit.change)

@@ -10,6 +10,9 @@ from contextlib import suppress
 
 from nexus_mcp.errors import UNCHANGED, NexusError
 from nexus_mcp.knowledge.notes import LIMIT
+from nexus_mcp.store.atomic import Unsynced
+from nexus_mcp.store.original import read
+from nexus_mcp.store.replacing import Replacement
 from nexus_mcp.tags.actions.notes_git import Git
 
 TYPE_CHECKING = False
@@ -68,16 +71,20 @@ class Deletion:
         left: list[str] = []
         for name, data in self.contents.items():
             # An editor knows no lock: what it wrote in this moment is kept, and git calls it a new file.
-            (gone if folder.read(name, LIMIT) == data and _removed(folder, name) else left).append(name)
+            (gone if _removed(folder, name, data) else left).append(name)
         with suppress(OSError):  # they are gone for every reader; a power cut may bring one back, which git shows
             folder.sync()
         return gone, left, self.git.unstage(list(self.contents))
 
 
-def _removed(folder: Folder, name: str) -> bool:
+def _removed(folder: Folder, name: str, data: bytes | None) -> bool:
+    """Remove the note if it still holds `data`; whether it did."""
     try:
-        folder.unlink(name)
-    except OSError:
+        original = read(folder, name, LIMIT)
+        if not original.is_there or original.content() != data:
+            return False
+        Replacement(folder, name, original).install("", None)
+    except (OSError, NexusError, Unsynced):
         return False
     return True
 
