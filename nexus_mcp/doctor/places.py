@@ -84,7 +84,7 @@ _IN_HARNESS = {
     agents_extension.OLD: AGENTS_EXTENSION,
 }
 _CONFLICT = "conflict-"
-_KEPT_ARTIFACT = re.compile(r"conflict-[0-9a-f]{16}-")  # anything else of such a name is somebody's artifact
+_KEPT_COPY = re.compile(r"conflict-[0-9a-f]{16}-")  # anything else of such a name is somebody's artifact, or note
 
 
 def role(path: str, kind: str) -> str:
@@ -97,6 +97,8 @@ def role(path: str, kind: str) -> str:
             return KEPT
         return _TOP.get(parts[0]) or (OTHER if is_backup(parts[0]) else UNKNOWN)
     top = _TOP.get(parts[0])
+    if top == KNOWLEDGE and kind == FILE and _KEPT_COPY.match(parts[-1]):
+        return KEPT
     if top == KNOWLEDGE:
         return KNOWLEDGE_NOTE if path.endswith(".md") and kind == FILE else OTHER
     if top == OWN_FOLDER:
@@ -116,7 +118,7 @@ def _in_state(parts: list[str], kind: str) -> str:
             return next((found for prefix, found in prefixes.items() if name.startswith(prefix)), UNKNOWN)
         return HARNESS if kind == FOLDER and is_harness_id(name) else UNKNOWN
     if name == artifacts.FOLDER:
-        return KEPT if kind == FILE and _KEPT_ARTIFACT.match(parts[-1]) else ARTIFACT
+        return KEPT if kind == FILE and _KEPT_COPY.match(parts[-1]) else ARTIFACT
     if len(parts) > 2 or not is_harness_id(name):
         return OTHER
     return _IN_HARNESS.get(parts[1]) or _of_harness(parts[1], kind)

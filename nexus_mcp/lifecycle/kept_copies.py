@@ -19,10 +19,12 @@ def tell(ctx: EventContext) -> None:
             names = [] if nexus is None else [name for name in nexus.names() if name.startswith("conflict-")]
             state = None if nexus is None else nexus.child("state")
             copies = [f".nexus/{name}" for name in names]
+            if nexus is not None:
+                from nexus_mcp.store import conflicts
+
+                copies += conflicts.among_notes(nexus)
             if state is not None:
                 with state:
-                    from nexus_mcp.store import conflicts
-
                     copies += conflicts.listed(state)
     except NexusError:
         return

@@ -34,18 +34,23 @@ END_BYTES = 4096
 MOST_FOLDERS = 100
 """Folders of artifacts that are looked into for copies, and DEPTH of them below each other."""
 DEPTH = 16
+NOTES = ("context", "memory", "rules")
+MOST_NOTES = 20_000
+"""Names in a folder of notes that are looked at for copies."""
 _CHUNK = 1 << 20
 _LOW = (1 << 32) - 1
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 
 
-def temporary(name: str, known: Mark, kind: str, new: os.stat_result | None) -> str:
+def temporary(name: str, known: Mark, kind: str, new: os.stat_result | None, older: str = "") -> str:
     """A temporary name for the file `new` that is to take the place of `name`, of which `known` was read.
 
+    `older` is the temporary name that `new` has until then: its random digits are used again.
     `kind`: whether the checksum is of the WHOLE file or of its END; SAME of the whole where both files are equal.
     """
     mark_of_new = 0 if new is None else _fingerprint(new)
-    return f"{TEMPORARY}{os.urandom(4).hex()}-{known[0] & _LOW:x}.{kind}.{known[1]:x}.{mark_of_new:x}-{name}"
+    unique = older[len(TEMPORARY) :][:8] or os.urandom(4).hex()
+    return f"{TEMPORARY}{unique}-{known[0] & _LOW:x}.{kind}.{known[1]:x}.{mark_of_new:x}-{name}"
 
 
 def _fingerprint(info: os.stat_result) -> int:
@@ -142,10 +147,22 @@ def listed(state: Folder) -> list[str]:
     return sorted(found)
 
 
+def among_notes(nexus: Folder) -> list[str]:
+    """The paths from the project root of the copies that lie among the notes. Folders that cannot be used have none."""
+    found = []
+    for kind in NOTES:
+        with suppress(NexusError):
+            folder = nexus.child(kind)
+            if folder is not None:
+                with folder:
+                    found += [folder.show(name) for name in folder.names(MOST_NOTES) if is_copy(name)]
+    return sorted(found)
+
+
 def _below(folder: Folder, depth: int, left: list[int]) -> Iterator[str]:
     left[0] -= 1
     for name in folder.names():
-        if is_artifact_copy(name):
+        if is_copy(name):
             yield folder.show(name)
             continue
         seen = folder.look(name) if depth > 1 and left[0] > 0 else None
@@ -164,8 +181,8 @@ def _child(folder: Folder, name: str, depth: int, left: list[int]) -> list[str]:
         return []
 
 
-def is_artifact_copy(name: str) -> bool:
-    """Whether a name among the artifacts is that of a copy; anything else is somebody's artifact."""
+def is_copy(name: str) -> bool:
+    """Whether a name among artifacts or notes is that of a copy; anything else is somebody's artifact, or note."""
     id_, _, rest = name.removeprefix(PREFIX).partition("-")
     return name.startswith(PREFIX) and bool(rest) and len(id_) == 16 and not id_.strip("0123456789abcdef")
 

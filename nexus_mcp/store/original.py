@@ -157,17 +157,17 @@ class Original:
             return None
         return atomic.read(self._fd, 0, os.fstat(self._fd).st_size)
 
-    def temporary(self, name: str, after: object, new: os.stat_result | None) -> str:
+    def temporary(self, name: str, after: object, new: os.stat_result | None, older: str = "") -> str:
         """The temporary name (conflicts.py) that the file has from when `after`, which is the file `new`, takes its
-        place until it was looked at."""
+        place until it was looked at. `older` is the temporary name of `new`."""
         from nexus_mcp.store import conflicts
 
         if self.is_foreign:
-            return conflicts.temporary(name, (-1, 0), conflicts.SAME, new)  # no file is like that
+            return conflicts.temporary(name, (-1, 0), conflicts.SAME, new, older)  # no file is like that
         if self.data is ... or self.data is None:
-            return conflicts.temporary(name, self._end or (0, 0), conflicts.END, new)
+            return conflicts.temporary(name, self._end or (0, 0), conflicts.END, new, older)
         kind = conflicts.SAME if after == self.data else conflicts.WHOLE
-        return conflicts.temporary(name, (len(self.data), self._sum(self.data)), kind, new)
+        return conflicts.temporary(name, (len(self.data), self._sum(self.data)), kind, new, older)
 
     def _sum(self, data: bytes) -> int:
         if self.checksum is not None:

@@ -81,12 +81,12 @@ def create(folder: Folder, name: str, flags: int, wanted: Permissions | Copy | N
 
 
 def _create(folder: Folder, name: str, flags: int, wanted: Permissions | Copy | None) -> int:
+    if HAS_MODES and isinstance(wanted, Permissions):
+        fd = folder.open_as(name, flags, wanted.bits & _OWNER)
+        return _or_closed(folder, name, fd, lambda: _keep(folder, fd, wanted))
     above = folder.look(".") if HAS_MODES else None
     if above is None:
         return folder.open_as(name, flags, _READ_WRITE)
-    if isinstance(wanted, Permissions):
-        fd = folder.open_as(name, flags, wanted.bits & _OWNER)
-        return _or_closed(folder, name, fd, lambda: _keep(fd, above, wanted))
     allowed = _allowed(above) & _READ_WRITE
     if wanted is not None:
         allowed &= wanted.limit(_group(above))
@@ -150,12 +150,14 @@ def _share(fd: int, above: os.stat_result, allowed: int) -> None:
             os.fchmod(fd, shared)
 
 
-def _keep(fd: int, above: os.stat_result, wanted: Permissions) -> None:
-    """Give the new file the bits `wanted`, and its group, unless the folder says which that is. Raises OSError."""
+def _keep(folder: Folder, fd: int, wanted: Permissions) -> None:
+    """Give the new file the bits `wanted`, and its group, unless the folder says which that is. Raises OSError,
+    StorageError."""
     info = os.fstat(fd)
     bits = wanted.bits
     if info.st_gid != wanted.group:
-        if above.st_mode & stat.S_ISGID and info.st_gid == above.st_gid:
+        above = folder.look(".")
+        if above is not None and above.st_mode & stat.S_ISGID and info.st_gid == above.st_gid:
             bits &= ~_GROUP | above.st_mode
         else:
             try:

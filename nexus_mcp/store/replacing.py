@@ -118,7 +118,7 @@ class Replacement:
             if not original.is_there:
                 swap.place(folder, temporary, name)
                 return
-            held = original.temporary(name, new, None if new is None else folder.look(temporary))
+            held = original.temporary(name, new, None if new is None else folder.look(temporary), temporary)
             folder.rename(name if new is None else temporary, held)
             temporary = held
             if new is not None and not swap.exchange(folder, held, name):

@@ -12,8 +12,13 @@ COPY = "conflict-0123456789abcdef-"
 
 @pytest.mark.parametrize("event", ["user_message", "session_start"])
 def test_copies_are_told_as_long_as_they_are_there(tell: Teller, project: Project, event: str) -> None:
-    """Beside the session files, beside the history, and beside an artifact in whatever folder."""
-    paths = [f"state/{COPY}tasks.json", f"{COPY}history.json", f"state/artifacts/a.b/c/{COPY}note.md"]
+    """Beside the session files, the history, a note, and an artifact in whatever folder."""
+    paths = [
+        f"state/{COPY}tasks.json",
+        f"{COPY}history.json",
+        f"memory/{COPY}note.md",
+        f"state/artifacts/a.b/c/{COPY}note.md",
+    ]
     for path in paths:
         project.put(path, "saved")
     for _ in range(2):
@@ -27,4 +32,5 @@ def test_copies_are_told_as_long_as_they_are_there(tell: Teller, project: Projec
 def test_an_artifact_of_such_a_name_is_nobody_elses(tell: Teller, project: Project) -> None:
     """Only what has the id of a copy is told of."""
     project.put("state/artifacts/conflict-resolution.md", "ours")
+    project.put("memory/conflict-resolution.md", "ours")
     assert "conflict-" not in tell("user_message", session_id="s").get("context", "")

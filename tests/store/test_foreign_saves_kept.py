@@ -1,4 +1,4 @@
-"""Saves of other programs at the rarer places: without an exchange of names, while a save is put back, by permissions."""
+"""Saves of other programs at rarer places: without an exchange of names, while a save is put back, by chmod."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_denied_exchange_falls_back_to_a_rename(app: App, code: int) -> None:
         assert _answer(app)["task"]["id"] == 2
 
 
-@pytest.mark.parametrize("code", (*DENIALS, errno.EMLINK))
+@pytest.mark.parametrize("code", [*DENIALS, errno.EMLINK])
 def test_a_denied_link_falls_back_to_a_rename(app: App, path: Path, code: int) -> None:
     """Some systems deny hard links to everybody (Android), with the errno of a lack of access."""
     path.unlink()

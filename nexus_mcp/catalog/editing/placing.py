@@ -7,8 +7,8 @@ import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from nexus_mcp.errors import NexusError, NotConfirmed, StorageError
 from nexus_mcp.catalog.bounds import YAML_BYTES
+from nexus_mcp.errors import NexusError, NotConfirmed, StorageError
 from nexus_mcp.store import atomic
 from nexus_mcp.store.opening import reason
 from nexus_mcp.store.original import ChangedMeanwhile, Original, read

@@ -173,8 +173,9 @@ class Copied(Original):
             return False
         return conflicts.mark(folder, name, conflicts.END) == (self._read[2], self._tail)
 
-    def temporary(self, name: str, after: object, new: os.stat_result | None) -> str:  # noqa: ARG002
-        return conflicts.temporary(name, (0 if self._read is None else self._read[2], self._tail), conflicts.END, new)
+    def temporary(self, name: str, after: object, new: os.stat_result | None, older: str = "") -> str:  # noqa: ARG002
+        size = 0 if self._read is None else self._read[2]
+        return conflicts.temporary(name, (size, self._tail), conflicts.END, new, older)
 
     def saved_since(self) -> None:
         """Nothing is known of what was written to it in place after it lost its name."""
