@@ -104,9 +104,14 @@ def _noted_early() -> tuple[Any, str, Any]:
     return oplog, "line", line
 
 
+def _note_unsynced() -> tuple[Any, str, Any]:
+    return atomic, "sync_file", lambda folder, name: None
+
+
 MUTANTS = (
     Mutant("no-fsync", "A new file's bytes are not synced before its rename.", _no_fsync),
     Mutant("no-folder-fsync", "A rename is not synced.", _no_folder_fsync),
+    Mutant("note-unsynced", "The operation log's entry of a cycle is not synced.", _note_unsynced),
     Mutant("no-sync-afterwards", "What is synced once the lock was let go is not.", _no_sync_afterwards),
     Mutant("forgotten-unsynced", "A kept answer goes before the change after it is synced.", _forgotten_unsynced),
     Mutant("no-lock", "Writers do not exclude each other.", _no_lock),

@@ -31,9 +31,9 @@ _ENOUGH = 3
 _QUICK: tuple[tuple[str, list[int | str]], ...] = (
     ("artifact after a death", ["mkdir a"]),
     ("undo of artifacts after a death", ["remove txn.json"]),
-    ("task after a death", ["rename the temporary file to .gitignore"]),
+    ("task after a death", ["link the temporary file as .gitignore"]),
     ("close after a death", ["rename the temporary file to txn.json"]),
-    ("close after a death", ["rename the temporary file to history.json"]),
+    ("close after a death", ["exchange the temporary file and history.json"]),
     ("close", []),
     ("another's change after a close", []),
     ("plan", []),
@@ -41,6 +41,7 @@ _QUICK: tuple[tuple[str, list[int | str]], ...] = (
     ("artifact", []),
     ("undo of two", []),
     ("searched close", []),
+    ("close after an artifact", []),
 )
 
 
@@ -120,6 +121,7 @@ SUITE = Suite(
     work=work,
     mutants=(
         "no-fsync",
+        "note-unsynced",
         "no-folder-fsync",
         "no-sync-afterwards",
         "forgotten-unsynced",

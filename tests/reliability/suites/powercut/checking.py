@@ -10,7 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nexus_mcp.errors import NexusError
+from nexus_mcp.state.oplog import UNDO, By
+from nexus_mcp.store import oplog
 from nexus_mcp.store.history import cache
+from nexus_mcp.store.store import Store
+from nexus_mcp.store.undo import undo
+from nexus_mcp.workspace import Workspace
 from tests.reliability.suites.calling import Caller, Failed, called, content
 from tests.reliability.suites.powercut.disk import Tree
 from tests.reliability.suites.powercut.files import conflicts, known_as, leftovers, put_tree, state_of
@@ -55,6 +61,7 @@ def found_in(tree: Tree, infos: Infos, folder: Path, played: Played, *, retried:
             found.state = state_of(root)
             found.aside = [text for text in conflicts(root) if text != FOREIGN]
             _check_files(root, played)
+            _check_undo(root, found.state, played)
             _check_works(root, found.state)
         if retried:
             with put_tree(root, tree), known_as(root, infos):
@@ -122,6 +129,24 @@ def _check_files(root: Path, played: Played) -> None:
         raise Trouble("the bytes of the old cycle are not what they were")
     if (root / ".nexus" / "state" / "txn.json").exists():
         raise Trouble("the journal is left")
+
+
+def _check_undo(root: Path, state: str, played: Played) -> None:
+    """Undo does not go past a cycle that is there, whatever is left of the operation log."""
+    if _cycles(state) <= _cycles(played.states[0]):
+        return
+    store = Store(Workspace(str(root)), Clock())
+    try:
+        taken = undo(store, By(UNDO, "nexus-mcp", "proof"), 1, dry_run=True)["undone"]
+    except NexusError:
+        return
+    before = played.start.tree().get(f".nexus/state/{oplog.NAME}") or b""
+    if any(entry["id"].encode() in before for entry in taken):
+        raise Trouble("undo takes back a change from before the last cycle")
+
+
+def _cycles(state: str) -> int:
+    return len((json.loads(state)["history"] or {"cycles": []})["cycles"])
 
 
 def _check_works(root: Path, state: str) -> None:

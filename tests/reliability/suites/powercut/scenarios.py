@@ -71,6 +71,7 @@ BEGUN = (PLAN, DECIDE, TASK)
 CLOSED = (*(*BEGUN, CLOSE) * 6, *BEGUN)  # so many that a half of their index is of cycles
 SCENARIOS = {
     "close": Scenario((CLOSE,), BEGUN),
+    "close after an artifact": Scenario((CLOSE,), (*BEGUN, NOTE)),
     "plan": Scenario((NEXT,), BEGUN),
     "first task": Scenario((TASK, MORE), old=False),
     "artifact": Scenario((NOTE, OTHER, BESIDE), BEGUN),
