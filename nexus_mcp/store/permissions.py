@@ -81,7 +81,9 @@ def create(folder: Folder, name: str, flags: int, wanted: Permissions | Copy | N
 
 
 def _create(folder: Folder, name: str, flags: int, wanted: Permissions | Copy | None) -> int:
-    if HAS_MODES and isinstance(wanted, Permissions):
+    if isinstance(wanted, Permissions):
+        if not HAS_MODES:
+            return folder.open_as(name, flags, _READ_WRITE)
         fd = folder.open_as(name, flags, wanted.bits & _OWNER)
         return _or_closed(folder, name, fd, lambda: _keep(folder, fd, wanted))
     above = folder.look(".") if HAS_MODES else None

@@ -207,6 +207,7 @@ CASES = (
     Case("kept-aside", "state/conflict-12-plan.json", puts("state/conflict-12-plan.json", MARKED)),
     Case("kept-aside", "state/codex/conflict-agent-tracker.json", puts("state/codex/conflict-agent-tracker.json", "?")),
     Case("kept-aside", f"state/artifacts/a/{KEPT}", puts(f"state/artifacts/a/{KEPT}", "theirs")),
+    Case("kept-aside", f"memory/{KEPT}", puts(f"memory/{KEPT}", "theirs")),
     Case("old-tracker", "state/agent-tracker.json", puts("state/agent-tracker.json", "[")),
     Case("foreign-marker", "state/closed-x.json", puts("state/closed-x.json", "{}")),
     Case("journal-newer", "state/txn.json", puts("state/txn.json", {"version": 3})),
