@@ -6,7 +6,6 @@ import os
 from contextlib import suppress
 
 from nexus_mcp import log
-from nexus_mcp.errors import StorageError
 from nexus_mcp.state.history import plan_id
 from nexus_mcp.store import atomic, conflicts, ranges
 from nexus_mcp.store.codec import pretty
@@ -60,7 +59,7 @@ class Growth:
         """What the file then consists of: bytes, and what writes some to a descriptor, all up to the last cycle first.
 
         The last writes nothing: it looks whether the old file still is what was copied, and dates the new one. Raises
-        StorageError when it is not.
+        ChangedMeanwhile when it is not.
         """
         return [self._copy, self._added, self._rest, self._finish]
 
@@ -117,7 +116,7 @@ class Growth:
         else:
             same = identity.of(os.fstat(old)) == self._archive.index.identity and nexus.is_file(NAME, old)
         if not same:
-            raise StorageError(SHOWN, "copy", "it was changed meanwhile", next_step="Call again.")
+            raise ChangedMeanwhile(SHOWN)  # or lost a second name that a call had left which could not remove it
         with suppress(OSError):
             self._is_apart = identity.set_apart(fd)
         self._made = os.fstat(fd)
