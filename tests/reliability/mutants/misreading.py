@@ -11,19 +11,20 @@ from nexus_mcp.store import codec, journal, transaction
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.history.archive import Archive
 from nexus_mcp.store.history.growing import Growth
+from nexus_mcp.store.session.kept import Kept
 from tests.reliability.mutants.definition import Mutant
 
 
 def _broken_is_empty() -> tuple[Any, str, Any]:
-    real = transaction.read_session
+    real = Kept.understood
 
-    def read_session(state: Folder | None, name: str, kept: Any) -> Any:
+    def understood(self: Kept, name: str, data: bytes | None) -> Any:
         try:
-            return real(state, name, kept)
+            return real(self, name, data)
         except StateError:
             return None
 
-    return transaction, "read_session", read_session
+    return Kept, "understood", understood
 
 
 def _history_begun_anew() -> tuple[Any, str, Any]:

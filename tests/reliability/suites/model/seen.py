@@ -11,6 +11,8 @@ from nexus_mcp.store.atomic import PREFIX
 from tests.reliability.suites.model.possible import ARTIFACTS, Change, Line, Possible
 from tests.support import Project
 
+_LOG_ASIDE = "state/conflict-oplog."
+
 Names = list[tuple[str, ...] | str | None]
 
 
@@ -18,12 +20,13 @@ Names = list[tuple[str, ...] | str | None]
 class Seen:
     """`files` by their paths below .nexus, the contents that were set aside, and the operation log.
 
-    `log` has the files of each change that was not taken back, the time of a cycle, None for a line that tells neither.
+    `logs_aside` is the number of operation logs that were set aside, which `conflicts` does not have. `log` has the files of each change that was not taken back, the time of a cycle, None for a line that tells neither.
     """
 
     files: dict[str, bytes]
     conflicts: list[bytes]
     log: Names
+    logs_aside: int
 
     def agrees(self, state: Possible) -> bool:
         """Whether the files are those of the state."""
@@ -51,8 +54,9 @@ def look(project: Project) -> Seen:
     assert found.get(".gitignore", b"state/\n") == b"state/\n"
     return Seen(
         {path: data for path, data in found.items() if _is_told(path)},
-        sorted(data for path, data in found.items() if "conflict-" in path),
+        sorted(data for path, data in found.items() if "conflict-" in path and not path.startswith(_LOG_ASIDE)),
         _logged(found.get("state/oplog.jsonl", b"")),
+        sum(path.startswith(_LOG_ASIDE) for path in found),
     )
 
 

@@ -36,6 +36,7 @@ class World:
         self.possible = [Possible(str(self.project.root), self.clock)]
         self._callers = [Caller(self.project.root, self.clock) for _ in range(2)]
         self._edited: set[str] = set()  # while a journal waits
+        self._logs_aside = 0
         self._on_its_way: dict[int, tuple[Answer, Any]] = {}
 
     def call(self, at: int, tool: str, given: dict[str, Any], arrives: bool | None = True) -> None:
@@ -92,7 +93,7 @@ class World:
         self.possible = following
         answer.delivered()
         if not self._is_interrupted():
-            self._look()
+            self._look(failed=True)
 
     def settle(self, at: int, *, arrived: bool) -> None:
         """The answer that is on its way from process `at`, if one is, arrives or never does."""
@@ -212,12 +213,20 @@ class World:
         if len(self.possible) > _MOST:
             self.call(0, "context", {})
 
-    def _look(self) -> None:
-        """Leave the states that agree with the files as they are now."""
+    def _look(self, *, failed: bool = False) -> None:
+        """Leave the states that agree with the files as they are now.
+
+        `failed`: a system call has failed since the last look, so the operation log may have been set aside.
+        """
         assert not self._is_interrupted(), "a journal is left after a call"
         seen = look(self.project)
         fitting = [state for state in self.possible if seen.agrees(state)]
         assert fitting, f"in none of {len(self.possible)} states: {seen.differences(self.possible[0])}"
+        if seen.logs_aside > self._logs_aside:
+            assert failed, "the operation log was set aside though nothing failed"
+            self._logs_aside = seen.logs_aside
+            for state in fitting:
+                state.log = state.log[len(state.log) - len(seen.log) :] if seen.log else []
         logged = [state for state in fitting if names(state.log) == seen.log]
         assert logged, f"the operation log has {seen.log}, not {names(fitting[0].log)}"
         self.possible = _distinct(logged)
