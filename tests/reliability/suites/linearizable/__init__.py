@@ -41,7 +41,7 @@ def plan(seed: int, quick: bool) -> Sequence[Json]:
             {"kind": "deaths", "tools": ["task_add", "task_close", "task_close", "task_close"]},
             {**adding, "kind": "unlocked stalls"},
             {"kind": "chance", "histories": 6},
-            {"kind": "unlocked", "histories": 2},
+            {"kind": "unlocked", "histories": 6},
             {"kind": "deaths", "tools": ["task_close", "history_search"], "long": long.AS_IT_IS},
             {"kind": "chance", "histories": 2, "long": long.AS_IT_IS},
         ]

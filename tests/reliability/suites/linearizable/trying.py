@@ -20,7 +20,7 @@ from tests.reliability.suites.linearizable.stalling import stall
 from tests.reliability.suites.points import CHANGING
 
 _JOURNAL = ".nexus/state/txn.json"
-_NEARLY = 0.8  # share of the histories without a lock that has to be rejected: by chance one may have had no meeting
+_MOST = 0.5  # share of the histories without a lock to reject: calls may not meet, or run again on what they meet
 
 
 def by_chance(piece: Piece) -> Tally:
@@ -45,7 +45,7 @@ def unlocked(piece: Piece) -> Tally:
             rejected += bool(judged(recorder.history, told))
     tally.counts["histories without the lock"] += piece.item["histories"]
     tally.counts["histories without the lock rejected"] += rejected
-    if rejected < _NEARLY * piece.item["histories"]:
+    if rejected < _MOST * piece.item["histories"]:
         tally.failures.append(f"of {piece.item['histories']} histories without a lock {rejected} were rejected")
     return tally
 

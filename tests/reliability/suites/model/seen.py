@@ -20,7 +20,8 @@ Names = list[tuple[str, ...] | str | None]
 class Seen:
     """`files` by their paths below .nexus, the contents that were set aside, and the operation log.
 
-    `logs_aside` is the number of operation logs that were set aside, which `conflicts` does not have. `log` has the files of each change that was not taken back, the time of a cycle, None for a line that tells neither.
+    `logs_aside` is the number of operation logs that were set aside; `conflicts` leaves them out. `log` has the files
+    of each change that was not taken back, the time of a cycle, None for a line that tells neither.
     """
 
     files: dict[str, bytes]
