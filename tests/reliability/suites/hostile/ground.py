@@ -66,6 +66,10 @@ class Ground:
     def fail(self, problem: str) -> None:
         self._tally.failures.append(f"{self.told}: {problem}")
 
+    @property
+    def has_failed(self) -> bool:
+        return bool(self._tally.failures)
+
     def is_denied(self, agent: str, tool_input: object = None, before: Callable[[], object] = bool) -> None:
         """An agent that may not edit files does not, whatever lies in the project, or is in its patch."""
         given = {"file_path": "src/a.py"} if tool_input is None else tool_input

@@ -27,6 +27,8 @@ def play(ground: Ground, rng: random.Random, _: str, __: int) -> None:
         answer = ground.hook("pre_tool_use", {"tool": "Write", "tool_input": {"file_path": "a"}}, before)
         if answer is not None and answer["decision"] == "allow":
             ground.fail("an edit is allowed for want of time")
+        if ground.has_failed:
+            return  # who hangs once would hang each time
 
 
 def _no_time() -> None:
