@@ -19,7 +19,7 @@ T = TypeVar("T")
 _CHUNK = 1 << 16
 _LONGEST_LOOK = 1.0
 # In memory where there is such a place: nothing of it has to survive, and fsync is then free.
-_MEMORY = "/dev/shm"
+MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
 
 
 @dataclass
@@ -65,7 +65,7 @@ _END = object()
 
 
 def _start(item: Any, work: Callable[[Any], Any], seconds: float) -> _Child:
-    folder = tempfile.mkdtemp(prefix="nexus-fork-", dir=_MEMORY if os.path.isdir(_MEMORY) else None)
+    folder = tempfile.mkdtemp(prefix="nexus-fork-", dir=MEMORY)
     reads, writes = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()

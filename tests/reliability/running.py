@@ -10,13 +10,15 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
-from tests.forks import forked
+from tests.forks import MEMORY, forked
 from tests.reliability import long
 from tests.reliability.mutants import planted
 from tests.reliability.suite import Json, Piece, Suite, Tally
+from tests.reliability.suites.calling import called
+from tests.support import SMALLEST
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECKPOINTS = ROOT / ".cache" / "torture"
@@ -100,6 +102,7 @@ def run(
 
     `until_failure` ends with the first failure. `say` is called after each piece.
     """
+    _load()
     plan = suite.plan(seed, quick)
     progress = Progress(suite.name, seed, quick, code() if resume else "", len(plan))
     if resume:
@@ -127,6 +130,14 @@ def run(
     if resume:
         progress.keep()
     return progress
+
+
+@cache
+def _load() -> None:
+    """Load what first calls load, schemas and patterns: a fork for each piece then need not load it anew."""
+    with tempfile.TemporaryDirectory(prefix="nexus-torture-", dir=MEMORY) as folder:
+        for tool in ("plan_start", "task_add", "task_close", "artifact_write"):
+            called(Path(folder), tool, **SMALLEST[tool])
 
 
 def _piece(suite: Suite, plan: Sequence[Json], seed: int, mutant: str, number: int) -> dict[str, Json]:
