@@ -12,16 +12,17 @@ from tests.reliability.suite import Piece, Suite, Tally
 from tests.reliability.suites.sessions import playing
 
 _BATCH, _BATCHES = 50, 202
-_QUICK_BATCH, _QUICK_BATCHES = 10, 12
+_QUICK = ((16, True), (10, False), (10, False))
 
 
 def plan(seed: int, quick: bool) -> Sequence[Any]:
-    """How many interleavings each piece plays."""
-    return [_QUICK_BATCH] * _QUICK_BATCHES if quick else [_BATCH] * _BATCHES
+    """How many interleavings each piece plays, and whether the file beside the tracker is renamed at every turn."""
+    return _QUICK if quick else [(_BATCH, False)] * _BATCHES
 
 
 def work(piece: Piece) -> Tally:
-    return playing.play(piece.folder, piece.rng, piece.item)
+    times, renamed = piece.item
+    return playing.play(piece.folder, piece.rng, times, renamed=renamed)
 
 
 SUITE = Suite(

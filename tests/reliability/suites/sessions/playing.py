@@ -22,6 +22,9 @@ NAMES = ("architect", "engineer", "Explore", "reviewer", "general-purpose")
 AGENTS = ("a-1", "a-2", "a-3")
 _KILLED = 0.004  # of all steps
 _HOOKS = (4, 10)  # of a session
+_AT_CHANGES = ((60, True),)
+_STEPS = ((1, False), (3, False), (400, False), (60, True), (60, True))
+"""How many steps a turn has at most, and whether it ends before a change."""
 
 
 class Clock:
@@ -36,22 +39,26 @@ class Clock:
         return self._ms / 1000
 
 
-def play(folder: Path, rng: random.Random, times: int) -> Tally:
-    """Play so many interleavings, each in a project of its own."""
+def play(folder: Path, rng: random.Random, times: int, *, renamed: bool) -> Tally:
+    """Play so many interleavings, each in a project of its own.
+
+    `renamed`: each hook that can renames the file that others append to, and stops before each of its changes.
+    """
     tally = Tally()
     for number in range(times):
         root = folder / str(number)
         (root / ".nexus/state").mkdir(parents=True)
         (root / ".nexus/state/tasks.json").write_text('{"goal": "", "decisions": [], "tasks": []}')
-        with patch.object(agents_extension, "TIDY_FROM", rng.choice((1, 1, 600, 1 << 14))):
-            tally.failures += [f"interleaving {number}: {told}" for told in _interleaving(root, rng, tally)][:3]
+        with patch.object(agents_extension, "TIDY_FROM", 1 if renamed else rng.choice((1, 1, 600, 1 << 14))):
+            told = _interleaving(root, rng, tally, _AT_CHANGES if renamed else _STEPS)
+            tally.failures += [f"interleaving {number}: {one}" for one in told[:3]]
         tally.counts["interleavings"] += 1
         if len(tally.failures) >= 10:
             break
     return tally
 
 
-def _interleaving(root: Path, rng: random.Random, tally: Tally) -> list[str]:
+def _interleaving(root: Path, rng: random.Random, tally: Tally, turns: tuple[tuple[int, bool], ...]) -> list[str]:
     workspace, clock = Workspace(str(root), "claude-code"), Clock(rng)
     sessions = rng.choice((("s-1", "s-2"), ("s-1", "s-2"), ("s-1", "")))
     names = {(session, agent): rng.choice(NAMES) for session in sessions for agent in AGENTS}
@@ -72,7 +79,7 @@ def _interleaving(root: Path, rng: random.Random, tally: Tally) -> list[str]:
                 hook = Hook(partial(handle, event, params, workspace, clock, 0.0), patience)
                 running[session] = hook, event, params
             hook, event, params = running[session]
-            steps, to_change = rng.choice(((1, False), (3, False), (400, False), (60, True), (60, True)))
+            steps, to_change = rng.choice(turns)
             for _ in range(steps):
                 dies = rng.random() < _KILLED
                 tally.counts["hooks killed"] += dies
