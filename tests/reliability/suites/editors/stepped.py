@@ -54,7 +54,7 @@ def attempt(piece: Piece, scene: int, way: str, stride: int, more: int) -> Tally
             _try(made, way, [place] if steps == 1 else [place, end], _MOST, tally)
     taking = [place for place, name in enumerate(undisturbed) if name in ("exchange", "replace")]
     for place in taking if steps == 1 and (stride == 1 or way == "by_rename") else ():
-        for death in range(place + 1, place + 6):  # with the save in its hands
+        for death in range(place + 1, place + 6, 1 if stride == 1 else 2):  # with the save in its hands
             _try(made, way, [place], death, tally)
     for _ in range(more):
         first, second = sorted(rng.sample(range(places + 3), 2))
