@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "nexus_mcp"
-MAX_LINES = 250
+MAX_LINES = 450
 
 # Each part of the package, and the parts it may import beside itself. Imports go downwards only.
 BASE = ("errors", "log", "packaged", "program", "quoting", "schemas", "workspace")
@@ -173,7 +173,7 @@ def test_dependencies_are_what_is_imported() -> None:
 
 @pytest.mark.parametrize("folder", ["nexus_mcp", "tests", "benchmarks", "docs"])
 def test_length(folder: str) -> None:
-    """No module is longer than 250 lines."""
+    """No module is longer than 450 lines."""
     lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in (ROOT / folder).rglob("*.py")}
     assert {str(path.relative_to(ROOT)): n for path, n in lengths.items() if n > MAX_LINES} == {}
 
