@@ -172,6 +172,8 @@ class Locked:
         finally:
             try:
                 if self._lock is not None:
+                    if any(folder.is_untidy for folder in self._open):
+                        self.held.leave_signed()
                     self._lock.__exit__(kind, error, at)
             finally:
                 beginnings.close(self._open)

@@ -28,12 +28,13 @@ AT = os.open in os.supports_dir_fd and os.unlink in os.supports_dir_fd
 class Folder:
     """An open folder. `shown` is its path from the project root, for messages. Close it, or use it in `with`."""
 
-    __slots__ = ("descriptor", "path", "shown")
+    __slots__ = ("descriptor", "is_untidy", "path", "shown")
 
     def __init__(self, path: str, shown: str, fd: int | None) -> None:
         self.path = path
         self.shown = shown
         self.descriptor = fd
+        self.is_untidy = False  # a temporary file could not be removed; the next lock holder sweeps it
 
     @classmethod
     def root(cls, path: str) -> Folder:

@@ -217,6 +217,7 @@ class Replacement:
             else:
                 self._keep_saved()
         except (OSError, NexusError) as error:  # the change was made; the next one sweeps, and keeps what was saved
+            folder.is_untidy = True
             log.warning(f"{folder.show(aside or name)}: {error}")
 
     def _keep_saved(self) -> None:

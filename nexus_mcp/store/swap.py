@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,8 +62,10 @@ def place(folder: Folder, temporary: str, name: str) -> None:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name) from error
         folder.rename(temporary, name)
         return
-    with suppress(OSError):  # it has its name; a second one goes with the next sweep
+    try:
         folder.unlink(temporary)
+    except OSError:  # the file has its name; the second one goes with the next sweep
+        folder.is_untidy = True
 
 
 def add_name(folder: Folder, name: str, other: str) -> bool:

@@ -211,3 +211,28 @@ def test_a_save_within_a_large_artifact_that_is_dated_back_is_kept(app: App, tmp
         assert _answer(app, "artifact_write", {"filename": "n.md", "content": "ours"})["success"]
     (copy,) = path.parent.glob("conflict-*")
     assert "saved" in copy.read_text()
+
+
+def test_a_temporary_name_that_stays_goes_with_the_next_change_of_any_process(tmp_path: Path) -> None:
+    """A first file gets its name by a link; where the other name cannot be removed, the next lock holder sweeps it."""
+
+    def is_left() -> bool:
+        return any(path.name.startswith(atomic.PREFIX) for path in (tmp_path / ".nexus/state").iterdir())
+
+    App(Workspace(str(tmp_path))).call("task_add", TASK)
+    first, second = App(Workspace(str(tmp_path))), App(Workspace(str(tmp_path)))
+    for app in (first, second):
+        app.call("task_update", {"id": 1, "status": "in_progress"})
+    real = Folder.unlink
+
+    def unlink(folder: Folder, name: str) -> None:
+        if name.startswith(atomic.PREFIX):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        real(folder, name)
+
+    plan = {"topic": "T", "issues": ["A"], "research_summary": ""}
+    with patch.object(Folder, "unlink", unlink):
+        assert not first.call("plan_start", plan).result["isError"]
+    assert is_left()
+    second.call("task_add", TASK)
+    assert not is_left()
