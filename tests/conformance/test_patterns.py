@@ -22,6 +22,7 @@ from nexus_mcp.conformance.runner import run
 from nexus_mcp.conformance.target import TargetOptions, stdio
 from nexus_mcp.errors import HarnessFault
 from tests.conformance.support import NASTY, act, made, nasty_fixture, outcome
+from tests.forks import forked
 
 ROOT = Path(__file__).parents[2]
 ENDLESS = "^(a+)+$"
@@ -51,6 +52,18 @@ run(fixtures, stdio(sys.argv[2:], TargetOptions(timeout=600)), jobs=1)
 def test_patterns_mean_what_re_means(pattern: str, text: str) -> None:
     """A pattern is in a text exactly when `re.search` finds it there."""
     assert found(pattern, text) is (re.search(pattern, text) is not None)
+
+
+def test_forks_do_not_share_a_helper() -> None:
+    """Each forked process starts a helper of its own, and the one of the parent goes on."""
+
+    def search(letter: str) -> list[bool]:
+        return [found(letter, one) for one in "abcd" * 50]
+
+    assert found("a", "a")
+    seen = dict(forked("abcd", search, 60, processes=4))
+    assert seen == {letter: [letter == one for one in "abcd" * 50] for letter in "abcd"}
+    assert not found("a", "b")
 
 
 def test_an_endless_pattern_fails_and_says_so() -> None:

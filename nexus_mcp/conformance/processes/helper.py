@@ -46,6 +46,8 @@ class Helpers:
     def __init__(self, script: str) -> None:
         self.script = script
         self.idle: list[_Helper] = []
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget)
 
     def ask(self, request: dict[str, Any], seconds: float) -> Any:
         """Send a request and return its answer.
@@ -62,6 +64,12 @@ class Helpers:
             raise
         self.idle.append(helper)
         return answer
+
+    def _forget(self) -> None:
+        """Leave the helpers to the process that forked: two processes would read each other's answers."""
+        for helper in self.idle:
+            helper.abandon()
+        self.idle = []
 
 
 class _Helper:
@@ -96,6 +104,14 @@ class _Helper:
         atexit.unregister(self.end)
         self._process.kill()
         self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+    def abandon(self) -> None:
+        """Close our ends of the pipes and leave the process running."""
+        atexit.unregister(self.end)
+        self._process.returncode = 0  # it is not our child
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
