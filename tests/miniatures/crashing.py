@@ -48,7 +48,7 @@ def forgets_what_it_began(call: Call) -> Answer:
     """Changes one file after the other, and after a kill nobody completes the rest."""
     _replace(call, journal, "pending", lambda _: None)
     _replace(call, applying, "apply", _after_a_pause(applying.apply))
-    _replace(call, applying, "_apply_file", _after_a_pause(applying._apply_file))
+    _replace(call, applying, "_applied", _after_a_pause(applying._applied))
     return call.right()
 
 
