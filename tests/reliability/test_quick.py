@@ -23,7 +23,11 @@ def test_holds(name: str) -> None:
 @pytest.mark.parametrize(("name", "mutant"), PAIRS, ids=[f"{name}-{mutant}" for name, mutant in PAIRS])
 def test_notices(name: str, mutant: str) -> None:
     """A fault planted into the server does not go unnoticed, and is not just what the suite itself stumbles over."""
-    failures = run(SUITES[name], SEED, quick=True, mutant=mutant, processes=1, until_failure=True).tally.failures
+    failures: list[str] = []
+    for seed in range(SEED, SEED + 3):  # where processes have to meet, a busy machine may keep them apart once
+        failures = run(SUITES[name], seed, quick=True, mutant=mutant, processes=1, until_failure=True).tally.failures
+        if failures:
+            break
     assert failures
     assert not any(STUMBLED in failure for failure in failures)
 
