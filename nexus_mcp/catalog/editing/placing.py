@@ -118,7 +118,7 @@ def _put_with_folder(above: Folder, final: str, name: str, data: bytes, held: He
             try:
                 above.rename(temporary, final)
             except OSError as error:
-                if error.errno in (errno.ENOTEMPTY, errno.EEXIST):  # somebody else has made it, with something in it
+                if error.errno in (errno.ENOTEMPTY, errno.EEXIST):  # another process made it, and it is not empty
                     raise ChangedMeanwhile(above.show(final)) from error
                 raise StorageError(above.show(final), "make", reason(error)) from error
         except BaseException:
