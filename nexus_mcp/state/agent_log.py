@@ -65,8 +65,8 @@ def base(entries: list[Entry], checksum: str, lines: list[Line]) -> tuple[Line, 
         return lines[exact[-1]], exact[-1]
     last = lines[folds[-1]] if folds else {"kind": FOLD, "events": [], "agents": [], "sessions": []}
     # An agent that was put into the tracker and is not there now was told of all the same.
-    records = Records(entries, _extras(last), {})
-    lost = {line["id"] for line in lines if line["kind"] == SPAWN and _is_lost(records, line)}
+    there = Records(entries, _extras(last), {}).pairs()
+    lost = {line["id"] for line in lines if line["kind"] == SPAWN and _pair(line) not in there}
     events = [event for event in last["events"] if event not in lost]
     return {**last, "tracker": checksum, "events": events}, (folds or [-1])[-1]
 
@@ -79,8 +79,7 @@ def merged(entries: list[Entry], checksum: str, lines: list[Line], harness_id: s
     done = frozenset(fold["events"])
     waiting = {line["id"]: line for line in lines if is_event(line) and line["id"] not in done}
     # A line that a lock holder has moved may stand behind later ones of its agent.
-    for event in _ordered(waiting.values()):
-        records = records.apply(event, harness_id) or records
+    records = records.apply_all(_ordered(waiting.values()), harness_id)
     for line in lines[at + 1 :]:
         if line["kind"] == SEEN:
             records = records.with_seen(line.get("session_id", ANONYMOUS), line["at"])
@@ -143,8 +142,8 @@ def _extras(fold: Line) -> dict[Key, Extra]:
     }
 
 
-def _is_lost(records: Records, spawn: Event) -> bool:
-    return records.own(spawn["agent_id"], spawn.get("session_id", ANONYMOUS)) is None
+def _pair(event: Event) -> tuple[str, str]:
+    return event["agent_id"], event.get("session_id", ANONYMOUS)
 
 
 def _is_fold(value: Line) -> bool:

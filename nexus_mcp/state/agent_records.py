@@ -10,7 +10,7 @@ from nexus_mcp.state import times, tracker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from typing import Any
 
     from nexus_mcp.state.tracker import Entry
@@ -64,6 +64,10 @@ class Records:
         """Return the agent of this session with this id, the newest where there are several."""
         return next((entry for entry in reversed(self.all(agent_id)) if self.session_of(entry) == session), None)
 
+    def pairs(self) -> set[tuple[object, str]]:
+        """Return the id and the session of each agent."""
+        return {(entry.get("agent_id"), self.session_of(entry)) for entry in self.entries}
+
     def last_event(self, session: str) -> str:
         """Return the time of the last known event of a session; "" when none is known."""
         own = [entry for entry in self.entries if self.session_of(entry) == session]
@@ -95,46 +99,76 @@ class Records:
 
     def apply(self, event: Event, harness_id: str) -> Records | None:
         """Return the records after an event of an agent; None when it is about an agent that is not there."""
-        session, at = event.get("session_id", ANONYMOUS), event["at"]
-        entry = self.own(event["agent_id"], session)
-        if event["kind"] == SPAWN:
-            changed = self._begun(event, harness_id) if entry is None else self._replaced(entry, tracker.resumed, at)
-            changed = changed._named(entry or changed.entries[-1], event.get("agent_name", ""))
-        else:
-            if entry is None:
-                return None
-            told: dict[str, Any] = {name: event[name] for name in ("last_message", "files_touched") if name in event}
-            if event["kind"] == RESUME:
-                changed = self._replaced(entry, tracker.resumed, at)
-            else:
-                changed = self._replaced(entry, lambda old, now: tracker.completed(old, now, told), at)
-        return changed.with_seen(session, at) if session else changed
+        working = _Working(self, harness_id)
+        return working.records() if working.apply(event) else None
 
-    def _begun(self, event: Event, harness_id: str) -> Records:
-        agent_id, at, name = event["agent_id"], event["at"], event.get("agent_name", "")
-        while any(entry.get("started_at") == at for entry in self.all(agent_id)):  # of another session
-            at = times.next_after(at) or f"{at}~"
-        entry = tracker.spawned(harness_id, name if tracker.is_name(name) else "", agent_id, at)
-        session = event.get("session_id", ANONYMOUS)
-        extras = {**self.extras, (agent_id, at): {"session_id": session} if session else {}}
-        return Records([*self.entries, entry], extras, self.seen)
-
-    def _named(self, entry: Entry, name: str) -> Records:
-        """Keep a name that the entry does not have: whatever any of its names forbids stays forbidden."""
-        key, known = key_of(entry), self.names_of(entry)
-        if key is None or not name or name in known:
-            return self
-        extra = self._extra(entry)
-        names = [*extra.get("names", ()), name][:MOST_NAMES]
-        return Records(self.entries, {**self.extras, key: {**extra, "names": names}}, self.seen)
-
-    def _replaced(self, old: Entry, change: Callable[[Entry, str], Entry], at: str) -> Records:
-        entries = [change(entry, at) if entry is old else entry for entry in self.entries]
-        return Records(entries, self.extras, self.seen)
+    def apply_all(self, events: Iterable[Event], harness_id: str) -> Records:
+        """Return the records after these events, in time linear in them. An event of an agent not there is left out."""
+        working = _Working(self, harness_id)
+        for event in events:
+            working.apply(event)
+        return working.records()
 
     def _extra(self, entry: Entry) -> Extra:
         key = key_of(entry)
         return {} if key is None else self.extras.get(key, {})
+
+
+class _Working:
+    """A copy of the records that events change in place. `_own` has the number of each session's entry of an agent."""
+
+    def __init__(self, records: Records, harness_id: str) -> None:
+        self._harness_id = harness_id
+        self._entries = [*records.entries]
+        self._extras = {**records.extras}
+        self._seen = {**records.seen}
+        self._own = {
+            (entry.get("agent_id"), records.session_of(entry)): number for number, entry in enumerate(records.entries)
+        }
+        self._keys = {key for entry in records.entries if (key := key_of(entry)) is not None}
+
+    def records(self) -> Records:
+        """Return the records as they are now."""
+        return Records(self._entries, self._extras, self._seen)
+
+    def apply(self, event: Event) -> bool:
+        """Put the event into the records. Return False, with nothing changed, for an agent that is not there."""
+        kind, session, at = event["kind"], event.get("session_id", ANONYMOUS), event["at"]
+        number = self._own.get((event["agent_id"], session))
+        if number is None:
+            if kind != SPAWN:
+                return False
+            number = self._begin(event, session)
+        elif kind == COMPLETE:
+            told: dict[str, Any] = {name: event[name] for name in ("last_message", "files_touched") if name in event}
+            self._entries[number] = tracker.completed(self._entries[number], at, told)
+        else:
+            self._entries[number] = tracker.resumed(self._entries[number], at)
+        if kind == SPAWN:
+            self._name(self._entries[number], event.get("agent_name", ""))
+        if session:
+            self._seen[session] = max(at, self._seen.get(session, ""))
+        return True
+
+    def _begin(self, event: Event, session: str) -> int:
+        agent_id, at, name = event["agent_id"], event["at"], event.get("agent_name", "")
+        while (agent_id, at) in self._keys:  # of another session
+            at = times.next_after(at) or f"{at}~"
+        self._keys.add((agent_id, at))
+        self._extras[agent_id, at] = {"session_id": session} if session else {}
+        self._entries.append(tracker.spawned(self._harness_id, name if tracker.is_name(name) else "", agent_id, at))
+        self._own[agent_id, session] = len(self._entries) - 1
+        return len(self._entries) - 1
+
+    def _name(self, entry: Entry, name: str) -> None:
+        """Keep a name that the entry does not have: whatever any of its names forbids stays forbidden."""
+        key = key_of(entry)
+        if key is None or not name or name == entry.get("agent_name"):
+            return
+        extra = self._extras.get(key, {})
+        names = extra.get("names", [])
+        if name not in names:
+            self._extras[key] = {**extra, "names": [*names, name][:MOST_NAMES]}
 
 
 def key_of(entry: Entry) -> Key | None:

@@ -176,7 +176,7 @@ def write(
         atomic.put(own, TRACKER, data, held.check)
     if found.size and (not is_needed or found.bad or found.size > agents_extension.TIDY_FROM):
         with suppress(NexusError, OSError):  # it stays as it is, and the next lock holder tries again
-            agents_extension.tidy(own, fold if is_needed else None, found.events)
+            agents_extension.tidy(own, fold if is_needed else None, frozenset(found.events))
 
 
 def checksum_of(data: bytes | None) -> str:

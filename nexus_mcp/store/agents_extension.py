@@ -19,7 +19,7 @@ from nexus_mcp.store.opening import let_go, reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable, Set
 
     from nexus_mcp.state.agent_log import Line
     from nexus_mcp.state.agent_records import Event
@@ -29,8 +29,11 @@ NAME = "agents.extension.jsonl"
 OLD = "agents.extension.old.jsonl"
 READ_LIMIT = 16 << 20
 """Bytes of a file that is read."""
-APPEND_LIMIT = 4 << 20
-"""Bytes that the file may grow to without the lock."""
+APPEND_LIMIT = 1 << 20
+"""Bytes that the file may grow to without the lock. A hook can fold in so many in its time (tests/lifecycle).
+
+Whatever does not fit in leaves its agent unknown, which restricts.
+"""
 TIDY_FROM = 1 << 14
 """Bytes from which on the file is shortened when most of it is of no use any more."""
 LONGEST_MESSAGE, MOST_PATHS = 4096, 16384
@@ -113,7 +116,7 @@ def short(event: Event) -> tuple[Event, bool]:
     return {**event, **cut}, len(message) > LONGEST_MESSAGE or len(kept) < len(files)
 
 
-def tidy(own: Folder, fold: Line | None, events: Collection[str]) -> None:
+def tidy(own: Folder, fold: Line | None, events: Set[str]) -> None:
     """Shorten the file to this line, or remove it. Only under the lock, and once the tracker has the `events`.
 
     Lines that are none are kept, in a file beside it. Raises StateError, PathRefused, StorageError, OSError.
@@ -128,7 +131,7 @@ def tidy(own: Folder, fold: Line | None, events: Collection[str]) -> None:
     _absorb(own, events)
 
 
-def _absorb(own: Folder, events: Collection[str]) -> None:
+def _absorb(own: Folder, events: Set[str]) -> None:
     """Take the renamed file away, and append those of its events again that came too late for the tracker."""
     data = own.read(OLD, READ_LIMIT)
     if data is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from time import process_time
 from typing import Any
 
 import pytest
@@ -71,6 +72,38 @@ def test_an_agent_waits_for_the_lock_for_half_a_second(
     tell("session_end", session_id="s1")
     assert waits[0] == EVENT_WAIT_S
     assert waits[-1] > EVENT_WAIT_S
+
+
+@pytest.mark.requirement("agents.extension")
+@pytest.mark.parametrize("is_one_agent", [False, True])
+def test_ten_thousand_events_that_wait(project: Project, clock: Clock, *, is_one_agent: bool) -> None:
+    """The next event folds them into the tracker, in time linear in them: a hook has half a second for all of it."""
+    few = _fold_time(Project(project.root / "few"), clock, 1_000, is_one_agent=is_one_agent)
+    many = _fold_time(Project(project.root / "many"), clock, 10_000, is_one_agent=is_one_agent)
+    assert many < 30 * few
+
+
+def _fold_time(project: Project, clock: Clock, count: int, *, is_one_agent: bool) -> float:
+    """Seconds of the processor that an event takes after `count` events that wait; quadratic would be 100 times."""
+    events = [
+        {
+            "kind": "spawn",
+            "id": f"{number:016x}",
+            "agent_id": "a" if is_one_agent else f"a{number}",
+            "session_id": f"s{number}",
+            "agent_name": "Explore",
+            "at": f"2026-07-28T08:{number // 1000:02d}:00.{number % 1000:03d}Z",
+        }
+        for number in range(count)
+    ]
+    put(project, BESIDE, "".join(json.dumps(event) + "\n" for event in events).encode())
+    tell = Teller(project.root, clock, "claude-code")
+    began = process_time()
+    spawn(tell, "new", "b", "plan")
+    took = process_time() - began
+    assert len(tracked(project)) == count + 1
+    assert [line["kind"] for line in beside(project)] == ["fold"]
+    return took
 
 
 @pytest.mark.requirement("agents.extension")
