@@ -21,7 +21,7 @@ help:
 	@echo "make upstream      the fixtures against the upstream server: does what fails match the list (3 minutes, node)"
 	@echo "make torture       the long proof that nothing is lost: kills, errors, power cuts, fuzzing (SUITES=, SEED=)"
 	@echo "make bench         every goal of speed and memory beside the upstream server (20 minutes, node; ROWS=, ROUNDS=)"
-	@echo "make bench-page    the tables and plots of docs/performance.md anew, from benchmarks/results"
+	@echo "make bench-page    rewrite the tables and charts of docs/performance.md and performance-details.md"
 	@echo "make bench-trend   whether anything became clearly slower than it was recorded (1 minute)"
 	@echo "make wheel         build dist/"
 	@echo "make lock          resolve requirements-dev.lock and requirements-bench.lock anew (needs uv)"
@@ -56,6 +56,7 @@ format: env
 
 docs: env
 	$(BIN)/python -m docs.generate
+	$(BIN)/python -m docs.rooms
 
 conformance: env
 	@.ci/conformance $(BIN)
@@ -80,7 +81,7 @@ upstream: env
 torture: env
 	$(BIN)/python -m tests.reliability $(SUITES) --seed $(or $(SEED),1)
 
-# Peers come from npm, into .cache/. What it measured last and in whole is in benchmarks/results: docs/performance.md.
+# Peers come from npm, into .cache/. The last whole result is in benchmarks/results: docs/performance.md.
 bench: bench-env
 	$(BIN)/python -m benchmarks $(if $(ROWS),--rows $(ROWS)) $(if $(ROUNDS),--rounds $(ROUNDS))
 

@@ -1,9 +1,10 @@
-"""docs/performance.md from what is kept in benchmarks/results: `python -m benchmarks --page`."""
+"""Write docs/performance.md and docs/performance-details.md from benchmarks/results: `python -m benchmarks --page`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from benchmarks import report, results, unmet
@@ -14,6 +15,9 @@ from benchmarks.goals import CROWDS
 from benchmarks.plots.draw import draw
 
 PAGE = ROOT / "docs" / "performance.md"
+DETAILS = PAGE.with_name("performance-details.md")
+ON_PAGE = ("wrong", "goals")
+"""The blocks of PAGE; the others are on DETAILS."""
 
 
 def _rows(head: tuple[str, ...], lines: Iterable[tuple[str, ...]]) -> str:
@@ -96,7 +100,7 @@ def filled(page: str, texts: dict[str, str]) -> str:
     for name, text in texts.items():
         parts = re.split(rf"(?<=<!-- {name} -->\n).*?(?=<!-- /{name} -->)", page, flags=re.DOTALL)
         if len(parts) != 2:
-            raise ValueError(f"docs/performance.md has {len(parts) - 1} places for the block {name}; it needs one")
+            raise ValueError(f"The page has {len(parts) - 1} places for the block {name}; it needs one")
         page = f"{parts[0]}{text}\n{parts[1]}"
     return page
 
@@ -107,6 +111,14 @@ def kept() -> dict[str, str]:
     return blocks(results.read(results.TABLE), results.read(results.CANDIDATES), in_memory)
 
 
+def split(texts: dict[str, str]) -> dict[Path, dict[str, str]]:
+    """Return page → the blocks that belong on it."""
+    first = {name: texts[name] for name in ON_PAGE}
+    return {PAGE: first, DETAILS: {name: text for name, text in texts.items() if name not in first}}
+
+
 def write() -> None:
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), kept()), encoding="utf-8")
+    """Fill the blocks of both pages and draw the charts."""
+    for page, texts in split(kept()).items():
+        page.write_text(filled(page.read_text(encoding="utf-8"), texts), encoding="utf-8")
     draw(results.read(results.TABLE))

@@ -1,4 +1,4 @@
-"""What can go wrong, as data; who prints it is decided elsewhere.
+"""The error hierarchy. Errors carry data; commands and the server render them.
 
 NexusError
 ├── UsageError            the command line or the environment is wrong
@@ -12,12 +12,12 @@ NexusError
 ├── PathRefused           a link, a special file or an unsafe name where a plain one belongs
 ├── StorageError          the disk, the permissions or the lock did not allow it; nothing changed
 │   ├── ChangedMeanwhile  another program saved the file that was to be replaced (store/original.py)
-│   ├── FolderGone        somebody removed it while it was to be used
+│   ├── FolderGone        it was removed while it was to be used
 │   ├── LockTimeout       another process kept the workspace lock
-│   ├── WaitStopped       whoever waited for the lock was asked to stop
+│   ├── WaitStopped       the server stopped while waiting for the lock
 │   └── Unlockable        there are no locks on this file system (store/lock.py)
 ├── NotAppliedYet         the change is recorded, and the next call completes it
-│   └── JournalGone       the journal is gone, and some of it may be lost (store/completing.py)
+│   └── JournalGone       the journal is gone, and some of it may be lost (store/recovery.py)
 ├── NotConfirmed          the change is made, but the disk did not confirm it
 ├── UndoRefused           a change of the operation log that is not taken back; nothing changed
 ├── CatalogError          agents, skills or their vocabulary that cannot be used as they are written
@@ -33,16 +33,15 @@ import os
 UNCHANGED = "nothing was changed."
 ITSELF_UNCHANGED = "this call changed nothing itself."
 _SHOWN = 100
-"""Characters of a name that somebody gave."""
+"""Characters shown of a name from outside."""
 BEGUN = "It was raised once writing had begun."
-"""The note (PEP 678) on an exception that is none of ours and leaves open what became of the files."""
+"""The note (PEP 678) on a foreign exception raised after writing began: the files may have changed."""
 
 
 class NexusError(Exception):
-    """Something went wrong that the caller can be told about.
+    """The base of errors that are reported to the caller.
 
-    `fault` says what and where, `message` adds what that means for the files, `next_step` what to do about it (may be
-    empty).
+    `fault` names the error and its place, `message` adds the effect on files, `next_step` says what to do, or is "".
     """
 
     def __init__(self, fault: str, *, effect: str = "", next_step: str = "") -> None:
@@ -133,7 +132,7 @@ class StorageError(NexusError):
 
 
 def _check(reason: str) -> str:
-    """What to look at before the call is repeated."""
+    """Return the advice for before the call is repeated."""
     if reason != os.strerror(errno.EACCES):
         return "Check the free space and the permissions of the folder, then call again."
     return f"Get access to it from its owner, then call again; {_command('doctor')} names what a group cannot use."
@@ -147,7 +146,7 @@ class FolderGone(StorageError):
 
 
 class LockTimeout(StorageError):
-    """Another process held the workspace lock for longer than we wait. `pid` is that process, when it said so."""
+    """Another process held the workspace lock for longer than the timeout. `pid` is that process, if known."""
 
     def __init__(self, path: str, seconds: float, pid: int | None) -> None:
         holder = f"process {pid}" if pid else "another process"
@@ -199,7 +198,7 @@ class UndoRefused(NexusError):
 
 
 class CatalogError(NexusError):
-    """What somebody wrote about agents, skills or tools cannot be used. `faults`: `path:line:column: what` for each."""
+    """Catalog files that do not validate. `faults`: `path:line:column: what` for each."""
 
     def __init__(self, faults: list[str], *, next_step: str = "") -> None:
         super().__init__("\n".join(faults), next_step=next_step or f"Mend it, then run {_command('catalog check')}.")

@@ -1,7 +1,7 @@
-"""Log lines on stderr. Not the logging package: it costs more time to import than the server takes to answer.
+"""Write log lines to stderr, without the logging package, whose import takes longer than a response.
 
-Nothing here may raise or wait: a line that cannot be written at once is lost, the call it told of is not. Clients that
-never read stderr are common, and a full pipe must not stop the server.
+Nothing here may raise or wait: a line that cannot be written at once is dropped. Clients that never read stderr are
+common, and a full pipe must not stop the server.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ UNSEEN = frozenset(
     )
     for code in codes
 )
-"""Characters that nobody sees though Python calls them printable: joiners, fillers, variation selectors."""
+"""Invisible characters that Python calls printable: joiners, fillers, variation selectors."""
 _lock = allocate_lock()
 _fd = 2
 _lost = 0
@@ -84,19 +84,19 @@ def _escaped(char: str) -> str:
 
 def _write(level: int, message: str) -> None:
     global _lost, _torn  # noqa: PLW0603
-    if level < _threshold or sys.stderr is None:  # without stderr, descriptor 2 may be somebody's file
+    if level < _threshold or sys.stderr is None:  # without stderr, descriptor 2 may be any file
         return
     with _lock:
         try:
-            told = f"nexus-mcp: warning: {_lost} log lines were lost: stderr was full\n".encode() if _lost else b""
-            told = b"\n" + told if _torn else told
+            prefix = f"nexus-mcp: warning: {_lost} log lines were lost: stderr was full\n".encode() if _lost else b""
+            prefix = b"\n" + prefix if _torn else prefix
             line = f"nexus-mcp: {LEVELS[level]}: {printable(message)}\n".encode()
-            data = told + _shortened(line, _LONGEST - len(told))
+            data = prefix + _shorten(line, _LONGEST - len(prefix))
             if _has_room():
                 _torn = os.write(_fd, data) < len(data)
                 _lost = 0 if not _torn else _lost + 1
                 return
-        except Exception:  # noqa: BLE001, S110 - whatever it is, there is nobody left to tell
+        except Exception:  # noqa: BLE001, S110 - there is no place left to report it
             pass
         _lost += 1
 
@@ -109,8 +109,8 @@ def _has_room() -> bool:
     return any(events & select.POLLOUT for _, events in poll.poll(0))
 
 
-def _shortened(line: bytes, most: int) -> bytes:
-    """A line that is too long without its middle: a traceback says most at its ends."""
+def _shorten(line: bytes, most: int) -> bytes:
+    """Return the line with its middle cut out if it is too long: a traceback's ends say most."""
     if len(line) <= most:
         return line
     rest = most - len(_CUT)

@@ -1,4 +1,4 @@
-"""The words that start this very program, for texts that tell somebody to run it.
+"""Find the command that starts this program, for texts that name a command to run.
 
 The server is often mounted by its absolute path, and nothing on the PATH leads to it: then a bare `nexus-mcp` in a
 text for an agent would end with exit code 127.
@@ -17,7 +17,7 @@ NAME = "nexus-mcp"
 
 
 def own_command() -> list[str]:
-    """The words that start this very installation, with absolute paths."""
+    """Return the words that start this installation, with absolute paths."""
     for candidate in (sys.argv[0], os.path.join(os.path.dirname(sys.executable), NAME)):
         path = os.path.abspath(candidate)
         if os.path.basename(path) == NAME and os.access(path, os.X_OK):
@@ -26,13 +26,13 @@ def own_command() -> list[str]:
 
 
 def command(words: str) -> str:
-    """`nexus-mcp WORDS` as a POSIX shell finds it: by its bare name where the PATH of this process leads to it."""
+    """Return `nexus-mcp WORDS` for a POSIX shell, with the bare name if the PATH of this process leads to it."""
     own = own_command()
     return f"{NAME if leads_to(own[0], os.environ.get('PATH', '')) else shell_line(own)} {words}"
 
 
 def leads_to(program: str, path: str) -> bool:
-    """Whether the first `nexus-mcp` on the PATH is this program, from whatever folder the shell is in."""
+    """Return whether the first `nexus-mcp` on the PATH is this program, from whatever folder the shell is in."""
     for folder in path.split(os.pathsep):
         found = os.path.join(folder, NAME)
         if os.path.isfile(found) and os.access(found, os.X_OK):
@@ -41,7 +41,7 @@ def leads_to(program: str, path: str) -> bool:
 
 
 def shell_line(words: Iterable[str]) -> str:
-    """The words for a shell. One that is not inert is written as bash and zsh take it: $'\\x1b'."""
+    """Return the words quoted for a shell; words with special characters in the $'\\x1b' form of bash and zsh."""
     return " ".join(map(_shell_word, words))
 
 

@@ -1,9 +1,9 @@
-"""Quote stored and foreign text for a model: it stays data, whatever it says. The one place where that is done.
+"""Quote stored and foreign text for a model, so that it stays data: the one place for that.
 
-What is given to a model stands within tags of a harness (`<system-reminder>`), in Markdown, and between our own
+Text for a model stands within tags of a harness (`<system-reminder>`), in Markdown, and between our own
 words. Quoted text can end none of these: `<` where a tag could begin is written `&lt;`, control, format and invisible
-characters are written as escapes, and a quotation mark or a fence within the text is not the end of it. The other way
-round nothing is decoded: whoever needs the text as it is reads the file, or asks a tool (docs/decisions/0072).
+characters are written as escapes, and a quotation mark or a fence within the text is not the end of it. Nothing
+is decoded: the original text is in the file and in tool results (docs/decisions/0072).
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def quoted_name(text: str, most: int = _LONGEST_NAME) -> str:
 
 def line(text: object, most: int) -> str:
     """Return a stored text on one line without quotation marks, of so many characters at most; "" for no text."""
-    given = " ".join(text.split()) if isinstance(text, str) else ""
-    return inert(given[:most]) + ("…" if len(given) > most else "")
+    plain = " ".join(text.split()) if isinstance(text, str) else ""
+    return inert(plain[:most]) + ("…" if len(plain) > most else "")
 
 
 def marked_lines(text: str, most: int, more: str) -> str:
@@ -90,12 +90,12 @@ def fenced(text: str) -> str:
     return f"{fence}\n{text}\n{fence}"
 
 
-def fault(error: Any, told: str = "") -> str:
-    """Return what a NexusError says, its fault unless `told` is another text of it, inert, the path in it quoted.
+def fault(error: Any, text: str = "") -> str:
+    """Return a NexusError's `text` (by default its fault), inert, with the path in it quoted.
 
-    Not that of a folder in .nexus, or of a file in .nexus/state: these have the names that we gave them.
+    Paths of folders in .nexus and of files in .nexus/state stay unquoted: their names are ours.
     """
     path = getattr(error, "path", "") or getattr(error, "file", "")
-    said: str = told or error.fault
+    shown: str = text or error.fault
     ours = path.count("/") < 2 or (path.count("/") == 2 and path.startswith(".nexus/state/"))
-    return inert(said if ours else said.replace(path, quoted(path, _LONGEST_PATH)))
+    return inert(shown if ours else shown.replace(path, quoted(path, _LONGEST_PATH)))

@@ -1,4 +1,4 @@
-"""Which project this is: its root, the harness that serves it, and the branch that is checked out."""
+"""Find the project root, the harness id and the branch that is checked out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEFAULT_HARNESS_ID = "nexus-mcp"
 ROOT_VARIABLE = "NEXUS_PROJECT_ROOT"
 NO_BRANCH = "_default"
 _GIT_FILE_LIMIT = 4096
-# Facts about what is there, and what we may see of it: it counts as nothing. Any other error is one of the system.
+# These mean that a file is absent or not readable by us, and count as absent. Other errors are failures of the system.
 _NOTHING = (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError, ValueError)
 _LOWER = frozenset("abcdefghijklmnopqrstuvwxyz")
 _ID_CHARACTERS = _LOWER | frozenset("0123456789-")
@@ -36,15 +36,15 @@ class Workspace:
         self.harness_id = harness_id
 
     def branch(self) -> str:
-        """The branch checked out now: its name, `HEAD` when detached, `_default` where there is no git.
+        """Return the branch checked out now: its name, `HEAD` when detached, `_default` where there is no git.
 
-        Raises StorageError when the system fails to read what is there.
+        Raises StorageError when reading fails.
         """
         return _branch(self.root)
 
 
 def check_harness_id(value: str) -> str:
-    """`value` itself. Raises UsageError unless it matches `^[a-z][a-z0-9-]*$` and the name is free."""
+    """Return `value`. Raises UsageError unless it matches `^[a-z][a-z0-9-]*$` and the name is free."""
     if not value or value[0] not in _LOWER or not _ID_CHARACTERS.issuperset(value):
         raise UsageError(
             f"The harness id {value!r} is not usable: it starts with a-z and goes on with a-z, 0-9 and -.",
@@ -59,7 +59,7 @@ def check_harness_id(value: str) -> str:
 
 
 def is_harness_id(name: str) -> bool:
-    """Whether a harness may be called so; of a folder in `.nexus/state`, whether it is one's own."""
+    """Return whether `name` is a valid harness id, and so a folder of one in `.nexus/state`."""
     try:
         check_harness_id(name)
     except UsageError:
@@ -68,11 +68,11 @@ def is_harness_id(name: str) -> bool:
 
 
 def find_root(option: str | None, environ: Mapping[str, str], cwd: str) -> str:
-    """The project root, absolute and with links resolved.
+    """Return the project root, absolute and with links resolved.
 
     The first of: the option, the environment variable NEXUS_PROJECT_ROOT (empty counts as unset), the nearest folder
-    at or above `cwd` that holds `.git`, `cwd`. Raises UsageError when a folder that was asked for is not there, or is
-    git's own, and StorageError when the system fails to look for `.git`.
+    at or above `cwd` that holds `.git`, `cwd`. Raises UsageError when a named folder does not exist or is
+    inside `.git`, and StorageError when the system fails to look for `.git`.
     """
     for source, value in (("--project", option), (ROOT_VARIABLE, environ.get(ROOT_VARIABLE) or None)):
         if value is None:
@@ -88,7 +88,7 @@ def find_root(option: str | None, environ: Mapping[str, str], cwd: str) -> str:
 
 
 def _check_outside(path: str, source: str, value: str) -> None:
-    """Raises UsageError for a folder within `.git`, where nobody sees a `.nexus`. A worktree may lie in there."""
+    """Raise UsageError for a folder within `.git`, where a `.nexus` stays hidden. A worktree there is allowed."""
     top = _git_root(path)
     own = None if top is None else os.path.join(top, ".git")
     if own is not None and os.path.join(path, "").startswith(os.path.join(own, "")):
@@ -97,7 +97,7 @@ def _check_outside(path: str, source: str, value: str) -> None:
 
 
 def _git_root(start: str) -> str | None:
-    """The nearest folder at or above `start` that holds `.git`. Raises StorageError."""
+    """Return the nearest folder at or above `start` that holds `.git`. Raises StorageError."""
     folder = start
     while True:
         if _mode(os.path.join(folder, ".git")) is not None:
@@ -129,18 +129,18 @@ def _branch(root: str) -> str:
 
 
 def _git_dir(dot_git: str) -> str:
-    """Where HEAD lies: `.git` itself, or, in a worktree or submodule, the folder that the file `.git` names."""
+    """Return the folder of HEAD: `.git` itself, or the folder named in the file `.git` of a worktree or submodule."""
     line = "" if os.path.isdir(dot_git) else _first_line(dot_git)
     return os.path.join(os.path.dirname(dot_git), line[7:].strip()) if line.startswith("gitdir:") else dot_git
 
 
 def _first_line(path: str) -> str:
-    """The first line of a small file, "" when there is none that we may read. Raises StorageError."""
+    """Return the first line of a small file, "" when absent or unreadable. Raises StorageError."""
     return _or_nothing(_beginning, path, b"").decode("utf-8", "replace").split("\n", 1)[0].strip()
 
 
 def _beginning(path: str) -> bytes:
-    """Opened without blocking: a FIFO in place of the file must not hang the call. Raises OSError, ValueError."""
+    """Read the start of a file without blocking, even for a FIFO. Raises OSError, ValueError."""
     fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     try:
         return os.read(fd, _GIT_FILE_LIMIT)
@@ -149,14 +149,14 @@ def _beginning(path: str) -> bytes:
 
 
 def _mode(path: str) -> int | None:
-    """What `path` itself is, None for nothing that we may see. Raises StorageError."""
+    """Return the mode of `path` itself; None when absent or not visible. Raises StorageError."""
     return _or_nothing(lambda path: os.lstat(path).st_mode, path, None)
 
 
 def _or_nothing(look: Callable[[str], T], path: str, nothing: T) -> T:
-    """`look(path)`, or `nothing`. Raises StorageError when the system fails to look.
+    """Return `look(path)`, or `nothing` for an absent file. Raises StorageError when the system fails.
 
-    Out of descriptors, say: not a fact about the project, and the answer would be archived for good.
+    A failure (no free descriptor, say) is no fact about the project; a wrong branch would be archived for good.
     """
     try:
         return look(path)

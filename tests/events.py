@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nexus_mcp.lifecycle.handle import WAIT_SECONDS, begun
+from nexus_mcp.lifecycle.guard import WAIT_SECONDS, begin
 from nexus_mcp.workspace import Workspace
 
 
@@ -13,5 +13,5 @@ def handle(
     name: str, params: object, workspace: Workspace, now: Callable[[], float] | None = None, wait: float = WAIT_SECONDS
 ) -> dict[str, Any]:
     """Carry out what the event `name` means, and return the answer. `now` gives seconds since 1970."""
-    event, ctx, given = begun(name, params, workspace, now, wait)
+    event, ctx, given = begin(name, params, workspace, now, wait)
     return ctx.answer(name, event.run(ctx, given))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from docs import generate
+from docs import generate, rooms
 from nexus_mcp.cli import COMMANDS, exits
 from nexus_mcp.cli.help import ENVIRONMENT
 from nexus_mcp.cli.options import Command, Group, parse
@@ -17,7 +17,9 @@ from nexus_mcp.tools.definition import Tool
 from tests.cli.support import every_command, name
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted(
+    [*(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")), *(ROOT / "docs").rglob("*.md")]
+)
 READ = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in PAGES}
 COMMANDS_PAGE = READ["docs/commands.md"]
 
@@ -46,6 +48,19 @@ def sections(text: str) -> dict[str, str]:
 def test_tools_page_is_current() -> None:
     """docs/tools.md is what the generator writes; `make docs` writes it anew."""
     assert READ["docs/tools.md"] == generate.page() + "\n"
+
+
+def test_architecture_page_has_the_imports_of_today() -> None:
+    """The graph in docs/architecture.md is drawn from the imports; `make docs` draws it anew."""
+    text = READ["docs/architecture.md"]
+    assert text == rooms.page(text)
+
+
+def test_architecture_page_names_modules_that_exist() -> None:
+    """Each path to a module on the page leads to a file of the package."""
+    named = re.findall(r"`([a-z_/]+\.py)`", READ["docs/architecture.md"])
+    assert len(named) > 20
+    assert [path for path in named if not (ROOT / "nexus_mcp" / path).exists() and not (ROOT / path).exists()] == []
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
@@ -89,7 +104,8 @@ def test_commands_page_has_the_variables() -> None:
 def test_commands_page_has_the_exit_codes() -> None:
     """Every exit code is documented."""
     rows = re.findall(r"^\| (\d+) \|", sections(COMMANDS_PAGE)["Exit codes"], re.MULTILINE)
-    assert [int(row) for row in rows] == sorted(value for name, value in vars(exits).items() if name.isupper())
+    codes = [value for name, value in vars(exits).items() if name.isupper() and not isinstance(value, bool)]
+    assert [int(row) for row in rows] == sorted(codes)
 
 
 def test_make_targets_exist() -> None:
@@ -132,11 +148,18 @@ def test_links_lead_somewhere(page: str) -> None:
 
 def test_decisions_are_short_and_numbered() -> None:
     """A decision's file and title carry the same number, none occurs twice, and none is longer than 30 lines."""
-    pages = {name: text for name, text in READ.items() if name.startswith("docs/decisions/")}
+    pages = {name: text for name, text in READ.items() if name.startswith("docs/decisions/0")}
     numbers = [Path(name).name[:4] for name in pages]
     assert sorted(numbers) == sorted(set(numbers))
     assert [name for name, text in pages.items() if not text.startswith(f"# {Path(name).name[:4]}")] == []
     assert {name: n for name, text in pages.items() if (n := len(text.splitlines())) > 30} == {}
+
+
+def test_decisions_are_indexed() -> None:
+    """docs/decisions/README.md links each decision once, under its number."""
+    linked = re.findall(r"^- \[(\d{4})\]\((\1-[\w-]+\.md)\)", READ["docs/decisions/README.md"], re.MULTILINE)
+    pages = [Path(name).name for name in READ if name.startswith("docs/decisions/0")]
+    assert sorted(page for _, page in linked) == sorted(pages)
 
 
 def test_changelog_names_the_version() -> None:

@@ -1,4 +1,4 @@
-"""What could search a long history, measured: the tables of docs/performance.md. `python -m benchmarks.candidates`.
+"""Measure ways to search a long history, for docs/performance-details.md: `python -m benchmarks.candidates`.
 
 With --keep they are kept in results/candidates.json. Every candidate has to find the same number of cycles; the exit
 code is 1 when one does not, and nothing is kept.
@@ -40,7 +40,7 @@ def main() -> int:
         prog="python -m benchmarks.candidates", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument("--rounds", type=int, default=5, help="rounds of everything (default: 5)")
-    parser.add_argument("--keep", action="store_true", help="keep the outcome for docs/performance.md")
+    parser.add_argument("--keep", action="store_true", help="store the result for docs/performance-details.md")
     given = parser.parse_args()
     rounds = given.rounds
     PLACE.mkdir(parents=True, exist_ok=True)

@@ -1,1 +1,1 @@
-"""What an agent is given beside its prompt, and whether it is a new one: texts and decisions about one task."""
+"""Brief an agent on one task: compose its text, and decide whether to resume an earlier agent."""

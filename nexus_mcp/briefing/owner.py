@@ -1,4 +1,4 @@
-"""Who does a task, and whether that is a new agent or one that ran before: resume.py with what it has to know."""
+"""Decide whether a new agent or an earlier one does a task: collect the facts for catalog/resume.py."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nexus_mcp.catalog.load import Catalog
 
 _NO_EDITS = "no_file_edit"
-_MAIN = "main"  # as hooks log it
+_MAIN = "main"  # the name of the main session in the tool log
 
 
 def decision(
@@ -31,9 +31,9 @@ def decision(
     *,
     log: Iterable[Mapping[str, object]] = (),
 ) -> dict[str, Any]:
-    """What resume.decide says of the task in this harness. The files that it names are looked for in the project.
+    """Return the result of resume.decide for the task in this harness. Its files are searched in the project.
 
-    `log` are the lines of the log of the tools.
+    `log` has the lines of the tool log.
     """
     owner = task.get("owner")
     return resume.decide(
@@ -44,26 +44,26 @@ def decision(
         harness=harness,
         targets=target_files.of_task(task, root, kind_in(root)),
         root=root,
-        # One with a fault in its files may edit nothing now, and may have done so before.
+        # An agent with a fault in its files may not edit now, but may have edited before.
         readers=[name for name, agent in catalog.agents.items() if _NO_EDITS in effective(agent) and MEND not in agent],
         edits=list(edits(catalog, log)),
     )
 
 
 def edits(catalog: Catalog, log: Iterable[Mapping[str, object]]) -> Iterator[tuple[str, str, str]]:
-    """(agent id, "" for the main agent; file; time) of each line of the log that is an edit, and did not fail.
+    """Yield (agent id, "" for the main session; file; time) of each successful edit in the tool log.
 
-    The log is common to all harnesses and does not say which, so a tool edits that any of the maps has as such.
+    All harnesses share the log, so a tool counts as editing if any capability map says so.
     """
     maps, known = list(catalog.maps.values()), dict[str, bool]()
     for line in log:
-        tool, file, status, who = (_text(line, name) for name in ("tool", "file", "status", "agent_id"))
+        tool, file, status, agent_id = (_text(line, name) for name in ("tool", "file", "status", "agent_id"))
         if not (tool and file) or came_to_nothing(status):
             continue
         if tool not in known:
             known[tool] = any(is_editing(one, tool) for one in maps)
         if known[tool]:
-            yield "" if who == _MAIN else who, file, _text(line, "timestamp")
+            yield "" if agent_id == _MAIN else agent_id, file, _text(line, "timestamp")
 
 
 def _text(line: Mapping[str, object], name: str) -> str:
@@ -72,12 +72,12 @@ def _text(line: Mapping[str, object], name: str) -> str:
 
 
 def can_resume(catalog: Catalog, harness: str) -> bool:
-    """Whether the harness has a tool that goes on with an agent."""
+    """Return whether the harness has a tool that resumes an agent."""
     return harness in catalog.maps and bool(catalog.maps[harness]["resuming"])
 
 
 def kind_in(root: str) -> Callable[[str], str]:
-    """What is at a path of the project: "file", "folder" or ""."""
+    """Return a function that tells what is at a path of the project: "file", "folder" or ""."""
 
     def kind(path: str) -> str:
         try:

@@ -1,1 +1,1 @@
-"""The agents, the skills and the words around them: what is shipped, and what a project adds to it."""
+"""The catalog of agents, skills, vocabulary and capability maps: the shipped one and a project's additions."""

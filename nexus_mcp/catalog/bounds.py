@@ -1,14 +1,14 @@
-"""How much of a project's YAML and Markdown is read: of each file, and of all of them together.
+"""Bounds on a project's YAML and Markdown: for each file, and for all files together.
 
-A hook reads all of it before an agent may go on, so the bounds are chosen by time: the largest catalog within them is
-read anew in well under 300 ms (docs/decisions/0068). What is beyond a bound is refused before it is parsed.
+A hook reads all of them while an agent waits. The largest catalog within the bounds is read in well under 300 ms
+(docs/decisions/0068). A file beyond a bound is refused before it is parsed.
 """
 
 from __future__ import annotations
 
 YAML_BYTES = 64 << 10
 YAML_VALUES = 4_000
-"""Values of a YAML file: each text, number, list and mapping is one, and so is each key."""
+"""Values of a YAML file: each text, number, list, mapping and key counts as one."""
 DEPTH = 32
 KEY = 256
 """Characters of a key."""
@@ -18,7 +18,7 @@ PLACEHOLDERS = 1_000
 ENTRIES = 200
 """Agents of a project, and skills of a project."""
 NAMES = 2_000
-"""Names in `agents/` or `skills/`, those that are no entries included: more are not even looked at."""
+"""Names in `agents/` or `skills/`, including those that are not entries."""
 
 ALL_YAML_BYTES = 256 << 10
 ALL_VALUES = 20_000
@@ -33,13 +33,13 @@ TOO_MANY_TOGETHER = f"with the files before it, more than the {ALL_VALUES} value
 
 
 class Over(Exception):
-    """A file that does not fit into what is left. The text says of what there is too much."""
+    """A file exceeds the remaining room. The text names the bound."""
 
 
 class Room:
-    """What may still be read of a project: bytes of YAML, bytes of text, values.
+    """The remaining bytes of YAML, bytes of text and values that may be read of a project.
 
-    Once a file does not fit nothing more is taken, so that which files are refused depends on their order alone.
+    After the first file that does not fit, every file is refused: the result depends only on the order of the files.
     """
 
     __slots__ = ("is_closed", "text_bytes", "values", "yaml_bytes")
@@ -54,22 +54,22 @@ class Room:
         return [self.yaml_bytes, self.text_bytes, self.values]
 
     def take_yaml(self, size: int) -> None:
-        """Raises Over."""
+        """Subtract bytes of YAML. Raises Over."""
         self.yaml_bytes -= size
         self._check(self.yaml_bytes, TOO_LARGE_TOGETHER)
 
     def take_text(self, size: int) -> None:
-        """Raises Over."""
+        """Subtract bytes of text. Raises Over."""
         self.text_bytes -= size
         self._check(self.text_bytes, TOO_MUCH_TEXT_TOGETHER)
 
     def take_values(self, count: int) -> None:
-        """Raises Over."""
+        """Subtract values. Raises Over."""
         self.values -= count
         self._check(self.values, TOO_MANY_TOGETHER)
 
     def take(self, used: list[int]) -> bool:
-        """Take what an entry used when it was read before. False, and nothing taken, when that is not left."""
+        """Subtract what an entry used in an earlier reading. Returns False, without subtracting, if it does not fit."""
         left = [have - want for have, want in zip(self.left(), used, strict=True)]
         if self.is_closed or min(left) < 0:
             return False

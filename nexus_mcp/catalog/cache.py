@@ -1,12 +1,11 @@
-"""What the own files of a project came to, kept in `.nexus/state/cache/catalog.json`: nobody parses YAML twice.
+"""Cache the catalog that a project's files produce, in `.nexus/state/cache/catalog.json`, to parse YAML once.
 
-Beside it, in catalog-rows.json, is what each file came to, for when only some of them changed, or a hook was killed
-before it had read them all (rows.py).
+catalog-rows.json beside it holds the result of each file, for when only some changed or a hook was killed while
+reading (rows.py). A cache is valid only for files of the same size, times and inode. It also names its own inode and
+time, so a cache that came with a repository, or was edited, is ignored. Its structure is checked by hand and not by a
+schema, because every hook does it: a damaged or forged cache must never remove a canonical capability of an agent.
 
-Each counts only for files of the same size, times and inode, and only as it was written: it names its own inode and
-time, so that one that came with a repository, or was changed since, is not believed; nor is one that cannot be right
-(kept.py). Never needed; it may be deleted at any time. Made only where there is a `.nexus/state` already, because
-reading makes nothing.
+The cache may be deleted at any time. It is written only when `.nexus/state` exists, because reading creates nothing.
 """
 
 from __future__ import annotations
@@ -16,39 +15,139 @@ import os
 import stat
 from contextlib import suppress
 
-from nexus_mcp.catalog.kept import is_sound
 from nexus_mcp.catalog.rows import is_rows
-from nexus_mcp.catalog.sources import BODY, KINDS, MAP, META, named
+from nexus_mcp.catalog.sources import (
+    AGENTS,
+    BODY,
+    CLOSED,
+    KINDS,
+    LOST_MAP,
+    MAP,
+    MEND,
+    META,
+    PROJECT,
+    SKILLS,
+    list_entries,
+)
 from nexus_mcp.errors import CatalogError, NexusError
 from nexus_mcp.packaged import data_path
-from nexus_mcp.store.opening import let_go
+from nexus_mcp.store.folder import close_fd
 
 try:
     import fcntl
-except ImportError:  # Windows, where whoever has a file open is in the way of its removal
+except ImportError:  # Windows, where an open file cannot be removed anyway
     fcntl = None  # type: ignore[assignment]
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
     from typing import Any
 
+    Value = dict[str, Any]
     from nexus_mcp.store.folder import Folder
 
     Seen = list[list[str | int]]
 
 NAME, ROWS, FOLDER = "catalog.json", "catalog-rows.json", "cache"
 LIMIT = 4 << 20
-_SPAN = 2_000_000_000  # nanoseconds: what FAT keeps
+_SPAN = 2_000_000_000  # nanoseconds: the resolution of times on FAT
 _BEGUN, _UNFINISHED = "catalog-", ".new"
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
+_MEMBERS = {AGENTS, SKILLS, "maps", "told", CLOSED, LOST_MAP}
+_OF = {
+    AGENTS: {
+        **dict.fromkeys(("id", "name", "description", "model_tier", "body_hash", "category", "resume_tier"), str),
+        **dict.fromkeys(("capabilities", "added"), list),
+        "origin": str,
+        "own_body": bool,
+    },
+    SKILLS: {
+        **dict.fromkeys(("id", "name", "description", "body_hash", "origin"), str),
+        "manual_only": bool,
+        "harness_notes": list,
+        "own_body": bool,
+    },
+}
+_TABLES = ("editing", "patching", "opening", "resuming")
+_MAP = {"classes": dict, "reading": list, **dict.fromkeys(_TABLES, dict), "nexus_tools": str}
+
+
+def is_sound(own: Any, shipped: Value, names: Mapping[str, Collection[str] | None], *, has_map: bool) -> bool:
+    """Return whether `own` has the structure of a project's catalog. Raises TypeError, AttributeError.
+
+    `names`: the existing folders of each kind, None for too many. `has_map`: whether the project has a map.
+    """
+    if not isinstance(own, dict) or own.keys() != _MEMBERS or not _is_texts(own["told"]):
+        return False
+    vocabulary = shipped["vocabulary"]
+    agents, skills = names[AGENTS], names[SKILLS] or ()
+    all_there = own[AGENTS].keys() == set(shipped[AGENTS] if agents is None else agents)
+    return (
+        all_there
+        and own[SKILLS].keys() <= set(skills)
+        and isinstance(own[CLOSED], str)
+        and isinstance(own[LOST_MAP], str)
+        and bool(own[CLOSED]) == (agents is None)
+        and (agents is not None or all(MEND in entry for entry in own[AGENTS].values()))
+        and (bool(own["told"]) or (None not in names.values() and own[SKILLS].keys() == set(skills)))
+        and (has_map or own["maps"] == {})
+        and all(_is_entry(kind, name, entry) for kind in KINDS for name, entry in own[kind].items())
+        and all(_is_agent(entry, shipped[AGENTS].get(name), vocabulary) for name, entry in own[AGENTS].items())
+        and all(_is_skill(entry, shipped[SKILLS].get(name)) for name, entry in own[SKILLS].items())
+        and all(_is_map(entry, vocabulary) for entry in own["maps"].values())
+    )
+
+
+def _is_entry(kind: str, name: str, entry: Any) -> bool:
+    wanted = _OF[kind]
+    return (
+        isinstance(entry, dict)
+        and entry.keys() - {MEND} == wanted.keys()
+        and all(isinstance(entry[member], type_) for member, type_ in wanted.items())
+        and entry["id"] == name
+        and entry["origin"] == PROJECT
+    )
+
+
+def _is_agent(entry: Value, below: Value | None, vocabulary: Value) -> bool:
+    has = {*entry["capabilities"], *entry["added"]}
+    every = vocabulary["capabilities"].keys()
+    return (
+        has <= every
+        and (below is None or entry["capabilities"] == below["capabilities"])
+        and (MEND not in entry or (isinstance(entry[MEND], str) and has == every))
+        and entry["category"] in vocabulary["categories"]
+        and entry["resume_tier"] in vocabulary["resume_tiers"]
+    )
+
+
+def _is_skill(entry: Value, below: Value | None) -> bool:
+    return _is_texts(entry["harness_notes"]) and (below is None or entry["manual_only"] or not below["manual_only"])
+
+
+def _is_map(known: Any, vocabulary: Value) -> bool:
+    return (
+        isinstance(known, dict)
+        and known.keys() == _MAP.keys()
+        and all(isinstance(known[member], type_) for member, type_ in _MAP.items())
+        and _is_texts(known["reading"])
+        and all(_is_texts(tools) and tools for tools in known["classes"].values())
+        and all(name in known["classes"] for one in vocabulary["capabilities"].values() for name in one["classes"])
+        and all(_is_texts(list(known[member].values())) for member in _TABLES)
+    )
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 def identities(nexus: Folder) -> Seen | None:
-    """[path, size, mtime, ctime, inode] of every file that a project may have of its own; empty when there is none.
+    """Return [path, size, mtime, ctime, inode] of every catalog file of a project; [] without any.
 
-    None when they cannot be listed; a folder with too many entries is there by its own name, without any of them. Those
-    that an entry lacks are there with zeros, and the entry itself with its mode in the place of the size.
+    None when they cannot be listed. A folder with too many entries has one row with its name. A missing file of an
+    entry has zeros; the folder of an entry has its mode in place of the size.
     """
     paths = [MAP]
     try:
@@ -57,7 +156,7 @@ def identities(nexus: Folder) -> Seen | None:
             if folder is not None:
                 with folder:
                     try:
-                        names = named(folder)
+                        names = list_entries(folder)
                     except CatalogError:
                         paths.append(kind)
                         continue
@@ -70,12 +169,12 @@ def identities(nexus: Folder) -> Seen | None:
         try:
             info = os.stat(os.path.join(nexus.path, *path.split("/")), follow_symlinks=False)
         except OSError:
-            if path != MAP:  # an entry without files is a fault, which has to be told
+            if path != MAP:  # an entry without files is a fault to report
                 seen.append([path, 0, 0, 0, 0])
             continue
         if path in KINDS:
             seen.append([path, 0, 0, 0, 0])
-        elif _is_entry(path):
+        elif _is_entry_path(path):
             seen.append([path, info.st_mode, 0, 0, info.st_ino])
         else:
             seen.append([path, info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino])
@@ -83,7 +182,7 @@ def identities(nexus: Folder) -> Seen | None:
 
 
 def by_entry(seen: Seen) -> dict[str, Seen]:
-    """The same by entries: those of its files, and of itself, for each; the map is one, too."""
+    """Group the rows by entry: its folder and its files; the map is an entry, too."""
     found: dict[str, Seen] = {}
     for row in seen:
         found.setdefault("/".join(str(row[0]).split("/")[:2]), []).append(row)
@@ -91,7 +190,7 @@ def by_entry(seen: Seen) -> dict[str, Seen]:
 
 
 def read(nexus: Folder, seen: Seen, shipped: dict[str, Any]) -> dict[str, Any] | None:
-    """What was kept for these files by this version of the shipped catalog; None when there is nothing."""
+    """Return the cached catalog for these files and this shipped catalog; None without a valid one."""
     own = _read(nexus, NAME, seen)
     try:
         return own if own is not None and is_right(own, seen, shipped) else None
@@ -100,25 +199,25 @@ def read(nexus: Folder, seen: Seen, shipped: dict[str, Any]) -> dict[str, Any] |
 
 
 def is_right(own: dict[str, Any], seen: Seen, shipped: dict[str, Any]) -> bool:
-    """Whether these files may have come to that. Raises TypeError, KeyError, AttributeError for what is no catalog."""
+    """Return whether `own` is plausible for these files. Raises TypeError, KeyError, AttributeError."""
     paths = [str(row[0]) for row in seen]
     names = {
         kind: None
         if kind in paths
-        else {path[len(kind) + 1 :] for path in paths if path.startswith(f"{kind}/") and _is_entry(path)}
+        else {path[len(kind) + 1 :] for path in paths if path.startswith(f"{kind}/") and _is_entry_path(path)}
         for kind in KINDS
     }
     return is_sound(own, shipped, names, has_map=MAP in paths)
 
 
 def read_rows(nexus: Folder) -> dict[str, Any]:
-    """What each file came to when it was read last (rows.py); {} when nothing is kept."""
+    """Return the cached result of each file (rows.py); {} without a valid cache."""
     rows = _read(nexus, ROWS, [])
     return rows if rows is not None and is_rows(rows) else {}
 
 
 def write_rows(nexus: Folder, rows: dict[str, Any]) -> None:
-    """Keep what each file came to. A failure changes nothing."""
+    """Cache the result of each file. A failure changes nothing."""
     write(nexus, [], rows, ROWS)
 
 
@@ -137,7 +236,7 @@ def _read(nexus: Folder, name: str, seen: Seen) -> Any:
 
 
 def write(nexus: Folder, seen: Seen, own: dict[str, Any], name: str = NAME) -> None:
-    """Keep what these files came to. A failure changes nothing: it is made again next time."""
+    """Cache the catalog for these files. A failure changes nothing."""
     with suppress(OSError, NexusError):
         state = nexus.child("state")
         if state is None:
@@ -150,7 +249,7 @@ def write(nexus: Folder, seen: Seen, own: dict[str, Any], name: str = NAME) -> N
                     _claim(fd)
                 info = os.fstat(fd)
                 at = _whole(info.st_mtime_ns)
-                # In ASCII: the name of a folder may be no text.
+                # In ASCII: the name of a folder may be invalid text.
                 text = json.dumps({"for": _key(seen, info.st_dev, info.st_ino, at), "own": own})
                 with os.fdopen(os.dup(fd), "wb") as file:
                     file.write(text.encode())
@@ -160,18 +259,18 @@ def write(nexus: Folder, seen: Seen, own: dict[str, Any], name: str = NAME) -> N
                 folder.unlink(temporary)
                 raise
             finally:
-                let_go(fd)
+                close_fd(fd)
             _sweep(folder)
 
 
 def _claim(fd: int) -> None:
-    """Take a lock on an open file, which goes with the descriptor. Raises OSError when somebody else has it."""
+    """Take a lock on an open file, which goes with the descriptor. Raises OSError when another process holds it."""
     if fcntl is not None:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _sweep(folder: Folder) -> None:
-    """Remove what was begun by processes that died. What somebody writes stays: it is locked."""
+    """Remove unfinished files of dead processes; those of live ones are locked."""
     for name in folder.names():
         if name.startswith(_BEGUN) and name.endswith(_UNFINISHED):
             with suppress(OSError, NexusError):
@@ -181,15 +280,15 @@ def _sweep(folder: Folder) -> None:
                         _claim(fd)
                         folder.unlink(name)
                 finally:
-                    let_go(fd)
+                    close_fd(fd)
 
 
-def _is_entry(path: str) -> bool:
+def _is_entry_path(path: str) -> bool:
     return path.count("/") == 1
 
 
 def _whole(at: int) -> int:
-    """A time that every file system can hold, and that no later change of the file leaves as it is."""
+    """Return an earlier time that every file system can store, and that a later change of the file does not keep."""
     return at - at % _SPAN - _SPAN
 
 

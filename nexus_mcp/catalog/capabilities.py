@@ -1,11 +1,11 @@
-"""What an agent may not do, in the tools of a harness (docs/capabilities.md).
+"""Decide which tools of a harness an agent may not use (docs/capabilities.md).
 
-Pure, and loaded by hooks: nothing here reads a file.
+Pure, and loaded by hooks: reads no file.
 """
 
 from __future__ import annotations
 
-from nexus_mcp.catalog.tool_names import named, of_class
+from nexus_mcp.catalog.tool_names import matches_any, of_class
 from nexus_mcp.quoting import quoted_name
 
 TYPE_CHECKING = False
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 AGENTS = "{{agents}}"
 LEAD = "whoever leads the work"
 _SHOWN = 200  # characters of a tool's name
-_DOING = "do"  # the category of agents that carry work out
+_DOING = "do"  # category of the agents that carry out tasks
 
 
 def effective(agent: dict[str, Any]) -> list[str]:
-    """What the agent may not do: its canonical capabilities and those that a project added, each once."""
+    """Return the canonical and the added capabilities of the agent, each once."""
     return list(dict.fromkeys([*agent["capabilities"], *agent.get("added", ())]))
 
 
 def removal_fault(agent_id: str, capability: str, canonical: Collection[str]) -> str:
-    """Why `capability` may not be taken from a shipped agent with these canonical ones; "" when it may."""
+    """Return why `capability` cannot be removed from a shipped agent with these canonical ones; "" when it can."""
     if capability not in canonical:
         return ""
     return (
@@ -37,7 +37,7 @@ def removal_fault(agent_id: str, capability: str, canonical: Collection[str]) ->
 
 
 def tools_of(catalog: Catalog, capability: str, harness: str) -> list[str]:
-    """Names and patterns of the tools that a capability takes away, each once; none for a harness without a map."""
+    """Return the names and patterns of the tools that a capability forbids; [] for a harness without a map."""
     known = catalog.maps.get(harness)
     if known is None:
         return []
@@ -46,18 +46,18 @@ def tools_of(catalog: Catalog, capability: str, harness: str) -> list[str]:
 
 
 def disallowed(catalog: Catalog, agent_id: str, harness: str) -> list[str]:
-    """Names and patterns of the tools that the agent may not use, each once.
+    """Return the names and patterns of the tools that the agent may not use, each once.
 
-    None for a harness without a map: nothing is known by name there. Raises UnknownEntry.
+    [] for a harness without a map: its tool names are unknown. Raises UnknownEntry.
     """
     own = effective(catalog.agent(agent_id))
     return list(dict.fromkeys(tool for name in own for tool in tools_of(catalog, name, harness)))
 
 
 def allowed(catalog: Catalog, agent_id: str, tool: str, harness: str) -> tuple[bool, str]:
-    """(whether the agent may use the tool, else an instruction for what to do next). Raises UnknownEntry.
+    """Return (True, "") or (False, an instruction for what to do next). Raises UnknownEntry.
 
-    A tool that only reads is never refused, whatever class it may have been put into.
+    A read-only tool is never refused, whatever its classes.
     """
     agent = catalog.agent(agent_id)
     barring = _barring(catalog, tool, harness)
@@ -65,7 +65,7 @@ def allowed(catalog: Catalog, agent_id: str, tool: str, harness: str) -> tuple[b
     if capability is None:
         return True, ""
     reason = catalog.vocabulary["capabilities"][capability]["reason"]
-    # A pattern fits names with anything in them, and this text goes to a model.
+    # Quoted, because any text can match a pattern and this goes to a model.
     head = f"{quoted_name(agent_id)} may not use {quoted_name(tool, _SHOWN)} ({capability}: {reason})."
     lost = catalog.lost_map(harness)
     if lost and not _is_known(catalog, tool, harness):
@@ -74,25 +74,25 @@ def allowed(catalog: Catalog, agent_id: str, tool: str, harness: str) -> tuple[b
 
 
 def refused(catalog: Catalog, tool: str, harness: str) -> list[str]:
-    """The agents that may not use the tool."""
+    """Return the agents that may not use the tool."""
     barring = _barring(catalog, tool, harness)
     return [name for name, agent in catalog.agents.items() if not barring.isdisjoint(effective(agent))]
 
 
 def instead(catalog: Catalog, capability: str, harness: str, tool: str = "") -> str:
-    """What an agent does that a capability keeps from something, or from this tool, and whom it hands that to."""
+    """Return what a restricted agent does instead of using the tool, and which agents may do it."""
     text: str = catalog.vocabulary["capabilities"][capability]["instead"]
     return text.replace(AGENTS, _or(_able(catalog, capability, harness, tool)) or LEAD)
 
 
 def classes_of(catalog: Catalog, tool: str, harness: str) -> list[str]:
-    """The semantic classes that the map of a harness has a tool in."""
+    """Return the semantic classes of a tool in the map of a harness."""
     known = catalog.maps.get(harness)
-    return [] if known is None else [name for name in known["classes"] if named(of_class(known, name), tool)]
+    return [] if known is None else [name for name in known["classes"] if matches_any(of_class(known, name), tool)]
 
 
 def unmapped(catalog: Catalog, harness: str) -> str:
-    """What a harness goes without that has no capability map, and what to do about it; "" for one that has."""
+    """Return a warning for a harness without a capability map, with what to do about it; "" for one with a map."""
     if harness in catalog.maps:
         return ""
     from nexus_mcp.catalog.placeholders import suggestion
@@ -106,30 +106,31 @@ def unmapped(catalog: Catalog, harness: str) -> str:
 
 
 def _barring(catalog: Catalog, tool: str, harness: str) -> set[str]:
-    """The capabilities that take the tool away; none for a tool that only reads, or a harness without a map.
+    """Return the capabilities that forbid the tool; none for a read-only tool or a harness without a map.
 
-    Where the project's own map is at fault it may have had any tool in any class that the shipped one does not know.
+    If the project's own map is faulty, every capability forbids a tool that the shipped map does not have: the
+    project's map may have had it in any class.
     """
     known = catalog.maps.get(harness)
     if catalog.lost_map(harness) and not _is_known(catalog, tool, harness):
         return set(catalog.vocabulary["capabilities"])
-    if known is None or named(known["reading"], tool):
+    if known is None or matches_any(known["reading"], tool):
         return set()
-    return {name for name in catalog.vocabulary["capabilities"] if named(tools_of(catalog, name, harness), tool)}
+    return {name for name in catalog.vocabulary["capabilities"] if matches_any(tools_of(catalog, name, harness), tool)}
 
 
 def _is_known(catalog: Catalog, tool: str, harness: str) -> bool:
-    """Whether the map of a harness has the tool anywhere."""
+    """Return whether the map of a harness has the tool in any list."""
     known = catalog.maps.get(harness)
     if known is None:
         return False
     tables = [known[name] for name in ("reading", "editing", "patching", "opening", "resuming")]
     tables.append([known["nexus_tools"]])
-    return any(named(names, tool) for names in tables) or bool(classes_of(catalog, tool, harness))
+    return any(matches_any(names, tool) for names in tables) or bool(classes_of(catalog, tool, harness))
 
 
 def _able(catalog: Catalog, capability: str, harness: str, tool: str) -> list[str]:
-    """The agents that carry work out, do not have the capability, and may use the tool."""
+    """Return the agents of the category `do` that lack the capability and may use the tool."""
     barring = {capability, *_barring(catalog, tool, harness)}
     return [
         name
@@ -139,5 +140,5 @@ def _able(catalog: Catalog, capability: str, harness: str, tool: str) -> list[st
 
 
 def _or(names: list[str]) -> str:
-    """`a`, `a or b`, `a, b or c`."""
+    """Return `a`, `a or b`, or `a, b or c`."""
     return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

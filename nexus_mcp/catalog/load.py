@@ -1,7 +1,6 @@
-"""The catalog of a project: what is shipped, and what `.nexus/agents`, `.nexus/skills` and its own map put over it.
+"""Load the catalog of a project: the shipped one, with `.nexus/agents`, `.nexus/skills` and the project's map over it.
 
-Without files of its own nothing but catalog.json is read. With them, what they came to is remembered beside the state
-(cache.py), so that a hook of such a project is as fast as any.
+Without such files only catalog.json is read. With them the result is cached (cache.py), so that hooks stay fast.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ class Catalog:
     agents: id → {id, name, description, category, resume_tier, model_tier, capabilities (canonical), added (by the
     project), body_hash, origin "shipped"|"project", own_body}. skills: id → {id, name, description, manual_only,
     harness_notes, body_hash, origin, own_body}. vocabulary: the files of assets/vocabulary, `-` as `_`. maps: harness
-    id → its capability map. An agent with a fault in its files has a member `mend` too: the file to look at. `told`: a
-    line for each of the first few faults, for people and models.
+    id → its capability map. A faulty agent also has the field `mend`: the file to correct. `warnings`: one
+    line for each of the first faults, for people and models.
     """
 
-    __slots__ = ("_closed", "_lost", "_mapped", "_root", "_value", "agents", "maps", "skills", "told", "vocabulary")
+    __slots__ = ("_closed", "_lost", "_mapped", "_root", "_value", "agents", "maps", "skills", "vocabulary", "warnings")
 
     def __init__(self, value: dict[str, Any], own: dict[str, Any] | None = None, root: str = "") -> None:
         over = own or {AGENTS: {}, SKILLS: {}, "maps": {}, "told": [], CLOSED: "", LOST_MAP: ""}
@@ -44,35 +43,35 @@ class Catalog:
         self.skills: dict[str, dict[str, Any]] = {**value[SKILLS], **over[SKILLS]}
         self.maps: dict[str, dict[str, Any]] = {**value["maps"], **over["maps"]}
         self.vocabulary: dict[str, Any] = value["vocabulary"]
-        self.told: list[str] = _with_advice(over["told"])
+        self.warnings: list[str] = _with_advice(over["told"])
 
     def agent(self, name: str) -> dict[str, Any]:
-        """Raises UnknownEntry."""
+        """Return an agent. Raises UnknownEntry."""
         return self._entry(AGENTS, name)
 
     def lost_map(self, harness: str) -> str:
-        """The project's capability map where what it says of the harness cannot be used; "" where nothing is lost."""
+        """Return the path of the project's capability map when its part for the harness is faulty; else ""."""
         return "" if harness in self._mapped else self._lost
 
     def unlisted(self, name: str) -> dict[str, Any] | None:
-        """The agent `name` that `agents` does not have, where the project's own cannot be listed; else None.
+        """Return an entry for an agent that is not in `agents` when the project's own cannot be listed; else None.
 
-        It may be one of them, so it may do nothing that can be forbidden.
+        It may be one of them, so it gets every restriction.
         """
         if not self._closed or not name:
             return None
-        from nexus_mcp.catalog import shut
+        from nexus_mcp.catalog import fallbacks
 
-        return self.agents.setdefault(name, shut.unlisted(name, self._closed, self._value))
+        return self.agents.setdefault(name, fallbacks.unlisted(name, self._closed, self._value))
 
     def skill(self, name: str) -> dict[str, Any]:
-        """Raises UnknownEntry."""
+        """Return a skill. Raises UnknownEntry."""
         return self._entry(SKILLS, name)
 
     def body(self, kind: str, name: str) -> str:
-        """The text of an entry ("agents" or "skills"), placeholders and all.
+        """Return the text of an entry ("agents" or "skills"), with its placeholders.
 
-        Raises UnknownEntry, and CatalogError, PathRefused, StorageError for a file that went since.
+        Raises UnknownEntry, and CatalogError, PathRefused, StorageError for a file that is gone.
         """
         entry = self._entry(kind, name)
         if not has_text(entry):
@@ -97,33 +96,33 @@ class Catalog:
         return of[name]
 
 
-def _with_advice(told: list[str]) -> list[str]:
-    """What is kept of a project holds for every installation, and which words start this one is no part of it."""
-    if not told:
-        return told
+def _with_advice(lines: list[str]) -> list[str]:
+    """Append the command to run. It is not cached, because it depends on the installation."""
+    if not lines:
+        return lines
     from nexus_mcp.program import command
 
-    return [*told[:-1], f"{told[-1]} {command('catalog check')} tells all that is wrong."]
+    return [*lines[:-1], f"{lines[-1]} {command('catalog check')} tells all that is wrong."]
 
 
 def has_text(entry: dict[str, Any]) -> bool:
-    """Whether an agent or a skill can be asked for its text: one of the project with a fault in its files cannot."""
+    """Return whether an entry has a readable text: a faulty one of the project has none."""
     return not (entry["own_body"] and MEND in entry)
 
 
 def load(root: str | None) -> Catalog:
-    """The catalog of the project at `root`, for None the shipped one.
+    """Return the catalog of the project at `root`, for None the shipped one.
 
-    Raises CatalogError with all that is wrong with the project's own files, and StorageError where there is no project.
+    Raises CatalogError with all faults of the project's own files, and StorageError without a project.
     """
     return _loaded(root, is_strict=True)
 
 
 def usable(root: str, is_over: Callable[[], bool] | None = None) -> Catalog:
-    """The catalog of the project as far as it can be used; `told` says what is wrong with the rest, and what holds.
+    """Return the usable part of the project's catalog; `warnings` name the faults of the rest and the fallbacks.
 
-    A fault takes no restriction away: an agent with one may do nothing that can be forbidden (building.usable_value).
-    Files that were not read before `is_over()` are at fault, too. Raises StorageError where there is no project.
+    A fault removes no restriction: a faulty agent gets all of them (building.usable_value). Files that were not read
+    before `is_over()` count as faulty. Raises StorageError without a project.
     """
     return _loaded(root, is_strict=False, is_over=is_over)
 
@@ -138,11 +137,11 @@ def _loaded(root: str | None, *, is_strict: bool, is_over: Callable[[], bool] | 
         try:
             nexus = folder.child(".nexus")
         except NexusError as error:
-            from nexus_mcp.catalog import shut
+            from nexus_mcp.catalog import fallbacks
 
             if is_strict:
-                raise shut.fault(error) from error
-            return Catalog(value, shut.all_of(error, value), root)
+                raise fallbacks.fault(error) from error
+            return Catalog(value, fallbacks.all_of(error, value), root)
         if nexus is None:
             return Catalog(value)
         with nexus:
@@ -152,7 +151,7 @@ def _loaded(root: str | None, *, is_strict: bool, is_over: Callable[[], bool] | 
 def _own(
     nexus: Folder, value: dict[str, Any], is_over: Callable[[], bool] | None, *, is_strict: bool
 ) -> dict[str, Any] | None:
-    """What the project puts over the shipped catalog; None for nothing."""
+    """Return the project's additions to the shipped catalog; None without any."""
     from nexus_mcp.catalog import cache
 
     seen = cache.identities(nexus)
@@ -160,13 +159,13 @@ def _own(
         return None
     kept = None if seen is None else cache.read(nexus, seen, value)
     if kept is None or (is_strict and kept["told"]):
-        from nexus_mcp.catalog import building, shut
+        from nexus_mcp.catalog import building, fallbacks
 
         made, faults = building.usable_value(Own(nexus), value, _work(nexus, seen, is_over))
-        kept = {**made, **shut.standing(faults, value)}
-        if seen is not None and not _is_right(kept, seen, value):  # what was kept of the files was not ours
+        kept = {**made, **fallbacks.standing(faults, value)}
+        if seen is not None and not _is_right(kept, seen, value):  # the cached rows were not ours
             made, faults = building.usable_value(Own(nexus), value, _work(nexus, None, is_over))
-            kept = {**made, **shut.standing(faults, value)}
+            kept = {**made, **fallbacks.standing(faults, value)}
         if seen is not None and not faults.may_pass:
             cache.write(nexus, seen, kept)
         if is_strict and faults.entries():

@@ -1,4 +1,4 @@
-"""The manifest: what a consumer compares to tell whether its copies of agents and skills are current."""
+"""Build the manifest, with which a consumer checks whether its copies of agents and skills are current."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _described(words: dict[str, dict[str, str]]) -> list[dict[str, str]]:
 
 
 def _tag(word: str, entry: dict[str, Any]) -> dict[str, Any]:
-    """A tag with the skill that it starts, or the action that it stands for; so each of its variants."""
+    """Return a tag and its variants, each with its skill or action."""
     kind = entry["kind"]
     variants = [
         {"id": name, kind: one.get(kind, entry[kind]), "description": one["description"]}

@@ -1,4 +1,4 @@
-"""Capability maps: which concrete tools of a harness a semantic class stands for."""
+"""Read capability maps, which assign the tools of a harness to semantic classes."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _EMPTY: Map = {
     "nexus_tools": "*",
 }
 MOST = 200
-"""Names in a list. Each of a class is held against each of those that read."""
+"""Names in a list. Each name of a class is compared with each read-only name."""
 PATTERNS = 50
-"""Those of them that are patterns, with a *."""
+"""Names in a list that are patterns, with a *."""
 LONGEST = 200
 """Characters of a name."""
 HARNESSES = 20
@@ -47,7 +47,7 @@ _PARAMETERS = ("editing", "patching", "opening", "resuming")
 
 
 def shipped(source: Source, vocabulary: Mapping[str, Any], faults: Faults) -> dict[str, Map]:
-    """Harness id → its map; every class of the vocabulary is mapped in each (docs/capabilities.md)."""
+    """Return harness id → map; each map has every class of the vocabulary (docs/capabilities.md)."""
     found: dict[str, Map] = {}
     for harness in source.folders(FOLDER):
         path = f"{FOLDER}/{harness}/{NAME}"
@@ -61,30 +61,30 @@ def shipped(source: Source, vocabulary: Mapping[str, Any], faults: Faults) -> di
 def own(
     source: Source, below: Mapping[str, Map], vocabulary: Mapping[str, Any], faults: Faults, room: Room | None = None
 ) -> dict[str, Map]:
-    """Harness id → its map with what the project says of it; harnesses that it says nothing of, or wrongly, are not.
+    """Return harness id → merged map, for each harness that the project's map configures without faults.
 
-    Of one that breaks the schema the members that keep it are looked at, too. What is read is taken from `room`.
+    In a part that breaks the schema the valid fields are checked, too. What is read is taken from `room`.
     """
     document = document_at(source, NAME, "catalog/own-capability-map", faults, is_needed=False, room=room)
     found: dict[str, Map] = {}
     if document is None:
         return found
     if len(document.value) > HARNESSES:
-        told = f"{len(document.value)} harnesses are more than the {HARNESSES} of a map"
-        faults.add(NAME, document.shown, document.told("", told))
+        problem = f"{len(document.value)} harnesses are more than the {HARNESSES} of a map"
+        faults.add(NAME, document.shown, document.fault_at("", problem))
         return found
     members = _broken(document)
-    for harness, given in document.value.items():
+    for harness, override in document.value.items():
         broken = members.get(harness, set())
         wrong: list[Callable[[], str]] = []
         try:
             check_harness_id(harness)
         except UsageError as error:
-            wrong.append(partial(document.told, f"/{escape(harness)}", error.fault))
+            wrong.append(partial(document.fault_at, f"/{escape(harness)}", error.fault))
         else:
             if not broken & {"", "classes"}:
-                kept = {name: value for name, value in given.items() if name not in broken}
-                made = merged(below.get(harness, _EMPTY), kept)
+                valid = {name: value for name, value in override.items() if name not in broken}
+                made = merged(below.get(harness, _EMPTY), valid)
                 wrong += _faults(document, f"/{escape(harness)}", made, vocabulary)
                 if not wrong and not broken:
                     found[harness] = made
@@ -93,7 +93,7 @@ def own(
 
 
 def _broken(document: Document) -> dict[str, set[str]]:
-    """The members of what is said of each harness that break the schema; "" for all of it."""
+    """Return harness id → fields that break the schema; "" for the whole part."""
     found: dict[str, set[str]] = {}
     for pointer in document.broken:
         harness, _, rest = pointer[1:].partition("/")
@@ -101,35 +101,35 @@ def _broken(document: Document) -> dict[str, set[str]]:
     return found
 
 
-def merged(base: Map, given: Mapping[str, Any]) -> Map:
-    """A map with what a project says of it: its tools of a class, its list and its naming win, its parameters too."""
+def merged(base: Map, override: Mapping[str, Any]) -> Map:
+    """Return `base` with a project's overrides: per class and parameter, and whole for `reading` and `nexus_tools`."""
     return {
-        "classes": {**base["classes"], **given.get("classes", {})},
-        "reading": given.get("reading", base["reading"]),
-        **{name: {**base[name], **given.get(name, {})} for name in _PARAMETERS},
-        "nexus_tools": given.get("nexus_tools", base["nexus_tools"]),
+        "classes": {**base["classes"], **override.get("classes", {})},
+        "reading": override.get("reading", base["reading"]),
+        **{name: {**base[name], **override.get(name, {})} for name in _PARAMETERS},
+        "nexus_tools": override.get("nexus_tools", base["nexus_tools"]),
     }
 
 
 def classes_of(vocabulary: Mapping[str, Any]) -> list[str]:
-    """Every semantic class, in the order of the vocabulary."""
+    """Return every semantic class, in the order of the vocabulary."""
     return list(dict.fromkeys(one for entry in vocabulary["capabilities"].values() for one in entry["classes"]))
 
 
 def _faults(document: Document, pointer: str, known: Map, vocabulary: Mapping[str, Any]) -> Iterator[Callable[[], str]]:
     yield from _class_faults(document, pointer, known["classes"], vocabulary)
     lists = {"/reading": known["reading"], **{f"/classes/{escape(name)}": t for name, t in known["classes"].items()}}
-    told = {at: problem for at, tools in lists.items() if (problem := _bound_fault(tools))}
+    oversized = {at: problem for at, tools in lists.items() if (problem := _bound_fault(tools))}
     if len(known["nexus_tools"]) > LONGEST:
-        told["/nexus_tools"] = f"a name has at most {LONGEST} characters"
-    for at, problem in told.items():
-        yield partial(document.told, f"{pointer}{at}", problem)
-    if not told:
+        oversized["/nexus_tools"] = f"a name has at most {LONGEST} characters"
+    for at, problem in oversized.items():
+        yield partial(document.fault_at, f"{pointer}{at}", problem)
+    if not oversized:
         yield from _clashes(document, pointer, known, classes_of(vocabulary))
 
 
 def _bound_fault(tools: list[str]) -> str:
-    """What there is too much of in a list of names; "" for nothing."""
+    """Return which bound a list of names exceeds; "" for none."""
     if len(tools) > MOST:
         return f"{len(tools)} names are more than the {MOST} of a list; {ANY} stands for any characters"
     patterns = sum(ANY in tool for tool in tools)
@@ -139,7 +139,7 @@ def _bound_fault(tools: list[str]) -> str:
 
 
 def _clashes(document: Document, pointer: str, known: Map, classes: Iterable[str]) -> Iterator[Callable[[], str]]:
-    """Tools of a class that only read, too. What is no class is none of these, and told as that."""
+    """Yield tools that are in a class and under reading. Unknown classes have their own fault."""
     clashes: dict[tuple[str, str], None] = {}
     reading = {tool: place for place, tool in reversed(list(enumerate(known["reading"])))}
     patterns = [(tool, place) for tool, place in reading.items() if ANY in tool]
@@ -147,17 +147,17 @@ def _clashes(document: Document, pointer: str, known: Map, classes: Iterable[str
         for index, tool in enumerate(of_class(known, name)):
             place = _clash(tool, reading, patterns)
             if place is not None:
-                # Where this file says one of the two; the class first, because that is meant to hold.
+                # The place in this file; the class first, because it is the intended one.
                 places = (f"/classes/{escape(name)}/{index}", f"/reading/{place}", "/nexus_tools")
                 at = next((one for one in places if document.has(f"{pointer}{one}")), "")
                 clashes[f"{pointer}{at}", tool] = None
     for at, tool in clashes:
-        told = f"{tool} is under reading, too: what only reads is never refused, whatever its class"
-        yield partial(document.told, at, told)
+        problem = f"{tool} is under reading, too: what only reads is never refused, whatever its class"
+        yield partial(document.fault_at, at, problem)
 
 
 def _clash(tool: str, reading: Mapping[str, int], patterns: list[tuple[str, int]]) -> int | None:
-    """The place under reading of the first name that may stand for the same tool; None where there is none."""
+    """Return the index under reading of the first name that may match the same tool; None without one."""
     found = [place for pattern, place in patterns if matches(pattern, tool)]
     if ANY in tool:
         found += [place for name, place in reading.items() if matches(tool, name)]
@@ -175,9 +175,9 @@ def _class_faults(
             yield partial(_unknown, document, f"{pointer}/classes/{escape(name)}", name, known)
     for name in known:
         if not classes.get(name):
-            told = f"the class {name} has no tool: without one, whatever it forbids is allowed"
-            yield partial(document.told, f"{pointer}/classes/{name}", told)
+            problem = f"the class {name} has no tool: without one, whatever it forbids is allowed"
+            yield partial(document.fault_at, f"{pointer}/classes/{name}", problem)
 
 
 def _unknown(document: Document, pointer: str, name: str, known: tuple[str, ...]) -> str:
-    return document.told(pointer, f"there is no semantic class {quoted(name, _SHOWN)}{suggestion(name, known)}")
+    return document.fault_at(pointer, f"there is no semantic class {quoted(name, _SHOWN)}{suggestion(name, known)}")

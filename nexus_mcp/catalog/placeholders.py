@@ -1,14 +1,29 @@
-"""Placeholders of a text that knows no harness, e.g. `{{tool:plan_decide}}` or `{{action:ask_user}}`."""
+"""Parse and resolve placeholders such as `{{tool:plan_decide}}`, and read the notes of a harness.
+
+The notes (assets/harnesses/<id>/notes.md) say how agents are started and resumed in the harness.
+"""
 
 from __future__ import annotations
 
 from itertools import islice
 
 from nexus_mcp import program
+from nexus_mcp.packaged import data_path
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+
+def read_notes(harness: str) -> str:
+    """Return the notes of a harness, by its id (workspace.check_harness_id); "" without notes."""
+    try:
+        with open(data_path("assets", "harnesses", harness, "notes.md"), encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+
 
 TOOLS = (
     "plan_start",
@@ -23,21 +38,21 @@ TOOLS = (
     "context",
     "artifact_write",
 )
-"""The tools of the contract, §3; a test holds them to nexus_mcp/tools/, which is above."""
+"""The tools of the contract, §3; a test compares them with nexus_mcp/tools/, which this room must not import."""
 
 OF_A_HARNESS = ("brief", "resume")
-"""The commands whose answer depends on the harness."""
+"""Commands whose output depends on the harness."""
 
 COMMANDS = (*OF_A_HARNESS, "act", "doctor", "init")
-"""The commands that a text may name; a test holds them to nexus_mcp/cli/, which is above."""
+"""Commands that a text may name; a test compares them with nexus_mcp/cli/, which this room must not import."""
 
 OPEN, CLOSE = "{{", "}}"
 _SEARCHED = 50  # names
 _COMPARED, _APART = 64, 8  # characters
 
 
-def found(text: str) -> Iterator[tuple[int, int, str, str]]:
-    """(start, end, kind, id) of each; kind and id are "" for one that is not `{{kind:id}}`."""
+def find_placeholders(text: str) -> Iterator[tuple[int, int, str, str]]:
+    """Yield (start, end, kind, id) of each placeholder; kind and id are "" when it is not `{{kind:id}}`."""
     at = text.find(OPEN)
     while at >= 0:
         close = text.find(CLOSE, at)
@@ -50,15 +65,15 @@ def found(text: str) -> Iterator[tuple[int, int, str, str]]:
 
 
 def command(name: str, harness_id: str) -> str:
-    """The words that run a command of nexus-mcp here; one that depends on the harness would answer for none else."""
+    """Return the command line of a nexus-mcp command, with the harness id when its output depends on it."""
     return program.command(f"{name} --harness-id {harness_id}" if name in OF_A_HARNESS else name)
 
 
-def faults(
+def find_faults(
     text: str, known: Mapping[str, Mapping[str, object] | tuple[str, ...]]
 ) -> Iterator[tuple[int, Callable[[], str]]]:
-    """(offset, what tells what is wrong) for each placeholder that is none, or whose kind or id is not known."""
-    for start, _, kind, name in found(text):
+    """Yield (offset, function that returns the fault) for each malformed or unknown placeholder."""
+    for start, _, kind, name in find_placeholders(text):
         if not kind:
             yield start, lambda: "a placeholder is {{kind:id}}, e.g. {{tool:plan_decide}}"
         elif kind not in known:
@@ -68,9 +83,9 @@ def faults(
 
 
 def resolved(text: str, words: Mapping[str, Callable[[str], str]]) -> str:
-    """The text with each placeholder replaced by what `words` says for its kind and id; others stay."""
+    """Return the text with each placeholder replaced by `words[kind](id)`; unknown kinds stay."""
     parts, done = [], 0
-    for start, end, kind, name in found(text):
+    for start, end, kind, name in find_placeholders(text):
         if kind in words:
             parts += [text[done:start], words[kind](name)]
             done = end
@@ -78,15 +93,15 @@ def resolved(text: str, words: Mapping[str, Callable[[str], str]]) -> str:
 
 
 def suggestion(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
-    """`; did you mean x?` for the nearest of the known names, or ""."""
+    """Return `; did you mean x?` with the nearest known names, or ""."""
     close = near(name, known)
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
 def near(name: str, known: Mapping[str, object] | tuple[str, ...]) -> list[str]:
-    """The known names that are nearest to this one, three at most, of the first few of about its length.
+    """Return the nearest known names, three at most, out of the first _SEARCHED of similar length.
 
-    Comparing two names takes time in proportion to the square of their lengths, and a project may have chosen both.
+    Bounded, because comparing is quadratic in the length of names that a project may choose.
     """
     from difflib import get_close_matches
 

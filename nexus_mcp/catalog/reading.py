@@ -1,4 +1,7 @@
-"""The files of a source, read and held against their schemas; what refers to what is checking.py's matter."""
+"""Read catalog files, validate them, and check the references between them.
+
+A fault is a function that returns its text: of thousands of faults only the first few are listed.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,24 @@ from functools import partial
 
 from nexus_mcp import schemas
 from nexus_mcp.catalog.bounds import PLACEHOLDERS, TEXT_BYTES, TOO_MANY_PLACEHOLDERS, Over
-from nexus_mcp.catalog.placeholders import OPEN
+from nexus_mcp.catalog.placeholders import COMMANDS, OPEN, TOOLS, find_faults, find_placeholders, suggestion
 from nexus_mcp.catalog.sources import BODY, BODY_TOO_LARGE, META
 from nexus_mcp.errors import CatalogError, NexusError
 from nexus_mcp.log import printable
 from nexus_mcp.quoting import quoted_name
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
     from nexus_mcp.catalog.bounds import Room
     from nexus_mcp.catalog.faults import Faults
     from nexus_mcp.catalog.sources import Source
     from nexus_mcp.catalog.yaml_file import Document
+
+    FaultText = Callable[[], str]
 
 VOCABULARY = (
     "capabilities",
@@ -31,11 +38,14 @@ VOCABULARY = (
     "task-exceptions",
 )
 SCHEMAS = {"agents": "catalog/agent", "skills": "catalog/skill"}
-_SAID = {r"must match \S": "must not be blank"}
+_REWORDED = {r"must match \S": "must not be blank"}
+
+# (field of an agent, vocabulary with its values)
+_FIELDS = (("category", "categories"), ("resume_tier", "resume_tiers"))
 
 
 class Entry:
-    """An agent or a skill as far as it can be read: `document` and `text` are None where they cannot, or are absent."""
+    """An agent or a skill as read: `document` and `text` are None when unreadable or absent."""
 
     __slots__ = ("body", "document", "kind", "name", "text")
 
@@ -54,24 +64,24 @@ class Entry:
 def entry_at(
     source: Source, kind: str, name: str, faults: Faults, *, is_whole: bool, room: Room | None = None
 ) -> Entry:
-    """The entry `name` of a kind; `faults` gets what is wrong with it, by its path.
+    """Read the entry `name` of a kind, and add its faults to `faults` under its path.
 
-    One that is not `is_whole` is put over a shipped one, and may leave out everything but its id. What is read is taken
-    from `room`; what does not fit is a fault.
+    An entry that is not `is_whole` overrides a shipped one, and needs no field but its id. What is read is taken from
+    `room`; a file that does not fit is a fault.
     """
     entry = Entry(kind, name)
     path = entry.path
     if "." in name:
         shown = source.shown(printable(path))
-        told = f"{shown}: a folder here is called by an id, which has no dot; rename it, or move it away"
-        faults.add(path, shown, told)
+        problem = f"{shown}: a folder here is called by an id, which has no dot; rename it, or move it away"
+        faults.add(path, shown, problem)
         return entry
     document = document_at(
         source, f"{path}/{META}", SCHEMAS[kind], faults, entry=path, required=None if is_whole else ["id"], room=room
     )
     if document is not None and document.keeps("/id") and document.value["id"] != name:
-        told = f"the id has to be the name of its folder, {quoted_name(name)}"
-        faults.add(path, document.shown, document.told("/id", told))
+        problem = f"the id has to be the name of its folder, {quoted_name(name)}"
+        faults.add(path, document.shown, document.fault_at("/id", problem))
     shown = source.shown(f"{path}/{BODY}")
     body = _bytes(source, f"{path}/{BODY}", path, faults, is_needed=is_whole)
     problem = "" if body is None else _body_fault(body)
@@ -86,7 +96,7 @@ def entry_at(
 
 
 def _take(room: Room, shown: str, entry: Entry, faults: Faults) -> None:
-    """Take a text from the room. One that does not fit, or has too many placeholders, is at fault, not looked into."""
+    """Take a text from the room. One that does not fit, or has too many placeholders, is a fault and is not checked."""
     assert entry.body is not None
     assert entry.text is not None
     number = entry.text.count(OPEN)
@@ -112,10 +122,10 @@ def document_at(
     is_needed: bool = True,
     room: Room | None = None,
 ) -> Document | None:
-    """The file at `path`; None when it cannot be read, or is absent, which is a fault when `is_needed`.
+    """Read the file at `path`; None when it is unreadable or absent, which is a fault when `is_needed`.
 
-    `faults` says why, and which members break the schema; those are in it all the same, `Document.keeps` tells which.
-    `entry` is the path when left out. What is read is taken from `room`; a file that does not fit is at fault.
+    `faults` gets the faults under `entry`, by default the path. Fields that break the schema stay in the document;
+    `Document.keeps` tells them apart. What is read is taken from `room`; a file that does not fit is a fault.
     """
     from nexus_mcp.catalog import yaml_file
 
@@ -139,19 +149,19 @@ def document_at(
         wanted = {**wanted, "required": required}
     broken = schemas.faults(wanted, document.value)
     for fault in broken:
-        said = _SAID.get(fault.message, fault.message)
-        faults.add(of, shown, partial(_told, document, fault.pointer, said))
+        message = _REWORDED.get(fault.message, fault.message)
+        faults.add(of, shown, partial(_schema_fault, document, fault.pointer, message))
     document.broken = frozenset(fault.pointer for fault in broken)
     return document if document.keeps("") else None
 
 
-def _told(document: Document, pointer: str, message: str) -> str:
+def _schema_fault(document: Document, pointer: str, message: str) -> str:
     where = pointer.lstrip("/")
-    return document.told(pointer, f"{quoted_name(where)} {message}" if where else message)
+    return document.fault_at(pointer, f"{quoted_name(where)} {message}" if where else message)
 
 
 def _bytes(source: Source, path: str, entry: str, faults: Faults, *, is_needed: bool) -> bytes | None:
-    """A file; None when it is absent, which is a fault when `is_needed`, or cannot be read, which is one always."""
+    """Return the bytes of a file; None when it is absent (a fault when `is_needed`) or unreadable (always a fault)."""
     shown = source.shown(path)
     try:
         data = source.read(path)
@@ -164,7 +174,7 @@ def _bytes(source: Source, path: str, entry: str, faults: Faults, *, is_needed: 
 
 
 def _body_fault(body: bytes) -> str:
-    """What is wrong with the text of an entry, behind its path; "" for nothing."""
+    """Return the fault of the text of an entry, to append to its path; "" for none."""
     if len(body) > TEXT_BYTES:
         return f": {BODY_TOO_LARGE}"
     try:
@@ -176,3 +186,114 @@ def _body_fault(body: bytes) -> str:
         return ": is empty"
     at = text.find("\0")
     return "" if at < 0 else f":{text.count(chr(10), 0, at) + 1}:{at - text.rfind(chr(10), 0, at)}: holds NUL"
+
+
+def agent_faults(entry: Entry, vocabulary: Mapping[str, Any]) -> Iterator[FaultText]:
+    """Yield names in the valid fields of an agent that are not in the vocabulary."""
+    document = entry.document
+    if document is None:
+        return
+    for field, words in _FIELDS:
+        value = document.value.get(field)
+        if value is not None and document.keeps(f"/{field}") and value not in vocabulary[words]:
+            problem = f"{field} {value!r} is not in the vocabulary"
+            yield partial(_unknown, document, f"/{field}", problem, value, vocabulary[words])
+    seen: set[str] = set()
+    for place, name in _capabilities(document):
+        if name not in vocabulary["capabilities"]:
+            problem = f"there is no capability {name!r}"
+            yield partial(_unknown, document, f"/capabilities/{place}", problem, name, vocabulary["capabilities"])
+        elif name in seen:
+            yield partial(document.fault_at, f"/capabilities/{place}", f"the capability {name} stands there twice")
+        seen.add(name)
+
+
+def canonical_faults(entry: Entry, canonical: list[str]) -> Iterator[FaultText]:
+    """Yield canonical capabilities that a project removes from a shipped agent; adding is allowed."""
+    document = entry.document
+    if document is None or "capabilities" not in document.value or not document.keeps("/capabilities"):
+        return
+    listed = {name for _, name in _capabilities(document)}
+    for name in canonical:
+        if name not in listed:
+            yield partial(
+                document.fault_at,
+                "/capabilities",
+                f"{name} may not be taken away from {entry.name}: what a shipped agent may not do, it may not do "
+                "anywhere; give the work to another agent, or write one of your own under another id",
+            )
+
+
+def manual_faults(entry: Entry, shipped: Mapping[str, Any]) -> Iterator[FaultText]:
+    """Yield a fault when a project lets models start a shipped skill that is manual only."""
+    document = entry.document
+    if document is not None and shipped["manual_only"] and document.value.get("manual_only") is False:
+        yield partial(
+            document.fault_at,
+            "/manual_only",
+            f"manual_only may not be taken away from {entry.name}: what only a user starts where it is shipped, no "
+            "model chooses anywhere; write a skill of your own under another id",
+        )
+
+
+def tag_faults(document: Document, skills: Mapping[str, object]) -> Iterator[FaultText]:
+    """Yield faults in the table of tags that its schema does not find."""
+    for name, tag in document.value.items():
+        kind = tag["kind"]
+        if kind not in tag:
+            yield partial(document.fault_at, f"/{name}", f"a tag of the kind {kind} names its {kind}")
+        elif kind == "skill" and tag["skill"] not in skills:
+            yield partial(
+                _unknown, document, f"/{name}/skill", f"there is no skill {tag['skill']!r}", tag["skill"], skills
+            )
+
+
+def capability_faults(document: Document) -> Iterator[FaultText]:
+    """Yield classes that a capability lists twice."""
+    for name, capability in document.value.items():
+        classes = capability["classes"]
+        for place, one in enumerate(classes):
+            if one in classes[:place]:
+                yield partial(document.fault_at, f"/{name}/classes/{place}", f"{one} stands there twice")
+
+
+def body_faults(
+    shown: str,
+    text: str,
+    agents: Mapping[str, object] | None,
+    skills: Mapping[str, object] | None,
+    actions: Mapping[str, object],
+) -> Iterator[FaultText]:
+    """Yield unknown placeholders of a text. `agents` and `skills` are None when the names are unknown."""
+    known: dict[str, Mapping[str, object] | tuple[str, ...]] = {
+        "tool": TOOLS,
+        "agent": _named(text, "agent") if agents is None else agents,
+        "skill": _named(text, "skill") if skills is None else skills,
+        "action": actions,
+        "command": COMMANDS,
+    }
+    for offset, problem in find_faults(text, known):
+        yield partial(_placed, shown, text, offset, problem)
+
+
+def _named(text: str, kind: str) -> dict[str, object]:
+    return {name: None for _, _, of, name in find_placeholders(text) if of == kind}
+
+
+def _capabilities(document: Document) -> Iterator[tuple[int, str]]:
+    """Yield the valid capabilities, each with its index."""
+    if document.keeps("/capabilities"):
+        for place, name in enumerate(document.value.get("capabilities", ())):
+            if document.keeps(f"/capabilities/{place}"):
+                yield place, name
+
+
+def _unknown(
+    document: Document, pointer: str, problem: str, name: str, known: Mapping[str, object] | tuple[str, ...]
+) -> str:
+    return document.fault_at(pointer, f"{problem}{suggestion(name, known)}")
+
+
+def _placed(shown: str, text: str, offset: int, problem: FaultText) -> str:
+    line, column = text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+    return f"{shown}:{line}:{column}: {problem()}"

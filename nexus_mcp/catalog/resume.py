@@ -1,4 +1,4 @@
-"""Whether the owner of a task is started fresh or resumed (docs/resume.md).
+"""Decide whether the owner of a task is started fresh or resumed (docs/resume.md).
 
 Pure: the task, the tracker's entries and the agent are values.
 """
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from typing import Any
 
-    Entry = Mapping[str, Any]  # one of the tracker, as `_checked` makes it
+    Entry = Mapping[str, Any]  # an entry of the tracker, as `_checked` returns it
     Edit = tuple[str, str, str]  # (agent id, "" for the main agent; path; time): a line of the log of the tools
 
 FRESH, RESUME = "fresh", "resume"
@@ -22,7 +22,7 @@ SAME_ARTIFACT = "resume_if_same_artifact"
 _POLICIES = (FRESH, SAME_ARTIFACT, RESUME)
 _RULES = {EPHEMERAL: FRESH, BOUNDED: SAME_ARTIFACT, PERSISTENT: RESUME}
 _TEXTS = ("agent_id", "agent_name", "status", "started_at", "last_resumed_at", "stopped_at")
-_NOBODY = "no earlier agent of this owner is recorded"
+_NO_EARLIER_AGENT = "no earlier agent of this owner is recorded"
 _STAMP = len("2026-01-01T00:00:00.000Z")
 
 
@@ -38,7 +38,7 @@ def decide(
     readers: Collection[str] = (),
     edits: Iterable[Edit] = (),
 ) -> dict[str, Any]:
-    """{"mode": "fresh"|"resume", "agent_id"? (of resume), "reason", "reread": [files to read again first]}.
+    """Return {"mode": "fresh"|"resume", "agent_id"? (of resume), "reason", "reread": [files to read again first]}.
 
     `agent` is the catalog's entry of the task's owner, None for an owner that is no agent. `mechanism`: whether the
     `harness` can resume. `targets` are the task's files where the caller knows more than its texts; `root`, the
@@ -60,34 +60,36 @@ def decide(
     entries = [_checked(entry, root) for entry in tracker_entries]
     named = _text(task, "owner_agent_id")
     if rule == RESUME:
-        return _kept(task, named, entries, why, explicit=policy == RESUME)
+        return _resume_owner(task, named, entries, why, explicit=policy == RESUME)
     files = list(target_files.of_task(task, root) if targets is None else targets)
     entry, reason = _same_artifact(task, named, entries, files)
     if entry is None:
         return _fresh(reason)
     edit = _later_edit([other for other in entries if other["agent_name"] not in readers], entry, files)
     edit = edit or _logged_edit(
-        [(who, target_files.normal(path, root) or path, at) for who, path, at in edits], entries, entry, files
+        [(editor, target_files.normal(path, root) or path, at) for editor, path, at in edits], entries, entry, files
     )
     return _fresh(edit) if edit else _resumed(entry["agent_id"], f"{why}, {reason}", files)
 
 
-def _kept(task: Mapping[str, Any], named: str, entries: Sequence[Entry], why: str, *, explicit: bool) -> dict[str, Any]:
-    """The id that the task names, else the newest agent of its owner's name. The tracker is that of this session.
+def _resume_owner(
+    task: Mapping[str, Any], named: str, entries: Sequence[Entry], why: str, *, explicit: bool
+) -> dict[str, Any]:
+    """Resume the id that the task names, else the newest agent with its owner's name in this session's tracker.
 
     Unless the task itself asks for it, an id that this session does not know is not resumed.
     """
     if named and explicit:
         return _resumed(named, why)
     entry = next((entry for entry in reversed(entries) if entry["agent_id"] == named), None) if named else None
-    # An entry without a name may be anybody's, and the task names its id.
+    # An entry without a name may belong to any owner, and the task names its id.
     if entry is not None and entry["agent_name"] in ("", task.get("owner")):
         return _resumed(named, why)
     own = _own(entries, task)
     if own:
         return _resumed(own[0]["agent_id"], why)
     if not named:
-        return _fresh(_NOBODY)
+        return _fresh(_NO_EARLIER_AGENT)
     shown = quoted_name(named)
     return _fresh(f"{shown} did not run in this session" if entry is None else f"{shown} is an agent of another owner")
 
@@ -95,10 +97,10 @@ def _kept(task: Mapping[str, Any], named: str, entries: Sequence[Entry], why: st
 def _same_artifact(
     task: Mapping[str, Any], named: str, entries: Sequence[Entry], targets: list[str]
 ) -> tuple[Entry | None, str]:
-    """(the newest agent of the same owner that touched all these files, what speaks for it or why there is none)."""
+    """Return (newest agent of the owner that touched all these files, the reason); (None, why there is none)."""
     candidates = sorted(_own(entries, task), key=lambda entry: entry["agent_id"] != named)
     if not candidates:
-        return None, _NOBODY
+        return None, _NO_EARLIER_AGENT
     if not targets:
         return None, "the task names no files, so they cannot be the same"
     for entry in candidates:
@@ -108,36 +110,36 @@ def _same_artifact(
 
 
 def _later_edit(entries: Sequence[Entry], entry: Entry, targets: list[str]) -> str:
-    """Who else may have edited one of the files after the agent did, as a reason; "" for nobody."""
+    """Return a reason when another agent may have edited one of the files after the agent did; else ""."""
     for other in entries:
         if other["agent_id"] == entry["agent_id"]:
             continue
         both = target_files.covered(targets, other["files_touched"], target_files.may_cover)
         if (both and _is_after(other, entry)) or _ran_between(other, entry):
-            who = other["agent_id"] or other["agent_name"]
-            return _edited(who, both or targets, entry, "another agent")
+            editor = other["agent_id"] or other["agent_name"]
+            return _edited(editor, both or targets, entry, "another agent")
     return ""
 
 
 def _ran_between(other: Entry, entry: Entry) -> bool:
-    """Whether the other agent may have had a run since of which the tracker has no files: it has those of its last."""
+    """Return whether the other agent may have had a later run whose files the tracker does not have."""
     resumed, since = other["last_resumed_at"], _since(entry)
     return bool(resumed) and other["status"] != "running" and (not _stamp(resumed) or not since or resumed > since)
 
 
 def _logged_edit(edits: Iterable[Edit], entries: Sequence[Entry], entry: Entry, targets: list[str]) -> str:
-    """As `_later_edit`, by the log. An edit of an agent that still runs counts whenever it was: more may follow."""
+    """As `_later_edit`, from the log. Edits of a running agent always count: more may follow."""
     running = {other["agent_id"] for other in entries if other["status"] == "running"}
     since = _since(entry)
-    for who, path, told in edits:
-        both, at = target_files.covered(targets, [path], target_files.may_cover), _stamp(told)
-        if both and who != entry["agent_id"] and (who in running or not at or not since or at >= since):
-            return _edited(who, both, entry, "the main agent")
+    for editor, path, time in edits:
+        both, at = target_files.covered(targets, [path], target_files.may_cover), _stamp(time)
+        if both and editor != entry["agent_id"] and (editor in running or not at or not since or at >= since):
+            return _edited(editor, both, entry, "the main agent")
     return ""
 
 
 def _own(entries: Sequence[Entry], task: Mapping[str, Any]) -> list[Entry]:
-    """The agents that ran for the task's owner, the newest first, each once."""
+    """Return the agents that ran for the task's owner, the newest first, each once."""
     owner = _text(task, "owner")
     found: dict[str, Entry] = {}
     for entry in reversed(entries):
@@ -147,13 +149,13 @@ def _own(entries: Sequence[Entry], task: Mapping[str, Any]) -> list[Entry]:
 
 
 def _is_after(other: Entry, entry: Entry) -> bool:
-    """Whether the other agent's edits may be later. One that still runs, and a time that cannot be compared, may."""
+    """Return whether the other agent's edits may be later: also when it runs, or when times are not comparable."""
     ended, since = _end(other), _since(entry)
     return not ended or not since or ended > since
 
 
 def _since(entry: Entry) -> str:
-    """When the run ended whose files the tracker has: one that is resumed, and runs, has those of the run before."""
+    """Return the end of the run whose files the tracker has: for a resumed, running agent the previous run."""
     return _stamp(entry["stopped_at"] or entry["last_resumed_at"] or entry["started_at"])
 
 
@@ -162,12 +164,12 @@ def _end(entry: Entry) -> str:
 
 
 def _stamp(value: str) -> str:
-    """A time as the contract writes it, which sorts as a text; "" for any other."""
+    """Return a time in the form of the contract, which sorts as text; "" for any other."""
     return value if len(value) == _STAMP and value.endswith("Z") else ""
 
 
 def _checked(entry: Mapping[str, Any], root: str) -> Entry:
-    """Its fields as texts, "" for one that is absent or something else: a tracker may have been edited by hand."""
+    """Return the fields as texts, "" for absent or invalid ones: a tracker may have been edited by hand."""
     files = entry.get("files_touched")
     paths = [path for path in files if isinstance(path, str)] if isinstance(files, list) else []
     touched = [target_files.normal(path, root) or path for path in paths]
@@ -179,9 +181,9 @@ def _text(value: Mapping[str, Any], name: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _edited(who: str, files: list[str], entry: Entry, nobody: str) -> str:
-    """Why a file may have been edited since; `nobody` stands for an agent without id and name."""
-    editor, since = quoted_name(who) if who else nobody, quoted_name(entry["agent_id"])
+def _edited(editor_id: str, files: list[str], entry: Entry, unnamed: str) -> str:
+    """Return the reason that a file may have been edited since; `unnamed` names an agent without id and name."""
+    editor, since = quoted_name(editor_id) if editor_id else unnamed, quoted_name(entry["agent_id"])
     return f"{editor} may have edited {_listed(files)} since {since} did"
 
 

@@ -1,7 +1,7 @@
-"""Read a project's catalog file by file, and keep what was made of each file as soon as a moment of work is done.
+"""Build a project's catalog file by file, and save intermediate results every SAVE_EVERY_S seconds.
 
-A hook that is killed in the middle leaves the next one with less to do, and a hook whose time is over leaves the rest
-unread: what was not read is at fault, so that no restriction in it is lost.
+A hook that is killed leaves the next one with less work. A hook whose time is over leaves the rest unread: unread files
+count as faulty, so that no restriction in them is lost.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def never() -> bool:
 class Work:
     """One pass over the files of a catalog.
 
-    `rows` are those of an earlier pass, `seen` is what each entry's files look like now, by its path; without them all
-    is read. `save` is called with the rows of this pass, `is_over` says that no time is left.
+    `rows` are the results of an earlier pass, `seen` the current identities of each entry's files, by its path; without
+    them everything is read. `save` is called with the rows of this pass; `is_over` returns whether time is over.
     """
 
     __slots__ = ("_before", "_is_over", "_rows", "_save", "_saved_at", "_seen", "_unsaved")
@@ -55,9 +55,9 @@ class Work:
     def row(
         self, path: str, room: Room, faults: Faults, names: str, make: Callable[[Faults], dict[str, Any] | None]
     ) -> dict[str, Any] | None:
-        """Return what `make` makes of the entry at `path`, now or in an earlier pass; `faults` gets what is wrong.
+        """Return the result of `make` for the entry at `path`, from this or an earlier pass, and add its faults.
 
-        What `make` returns depends on the files of the entry, on the shipped catalog and on `names` alone.
+        The result has to depend only on the files of the entry, the shipped catalog and `names`.
         """
         seen = None if self._seen is None else self._seen.get(path)
         row = self._before.get(path)
@@ -71,17 +71,17 @@ class Work:
             faults.may_pass |= is_over
             faults.add(path, f".nexus/{path}", f".nexus/{path}: {NO_TIME if is_over else NO_ROOM}")
             return None
-        of, before = faults.below(), room.left()
+        of, before = faults.for_entry(), room.left()
         made = make(of)
-        faults.restore(path, of.kept(path))
+        faults.restore(path, of.as_json(path))
         faults.may_pass |= of.may_pass
         if seen is not None and not (of.may_pass or room.is_closed):
             used = [had - has for had, has in zip(before, room.left(), strict=True)]
-            self._keep(path, {"seen": [seen, names], "used": used, "value": made, "faults": of.kept(path)})
+            self._keep(path, {"seen": [seen, names], "used": used, "value": made, "faults": of.as_json(path)})
         return made
 
     def end(self) -> None:
-        """Save what was not saved yet."""
+        """Save the unsaved rows."""
         if self._unsaved and self._save is not None:
             self._save(self._rows)
             self._unsaved = 0
@@ -96,7 +96,7 @@ class Work:
 
 
 def is_rows(value: Any) -> bool:
-    """Whether `value` has the structure of rows: anybody may have written it."""
+    """Return whether `value` has the structure of rows: another program may have written it."""
     return isinstance(value, dict) and all(
         isinstance(row, dict)
         and row.keys() == {"seen", "used", "value", "faults"}
@@ -115,7 +115,7 @@ def _is_faults(value: Any) -> bool:
         and len(of) == 2
         and isinstance(of[0], list)
         and bool(of[0])
-        and all(isinstance(told, str) for told in of[0])
+        and all(isinstance(text, str) for text in of[0])
         and type(of[1]) is int
         for of in value.values()
     )

@@ -1,6 +1,7 @@
-"""The shipped catalog: made from assets/ once, kept in assets/catalog.json, and read from there by everybody.
+"""Read the shipped catalog from assets/catalog.json, which is built from the files beside it.
 
-python -m nexus_mcp.catalog.shipped    writes assets/catalog.json anew (`make catalog`)
+Hooks read this file alone: building the catalog parses YAML, which takes too long for them.
+`python -m nexus_mcp.catalog.shipped` (`make catalog`) rewrites it.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ NAME = "catalog.json"
 
 
 def read() -> dict[str, Any]:
-    """What building.shipped_value makes of assets/, without reading any YAML."""
+    """Return the shipped catalog, as building.shipped_value returns it."""
     with open(data_path("assets", NAME), encoding="utf-8") as file:
         value: dict[str, Any] = json.load(file)
     return value
 
 
-def made() -> str:
-    """The text of catalog.json, from assets/ as it is. Raises CatalogError."""
+def build_json() -> str:
+    """Return the text for catalog.json, built from the files in assets/. Raises CatalogError."""
     from nexus_mcp.catalog.building import shipped_value
     from nexus_mcp.catalog.sources import Shipped
 
@@ -32,6 +33,6 @@ def made() -> str:
 
 
 if __name__ == "__main__":
-    text = made()
+    text = build_json()
     with open(data_path("assets", NAME), "w", encoding="utf-8") as target:
         target.write(text)

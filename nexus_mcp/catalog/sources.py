@@ -1,4 +1,4 @@
-"""Where agents, skills, vocabulary and maps lie: what is shipped, and `.nexus/` of a project."""
+"""Sources of catalog files: the shipped assets, and `.nexus/` of a project."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Source(Protocol):
-        """Files by their path from a folder, with `/`."""
+        """Reads files by path, relative and with `/`."""
 
         def folders(self, name: str) -> list[str]:
-            """The folders in the folder `name`, sorted; none when it is absent."""
+            """Return the folders in the folder `name`, sorted; [] when it is absent."""
 
         def read(self, path: str) -> bytes | None:
-            """The bytes of a file, None when it is absent. Raises CatalogError, PathRefused, StorageError."""
+            """Return the bytes of a file, None when it is absent. Raises CatalogError, PathRefused, StorageError."""
 
         def shown(self, path: str) -> str:
-            """The path as messages name it."""
+            """Return the path for messages."""
 
 
 AGENTS, SKILLS = "agents", "skills"
@@ -31,23 +31,23 @@ KINDS = (AGENTS, SKILLS)
 META, BODY = "meta.yml", "body.md"
 MAP = "capability-map.yml"
 PROJECT = "project"
-"""The `origin` of what a project adds or changes."""
+"""The `origin` of entries that a project adds or changes."""
 MEND = "mend"
-"""The member of an agent with a fault in its files that names the first of them; others have none."""
+"""Field of a faulty agent: its first faulty file. Other agents do not have it."""
 CLOSED = "closed"
-"""The member of what a project's files come to that names the folder of its agents where that cannot be listed, else
-"": any agent may be one of its own then."""
+"""Field of a project's catalog: the folder of its agents when it cannot be listed (any agent may be one of its own
+then), else ""."""
 LOST_MAP = "lost_map"
-"""The member that names the project's capability map where something is wrong with it, else ""."""
+"""Field of a project's catalog: the path of its capability map when that is faulty, else ""."""
 BODY_TOO_LARGE = f"larger than the {TEXT_BYTES >> 10} KiB of a text that leaves room for the work"
 YAML_TOO_LARGE = f"larger than the {YAML_BYTES >> 10} KiB that are read"
 
 
-def named(folder: Folder) -> list[str]:
-    """What may be an entry of a kind in its folder, sorted: all but files with a dot, as a README.md is one.
+def list_entries(folder: Folder) -> list[str]:
+    """Return the possible entries in the folder of a kind, sorted: all names but files with a dot, e.g. README.md.
 
-    A folder with a dot in its name is among them, as a fault that reading.py tells; not one that is hidden, as editors
-    have, or a copy of an entry that was not finished. Raises StorageError, and CatalogError for too many.
+    Folders with a dot are included, and reading.py reports them; hidden ones (of editors, unfinished copies) are not.
+    Raises StorageError, and CatalogError for too many.
     """
     there = folder.names(NAMES)
     if len(there) > NAMES:
@@ -63,7 +63,7 @@ def _is_shown_folder(folder: Folder, name: str) -> bool:
 
 
 class Shipped:
-    """What comes with the package: assets/, in a checkout or in a wheel."""
+    """The shipped files: assets/, in a checkout or in a wheel."""
 
     def __init__(self, root: str = "") -> None:
         self._root = root or data_path("assets")
@@ -86,7 +86,7 @@ class Shipped:
 
 
 class Own:
-    """What a project has in its `.nexus`. No link is followed."""
+    """The files of a project in its `.nexus`. No link is followed."""
 
     def __init__(self, nexus: Folder) -> None:
         self._nexus = nexus
@@ -96,7 +96,7 @@ class Own:
         if folder is None:
             return []
         with folder:
-            return named(folder)
+            return list_entries(folder)
 
     def read(self, path: str) -> bytes | None:
         *parts, name = path.split("/")

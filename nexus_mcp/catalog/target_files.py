@@ -1,7 +1,7 @@
-"""Which files a task is about: the paths that its texts name (docs/resume.md).
+"""Find the files that a task is about: the paths in its texts (docs/resume.md).
 
-A task has no field for them. So every word of its title, context, approach and acceptance counts that looks like a
-path, or that is one. Pure, without `re`: one pass over each text.
+A task has no field for them. So every word of its title, context, approach and acceptance counts that is a path, or
+looks like one. Pure, without `re`: one pass over each text.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 FIELDS = ("title", "context", "approach", "acceptance")
 MOST = 100
-"""Paths that are taken of one task; a task about more is about no certain files."""
+"""Maximum number of paths of one task."""
 LONGEST = 512
 _MOST_LOOKS = 2000
 _SEPARATORS = str.maketrans(dict.fromkeys("`'\"<>()[]{}|,;*=\u201c\u201d\u2018\u2019\u00ab\u00bb", " "))
@@ -84,7 +84,7 @@ _LONGEST_SUFFIX = 10
 
 
 def of_task(task: Mapping[str, Any], root: str = "", kind: Callable[[str], str] | None = None) -> list[str]:
-    """The paths that the task names, from the project's root with `/`, each once, in order; a folder ends with one.
+    """Return the paths that the task names, relative to the project root with `/`, each once; a folder ends with one.
 
     `root` is taken off absolute paths. `kind` says of a path from the root whether it is a "file" or a "folder" now,
     or "", so that Makefile and src/state count, too. A path outside the project is left out. At most MOST.
@@ -110,7 +110,7 @@ def of_task(task: Mapping[str, Any], root: str = "", kind: Callable[[str], str] 
 
 
 def normal(path: str, root: str = "") -> str:
-    """A path from the project's root, without `./` and `//`; "" for one outside of it, or for the root itself.
+    """Return a path from the project's root, without `./` and `//`; "" for the root and for paths outside.
 
     A slash at its end stays: it is a folder.
     """

@@ -1,12 +1,12 @@
-"""Which files a call of a harness's tool is about, by the capability map of that harness.
+"""Find the files that a tool call of a harness reads or writes, with the capability map of that harness.
 
-Pure, and loaded by hooks: nothing here reads a file.
+Pure, and loaded by hooks: reads no file.
 """
 
 from __future__ import annotations
 
 from nexus_mcp.catalog import patches
-from nexus_mcp.catalog.tool_names import entry_of, named, of_class
+from nexus_mcp.catalog.tool_names import entry_of, matches_any, of_class
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,28 +22,28 @@ FILE_CLASSES = (
 )
 SHELL_CLASSES = ("shell_command_exec", "subprocess_spawn", "interactive_shell_session")
 FAILED = ("error", "fail", "den", "block", "cancel", "interrupt")
-"""How a status begins that says that the tool did not do what it is for."""
+"""Prefixes of the status of a failed or refused call."""
 _FOLDERS = ("workdir", "cwd", "working_directory")
-"""Parameters that hold the folder from which a tool takes relative paths."""
+"""Parameters with the folder that relative paths start from."""
 _ABSOLUTE = ("/", "\\", "~")
 _MAX_VALUES = 10_000
-"""Members of an input that are looked through for paths."""
+"""Maximum number of values of an input that are searched for paths."""
 
 
 def only_reads(known: Mapping[str, Any], tool: str) -> bool:
-    """Whether the map names the tool as one that changes nothing."""
-    return named(known["reading"], tool)
+    """Return whether the map lists the tool as read-only."""
+    return matches_any(known["reading"], tool)
 
 
 def came_to_nothing(status: str) -> bool:
-    """Whether a harness's word for how a tool came out says that it failed, or was not let."""
+    """Return whether the status that a harness reports means a failed or refused call."""
     return status.strip().lower().startswith(FAILED)
 
 
 def edits(known: Mapping[str, Any], tool: str) -> bool:
-    """Whether the tool writes files: the map has it under editing or patching, or in one of the classes about files.
+    """Return whether the tool writes files: it is under editing or patching, or in a class about files.
 
-    A shell is none unless it is under editing: most of what it runs writes nothing.
+    A shell counts only when it is under editing: most of its commands write nothing.
     """
     if entry_of(known["editing"], tool) is not None:
         return True
@@ -90,7 +90,7 @@ def opened(known: Mapping[str, Any], tool: str, tool_input: object) -> list[str]
 
 
 def _is_of(known: Mapping[str, Any], classes: tuple[str, ...], tool: str) -> bool:
-    return any(named(of_class(known, name), tool) for name in classes)
+    return any(matches_any(of_class(known, name), tool) for name in classes)
 
 
 def _member(tool_input: object, name: str) -> object:

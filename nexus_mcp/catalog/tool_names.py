@@ -1,4 +1,4 @@
-"""Tools of a harness by their names, which may be patterns: `*` stands for any characters, or none.
+"""Match tool names against names and patterns: `*` stands for any characters, or none.
 
 Not fnmatch: it builds a regular expression for each pattern, and hooks do not load `re`.
 """
@@ -18,11 +18,11 @@ _NEXUS = {
     "nexus_task_state_transition": "task_update",
     "nexus_task_metadata_modification": "task_update",
 }
-"""The classes that a tool of nexus-mcp is of, whatever it is called."""
+"""Class → tool of nexus-mcp that belongs to it under any prefix."""
 
 
 def matches(pattern: str, name: str) -> bool:
-    """Whether `pattern` stands for the tool `name`. Each part of it is looked for once, where it comes first."""
+    """Return whether `pattern` matches the tool `name`. Each part matches at its first occurrence."""
     first, *rest = pattern.split(ANY)
     if not rest:
         return pattern == name
@@ -38,27 +38,27 @@ def matches(pattern: str, name: str) -> bool:
     return at <= end and name.endswith(last)
 
 
-def named(patterns: Iterable[str], name: str) -> bool:
-    """Whether one of them stands for the tool `name`."""
+def matches_any(patterns: Iterable[str], name: str) -> bool:
+    """Return whether one of the patterns matches the tool `name`."""
     return any(matches(pattern, name) for pattern in patterns)
 
 
 def entry_of(table: Mapping[str, Found], name: str) -> Found | None:
-    """What a table by patterns has for the tool `name`; its own name comes before any pattern. None for nothing."""
+    """Return the value for the tool `name` in a table by patterns; the exact name wins. None without a match."""
     if name in table:
         return table[name]
     return next((value for pattern, value in table.items() if matches(pattern, name)), None)
 
 
 def called(naming: str, tool: str) -> str:
-    """What a tool of nexus-mcp is called by a naming such as `mcp__nexus__*`."""
+    """Return the name of a nexus-mcp tool under a naming such as `mcp__nexus__*`."""
     return naming.replace(ANY, tool)
 
 
 def of_class(known: Mapping[str, Any], name: str) -> list[str]:
-    """Names and patterns of the tools of a class, by a capability map.
+    """Return the names and patterns of the tools of a class in a capability map.
 
-    Also what `nexus_tools` makes of a tool of nexus-mcp: no restriction goes with the name a server is mounted under.
+    Includes the nexus-mcp tool under the naming `nexus_tools`: a server's mount name removes no restriction.
     """
     tools = list(known["classes"].get(name, ()))
     own = called(known["nexus_tools"], _NEXUS[name]) if name in _NEXUS else ""

@@ -1,25 +1,71 @@
-"""Read a YAML file as plain values, with the line and the column of each of them.
+"""Read a YAML file as plain values, with the line and column of each.
 
-Strict: text keys, each once; no aliases (a few lines of them stand for gigabytes), no tags of its own, and no types but
-those of YAML 1.2's core schema (core_schema.py). Bounded in bytes, values and depth (bounds.py): the parser hands over
-one event at a time, so a file is left as soon as it is over a bound, and a signal or a deadline is heeded in between.
+Strict: text keys, each once; no aliases, because a few lines of them can expand to gigabytes; no custom tags; only the
+types of the core schema of YAML 1.2.2 (section 10.3). Bounded in bytes, values and depth (bounds.py): the parser
+delivers one event at a time, so reading stops at a bound, and signals and deadlines are handled in between. Importing
+PyYAML takes longer than the rest of a hook, so load.py avoids this module.
 
-Loading this takes longer than all else that a hook does, so that hooks and servers go without (load.py).
+PyYAML resolves by YAML 1.1: `off` is false, `010` is 8, `1:30` is 90, and a long base-60 number takes minutes. Here
+`true` and `false` are the only booleans. A number that YAML 1.1 and 1.2 read differently is refused.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from nexus_mcp.catalog import core_schema
 from nexus_mcp.catalog.bounds import DEPTH, KEY, TOO_MANY_VALUES, YAML_BYTES, YAML_VALUES
 from nexus_mcp.errors import CatalogError
 from nexus_mcp.schemas import escape
 
 if TYPE_CHECKING:
     from nexus_mcp.catalog.bounds import Room
+
+LONGEST_NUMBER = 64
+"""Characters of a number. Python takes time in proportion to the square of its digits."""
+_NULL = frozenset(("", "~", "null", "Null", "NULL"))
+_BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_FIRST = frozenset("+-.0123456789")
+_INTEGER = re.compile(r"[-+]?[0-9]++\Z|0o[0-7]++\Z|0x[0-9a-fA-F]++\Z")
+_DECIMAL = re.compile(r"[-+]?(?:\.[0-9]++|[0-9]++(?:\.[0-9]*+)?)(?:[eE][-+]?[0-9]++)?\Z")
+_INFINITE = frozenset(sign + word for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF"))
+_NAN = frozenset((".nan", ".NaN", ".NAN"))
+_LEADING_ZERO = re.compile(r"[-+]?0[0-9_]++\Z")
+_BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*+(?::[0-9]{1,2}+)++(?:\.[0-9_]*+)?\Z")
+
+
+class Refused(ValueError):
+    """An ambiguous scalar. The text says why, and does not quote the scalar."""
+
+
+def value_of(text: str) -> str | int | float | bool | None:
+    """Return what the plain scalar `text` means. Raises Refused."""
+    if text in _NULL:
+        return None
+    if text[0] not in _FIRST:
+        return _BOOLEANS.get(text, text)
+    if text in _INFINITE:
+        return float(text.replace(".", ""))
+    if text in _NAN:
+        return float("nan")
+    if _BASE_60.match(text):
+        raise Refused("a number in base 60, which YAML 1.2 does not have: put it between quotation marks")
+    if _LEADING_ZERO.match(text):
+        raise Refused("a number with a leading zero: write it without, or put it between quotation marks")
+    is_integer = _INTEGER.match(text) is not None
+    if not is_integer and _DECIMAL.match(text) is None:
+        return text
+    if len(text) > LONGEST_NUMBER:
+        raise Refused("a number that cannot be read")
+    if is_integer:
+        return int(text, 0 if text[:2] in ("0o", "0x") else 10)
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise Refused("a number that cannot be read")
+    return number
+
 
 # libyaml reads twenty times as fast as PyYAML alone, and its time is linear where PyYAML's is quadratic.
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -28,9 +74,9 @@ _TYPES = {"null": type(None), "bool": bool, "int": int, "float": float}
 
 
 class Document:
-    """A file that was read. `shown` is its path for messages; `value` what it holds, None when it is empty.
+    """A parsed file. `shown`: its path for messages. `value`: its content, None when it is empty.
 
-    `broken`: JSON pointers of what was found to break its schema.
+    `broken`: JSON pointers of the values that break its schema.
     """
 
     __slots__ = ("_places", "broken", "shown", "value")
@@ -42,14 +88,14 @@ class Document:
         self.broken: frozenset[str] = frozenset()
 
     def keeps(self, pointer: str) -> bool:
-        """Whether what the JSON pointer names, itself, keeps its schema."""
+        """Return whether the value at the JSON pointer itself matches its schema."""
         return pointer not in self.broken
 
     def has(self, pointer: str) -> bool:
         return pointer in self._places
 
-    def told(self, pointer: str, message: str) -> str:
-        """`path:line:column: message`, where what the JSON pointer names stands, or the nearest that is there."""
+    def fault_at(self, pointer: str, message: str) -> str:
+        """Return `path:line:column: message` for the value at the JSON pointer, or its nearest existing parent."""
         place = pointer
         while place and place not in self._places:
             place = place.rpartition("/")[0]
@@ -58,16 +104,16 @@ class Document:
 
 
 def read(data: bytes, shown: str, room: Room | None = None) -> Document:
-    """Return the file with these bytes; what it takes is taken from `room`.
+    """Parse the bytes of a file, and subtract its size from `room`.
 
-    Raises CatalogError, which says where, and Over when it does not fit into `room`.
+    Raises CatalogError with the place, and Over when it does not fit into `room`.
     """
     if len(data) > YAML_BYTES:
         raise CatalogError([f"{shown}: larger than the {YAML_BYTES >> 10} KiB that are read"])
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        seen = error.object  # without the mark that it may begin with
+        seen = error.object  # without a byte order mark
         start = seen.rfind(b"\n", 0, error.start) + 1
         column = len(seen[start : error.start].decode()) + 1
         raise CatalogError([f"{shown}:{seen.count(10, 0, start) + 1}:{column}: not UTF-8"]) from error
@@ -96,7 +142,7 @@ def read(data: bytes, shown: str, room: Room | None = None) -> Document:
 
 
 class _Composer:
-    """Makes values of events, counts them, and notes where each begins."""
+    """Builds values from events, counts them, and records the position of each."""
 
     def __init__(self, text: str) -> None:
         self._events = LOADER(text)
@@ -104,7 +150,7 @@ class _Composer:
         self.places: dict[str, tuple[int, int]] = {}
 
     def document(self) -> Any:
-        """The value of the one document of the stream; None for an empty stream."""
+        """Return the value of the only document of the stream; None for an empty stream."""
         next_event = self._events.get_event
         next_event()  # the start of the stream
         if isinstance(next_event(), yaml.StreamEndEvent):
@@ -145,10 +191,10 @@ class _Composer:
                 raise _fault("a key has to be a text", key)
             mark: Any = key.start_mark
             name: str = key.value
-            if len(name) > KEY:  # each value below it would take as much again for its pointer
+            if len(name) > KEY:  # the pointer of each value below repeats the key
                 raise _fault(f"a key longer than {KEY} characters", key)
             if name in members:
-                raise _fault("the key stands there twice", key)  # not by name: a model may be told of it
+                raise _fault("the key stands there twice", key)  # without its name: the message may go to a model
             at = f"{pointer}/{escape(name)}"
             members[name] = self._value(self._events.get_event(), at, depth)
             self.places[at] = (mark.line + 1, mark.column + 1)
@@ -161,7 +207,7 @@ class _Composer:
 
 
 def _place(text: str, mark: Any) -> tuple[int, int]:
-    """Line and column of a mark. The end of the text is on its last line, where libyaml has it on one behind that."""
+    """Return line and column of a mark. The end of the text is on its last line; libyaml puts it on the next one."""
     if mark is None:
         return 1, 1
     last = text.count("\n")
@@ -171,12 +217,12 @@ def _place(text: str, mark: Any) -> tuple[int, int]:
 
 
 def _scalar(event: Any) -> Any:
-    """The value of a scalar. One with a tag of the core schema has to be what the tag says."""
+    """Return the value of a scalar. With a tag of the core schema it has to have that type."""
     if event.tag in ("!", _TEXT) or (event.tag is None and not event.implicit[0]):
         return event.value
     try:
-        value = core_schema.value_of(event.value)
-    except core_schema.Refused as error:
+        value = value_of(event.value)
+    except Refused as error:
         raise _fault(str(error), event) from error
     if event.tag is not None:
         wanted = _TYPES.get(event.tag.removeprefix(_PREFIX))

@@ -1,11 +1,11 @@
-"""The command line. COMMANDS is the table of the commands; `main` is the one place where errors become exit codes."""
+"""The command line: the table COMMANDS, and `main`, the one place where errors become exit codes."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from nexus_mcp.cli import encoding, exits
+from nexus_mcp.cli import exits, text_output
 from nexus_mcp.errors import CatalogError, HarnessFault, NexusError, UsageError, WaitStopped
 
 TYPE_CHECKING = False
@@ -111,7 +111,7 @@ def _demo() -> Command:
     return COMMAND
 
 
-# Loaded by function, so that a start of the server does not pay for the other commands.
+# Functions, so that starting the server does not import the other commands.
 COMMANDS: dict[str, Callable[[], Command | Group]] = {
     "serve": _serve,
     "init": _init,
@@ -133,8 +133,8 @@ COMMANDS: dict[str, Callable[[], Command | Group]] = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command and returns its exit code (nexus_mcp/cli/exits.py). Errors are one line on stderr."""
-    encoding.prepare(is_program=argv is None)
+    """Run one command and return its exit code (nexus_mcp/cli/exits.py). Print errors as one line on stderr."""
+    text_output.ensure_utf8(is_program=argv is None)
     try:
         code = _dispatch(sys.argv[1:] if argv is None else list(argv))
         if sys.stdout is not None:
@@ -142,7 +142,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return exits.INTERRUPTED
     except SystemExit:
-        # Asked to stop. What is still unwritten may have nowhere to go.
+        # A signal ends the command. Its unwritten output may have no reader.
         _drop_stdout()
         raise
     except BrokenPipeError:
@@ -162,7 +162,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         _drop_stdout()
         return _complain(f"{error.filename or 'The output'}: {error.strerror or error}.", exits.FAILED)
-    return exits.left(code) if argv is None else code
+    return exits.exit_now(code) if argv is None else code
 
 
 def _dispatch(argv: list[str]) -> int:
@@ -185,13 +185,13 @@ def _dispatch(argv: list[str]) -> int:
 
 
 def _run(command: Command | Group, prog: str, argv: list[str]) -> int:
-    """Runs a command with the words that follow it, or the subcommand that the first of them names."""
+    """Run `command` with the arguments `argv`, or the subcommand that their first word names."""
     from nexus_mcp.cli.options import Group, parse
 
     first = argv[0] if argv else ""
     if isinstance(command, Group) and first in command.subcommands:
         return _run(command.subcommands[first](), f"{prog} {first}", argv[1:])
-    words = argv[: argv.index("--")] if "--" in argv else argv  # what is behind it is no option
+    words = argv[: argv.index("--")] if "--" in argv else argv  # words after -- are no options
     if "--help" in words or "-h" in words:
         from nexus_mcp.cli.help import command_help
 
@@ -207,7 +207,7 @@ def _run(command: Command | Group, prog: str, argv: list[str]) -> int:
 
 
 def _bare(argv: list[str]) -> int:
-    """Without a command: serves a client that holds the other end of stdin, and explains itself to a human."""
+    """Serve when no command is named; on a terminal, where there is no client, print an introduction instead."""
     from nexus_mcp.cli.options import parse
 
     command = _serve()
@@ -226,7 +226,7 @@ def _print(text: str) -> int:
 
 
 def _need_output() -> None:
-    """Raises NexusError when stdout was closed before the start: nothing is done that nobody would be told of."""
+    """Raise NexusError when stdout was closed before the start: a command changes nothing that it cannot report."""
     if sys.stdout is None:
         raise NexusError("There is no output to print to.", next_step="Start it again without closing stdout.")
 
@@ -240,7 +240,7 @@ def _complain(message: str, code: int) -> int:
 
 
 def _drop_stdout() -> None:
-    """Lets the interpreter flush what is left into nothing, for it would complain about it at exit."""
+    """Point stdout at the null device, so that the interpreter's flush at exit cannot fail."""
     try:
         null = os.open(os.devnull, os.O_WRONLY)
     except OSError:  # no descriptor is left, or no /dev

@@ -1,11 +1,10 @@
-"""`nexus-mcp act MESSAGE`: carries out the inline actions of a message."""
+"""`nexus-mcp act MESSAGE`: carry out the inline actions of a message."""
 
 from __future__ import annotations
 
 from nexus_mcp.cli import exits
-from nexus_mcp.cli.message import JSON, MESSAGE, message_of, print_json
 from nexus_mcp.cli.options import Command
-from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
+from nexus_mcp.cli.workspace_options import JSON, MESSAGE, PROJECT, print_json, read_message, workspace_from
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,17 +12,16 @@ if TYPE_CHECKING:
 
 
 def run(values: Values) -> int:
-    """Prints what became of each action; 1 when one failed. Raises UsageError."""
-    from nexus_mcp.cli.usable_catalog import catalog_of
+    """Print the result of each action; return 1 when one failed. Raise UsageError."""
+    from nexus_mcp.cli.workspace_options import load_catalog
     from nexus_mcp.quoting import inert
     from nexus_mcp.store.store import Store
-    from nexus_mcp.tags.act import FAILED, act
+    from nexus_mcp.tags.act import FAILED, act, lines
     from nexus_mcp.tags.message import tag_name
-    from nexus_mcp.tags.steps import lines
 
-    message = message_of(values)
+    message = read_message(values)
     workspace = workspace_from(values)
-    done = act(message, catalog_of(workspace.root), Store(workspace))
+    done = act(message, load_catalog(workspace.root), Store(workspace))
     if JSON.name in values:
         print_json(done)
     else:

@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 TAKEN_BACK = "taken back"
 STAYS = "stays"
 WIDEST = 100
-"""Characters that are shown of a cell; one with more would pad every other line."""
+"""Characters of a cell, at most: a longer one would pad every other line."""
 
 
 def table(entries: Sequence[Entry], undone: Collection[str] = ()) -> list[str]:
-    """One line for each: when, which tool, what it did, who, and whether it was taken back or never will be."""
+    """Return a line for each entry: time, tool, change, client, and whether it was or cannot be taken back."""
     rows = [_row(entry, undone) for entry in entries]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def _cut(text: str) -> str:
-    """The text as it is shown, of WIDEST characters at most; no escape in it is cut in two."""
+def _clip(text: str) -> str:
+    """Return `text` with escapes, cut to WIDEST characters between escapes."""
     shown = inert(text)
     if len(shown) <= WIDEST:
         return shown
@@ -36,19 +36,19 @@ def _cut(text: str) -> str:
     return f"{shown}..."
 
 
-def _done(file: dict[str, Any]) -> str:
-    """What became of a file, where no tool says it in its own words."""
+def _file_change(file: dict[str, Any]) -> str:
+    """Return the change of a file, for entries without a description by their tool."""
     if file["after"] is None:
         verb = "removes"
     elif "before" in file:
         verb = "creates" if file["before"] is None else "overwrites"
-    else:  # what there was is not known
+    else:  # the entry does not say whether the file existed
         verb = "writes"
     return f"{verb} {file['name']}"
 
 
 def _row(entry: Entry, undone: Collection[str]) -> list[str]:
-    what = entry.get("what") or ", ".join(map(_done, entry["files"]))
-    who = f"{entry['client']} ({entry['harness_id']})" if entry["client"] else entry["harness_id"]
-    note = TAKEN_BACK if entry["id"] in undone else STAYS if oplog.stays(entry) else ""
-    return [_cut(text) for text in (entry["at"], entry["tool"], what, who, note)]
+    what = entry.get("what") or ", ".join(map(_file_change, entry["files"]))
+    author = f"{entry['client']} ({entry['harness_id']})" if entry["client"] else entry["harness_id"]
+    note = TAKEN_BACK if entry["id"] in undone else STAYS if oplog.is_permanent(entry) else ""
+    return [_clip(text) for text in (entry["at"], entry["tool"], what, author, note)]

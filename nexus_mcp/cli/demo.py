@@ -1,4 +1,4 @@
-"""`nexus-mcp demo`: one whole cycle on a temporary project, driven by the official MCP client."""
+"""`nexus-mcp demo`: drive one whole cycle on a temporary project with the official MCP client."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ KEEP = Option("--keep", "", "leave the temporary project there afterwards")
 
 
 def run(values: Values) -> int:
-    """Prints the demo and returns 0. Raises NexusError when the server answers otherwise than it must."""
+    """Print the demo and return 0. Raise NexusError when a response of the server is not the expected one."""
     from nexus_mcp.conformance.platform import check_platform
 
     check_platform("demo")
     # Before the slow imports: the client library alone takes a second to load.
     print(f"nexus-mcp {__version__} at work on a new project", flush=True)
-    from nexus_mcp.cli.demonstration.folder import temporary_folder
+    from nexus_mcp.cli.demonstration.project import temporary_folder
 
     with temporary_folder(keep=KEEP.name in values) as folder:
         screen = _show(folder)
@@ -42,9 +42,9 @@ def _show(folder: str) -> Screen:
     screen.verbatim(f"{folder}: a git repository, branch main, {len(FILES)} files, one commit")
     sys.stdout.flush()
 
-    from nexus_mcp.conformance.processes.endings import orderly
+    from nexus_mcp.conformance.processes.signals import handle_signals
 
-    with orderly(instead=True) as ending:
+    with handle_signals(instead=True) as ending:
         ending.run(_drive(screen, folder))
     _files(screen, folder)
     return screen
@@ -53,7 +53,7 @@ def _show(folder: str) -> Screen:
 async def _drive(screen: Screen, folder: str) -> None:
     from nexus_mcp.cli.demonstration.script import CYCLE
     from nexus_mcp.cli.mount import serve_command
-    from nexus_mcp.conformance.single import one_session
+    from nexus_mcp.conformance.target import one_session
     from nexus_mcp.program import shell_line
 
     command = serve_command()

@@ -1,4 +1,4 @@
-"""`nexus-mcp doctor`: tells what is wrong with a workspace, and changes nothing."""
+"""`nexus-mcp doctor`: report the faults of a workspace, and change nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ JSON = Option("--json", "", "print the report as JSON")
 
 
 def run(values: Values) -> int:
-    """Prints the report; 1 when there is anything but notes. Raises UsageError when nothing could be looked at."""
+    """Print the report; return 1 for errors and warnings. Raise UsageError when the project cannot be opened."""
     from nexus_mcp.doctor.examine import examine
 
     root = workspace_from(values).root
@@ -27,12 +27,12 @@ def run(values: Values) -> int:
     except (PathRefused, StorageError) as error:
         raise UsageError(f"{error.fault}; nothing was looked at.", next_step=_advice(error)) from error
     if JSON.name in values:
-        from nexus_mcp.doctor.json_report import to_json
+        from nexus_mcp.doctor.reports import to_json
 
         print(to_json(report))
     else:
-        from nexus_mcp.cli.wrapping import width
-        from nexus_mcp.doctor.text import to_text
+        from nexus_mcp.cli.text_output import width
+        from nexus_mcp.doctor.reports import to_text
 
         print(to_text(report, width(), colour=_has_colour()))
     return exits.OK if report.healthy else exits.FAILED
@@ -45,9 +45,9 @@ def _advice(error: PathRefused | StorageError) -> str:
 
 
 def _has_colour() -> bool:
-    """https://no-color.org; a terminal that says it is dumb has none either."""
-    asked_for = not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
-    return asked_for and os.name == "posix" and sys.stdout.isatty()
+    """Return whether stdout takes colours: a terminal that is not dumb, without NO_COLOR (https://no-color.org)."""
+    is_wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
+    return is_wanted and os.name == "posix" and sys.stdout.isatty()
 
 
 COMMAND = Command(

@@ -1,29 +1,55 @@
-"""The exit codes of every command, and the way out of the one that an agent waits for at every step."""
+"""Exit codes of all commands, the fast exit of `hook`, and the deferral of Ctrl-C."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
+from contextlib import contextmanager
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 OK = 0
 FAILED = 1
 USAGE = 2
 HUNG_UP = 129
-"""The terminal of the demo was closed: what shells report for SIGHUP."""
+"""The demo's terminal was closed: the code that shells report for SIGHUP."""
 INTERRUPTED = 130
-"""Ctrl-C: what shells report for SIGINT."""
+"""Ctrl-C: the code that shells report for SIGINT."""
 OUTPUT_CLOSED = 141
-"""Nobody reads the output any more (`nexus-mcp --help | head -0`): what shells report for SIGPIPE."""
+"""The reader closed the pipe (`nexus-mcp --help | head -0`): the code that shells report for SIGPIPE."""
 TERMINATED = 143
-"""The demo was asked to stop: what shells report for SIGTERM."""
+"""SIGTERM ended the demo: the code that shells report for it."""
 
 
-def left(code: int) -> int:
-    """Leaves the process of a hook at once; the code itself for any other command.
+def exit_now(code: int) -> int:
+    """End the process at once when the command is `hook`; return `code` for any other command.
 
-    What the interpreter tidies up at its end takes a tenth of a hook's time, and is of no use to anybody: the answer is
-    out, and no file is open.
+    The interpreter's clean-up takes 10 % of a hook's time and has no use: the answer is written, no file is open.
     """
     if sys.argv[1:2] == ["hook"]:
         os._exit(code)
     return code
+
+
+@contextmanager
+def defer_interrupt(stop: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Let Ctrl-C call `stop` instead of interrupting the block, so that a change and its report stay together.
+
+    Whatever waits in the block has to obey `stop`: a store then ends its wait for the lock with WaitStopped, which
+    `main` reports.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    # An ignored signal stays ignored: nohup and background jobs of a shell rely on that.
+    if not is_main or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        yield
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: stop())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

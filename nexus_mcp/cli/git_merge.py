@@ -1,4 +1,4 @@
-"""`nexus-mcp init --git-merge`: has git merge history.json by cycles, or no longer."""
+"""`nexus-mcp init --git-merge`: register or unregister the merge driver of history.json."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import shlex
 
 from nexus_mcp.cli import exits
 from nexus_mcp.log import printable
-from nexus_mcp.merging.attributes import DRIVER, FILE
-from nexus_mcp.merging.registration import Registration
+from nexus_mcp.merging.registration import DRIVER, FILE, Registration
 from nexus_mcp.merging.repository import Repository
 from nexus_mcp.program import own_command
 
@@ -15,16 +14,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nexus_mcp.workspace import Workspace
 
-_OTHERS = "Others who work here run nexus-mcp init --git-merge once, too: git takes no command from a repository."
+_OTHERS = "Each user of the repository runs nexus-mcp init --git-merge once: git takes no command from a repository."
 
 
 def register(workspace: Workspace) -> int:
-    """Registers the merge driver; 1 when git would not use it all the same. Raises NexusError."""
+    """Register the merge driver; return 1 when another git attribute overrides it. Raise NexusError."""
     from nexus_mcp.merging import registration
 
     repository = Repository.around(workspace.root)
     done = registration.register(repository, own_command())
-    _tell(repository, done, ("added", "set", "there already"))
+    _print_result(repository, done, ("added", "set", "there already"))
     if not done.in_force:
         print(f"\ngit will not use it: another line, in {FILE} or beside it, says something else of this file.")
         path = shlex.quote(printable(f"{repository.prefix}.nexus/history.json"))
@@ -35,16 +34,16 @@ def register(workspace: Workspace) -> int:
 
 
 def unregister(workspace: Workspace) -> int:
-    """Takes the registration back. Raises NexusError."""
+    """Take the registration back and return 0. Raise NexusError."""
     from nexus_mcp.merging import registration
 
     repository = Repository.around(workspace.root)
     done = registration.unregister(repository)
-    _tell(repository, done, ("removed", "removed", "kept: in use" if done.shared else "not there"))
+    _print_result(repository, done, ("removed", "removed", "kept: in use" if done.shared else "not there"))
     return exits.OK
 
 
-def _tell(repository: Repository, done: Registration, words: tuple[str, str, str]) -> None:
+def _print_result(repository: Repository, done: Registration, words: tuple[str, str, str]) -> None:
     attribute, config, neither = words
     print(printable(repository.top))
     print(f"  {attribute if done.attribute else neither:13}  {FILE:14}  {printable(done.line)}")

@@ -1,4 +1,4 @@
-"""The texts of --help and of the bare command on a terminal. Plain strings: they have to be there at once."""
+"""The texts of --help and of the bare command on a terminal, as plain strings: no library is loaded for them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Keeps the plan, the tasks and the history of a project in .nexus/, for coding
 agents that speak the Model Context Protocol (MCP)."""
 
 ENVIRONMENT = (
-    ("NEXUS_PROJECT_ROOT", PROJECT, "the project, when --project is not given"),
-    ("NEXUS_LOG", LOG_LEVEL, "the log level, when --log-level is not given"),
+    ("NEXUS_PROJECT_ROOT", PROJECT, "the project, without --project"),
+    ("NEXUS_LOG", LOG_LEVEL, "the log level, without --log-level"),
 )
 GLOBAL_OPTIONS = (("--help", "this text, or that of a command"), ("--version", "the version"))
 
 
 def overview(commands: Sequence[AnyCommand]) -> str:
-    """What `nexus-mcp --help` prints."""
+    """Return the text of `nexus-mcp --help`."""
     return _page(
         commands,
         ("Usage: nexus-mcp [COMMAND] [OPTIONS]",),
@@ -46,7 +46,7 @@ def overview(commands: Sequence[AnyCommand]) -> str:
 
 
 def command_help(command: AnyCommand, prog: str) -> str:
-    """What `prog --help` prints; `prog` is the command as it is typed, e.g. nexus-mcp init."""
+    """Return the text of `prog --help`; `prog` is the command as typed, e.g. nexus-mcp init."""
     if isinstance(command, Group):
         rows = [(name, load().summary) for name, load in command.subcommands.items()]
         parts = [f"Usage: {prog} COMMAND [OPTIONS]", "", command.text, "", "Commands:", _table(rows)]
@@ -60,7 +60,7 @@ def command_help(command: AnyCommand, prog: str) -> str:
     if command.options:
         rows = [(f"{option.name} {option.metavar}".rstrip(), option.help) for option in command.options]
         parts += ["", "Options:", _table(rows)]
-    # By the option itself: what another command has of the same name may have no variable.
+    # Compare options, not names: another command's option of the same name may have no variable.
     variables = [(name, text) for name, option, text in ENVIRONMENT if option in command.options]
     if variables:
         parts += ["", "Environment:", _table(variables)]
@@ -68,7 +68,7 @@ def command_help(command: AnyCommand, prog: str) -> str:
 
 
 def welcome(commands: Sequence[AnyCommand]) -> str:
-    """What a bare `nexus-mcp` prints on a terminal, where no client can be at the other end."""
+    """Return the text of a bare `nexus-mcp` on a terminal, where no client is at the other end."""
     from nexus_mcp.cli.mount import claude_command
 
     return _page(
@@ -84,7 +84,7 @@ def welcome(commands: Sequence[AnyCommand]) -> str:
 
 
 def _page(commands: Sequence[AnyCommand], before: Sequence[str], after: Sequence[str]) -> str:
-    """What this is, some lines, the table of the commands, some lines more."""
+    """Return the introduction, `before`, the table of commands and `after`, as one text."""
     table = _table([(command.name, command.summary) for command in commands])
     return "\n".join((WHAT.format(version=__version__), "", *before, "", "Commands:", table, "", *after))
 

@@ -1,7 +1,4 @@
-"""Hints for words of a command line that nexus-mcp does not know: what was most likely meant.
-
-Loaded after a mistake only.
-"""
+"""Suggestions for unknown words of a command line, e.g. `did you mean init?`. Imported only after a mistake."""
 
 from __future__ import annotations
 
@@ -9,17 +6,15 @@ from nexus_mcp.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from nexus_mcp.cli.options import Command, Group, Option
+    from collections.abc import Callable, Iterable, Mapping
 
 _ALIKE = 0.6
-"""How alike two names are, by difflib's ratio, when one may be a slip of the other."""
+"""The least ratio of difflib at which a known name is suggested."""
 _NEARLY = 0.1
-"""A second name is told when its ratio is so close to the best."""
+"""A second name is suggested when its ratio differs from the best by no more than this."""
 _HELP, _VERSION, _LOUD, _QUIET = "--help", "--version", "--log-level debug", "--log-level error"
 _AT_THE_TOP = (_HELP, _VERSION, "-h", "-V")
-# What other programs call it. Names of options are compared with their dashes.
+# Names that other programs use. Option names keep their dashes.
 _COMMANDS_ELSEWHERE = {
     "help": _HELP,
     "usage": _HELP,
@@ -48,9 +43,9 @@ _HELP_ELSEWHERE = {name: meant for name, meant in _OPTIONS_ELSEWHERE.items() if 
 
 
 def nearest(word: str, known: Iterable[str], also: Iterable[str] = ()) -> str:
-    """Return the end of a message about `word`: the names that look like it, in any case, or else all that are `known`.
+    """Return the end of a message about `word`: the most similar names, ignoring case, or else all `known` names.
 
-    `also` are names that may have been meant, too, but are not listed.
+    `also` are further names that may be suggested, but are not listed.
     """
     names = list(known)
     folded: dict[str, str] = {}
@@ -62,14 +57,14 @@ def nearest(word: str, known: Iterable[str], also: Iterable[str] = ()) -> str:
     return f"; there is {', '.join(names)}." if names else "."
 
 
-def no_command(word: str, rest: Iterable[str], commands: dict[str, Callable[[], Command | Group]]) -> UsageError:
+def no_command(word: str, rest: Iterable[str], commands: Mapping[str, Callable[[], object]]) -> UsageError:
     """Return the error for an unknown command `word`, which the words `rest` follow."""
     return UsageError(
         f"There is no command {word!r}{_command(word, rest, commands)}", next_step="See nexus-mcp --help."
     )
 
 
-def _command(word: str, rest: Iterable[str], commands: dict[str, Callable[[], Command | Group]]) -> str:
+def _command(word: str, rest: Iterable[str], commands: Mapping[str, Callable[[], object]]) -> str:
     meant = _COMMANDS_ELSEWHERE.get(word.lower(), "")
     topic = next(iter(rest), "")
     if meant == _HELP and topic in commands:
@@ -111,9 +106,9 @@ def option(word: str, known: Iterable[str], prog: str) -> str:
     return nearest(word, names, _AT_THE_TOP if is_top else (_HELP, "-h"))
 
 
-def superfluous(word: str, options: Iterable[Option], prog: str) -> str:
-    """Return the end of a message about a `word` where `prog` takes none but options."""
-    names = [name for known in options for name in (known.name, known.short) if name]
+def superfluous(word: str, known: Iterable[str], prog: str) -> str:
+    """Return the end of a message about a `word` where `prog` takes options only: those named `known`."""
+    names = list(known)
     if f"--{word.lower()}" in names:
         return _did_you_mean(f"--{word.lower()}")
     if word == "help":
@@ -123,7 +118,7 @@ def superfluous(word: str, options: Iterable[Option], prog: str) -> str:
 
 
 def _close(word: str, names: Iterable[str]) -> list[str]:
-    """The names that look like `word`: the one that looks most like it, and a second that does nearly as much."""
+    """Return up to two names similar to `word`, the most similar first."""
     from difflib import SequenceMatcher
 
     ratios = {name: SequenceMatcher(None, word, name).ratio() for name in names}
@@ -133,7 +128,7 @@ def _close(word: str, names: Iterable[str]) -> list[str]:
 
 
 def _of_number(word: str, names: Iterable[str]) -> str:
-    """What a bare number, `3` or `-3`, meant where an option takes one: `-n 3`."""
+    """Return `-n 3` for the bare number `3` or `-3` where `names` has -n; "" otherwise."""
     digits = word.removeprefix("-")
     return f"-n {digits}" if "-n" in names and digits.isascii() and digits.isdigit() else ""
 

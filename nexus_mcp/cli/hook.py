@@ -1,4 +1,7 @@
-"""`nexus-mcp hook EVENT`: what a harness calls when something happens in a session."""
+"""`nexus-mcp hook EVENT`: answer one event of a session; the hooks of a harness call this.
+
+A thread answers at a deadline if the event takes too long (nexus_mcp/lifecycle/deadline.py).
+"""
 
 from __future__ import annotations
 
@@ -24,62 +27,64 @@ if TYPE_CHECKING:
     from nexus_mcp.workspace import Workspace
 
 _OUTLINED = 24 << 20
-"""Bytes. What is looked through of a payload that cannot be read."""
+"""Bytes of a malformed payload that are searched for the fields of a decision."""
 
 RECORDED = frozenset({"agent_spawn", "subagent_spawn", "agent_resume", "agent_complete", "subagent_complete"})
-"""Events that are recorded also when they are answered before that: an agent that is not recorded is unknown."""
+"""Events that are recorded even after their deadline: restrictions of an agent depend on the record."""
 
 EVENT = Argument("EVENT", "what happened", {name: row.summary for name, row in EVENTS.items()})
 
 
 def run(values: Values) -> int:
-    """Prints the answer to one event as a line of JSON. Raises UsageError when the command line itself is wrong.
+    """Print the answer to one event as a line of JSON and return 0.
 
-    Raises OSError when the answer cannot be written.
+    Raise UsageError for a wrong command line, OSError when the answer cannot be written.
     """
-    gc.disable()  # the process is over before there is anything to collect
+    gc.disable()  # the process ends before there is garbage to collect
     name = values[EVENT.name]
     if sys.stdin is not None and os.isatty(0):
         problem = "The params come on stdin as JSON, and stdin is a terminal."
         raise UsageError(problem, next_step=f"Example: echo '{{}}' | nexus-mcp hook {name}")
     try:
-        answer = _answer_in_time(_Told(name), values)
+        answer = _answer_in_time(_Event(name), values)
     except UsageError:
         raise
-    except Exception as error:  # noqa: BLE001 - a hook that fails would stand in the way of the session
+    except Exception as error:  # noqa: BLE001 - a hook that fails would block the session
         answer = _last_resort(name, error)
     _print(answer)
     return exits.OK
 
 
-def _answer_in_time(told: _Told, values: Values) -> dict[str, Any]:
-    """The answer, once it is certain that the one of the deadline is not given. Raises UsageError, and what fails."""
+def _answer_in_time(event: _Event, values: Values) -> dict[str, Any]:
+    """Return the answer, unless the deadline answered first. Raise UsageError and whatever else the event raises."""
     from nexus_mcp.lifecycle.deadline import Deadline
 
-    deadline = Deadline(lambda: told.early(deadline.ctx), told.last, _print, told.is_to_be_recorded)
+    deadline = Deadline(
+        lambda: event.deadline_answer(deadline.ctx), event.fallback_answer, _print, event.is_to_be_recorded
+    )
     deadline.begin()
     try:
-        answer = _answer(told, values)
+        answer = _answer(event, values)
     finally:
         is_in_time = deadline.end()
     if not is_in_time:
-        while True:  # the process ends as soon as the answer is out that was made at the deadline
+        while True:  # the deadline's thread ends the process once its answer is written
             time.sleep(1)
     return answer
 
 
 def _last_resort(name: str, error: Exception) -> dict[str, Any]:
-    """The answer when even what answers failures fails: the stricter one where it decides. Loads nothing."""
-    told = f"The event {name} could not be dealt with: nexus-mcp has a fault of its own: {type(error).__name__}."
+    """Return the answer to an error in the error handling itself: pre_tool_use is denied. Import nothing."""
+    problem = f"The event {name} failed: internal error in nexus-mcp: {type(error).__name__}."
     answer: dict[str, Any] = {"event": name, "harness_id": DEFAULT_HARNESS_ID, "decision": "continue"}
     if name == "pre_tool_use":
         answer["decision"] = "deny"
-        answer["reason"] = f"{told} Nothing is known of who asks. Call again; if it stays so, have the user look at it."
-    return {**answer, "warnings": [f"{told} Please report it."]}
+        answer["reason"] = f"{problem} The calling agent is unknown. Call again; if this repeats, ask the user."
+    return {**answer, "warnings": [f"{problem} Please report it."]}
 
 
-class _Told:
-    """What is known of an event so far: `data` of its payload, `params` once that is read, the workspace."""
+class _Event:
+    """One event while it is handled: the payload `data` so far, `params` once parsed, and the workspace."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -89,74 +94,73 @@ class _Told:
         self.is_reading = False
 
     def is_to_be_recorded(self) -> bool:
-        """Whether the event is one of an agent, and its payload is not still waited for."""
+        """Return whether the event is an agent's and its payload was read."""
         return self.name in RECORDED and not self.is_reading
 
-    def early(self, ctx: EventContext | None) -> dict[str, Any]:
-        """The answer at the deadline, from what is known."""
+    def deadline_answer(self, ctx: EventContext | None) -> dict[str, Any]:
+        """Return the answer at the deadline, from the data read so far."""
         from nexus_mcp.lifecycle.deadline import NOT_IN_TIME
-        from nexus_mcp.lifecycle.safely import DECIDING, failed
+        from nexus_mcp.lifecycle.guard import DECIDING, answer_failure
 
         if self.name == DECIDING and self.workspace is None:
-            return self.last()
+            return self.fallback_answer()
         params, is_whole = self.outline() if self.params is None else (self.params, True)
-        answer = failed(self.name, NOT_IN_TIME, self.workspace, params, is_whole=is_whole)
+        answer = answer_failure(self.name, NOT_IN_TIME, self.workspace, params, is_whole=is_whole)
         if ctx is None or self.name == DECIDING:
             return answer
         return {**ctx.answer(self.name, {}), "warnings": [*answer["warnings"], *ctx.warnings]}
 
-    def last(self) -> dict[str, Any]:
-        """The answer at the deadline that needs no file."""
+    def fallback_answer(self) -> dict[str, Any]:
+        """Return an answer at the deadline that needs no file."""
         from nexus_mcp.lifecycle.deadline import last_answer
-        from nexus_mcp.lifecycle.safely import DECIDING
+        from nexus_mcp.lifecycle.guard import DECIDING
 
         harness = DEFAULT_HARNESS_ID if self.workspace is None else self.workspace.harness_id
         params = self.params if isinstance(self.params, dict) else None
         return last_answer(self.name, harness, params, is_deciding=self.name == DECIDING)
 
     def outline(self) -> tuple[dict[str, object], bool]:
-        """What can be made of the data for a decision, and whether that is all of it."""
-        from nexus_mcp.lifecycle.outlines import outline
-        from nexus_mcp.lifecycle.safely import DECIDING
-        from nexus_mcp.lifecycle.unsure import NAMES
+        """Return the decision's fields that an incomplete payload holds, and whether it is complete."""
+        from nexus_mcp.lifecycle.guard import DECIDING
+        from nexus_mcp.lifecycle.malformed_payload import NAMES, outline
 
         return outline(bytes(self.data[:_OUTLINED]), NAMES) if self.name == DECIDING else ({}, True)
 
 
-def _answer(told: _Told, values: Values) -> dict[str, Any]:
-    from nexus_mcp.lifecycle.safely import DECIDING, MEND, answered, failed
+def _answer(event: _Event, values: Values) -> dict[str, Any]:
+    from nexus_mcp.lifecycle.guard import DECIDING, MEND, answer_event, answer_failure
 
-    is_deciding = told.name == DECIDING
-    nowhere: Unusable | None = None
+    is_deciding = event.name == DECIDING
+    no_workspace: Unusable | None = None
     try:
         try:
-            told.workspace = _workspace(values)
+            event.workspace = _workspace(values)
         except Unusable as problem:
             if not is_deciding:
                 raise
-            nowhere = problem  # the payload decides: it may be an agent's
-        told.is_reading = True
-        read(told.data, DRAINED if is_deciding else LIMIT)
-        told.is_reading = False
-        if is_deciding and not told.data.strip():
+            no_workspace = problem  # go on: the payload may name an agent with restrictions
+        event.is_reading = True
+        read(event.data, DRAINED if is_deciding else LIMIT)
+        event.is_reading = False
+        if is_deciding and not event.data.strip():
             raise Unusable(f"Nothing came on stdin. {MEND}")
-        told.params = params(bytes(told.data))
-        if told.workspace is not None:
-            return answered(told.name, told.params, told.workspace)
-        return failed(told.name, str(nowhere), None, told.params)
+        event.params = params(bytes(event.data))
+        if event.workspace is not None:
+            return answer_event(event.name, event.params, event.workspace)
+        return answer_failure(event.name, str(no_workspace), None, event.params)
     except Unusable as problem:
-        outlined, is_whole = told.outline()
-        return failed(told.name, str(problem), told.workspace, outlined, is_whole=is_whole)
+        outlined, is_whole = event.outline()
+        return answer_failure(event.name, str(problem), event.workspace, outlined, is_whole=is_whole)
 
 
 def _workspace(values: Values) -> Workspace:
-    """Raises UsageError for options that are wrong, Unusable when it is the surroundings that do not lead anywhere."""
+    """Return the workspace. Raise UsageError for wrong options, Unusable when the environment leads to no project."""
     check_harness_id(values.get(HARNESS_ID.name, DEFAULT_HARNESS_ID))
     try:
         return workspace_from(values)
     except NexusError as error:
-        told = values.get(PROJECT.name)
-        if told is not None and not os.path.isdir(told):
+        folder = values.get(PROJECT.name)
+        if folder is not None and not os.path.isdir(folder):
             raise
         raise Unusable(str(error)) from error
 
@@ -167,7 +171,7 @@ def _print(answer: dict[str, Any]) -> None:
 
         line = without_surrogates(compact(answer)).encode()
     except Exception as error:  # noqa: BLE001 - as above
-        import json  # loaded long since
+        import json  # already imported
 
         line = json.dumps(_last_resort(str(answer["event"]), error)).encode()
     # Bytes, because the encoding of the terminal is not that of JSON.
@@ -177,12 +181,12 @@ def _print(answer: dict[str, Any]) -> None:
 
 COMMAND = Command(
     "hook",
-    "tell of an event in a session; a harness's hooks call this",
-    "Reads the params of the event from stdin, one JSON object, and answers with one\n"
-    "line of JSON on stdout. Nothing on stdin stands for {}, but not for\n"
-    "pre_tool_use, where any agent may have sent it. Whatever goes wrong,\n"
-    "the exit code is 0 and the answer says what it was; only an answer that cannot\n"
-    "be written ends with 1.",
+    "answer an event of a session; hooks of a harness call this",
+    "Reads the params of the event from stdin, one JSON object, and prints the\n"
+    "answer as one line of JSON. Empty input stands for {}, except for pre_tool_use,\n"
+    "which refuses it because any agent may have sent it. On errors the exit code\n"
+    "is 0, too, and the answer has the reason; only an answer that cannot be written\n"
+    "ends with 1.",
     (PROJECT, HARNESS_ID),
     run,
     argument=EVENT,

@@ -1,4 +1,4 @@
-"""`nexus-mcp init`: makes .nexus/ and tells how to mount the server. May be run again."""
+"""`nexus-mcp init`: create .nexus/ and print how to mount the server. Safe to repeat."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ REMOVE = Option("--remove", "", "with --git-merge: take that back")
 IGNORE = ".nexus/.gitignore"
 NOTES = {
     ".nexus/": "the history, for git to keep",
-    ".nexus/state/": "the plan and the tasks of now, for nobody else",
+    ".nexus/state/": "the open plan and tasks, for this machine only",
     IGNORE: "keeps state/ out of git",
 }
 _LIMIT = 1 << 20
 
 
 def run(values: Values) -> int:
-    """Makes what is missing and prints what to do next. Raises UsageError, PathRefused, StorageError."""
+    """Create what is missing and print the next steps. Raise UsageError, PathRefused, StorageError."""
     check_prefix(values.get(TOOL_PREFIX.name, ""))
     if GIT_MERGE.name in values:
         _check_alone(values)
@@ -60,12 +60,12 @@ def run(values: Values) -> int:
     for place, text in snippets(options, values.get(HARNESS_ID.name, "")):
         print(f"\n{place}\n{text}")
     if HARNESS_ID.name in values:
-        _tell_unmapped(workspace)
+        _print_unmapped(workspace)
     return exits.OK
 
 
 def _check_alone(values: Values) -> None:
-    """Raise UsageError for an option beside --git-merge that would mean nothing there."""
+    """Raise UsageError for an option that has no effect beside --git-merge."""
     for option in (HARNESS_ID, TOOL_PREFIX):
         if option.name in values:
             problem = f"{option.name} means nothing with {GIT_MERGE.name}, which mounts no server."
@@ -74,12 +74,12 @@ def _check_alone(values: Values) -> None:
 
 
 def _ignored(workspace: Workspace) -> str:
-    """What a .gitignore does that was there already."""
-    from nexus_mcp.doctor.checks.git_ignore import leaves_out_state
+    """Return a note on whether the existing .gitignore keeps state/ out of git."""
+    from nexus_mcp.doctor.checks.git import leaves_out_state
     from nexus_mcp.store.store import Store
 
     verdict = None
-    with suppress(NexusError), Store(workspace).nexus() as nexus:  # else it is doctor's to say
+    with suppress(NexusError), Store(workspace).nexus() as nexus:  # nexus-mcp doctor reports these
         data = None if nexus is None else nexus.read(".gitignore", _LIMIT)
         verdict = leaves_out_state((data or b"").decode("utf-8", "replace"))
     if verdict is None:
@@ -87,14 +87,14 @@ def _ignored(workspace: Workspace) -> str:
     return NOTES[IGNORE] if verdict else "does not keep state/ out of git: add the line state/"
 
 
-def _tell_unmapped(workspace: Workspace) -> None:
+def _print_unmapped(workspace: Workspace) -> None:
     from nexus_mcp.catalog.capabilities import unmapped
     from nexus_mcp.catalog.load import load
 
-    with suppress(NexusError):  # what a broken map says is told by all that need it
-        told = unmapped(load(workspace.root), workspace.harness_id)
-        if told:
-            print(f"\n{told}")
+    with suppress(NexusError):  # commands that need the map report its faults
+        warning = unmapped(load(workspace.root), workspace.harness_id)
+        if warning:
+            print(f"\n{warning}")
 
 
 COMMAND = Command(

@@ -1,12 +1,11 @@
-"""`nexus-mcp log`: the last changes of this project's files, and who made them."""
+"""`nexus-mcp log`: the last changes of the project's files, with tool, time and client."""
 
 from __future__ import annotations
 
 import sys
 
 from nexus_mcp.cli import exits
-from nexus_mcp.cli.numbers import from_one
-from nexus_mcp.cli.options import Command, Option
+from nexus_mcp.cli.options import Command, Option, parse_count
 from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
 
 TYPE_CHECKING = False
@@ -15,16 +14,16 @@ if TYPE_CHECKING:
     from nexus_mcp.state.oplog import Line
 
 SHOWN = 20
-NUMBER = Option("--number", "N", f"so many changes, also -n N (default: {SHOWN})", short="-n")
-JSON = Option("--json", "", "print the entries as JSON, with what the files were")
+NUMBER = Option("--number", "N", f"show the last N changes, also -n N (default: {SHOWN})", short="-n")
+JSON = Option("--json", "", "print the entries as JSON, with the old files")
 
 
 def run(values: Values) -> int:
-    """Prints the newest changes, the newest last. Raises StateError, PathRefused, StorageError."""
+    """Print the newest changes, newest last. Raise StateError, PathRefused, StorageError."""
     from nexus_mcp.store import oplog
     from nexus_mcp.store.store import Store
 
-    most = from_one(values.get(NUMBER.name, str(SHOWN)), NUMBER.name)
+    most = parse_count(values.get(NUMBER.name, str(SHOWN)), NUMBER.name)
     with Store(workspace_from(values)).state() as state:
         lines = oplog.read(state)
     if JSON.name in values:
@@ -36,11 +35,11 @@ def run(values: Values) -> int:
 
 def _print(lines: list[Line], most: int) -> None:
     from nexus_mcp.cli.changes import table
-    from nexus_mcp.state.oplog import undone
+    from nexus_mcp.state.oplog import undone_ids
 
     unreadable = sum(entry is None for _, entry in lines)
     shown = lines[-most:]
-    rows = iter(table([entry for _, entry in shown if entry is not None], undone(lines)))
+    rows = iter(table([entry for _, entry in shown if entry is not None], undone_ids(lines)))
     for number, entry in shown:
         print(f"line {number}  unreadable" if entry is None else next(rows))
     if not lines:

@@ -1,6 +1,6 @@
-"""The lines that mount the server in a client, for copying: `nexus-mcp init` and the demo print them.
+"""The configuration that mounts the server in each client, as printed by `nexus-mcp init` and the demo.
 
-Absolute paths throughout: clients are often started without the PATH of a shell.
+All paths are absolute: clients often start without the PATH of a shell.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ if TYPE_CHECKING:
 SERVER_NAME = "nexus"
 CLAUDE_CODE = "claude-code"
 CLIENTS = (CLAUDE_CODE, "codex", "opencode")
-"""The harness ids of the clients that lines are printed for, each of which has a capability map."""
+"""The harness ids of the clients with printed configuration; each has a capability map."""
 
 
 def serve_command(options: Sequence[str] = ()) -> list[str]:
-    """The words a client starts the server with. `options` are those of `serve` that are to be in force."""
+    """Return the command line that starts the server, with the `options` of `serve`."""
     return [*own_command(), "serve", *options]
 
 
 def claude_command(options: Sequence[str] = ()) -> str:
-    """The shell line that mounts the server in Claude Code."""
+    """Return the shell line that mounts the server in Claude Code."""
     return _claude_line(_command(CLAUDE_CODE, options))
 
 
 def snippets(options: Sequence[str] = (), harness_id: str = "") -> list[tuple[str, str]]:
-    """(where it belongs, the text to put there) for each client, each with its own harness id.
+    """Return (place, text to put there) for each client, each with its own harness id.
 
-    A `harness_id` that is none of theirs stands in all of them. Where `options` name the project, what all projects
-    share is no good place for them, and the text says so.
+    Any other `harness_id` replaces all of them. When `options` name the project, the place warns about files that all
+    projects share.
     """
-    from nexus_mcp.cli.spelling import quoted, quoted_list
+    from nexus_mcp.cli.text_output import json_array, json_string
 
     claude_code, codex, opencode = (
         _command(own if harness_id in ("", *CLIENTS) else harness_id, options) for own in CLIENTS
     )
-    mcp_json = {"type": '"stdio"', "command": quoted(claude_code[0]), "args": quoted_list(claude_code[1:])}
-    opencode_json = {"type": '"local"', "command": quoted_list(opencode), "enabled": "true"}
+    mcp_json = {"type": '"stdio"', "command": json_string(claude_code[0]), "args": json_array(claude_code[1:])}
+    opencode_json = {"type": '"local"', "command": json_array(opencode), "enabled": "true"}
     is_of_one = PROJECT.name in options
     all_yours = "" if is_of_one else " (for all your projects: --scope user)"
     shared = ", which all your projects share: with these lines each of them uses this one" if is_of_one else ""
@@ -52,8 +52,8 @@ def snippets(options: Sequence[str] = (), harness_id: str = "") -> list[tuple[st
             "\n".join(
                 (
                     f"[mcp_servers.{SERVER_NAME}]",
-                    f"command = {quoted(codex[0])}",
-                    f"args = {quoted_list(codex[1:])}",
+                    f"command = {json_string(codex[0])}",
+                    f"args = {json_array(codex[1:])}",
                     "required = true",
                     "startup_timeout_sec = 20",
                     'default_tools_approval_mode = "approve"',
@@ -73,6 +73,6 @@ def _claude_line(words: Sequence[str]) -> str:
 
 
 def _entry(section: str, server: dict[str, str]) -> str:
-    """A JSON document with one server; its values are JSON already."""
-    members = ",\n".join(f'      "{name}": {value}' for name, value in server.items())
-    return f'{{\n  "{section}": {{\n    "{SERVER_NAME}": {{\n{members}\n    }}\n  }}\n}}'
+    """Return a JSON document with one server, whose values are JSON already."""
+    fields = ",\n".join(f'      "{name}": {value}' for name, value in server.items())
+    return f'{{\n  "{section}": {{\n    "{SERVER_NAME}": {{\n{fields}\n    }}\n  }}\n}}'

@@ -1,6 +1,6 @@
-"""What a command is, and the parser of its options.
+"""Commands, their options and arguments, and the parser of a command line.
 
-A parser of our own because argparse would add a quarter to the start-up of the server (docs/decisions/0012).
+Our own parser, because argparse would add a quarter to the start-up of the server (docs/decisions/0012).
 """
 
 from __future__ import annotations
@@ -8,15 +8,40 @@ from __future__ import annotations
 from nexus_mcp.errors import UsageError
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
+MANY = 10**9
+"""The result for any larger number where no bound is named."""
+_SHOWN = 40  # characters of a wrong number that an error quotes
+
+
+def parse_count(text: str, source: str, most: int | None = None) -> int:
+    """Return the number that `text` spells, from 1 to `most`; without `most` any number is accepted.
+
+    Raise UsageError, which names `source` and the bounds.
+    """
+    digits = text.lstrip("0") if text.isascii() and text.isdigit() else ""
+    limit = MANY if most is None else most
+    is_long = len(digits) > len(str(limit))
+    if not digits or (most is not None and (is_long or int(digits) > most)):
+        bounds = f"from 1 to {most}" if digits else "from 1"
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+        raise UsageError(f"{source} needs a number {bounds}, not {shown!r}.")
+    return limit if is_long else min(int(digits), limit)
+
+
+def count_noun(number: int, word: str) -> str:
+    """Return number and noun: `1 agent`, `2 agents`."""
+    return f"{number} {word}{'s' * (number != 1)}"
+
 
 class Values(dict[str, str]):
-    """What a command line gave: option name -> its value, the last one where it was given several times.
+    """The values of a command line: option name -> its value, the last one of a repeated option.
 
-    A switch that was given has the value "". A positional argument is under its name. `lists` has every value, in
-    order, of the argument and of each option that may be given several times; an empty list when it was not given.
+    A switch that is present has the value "". A positional argument is under its name. `lists` has every value, in
+    order, of the argument and of each repeatable option; an empty list when it is absent.
     """
 
     __slots__ = ("lists",)
@@ -29,8 +54,8 @@ class Values(dict[str, str]):
 class Option:
     """One option. `metavar` is "" for a switch; `choices`, when there are any, are the only values accepted.
 
-    With `many` it may be given several times, and each value counts (Values.lists). `short` is a second name of one
-    letter, e.g. -j; the values are under `name` all the same.
+    With `many` it may be repeated, and each value counts (Values.lists). `short` is a second name of one letter, e.g.
+    -j; the values are under `name` all the same.
     """
 
     __slots__ = ("choices", "help", "many", "metavar", "name", "short")
@@ -46,18 +71,18 @@ class Option:
         self.short = short
 
     def check(self, value: str, source: str = "") -> str:
-        """`value` itself. Raises UsageError, naming `source` (default: the option), when it is none of the choices."""
+        """Return `value`. Raise UsageError, naming `source` (default: the option), when it is none of the choices."""
         if self.choices and value not in self.choices:
             raise UsageError(f"{source or self.name} is one of {', '.join(self.choices)}, not {value!r}.")
         return value
 
 
 class Argument:
-    """The word that a command takes beside its options. `name` stands for it in texts, e.g. EVENT.
+    """The positional argument of a command. `name` stands for it in texts, e.g. EVENT.
 
-    `choices` are the words accepted, each with a line about it; {} for any word. With a `count` above 1 it is so many
-    words, and `name` has a name for each; they are in Values.lists. With `least` fewer will do, 0 for none. With
-    `is_number` a negative number is no option, but a wrong number.
+    `choices` maps each accepted word to a line about it; {} accepts any word. `count` is the number of words, and
+    `name` names each of them; they are in Values.lists. `least` is the number of required words (default: `count`).
+    With `is_number` a word such as -3 is a wrong number, not an unknown option.
     """
 
     __slots__ = ("choices", "count", "help", "is_number", "least", "name")
@@ -81,15 +106,14 @@ class Argument:
 
     @property
     def word(self) -> str:
-        """The name without the brackets of one that may be left out."""
+        """The name, without the brackets of an optional argument."""
         return self.name.strip("[]")
 
 
 class Command:
-    """One command: its name, one line about it, a longer text, its options and what it does.
+    """One command: its name, one line about it, a longer text, its options and the function that runs it.
 
-    `run` takes the option values and returns an exit code. A command with an `argument` cannot be run without as many
-    words as that needs.
+    `run` takes the option values and returns an exit code.
     """
 
     __slots__ = ("argument", "name", "options", "run", "summary", "text")
@@ -113,9 +137,9 @@ class Command:
 
 
 class Group:
-    """A command that is nothing but a name for several: `nexus-mcp NAME SUBCOMMAND`.
+    """A command that only groups others: `nexus-mcp NAME SUBCOMMAND`.
 
-    `subcommands` maps each one's name to the function that loads it, so that none is paid for unless it is asked for.
+    `subcommands` maps each name to the function that imports the subcommand, so that only the one that runs is loaded.
     """
 
     __slots__ = ("name", "subcommands", "summary", "text")
@@ -130,9 +154,9 @@ class Group:
 
 
 def parse(argv: Sequence[str], options: Iterable[Option], prog: str, argument: Argument | None = None) -> Values:
-    """The options of `argv`, `--name value` and `--name=value`, and its `argument`. `prog` is named in errors.
+    """Return the options of `argv`, `--name value` or `--name=value`, and its `argument`. Errors name `prog`.
 
-    Raises UsageError for whatever is neither one of `options` nor the argument, and when that is missing.
+    Raise UsageError for a word that is neither an option nor the argument, and for a missing argument.
     """
     by_name = {option.name: option for option in options}
     by_letter = {option.short: option for option in by_name.values() if option.short}
@@ -140,7 +164,7 @@ def parse(argv: Sequence[str], options: Iterable[Option], prog: str, argument: A
     values.lists = {name: [] for name, option in by_name.items() if option.many}
     if argument is not None:
         values.lists[argument.name] = []
-    before, behind = _parted(argv, argument)
+    before, after = _split_at_dashes(argv, argument)
     rest = iter(before)
     for word in rest:
         name, equals, value = word.partition("=")
@@ -159,12 +183,12 @@ def parse(argv: Sequence[str], options: Iterable[Option], prog: str, argument: A
             continue
         if not equals:
             value = next(rest, "--")
-            if value.startswith("-") and not value[1:].isdecimal():  # a number is a value, though perhaps a wrong one
+            if value.startswith("-") and not value[1:].isdecimal():  # -3 is a value, though perhaps a wrong one
                 raise _no_value(name, value, option, {*by_name, *by_letter, "--", "--help", "-h"})
         values[option.name] = option.check(value)
         if option.many:
             values.lists[option.name].append(value)
-    for word in behind:
+    for word in after:
         _take(word, argument, values, prog, by_name)
     if argument is not None and len(values.lists[argument.name]) < argument.least:
         listed = f", one of {', '.join(argument.choices)}" if argument.choices else ""
@@ -173,14 +197,14 @@ def parse(argv: Sequence[str], options: Iterable[Option], prog: str, argument: A
     return values
 
 
-def _parted(argv: Sequence[str], argument: Argument | None) -> tuple[Sequence[str], Sequence[str]]:
-    """What stands before a `--`, and behind it: that is no option, whatever it begins with."""
+def _split_at_dashes(argv: Sequence[str], argument: Argument | None) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the words before and after `--`; those after it are never options."""
     at = argv.index("--") if argument is not None and "--" in argv else len(argv)
     return argv[:at], argv[at + 1 :]
 
 
 def _no_value(name: str, word: str, option: Option, known: Container[str]) -> UsageError:
-    """`word` stands where the value belongs, and looks like an option."""
+    """Return the error for an option-like `word` in place of the value of `name`."""
     written = "" if word.partition("=")[0] in known else f" One that begins with - is written {name}={word}."
     return UsageError(f"{name} needs a value: {name} {option.metavar}.{written}")
 
@@ -199,15 +223,16 @@ def _take(word: str, argument: Argument | None, values: Values, prog: str, optio
     if argument is None:
         from nexus_mcp.cli import hints
 
-        raise UsageError(f"{prog} takes no argument {word!r}{hints.superfluous(word, options.values(), prog)}")
-    there = values.lists[argument.name]
-    if len(there) == argument.count:
+        names = [name for option in options.values() for name in (option.name, option.short) if name]
+        raise UsageError(f"{prog} takes no argument {word!r}{hints.superfluous(word, names, prog)}")
+    words = values.lists[argument.name]
+    if len(words) == argument.count:
         one = "one " if argument.count == 1 else ""
-        raise UsageError(f"{prog} takes {one}{argument.word}: {there[-1]!r} is there, {word!r} is too much.")
+        raise UsageError(f"{prog} takes {one}{argument.word}: {words[-1]!r} is there, {word!r} is too much.")
     if argument.choices and word not in argument.choices:
         from nexus_mcp.cli import hints
 
         known = hints.nearest(word, argument.choices, ("--help",))
         raise UsageError(f"{prog} has no {argument.name} {word!r}{known}", next_step=f"See {prog} --help.")
     values[argument.name] = word
-    there.append(word)
+    words.append(word)

@@ -1,4 +1,4 @@
-"""Read the payload of an event from stdin, within bounds of size and of time."""
+"""Read the payload of an event from stdin, within bounds of size and time."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ if TYPE_CHECKING:
     from typing import Any
 
 LIMIT = 16 << 20
-"""Bytes. More than any event needs, because payloads bring along what a tool answered, or an agent said."""
+"""Bytes of a payload, at most. Generous, because payloads may hold the output of a tool or an agent."""
 DRAINED = 64 << 20
-"""Bytes. What is more than LIMIT is read all the same: a writer whose pipe breaks may take it for a failure."""
+"""Bytes that are read, at most. Larger than LIMIT, because a writer may take a broken pipe for a failure."""
 _CHUNK = 1 << 16
 _MARKS = 500_000
-"""Marks of JSON's structure in a payload, at most: reading a value costs time whatever its size is."""
+"""Structural characters (`[{,:`) in a payload, at most: many small values take long to parse."""
 _STILL_S = 0.3
-"""Seconds without anything more after which a payload that is whole is taken for all there is."""
+"""Seconds of silence after which a complete JSON value counts as the whole payload."""
 
 
 class Unusable(Exception):
-    """No payload can be used: what came on stdin is none, or there is no project. The text quotes nothing of stdin."""
+    """The payload is malformed, or there is no project. The message quotes nothing of stdin."""
 
 
 def read(data: bytearray, most: int) -> None:
-    """Put `most` bytes of what comes on stdin into `data`. Raises Unusable when it cannot be read, or is too much."""
+    """Append up to `most` bytes of stdin to `data`. Raise Unusable when stdin cannot be read or is too large."""
     if sys.stdin is None:
         raise Unusable("There is no stdin to read the params from.")
     seen = 0
@@ -46,13 +46,13 @@ def read(data: bytearray, most: int) -> None:
 
 
 def _is_all(data: bytearray) -> bool:
-    """Whether nothing more is to be expected: what came is a whole payload, and its writer keeps the pipe open."""
+    """Return whether `data` is a complete payload and stdin stays silent: some writers keep the pipe open."""
     import select
 
     try:
         if select.select([0], [], [], _STILL_S)[0]:
             return False
-    except (OSError, ValueError):  # Windows knows that for sockets alone
+    except (OSError, ValueError):  # on Windows select takes sockets only
         return False
     if not data.rstrip().endswith(b"}"):
         return False
@@ -64,8 +64,8 @@ def _is_all(data: bytearray) -> bool:
 
 
 def params(data: bytes) -> Any:
-    """The JSON value in `data`; nothing at all stands for no params. Raises Unusable."""
-    from nexus_mcp.lifecycle.safely import MEND
+    """Return the JSON value in `data`, {} for no data. Raise Unusable."""
+    from nexus_mcp.lifecycle.guard import MEND
     from nexus_mcp.store.codec import decode
 
     if not data.strip():

@@ -1,13 +1,12 @@
-"""`nexus-mcp resume TASK-ID`: whether the owner of a task is started fresh or resumed, and why."""
+"""`nexus-mcp resume TASK-ID`: decide whether to start the owner of a task fresh or to resume it, with the reason."""
 
 from __future__ import annotations
 
 import sys
 
 from nexus_mcp.cli import exits
-from nexus_mcp.cli.one_task import TASK_ID, task_of, tell_unmapped
 from nexus_mcp.cli.options import Command, Option
-from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, workspace_from
+from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, TASK_ID, find_task, warn_unmapped, workspace_from
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,17 +18,17 @@ JSON = Option("--json", "", "print the decision as JSON")
 
 
 def run(values: Values) -> int:
-    """Prints the decision. Raises NexusError for an unknown task, StateError, PathRefused."""
+    """Print the decision. Raise NexusError for an unknown task, StateError, PathRefused."""
     from nexus_mcp.briefing.owner import decision
-    from nexus_mcp.cli.usable_catalog import catalog_of
+    from nexus_mcp.cli.workspace_options import load_catalog
     from nexus_mcp.quoting import inert, quoted_name
-    from nexus_mcp.store.agent_files import read
+    from nexus_mcp.store.agents import read
     from nexus_mcp.store.harness_files import TOOL_LOG, tool_log
     from nexus_mcp.store.store import Store
 
     workspace = workspace_from(values)
     store = Store(workspace)
-    task, _ = task_of(store, values[TASK_ID.name])
+    task, _ = find_task(store, values[TASK_ID.name])
     harness = workspace.harness_id
     log, bad = tool_log(store) or ([], 0)
     agents = read(store, harness)
@@ -38,18 +37,18 @@ def run(values: Values) -> int:
         if not entries:
             raise fault
         print(inert(f"nexus-mcp: {fault.fault}; agents that cannot be read are not counted."), file=sys.stderr)
-    catalog = catalog_of(workspace.root)
+    catalog = load_catalog(workspace.root)
     found = decision(catalog, task, entries, harness, workspace.root, log=log)
     if HARNESS_ID.name not in values and found["reason"] == f"{harness} cannot resume an agent":
-        found["reason"] = f"no {HARNESS_ID.name} was given, and it takes one to resume an agent"
-    tell_unmapped(catalog, harness, values)
+        found["reason"] = f"{HARNESS_ID.name} is missing, and resuming an agent needs it"
+    warn_unmapped(catalog, harness, values)
     if bad:
         lines = f"{bad} unreadable line{'s' * (bad > 1)}"
-        print(f"nexus-mcp: .nexus/state/{TOOL_LOG} has {lines}; what they say is not counted.", file=sys.stderr)
+        print(f"nexus-mcp: .nexus/state/{TOOL_LOG} has {lines}; they are ignored.", file=sys.stderr)
     if JSON.name in values:
         import json
 
-        # In ASCII: names of files and ids may mislead a terminal.
+        # ASCII, because file names and ids may hold characters that mislead a terminal.
         print(json.dumps({"task_id": task["id"], **_owner(task), "harness_id": harness, **found}))
         return exits.OK
     print(f"{found['mode']} {quoted_name(found['agent_id'])}" if "agent_id" in found else found["mode"])

@@ -1,11 +1,10 @@
-"""`nexus-mcp route MESSAGE`: what the bracket tags of a message would do."""
+"""`nexus-mcp route MESSAGE`: show what the bracket tags of a message would do."""
 
 from __future__ import annotations
 
 from nexus_mcp.cli import exits
-from nexus_mcp.cli.message import JSON, MESSAGE, message_of, print_json
 from nexus_mcp.cli.options import Command
-from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, workspace_from
+from nexus_mcp.cli.workspace_options import HARNESS_ID, JSON, MESSAGE, PROJECT, print_json, read_message, workspace_from
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,18 +12,18 @@ if TYPE_CHECKING:
 
     from nexus_mcp.cli.options import Values
 
-_LONGEST = 300
+_LONGEST = 300  # characters of a quoted text
 
 
 def run(values: Values) -> int:
-    """Prints what each tag would do. Raises UsageError, PathRefused, StorageError."""
-    from nexus_mcp.cli.usable_catalog import catalog_of
+    """Print what each tag would do. Raise UsageError, PathRefused, StorageError."""
+    from nexus_mcp.cli.workspace_options import load_catalog
     from nexus_mcp.store.store import Store
     from nexus_mcp.tags.route import route
 
-    message = message_of(values)
+    message = read_message(values)
     workspace = workspace_from(values)
-    found = route(message, catalog_of(workspace.root), Store(workspace), workspace.harness_id)
+    found = route(message, load_catalog(workspace.root), Store(workspace), workspace.harness_id)
     if JSON.name in values:
         print_json(found)
     else:
@@ -40,7 +39,7 @@ def _print(found: dict[str, Any]) -> None:
         print("The message has no tag.")
     for tag in found["tags"]:
         name = f"[{tag_name(tag)}]"
-        what, *more = _told(tag)
+        what, *more = _describe(tag)
         print(inert(f"{name}  {what}"))
         for line in [*more, *([f"> {tag['advice']}"] if tag["advice"] else [])]:
             print(inert(f"  {line}"))
@@ -48,9 +47,9 @@ def _print(found: dict[str, Any]) -> None:
         print(f"{found['left_out']} more tags are not looked at.")
 
 
-def _told(tag: dict[str, Any]) -> list[str]:
+def _describe(tag: dict[str, Any]) -> list[str]:
     from nexus_mcp.quoting import quoted
-    from nexus_mcp.tags.steps import lines
+    from nexus_mcp.tags.act import lines
 
     text = [f"with {quoted(tag['text'], _LONGEST)}"] if tag["text"] else []
     if tag["outcome"] == "skill":

@@ -1,4 +1,4 @@
-"""`nexus-mcp serve`: the MCP server on stdin and stdout."""
+"""`nexus-mcp serve`: run the MCP server on stdin and stdout."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WAITING = "nexus-mcp waits for an MCP client on stdin; Ctrl-D or Ctrl-C stops it
 
 
 def run(values: Values) -> int:
-    """Serves until stdin ends. Raises UsageError for a bad option or environment."""
+    """Serve until stdin ends. Raise UsageError for a wrong option or variable."""
     set_level(_level(values))
     prefix = check_prefix(values.get(TOOL_PREFIX.name, ""))
     workspace = workspace_from(values)
@@ -41,7 +41,7 @@ def run(values: Values) -> int:
 
 
 def _level(values: Values) -> str:
-    """The option, else the environment variable (empty counts as unset), else warning."""
+    """Return the option, else the environment variable (empty counts as unset), else warning."""
     if LOG_LEVEL.name in values:
         return values[LOG_LEVEL.name]
     return LOG_LEVEL.check(os.environ.get(LOG_VARIABLE) or "warning", LOG_VARIABLE)

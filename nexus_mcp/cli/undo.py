@@ -1,4 +1,4 @@
-"""`nexus-mcp undo`: takes the last changes of session files and artifacts back."""
+"""`nexus-mcp undo`: take back the last changes of session files and artifacts."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import sys
 
 from nexus_mcp import log
 from nexus_mcp.cli import exits
-from nexus_mcp.cli.numbers import from_one
-from nexus_mcp.cli.options import Argument, Command, Option
-from nexus_mcp.cli.uninterrupted import uninterrupted
+from nexus_mcp.cli.exits import defer_interrupt
+from nexus_mcp.cli.options import Argument, Command, Option, parse_count
 from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, workspace_from
 
 TYPE_CHECKING = False
@@ -18,35 +17,34 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
 COUNT = Argument("[N]", "how many changes, the last one first (default: 1)", least=0, is_number=True)
-DRY_RUN = Option("--dry-run", "", "tell what would be taken back; change nothing")
+DRY_RUN = Option("--dry-run", "", "show what would be taken back, and change nothing")
 CLIENT = "command line"
-UNTOLD = "nexus-mcp: The changes were taken back, but that could not be printed; nexus-mcp log shows it."
+NOT_PRINTED = "nexus-mcp: The changes were taken back, but that could not be printed; nexus-mcp log shows it."
 
 
 def run(values: Values) -> int:
-    """Takes them back and tells which they were. Raises UndoRefused and others with nothing changed."""
+    """Take back the last changes and print them. Raise UndoRefused and other errors with nothing changed."""
     from nexus_mcp.state.oplog import UNDO, By
-    from nexus_mcp.store.store import Store
-    from nexus_mcp.store.undo import undo
+    from nexus_mcp.store.store import Store, undo
 
-    count = from_one(values.get(COUNT.name, "1"), "N")
+    count = parse_count(values.get(COUNT.name, "1"), "N")
     workspace = workspace_from(values)
     dry = DRY_RUN.name in values
     store = Store(workspace)
-    # `stop` ends the wait for the lock. Once that is held the undo is carried through: a file that is back has to be
-    # noted, or the next undo would stop at it.
-    with uninterrupted(store.stop):
+    # Ctrl-C ends the wait for the lock, but not an undo under way: a restored file that is missing in the operation log
+    # would block the next undo.
+    with defer_interrupt(store.stop):
         done = undo(store, By(UNDO, workspace.harness_id, CLIENT), count, dry_run=dry)
     try:
-        _tell(done, dry=dry)
+        _print_result(done, dry=dry)
     except OSError:
         if not dry:
-            print(UNTOLD, file=sys.stderr)
+            print(NOT_PRINTED, file=sys.stderr)
         raise
     return exits.OK
 
 
-def _tell(done: dict[str, Any], *, dry: bool) -> None:
+def _print_result(done: dict[str, Any], *, dry: bool) -> None:
     from nexus_mcp.cli.changes import table
 
     print("These would be taken back:" if dry else "Taken back:")

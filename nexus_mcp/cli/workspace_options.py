@@ -1,27 +1,43 @@
-"""The options that say which project is served, for whom and under which names; shared by the commands."""
+"""Options and inputs that several commands share: project, harness, tool prefix, task id, message, JSON output."""
 
 from __future__ import annotations
 
 import os
+import sys
 
-from nexus_mcp.cli.options import Option
-from nexus_mcp.errors import UsageError
+from nexus_mcp.cli.options import Argument, Option, parse_count
+from nexus_mcp.errors import NexusError, UsageError
 from nexus_mcp.workspace import DEFAULT_HARNESS_ID, Workspace, check_harness_id, find_root
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
+    from typing import Any
+
+    from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.cli.options import Values
+    from nexus_mcp.store.session.kept import SessionSnapshot
+    from nexus_mcp.store.store import Store
 
 PROJECT = Option("--project", "DIR", "the project (default: the git repository around you)")
 HARNESS_ID = Option("--harness-id", "ID", f"which client this is (default: {DEFAULT_HARNESS_ID})")
 TOOL_PREFIX = Option("--tool-prefix", "PREFIX", "put before every tool name, e.g. nx_")
 
-# Clients put a prefix of their own before tool names, and the whole may have 64 characters with several of them.
+TASK_ID = Argument("TASK-ID", "the id of a task, as task_list has it", is_number=True)
+MESSAGE = Argument("[MESSAGE]", "what a user typed; without it, stdin", least=0)
+JSON = Option("--json", "", "print one line of JSON")
+
+# Clients put a prefix of their own before tool names, and several of them allow 64 characters in all.
 PREFIX_LIMIT = 32
+LIMIT = 4 << 20
+"""Bytes of a message on stdin, at most."""
+_MAX_TASK_ID = 10**15 - 1  # larger than the ids of any list
+_MAX_LISTED_IDS = 20
+_CHUNK = 1 << 16  # bytes
 
 
 def workspace_from(values: Values) -> Workspace:
-    """The workspace that the options and the environment name. Raises UsageError when they name none."""
+    """Return the workspace that the options and the environment name. Raise UsageError when they name none."""
     harness_id = check_harness_id(values.get("--harness-id", DEFAULT_HARNESS_ID))
     try:
         here = os.getcwd()
@@ -33,7 +49,7 @@ def workspace_from(values: Values) -> Workspace:
 
 
 def check_prefix(value: str) -> str:
-    """`value` itself. Raises UsageError unless it is empty or can begin a tool name with every client."""
+    """Return `value`. Raise UsageError unless it is empty or every client accepts it before a tool name."""
     usable = value.isascii() and value[:1].isalpha() and value.replace("_", "a").replace("-", "a").isalnum()
     if value and not (usable and len(value) <= PREFIX_LIMIT):
         raise UsageError(
@@ -42,3 +58,76 @@ def check_prefix(value: str) -> str:
             next_step="Example: --tool-prefix nx_",
         )
     return value
+
+
+def load_catalog(root: str) -> Catalog:
+    """Return the usable entries of the project's catalog; print the faults of the others on stderr."""
+    from nexus_mcp.catalog.load import usable
+    from nexus_mcp.quoting import inert
+
+    catalog = usable(root)
+    if sys.stderr is not None:
+        for warning in catalog.warnings:
+            print(f"nexus-mcp: {inert(warning)}", file=sys.stderr)
+    return catalog
+
+
+def find_task(store: Store | SessionSnapshot, word: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the task with the id that `word` spells, and the task list.
+
+    Raise UsageError for no number, NexusError when there is no such task, StateError, PathRefused.
+    """
+    wanted = parse_count(word, TASK_ID.name, _MAX_TASK_ID)
+    document = store.tasks()
+    if document is None or not document["tasks"]:
+        raise NexusError(f"There is no task {wanted}: this project has none now.", next_step="task_add adds them.")
+    for task in document["tasks"]:
+        if task["id"] == wanted:
+            one: dict[str, Any] = task
+            return one, document
+    ids = [str(task["id"]) for task in document["tasks"]]
+    listed = ", ".join(ids[:_MAX_LISTED_IDS])
+    more = f" and {len(ids) - _MAX_LISTED_IDS} more" if len(ids) > _MAX_LISTED_IDS else ""
+    raise NexusError(f"There is no task {wanted}.", next_step=f"The tasks are {listed}{more}.")
+
+
+def warn_unmapped(catalog: Catalog, harness: str, values: Values) -> None:
+    """Warn on stderr when `harness` has no capability map, because the answer then lacks its tool names."""
+    from nexus_mcp.catalog.capabilities import unmapped
+
+    warning = unmapped(catalog, harness)
+    if warning and HARNESS_ID.name not in values:
+        warning = (
+            f"{HARNESS_ID.name} is missing, so the tools that start and resume agents are unknown. "
+            f"Add it with the id of your client: {', '.join(catalog.maps)}."
+        )
+    if warning:
+        print(f"nexus-mcp: {warning}", file=sys.stderr)
+
+
+def read_message(values: Values) -> str:
+    """Return the message from the command line, else from stdin. Raise UsageError when it is missing or too long."""
+    if MESSAGE.name in values:
+        return values[MESSAGE.name]
+    if sys.stdin is None or os.isatty(0):
+        raise UsageError("There is no message.", next_step="Write it in quotation marks, or send it to stdin.")
+    data = bytearray()
+    try:
+        while len(data) <= LIMIT and (chunk := os.read(0, _CHUNK)):
+            data += chunk
+    except OSError as error:
+        raise UsageError(f"The message could not be read from stdin: {error.strerror}.") from error
+    if len(data) > LIMIT:
+        raise UsageError(f"The message on stdin is larger than the {LIMIT >> 20} MiB that are read.")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"The message on stdin is not UTF-8: byte {error.start}.") from error
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """Print `value` on one line of stdout, as UTF-8 whatever the terminal's encoding is."""
+    from nexus_mcp.store.codec import compact, without_surrogates
+
+    sys.stdout.buffer.write(without_surrogates(compact(value)).encode() + b"\n")
+    sys.stdout.buffer.flush()

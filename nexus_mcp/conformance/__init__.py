@@ -1,1 +1,1 @@
-"""Black-box driving of MCP servers: nothing in here knows our own tools."""
+"""Judge any MCP server by fixtures, as a black box: nothing in this package knows the tools of nexus-mcp."""

@@ -1,8 +1,7 @@
-"""From an answer, or the files of a project, to assertions that hold or do not.
+"""Compare an answer, or the files of a project, with the assertions of a fixture.
 
-Nothing is called or read here; only patterns are matched in another process, so this may take long.
-
-The tokens of the assertions are settled before (tokens.settle).
+Nothing is called or read here. Patterns are matched in a helper process, so a check may take seconds. The tokens in the
+assertions must have been replaced before (tokens.replace_tokens).
 """
 
 from __future__ import annotations
@@ -11,123 +10,127 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from nexus_mcp.conformance import halting, jsonpath
-from nexus_mcp.conformance.document import Unparsable, parse_file
-from nexus_mcp.conformance.evidence import assertion
+from nexus_mcp.conformance import jsonpath, threads
+from nexus_mcp.conformance.document import Unparsable, count_values, parse_file
+from nexus_mcp.conformance.evidence import record_assertion
+from nexus_mcp.conformance.failures import Reply
 from nexus_mcp.conformance.fixture import WHOLE_TEXT, Asserts
 from nexus_mcp.conformance.limits import LARGEST, VALUES
 from nexus_mcp.conformance.matchers import mismatch, shown
-from nexus_mcp.conformance.reply import Reply
 from nexus_mcp.conformance.result import MISSING, Assertion
-from nexus_mcp.conformance.weight import values
 
 
 def answer_checks(asserts: Asserts, reply: Reply, step: str = "") -> list[Assertion]:
-    """How the answer comes out. `step` is "" for the postcondition."""
+    """Return the outcome of each assertion on an answer. `step` is "" for the postcondition."""
     found = _error_checks(asserts, reply, step)
     if reply.schema_fault:
         message = f"the answer breaks the target's own output schema: {reply.schema_fault}"
-        found.append(assertion("schema", message, step))
+        found.append(record_assertion("schema", message, step))
     if reply.text_differs:
-        message = f"the text block does not hold what structuredContent does: {shown(reply.text, 200)}"
-        found.append(assertion("answer", message, step, seen=reply.text))
+        message = f"the text block differs from structuredContent: {shown(reply.text, 200)}"
+        found.append(record_assertion("answer", message, step, seen=reply.text))
     if asserts.return_value and reply.payload is None:
         message = f"the answer has no JSON payload{': ' + shown(reply.message) if reply.message else ''}"
-        found.append(assertion("answer", message, step, path="$", seen=MISSING))
+        found.append(record_assertion("answer", message, step, path="$", seen=MISSING))
     elif asserts.return_value:
         found += _values(asserts.return_value, reply.payload, kind="answer", step=step, file="")
     return found + _result_checks(asserts, reply, step)
 
 
 def file_checks(asserts: Asserts, read: Callable[[str], bytes | None], step: str = "") -> list[Assertion]:
-    """How the files come out.
+    """Return the outcome of each assertion on files.
 
-    `read` gives the bytes of a file, by its path from the project root, and of one with more than LARGEST at least one
-    more than that; None: absent.
+    `read` returns the bytes of a file by its path from the project root, None when it does not exist. For a file of
+    more than LARGEST bytes it returns at least LARGEST + 1 bytes.
     """
     found = []
     for path, wanted in asserts.state_files.items():
-        halting.check()
+        threads.check()
         data = read(path)
         if wanted is None:
-            message = "" if data is None else "must be absent, is there"
+            message = "" if data is None else "must be absent, but exists"
             seen = MISSING if data is None else f"({len(data)} bytes)"
-            found.append(assertion("files", message, step, file=path, seen=seen))
+            found.append(record_assertion("files", message, step, file=path, seen=seen))
         elif data is None:
-            found.append(assertion("files", "must be there, is missing", step, file=path, seen=MISSING))
+            found.append(record_assertion("files", "is missing", step, file=path, seen=MISSING))
         elif not wanted:
-            found.append(assertion("files", "", step, file=path))
+            found.append(record_assertion("files", "", step, file=path))
         else:
             found += _content(wanted, data, step, path)
     return found
 
 
 def _error_checks(asserts: Asserts, reply: Reply, step: str) -> list[Assertion]:
-    said = shown(reply.message, 200)
+    message_shown = shown(reply.message, 200)
     if asserts.error or asserts.error_contains is not None:
-        message = "" if reply.failed else "the call must fail, and it did not"
-        found = [assertion("error", message, step, expected=True, seen=reply.failed)]
+        message = "" if reply.failed else "the call must fail, but it succeeded"
+        found = [record_assertion("error", message, step, expected=True, seen=reply.failed)]
         if asserts.error_contains is not None and reply.failed:
             has = asserts.error_contains in reply.message
-            message = "" if has else f"the message must contain {shown(asserts.error_contains, 200)}, is {said}"
-            found.append(assertion("error", message, step, expected=asserts.error_contains, seen=reply.message))
+            message = (
+                "" if has else f"the message must contain {shown(asserts.error_contains, 200)}, is {message_shown}"
+            )
+            found.append(record_assertion("error", message, step, expected=asserts.error_contains, seen=reply.message))
         return found
-    if asserts.error is None and (not reply.failed or _looks_at_error(asserts)):
+    if asserts.error is None and (not reply.failed or _asserts_error_path(asserts)):
         return []
-    message = f"the call must not fail: {said}" if reply.failed else ""
-    return [assertion("error", message, step, expected=False, seen=reply.failed)]
+    message = f"the call must not fail: {message_shown}" if reply.failed else ""
+    return [record_assertion("error", message, step, expected=False, seen=reply.failed)]
 
 
 def _result_checks(asserts: Asserts, reply: Reply, step: str) -> list[Assertion]:
-    """The assertions on the whole result; their messages say so, since their paths look like those of a payload."""
+    """Return the outcomes for the whole result; each message names it, since its paths look like those of a payload."""
     if asserts.result and reply.result is None:
-        message = f"the answer is no result of a call{': ' + shown(reply.message) if reply.message else ''}"
-        return [assertion("answer", message, step, path="$", seen=MISSING)]
+        message = f"the answer is not the result of a call{': ' + shown(reply.message) if reply.message else ''}"
+        return [record_assertion("answer", message, step, path="$", seen=MISSING)]
     found = _values(asserts.result or {}, reply.result, kind="answer", step=step, file="")
     return [one if one.passed else replace(one, message=f"in the whole result: {one.message}") for one in found]
 
 
-def _looks_at_error(asserts: Asserts) -> bool:
+def _asserts_error_path(asserts: Asserts) -> bool:
     return any(jsonpath.compile(path).segments[:1] == ("error",) for path in asserts.return_value or ())
 
 
 def _content(wanted: dict[str, Any], data: bytes, step: str, file: str) -> list[Assertion]:
-    """The assertions on what a file holds, its whole text among them."""
+    """Return the outcomes for the content of one file, its whole text included."""
     if len(data) > LARGEST:
-        return [assertion("files", f"is larger than {LARGEST >> 20} MiB", step, file=file, seen=MISSING)]
+        return [record_assertion("files", f"is larger than {LARGEST >> 20} MiB", step, file=file, seen=MISSING)]
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
         message = f"is not UTF-8: byte {error.start + 1}"
-        return [assertion("files", message, step, file=file, seen=MISSING)]
+        return [record_assertion("files", message, step, file=file, seen=MISSING)]
     found = []
     if WHOLE_TEXT in wanted:
         message = mismatch(wanted[WHOLE_TEXT], text)
         found.append(
-            assertion("files", message, step, file=file, path=WHOLE_TEXT, expected=wanted[WHOLE_TEXT], seen=text)
+            record_assertion("files", message, step, file=file, path=WHOLE_TEXT, expected=wanted[WHOLE_TEXT], seen=text)
         )
     paths = {path: expected for path, expected in wanted.items() if path != WHOLE_TEXT}
     if not paths:
         return found
-    if values(data, VALUES) > VALUES:
-        return [*found, assertion("files", f"holds more than {VALUES:,} JSON values", step, file=file, seen=MISSING)]
+    if count_values(data, VALUES) > VALUES:
+        return [
+            *found,
+            record_assertion("files", f"holds more than {VALUES:,} JSON values", step, file=file, seen=MISSING),
+        ]
     try:
         document = parse_file(file, text)
     except Unparsable as error:
-        message = f"is no JSON: {error}"
-        return [*found, assertion("files", message, step, file=file, seen=MISSING)]
+        message = f"is not JSON: {error}"
+        return [*found, record_assertion("files", message, step, file=file, seen=MISSING)]
     return found + _values(paths, document, kind="files", step=step, file=file)
 
 
 def _values(wanted: dict[str, Any], document: Any, *, kind: str, step: str, file: str) -> list[Assertion]:
     found = []
     for path, expected in wanted.items():
-        halting.check()
+        threads.check()
         node = jsonpath.compile(path).find(document)
         message = mismatch(expected, node.value)
         shape = "shape" if _names_keys(expected) else kind
         found.append(
-            assertion(
+            record_assertion(
                 shape, message, step, file=file, path=path, expected=expected, seen=node.value, parent=node.parent
             )
         )
@@ -135,7 +138,7 @@ def _values(wanted: dict[str, Any], document: Any, *, kind: str, step: str, file
 
 
 def _names_keys(expected: Any) -> bool:
-    """Whether it says which members an object has."""
+    """Return whether the expected value names the keys of an object."""
     if isinstance(expected, list):
         return any(_names_keys(item) for item in expected)
     return isinstance(expected, dict) and "keys" in expected

@@ -1,32 +1,58 @@
-"""JSON text to value and back, as fixtures and the files of a target are read and written. Strict: NaN is no JSON."""
+"""Read and write the JSON of fixtures and of a target's files, and bound its memory before it is parsed.
+
+The parser is strict: NaN and Infinity are refused, and objects remember keys that appear twice. A short text can hold
+very many values, so `count_values` estimates them without parsing.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 from collections import Counter
+from itertools import islice
 from typing import Any
 
-# Possessive: remembering each character of a long string, in order to try again, takes gigabytes.
+# Possessive, so that a text without a closing quote takes no longer than any other.
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[,:\[{]', re.DOTALL)
+_QUOTE = 34
+_WIDE = re.compile(rb"[\xf0-\xf7]|\\u[dD][89abAB]")
+_SMALL = 1 << 16
+_STRUCTURE = (b",", b":", b"[", b"{")
+
+# Possessive: backtracking positions for each character of a long string would take gigabytes.
 _WORDS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|(NaN|-?Infinity)', re.DOTALL)
 
 
+def count_values(text: bytes, enough: int) -> int:
+    """Return the largest number of JSON values that the text can hold; from `enough` on, any number as large."""
+    most = sum(map(text.count, _STRUCTURE))
+    if most < enough:
+        return most + 1
+    tokens = (match.start() for match in _TOKEN.finditer(text))
+    return 1 + sum(1 for _ in islice((place for place in tokens if text[place] != _QUOTE), enough + 1))
+
+
+def string_size(text: bytes) -> int:
+    """Return the bytes that the text takes as a Python string: one character beyond U+FFFF makes each take four."""
+    if len(text) < _SMALL:
+        return len(text)
+    if _WIDE.search(text):
+        return 4 * len(text)
+    return len(text) if text.isascii() else 2 * len(text)
+
+
 class Members(dict[str, Any]):
-    """An object as it was read; `twice` are the names that stood in it more than once."""
+    """An object as it was read. `duplicates` are the keys that appear in it more than once."""
 
-    twice: tuple[str, ...] = ()
-
-
-class _NoWord(ValueError):
-    """NaN or Infinity, which the parser takes for numbers."""
+    duplicates: tuple[str, ...] = ()
 
 
 class Unparsable(ValueError):
-    """A text that is no JSON; the message begins with the line and the column, both counted from 1."""
+    """The text is not JSON. The message begins with the line and the column, both counted from 1."""
 
 
 def parse(text: str) -> Any:
-    """The value of a JSON text; objects are Members. Raises Unparsable."""
+    """Return the value of a JSON text; objects are Members. Raises Unparsable."""
     try:
         return json.loads(text, object_pairs_hook=_members, parse_constant=_refuse)
     except json.JSONDecodeError as error:
@@ -41,7 +67,7 @@ def parse(text: str) -> Any:
 
 
 def parse_lines(text: str) -> list[Any]:
-    """The values of a text that holds one JSON text in each line; blank lines are skipped. Raises Unparsable."""
+    """Return the values of a text with one JSON text in each line; blank lines are skipped. Raises Unparsable."""
     values = []
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
@@ -53,21 +79,21 @@ def parse_lines(text: str) -> list[Any]:
 
 
 def parse_file(path: str, text: str) -> Any:
-    """What the file's text holds: for a .jsonl file the array of its lines.
+    """Return the value of a file's text; for a .jsonl file an array of its lines.
 
-    Raises Unparsable, also when a member stands in an object twice: which of the two counts is left to the reader.
+    Raises Unparsable, also for a key that appears twice in an object: parsers differ in which value counts.
     """
     value = parse_lines(text) if path.endswith(".jsonl") else parse(text)
-    if (name := _first_twice(value)) is not None:
-        raise Unparsable(f"the same key twice in an object: {json.dumps(name, ensure_ascii=False)}")
+    if (name := _first_duplicate(value)) is not None:
+        raise Unparsable(f"duplicate key in an object: {json.dumps(name, ensure_ascii=False)}")
     return value
 
 
-def written(path: str, value: Any) -> bytes:
-    """The bytes of a file that holds `value`.
+def encode_file(path: str, value: Any) -> bytes:
+    """Return the bytes of a file with this value.
 
-    `{}` is `{}`; else indented JSON, or for a .jsonl file a compact line for each item of an array, one for anything
-    else. Raises UnicodeEncodeError for a lone surrogate.
+    `{}` is written as `{}`, any other value as indented JSON. A .jsonl file has a compact line for each item of an
+    array, or one line for any other value. Raises UnicodeEncodeError for a lone surrogate.
     """
     if value == {} and isinstance(value, dict):
         return b"{}"
@@ -77,20 +103,24 @@ def written(path: str, value: Any) -> bytes:
     return "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in lines).encode()
 
 
+class _NoWord(ValueError):
+    """NaN or Infinity, which the parser accepts as numbers."""
+
+
 def _members(pairs: list[tuple[str, Any]]) -> Members:
     members = Members(pairs)
     if len(members) < len(pairs):
         counts = Counter(name for name, _ in pairs)
-        members.twice = tuple(name for name, count in counts.items() if count > 1)
+        members.duplicates = tuple(name for name, count in counts.items() if count > 1)
     return members
 
 
-def _first_twice(value: Any) -> str | None:
+def _first_duplicate(value: Any) -> str | None:
     left = [value]
     while left:
         node = left.pop()
-        if isinstance(node, Members) and node.twice:
-            return node.twice[0]
+        if isinstance(node, Members) and node.duplicates:
+            return node.duplicates[0]
         left.extend(
             reversed(list(node.values()))
             if isinstance(node, dict)
@@ -102,10 +132,10 @@ def _first_twice(value: Any) -> str | None:
 
 
 def _refuse(word: str) -> Any:
-    raise _NoWord(f"{word} is no JSON")
+    raise _NoWord(f"{word} is not JSON")
 
 
 def _place_of_word(text: str) -> tuple[int, int]:
-    """Where the first NaN or Infinity stands, outside of strings: there is one, and every string before it ends."""
+    """Return line and column of the first NaN or Infinity outside of strings."""
     start = next(match.start() for match in _WORDS.finditer(text) if match[1])
     return text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)

@@ -1,7 +1,7 @@
-"""Cut evidence before it is kept: what a target sent may be of any size, and a report of it has to stay readable.
+"""Cut evidence before it is stored: a target may send any amount, and reports must stay readable.
 
-A value that is cut says so where it was cut: a text ends in "… (5,000,000 characters in all)", an array has such an
-item at its end, an object such a member. A result counts what was left out.
+A cut value says so: a text ends in "… (5,000,000 characters in all)", an array gets such an item at its end, an object
+such a key. A result counts how much was left out.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from nexus_mcp.conformance.limits import FIXTURE_EVIDENCE, ITEM, REMAINDER
 from nexus_mcp.conformance.result import MISSING, Assertion, Cut, Exchange
 
 if TYPE_CHECKING:
-    from nexus_mcp.conformance.reply import Reply
+    from nexus_mcp.conformance.failures import Reply
     from nexus_mcp.conformance.result import FixtureResult
 
 MANY = 32
-"""Calls and events of a fixture that are kept in full; of later ones only the beginning is."""
+"""Calls and events of a fixture that are recorded in full; later ones are cut to their beginning."""
 DEEPEST = 60
-"""Levels of a value that are shown; what lies deeper is named, not shown."""
+"""Levels of a value that are shown; deeper values are replaced by NOT_SHOWN."""
 LARGEST_BITS = 4096
-"""Bits of a whole number that is shown; Python refuses to spell the really large ones."""
+"""Bits of the largest integer that is shown; Python refuses to convert really large ones to text."""
 NOT_SHOWN = "(nested too deeply to be shown)"
 _LEAST = 16
 MESSAGE = 2000
@@ -31,7 +31,7 @@ MESSAGE = 2000
 
 @dataclass
 class Space:
-    """How many characters are left for values, as JSON; `cut` counts what did not fit."""
+    """The number of characters left for values, as JSON; `cut` counts what did not fit."""
 
     left: int
     characters: int = 0
@@ -39,11 +39,11 @@ class Space:
 
     @property
     def cut(self) -> Cut:
-        """What was left out."""
+        """Return how much was left out."""
         return Cut(self.characters, self.items)
 
 
-def assertion(
+def record_assertion(
     kind: str,
     message: str,
     step: str,
@@ -54,44 +54,47 @@ def assertion(
     seen: Any = None,
     parent: str = "",
 ) -> Assertion:
-    """Record an assertion, which holds when there is no message."""
+    """Return the record of an assertion, which passed when `message` is ""."""
     space = Space(ITEM)
-    values = fit(expected, space), fit(seen, space)
-    said = message if len(message) <= MESSAGE else f"{message[:MESSAGE]}…"
-    return Assertion(kind, not message, said, step, file, path, *values, parent[:MESSAGE], space.cut)
+    values = cut_to(expected, space), cut_to(seen, space)
+    shown = message if len(message) <= MESSAGE else f"{message[:MESSAGE]}…"
+    return Assertion(kind, not message, shown, step, file, path, *values, parent[:MESSAGE], space.cut)
 
 
-def exchange(
+def record_exchange(
     step: str,
-    asked: str,
+    request: str,
     params: dict[str, Any],
     reply: Reply | None = None,
     *,
-    trouble: str = "",
+    failure: str = "",
     earlier: int = 0,
 ) -> Exchange:
-    """Record what was asked and what came back; `earlier` such records are kept already."""
+    """Return the record of a request and its response; `earlier` is the number of records before it."""
     space = Space(ITEM if earlier < MANY else REMAINDER)
-    sent = fit(params, space)
+    sent = cut_to(params, space)
     if reply is None:
-        return Exchange(step, asked, sent, error=trouble[:MESSAGE], cut=space.cut)
+        return Exchange(step, request, sent, error=failure[:MESSAGE], cut=space.cut)
     error = reply.protocol_error or (reply.text if reply.payload is None else "")
-    answer = fit(reply.payload, space)
-    said = fit_text(error, space) if error else ""
-    return Exchange(step, asked, sent, answer, reply.failed, said, reply.seconds, cut=space.cut)
+    answer = cut_to(reply.payload, space)
+    error = cut_text_to(error, space) if error else ""
+    return Exchange(step, request, sent, answer, reply.failed, error, reply.seconds, cut=space.cut)
 
 
-def fitted(value: Any, limit: int = ITEM) -> Any:
-    """Return the value cut to about `limit` characters of JSON. It has only what JSON can spell; MISSING stays."""
-    return fit(value, Space(limit))
+def cut_value(value: Any, limit: int = ITEM) -> Any:
+    """Return the value cut to about `limit` characters of JSON.
+
+    It holds only what JSON can represent; MISSING stays.
+    """
+    return cut_to(value, Space(limit))
 
 
-def fit(value: Any, space: Space, levels: int = DEEPEST) -> Any:
-    """Return the value cut to the space that is left, which it then takes."""
+def cut_to(value: Any, space: Space, levels: int = DEEPEST) -> Any:
+    """Return the value cut to `space`, and take the characters that it uses from there."""
     if value is MISSING:
         return value
     if isinstance(value, str):
-        return fit_text(value, space)
+        return cut_text_to(value, space)
     if isinstance(value, (dict, list, tuple)):
         if not levels:
             space.left -= len(NOT_SHOWN)
@@ -102,8 +105,8 @@ def fit(value: Any, space: Space, levels: int = DEEPEST) -> Any:
     return scalar
 
 
-def fit_text(text: str, space: Space) -> str:
-    """Return the text cut to the space that is left, which it then takes."""
+def cut_text_to(text: str, space: Space) -> str:
+    """Return the text cut to `space`, and take the characters that it uses from there."""
     room = max(_LEAST, space.left)
     kept = text[:room]
     if not kept.isprintable() or not kept.isascii():
@@ -118,10 +121,10 @@ def fit_text(text: str, space: Space) -> str:
     return f"{kept}… ({len(text):,} characters in all)"
 
 
-def keep(result: FixtureResult, run: Space) -> FixtureResult:
-    """Return the result with its evidence cut to what a fixture may keep, and to the space left in the run.
+def cut_result(result: FixtureResult, run: Space) -> FixtureResult:
+    """Return the result with its evidence cut to the bound of a fixture and to the space left in the run.
 
-    What failed comes first: its assertions, what was asked and answered, files and stderr, then what holds.
+    Failed assertions come first, then requests and responses, files, stderr, and last the assertions that passed.
     """
     space = Space(min(FIXTURE_EVIDENCE, max(run.left, 0)))
     before = space.left
@@ -144,10 +147,10 @@ def keep(result: FixtureResult, run: Space) -> FixtureResult:
 
 
 def _share(value: Any, space: Space) -> Any:
-    """Cut one item of the evidence: to what is left, but never to nothing."""
+    """Cut one item of the evidence to the space left, but to no less than REMAINDER."""
     own = Space(max(REMAINDER, min(ITEM, space.left)))
     limit = own.left
-    value = fit(value, own)
+    value = cut_to(value, own)
     space.left -= limit - own.left
     space.characters += own.characters
     space.items += own.items
@@ -183,7 +186,7 @@ def _members(value: dict[str, Any], space: Space, levels: int) -> dict[str, Any]
             space.items += len(value) - len(found)
             found["…"] = f"({len(value):,} members in all)"
             break
-        found[fit_text(str(name), space)] = fit(member, space, levels - 1)
+        found[cut_text_to(str(name), space)] = cut_to(member, space, levels - 1)
     space.left -= 2
     return found
 
@@ -195,7 +198,7 @@ def _items(value: list[Any] | tuple[Any, ...], space: Space, levels: int) -> lis
             space.items += len(value) - len(found)
             found.append(f"… ({len(value):,} items in all)")
             break
-        found.append(fit(item, space, levels - 1))
+        found.append(cut_to(item, space, levels - 1))
     space.left -= 2
     return found
 
@@ -212,7 +215,7 @@ def _scalar(value: Any) -> Any:
 
 
 def _spelled(text: str) -> int:
-    """How many characters the text takes in a report, nearly: what is not printable is escaped."""
+    """Return about how many characters the text takes in a report, where unprintable characters are escaped."""
     if text.isprintable():
         return len(text)
     return sum(1 if char.isprintable() else 6 for char in text)

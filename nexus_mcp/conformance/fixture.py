@@ -1,4 +1,4 @@
-"""A fixture as a value: what its JSON says, with one shape for a single call and for many steps."""
+"""A fixture as a value: one shape for a fixture with a single call and for one with many steps."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ CORE = "core"
 ROBUSTNESS = "robustness"
 
 WHOLE_TEXT = "text"
-"""The name that stands for the whole text of a file, in place of a JSONPath."""
+"""The key that stands for the whole text of a file, in place of a JSONPath."""
 
 StateFiles = dict[str, dict[str, Any] | None]
-"""Path -> None: absent; {}: there; else JSONPath, or "text", -> expected value."""
+"""Path -> None: absent; {}: exists; else JSONPath, or "text", -> expected value."""
 
 
 @dataclass(frozen=True)
 class Action:
-    """A call of a tool, by its abstract name."""
+    """A call of a tool, by its name in the contract."""
 
     tool: str
     params: dict[str, Any] = field(default_factory=dict)
@@ -25,7 +25,7 @@ class Action:
 
 @dataclass(frozen=True)
 class Event:
-    """A lifecycle event and its payload. `description` is for people: when it happens, or why it is sent."""
+    """A lifecycle event and its payload. `description` is for people: when the event happens, or why it is sent."""
 
     type: str
     params: dict[str, Any] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class Event:
 
 @dataclass(frozen=True)
 class WriteFile:
-    """Somebody else changes a file: to `content` (bytes), to a link, or it goes (both None)."""
+    """A change of a file by the runner: to `content` (bytes), to a link, or its deletion (both None)."""
 
     path: str
     content: bytes | None = None
@@ -43,7 +43,7 @@ class WriteFile:
 
 @dataclass(frozen=True)
 class Kill:
-    """The server is killed at a random point, chosen by `seed`, at most `within_ms` after the call was sent."""
+    """A kill of the server during a call, at a random point chosen by `seed`, at most `within_ms` after the request."""
 
     action: Action
     seed: int
@@ -53,23 +53,23 @@ class Kill:
 
 @dataclass(frozen=True)
 class Restart:
-    """The server is ended by closing its stdin, and started again."""
+    """An end of the server by closing its stdin, and a new start."""
 
 
 @dataclass(frozen=True)
 class Parallel:
-    """A server process for each lane, all at once."""
+    """Several server processes at once, one for each lane of steps."""
 
     lanes: tuple[tuple[Step, ...], ...]
 
 
 @dataclass(frozen=True)
 class Asserts:
-    """What has to hold after a step. None: nothing is said about it.
+    """The assertions after a step. None: no assertion of this kind.
 
     `return_value` is about the payload of the answer, `result` about the whole result of the call, as it was sent.
-    `error`: True, the answer is an error; False, it is none. `unchanged`: a tuple of paths, or True for the whole
-    project; for the postcondition since before the first step, for a step since before it.
+    `error`: True, the answer must be an error; False, it must not. `unchanged`: a tuple of paths, or True for the whole
+    project; for the postcondition since before the first step, for a step since before that step.
     """
 
     return_value: dict[str, Any] | None = None
@@ -82,7 +82,7 @@ class Asserts:
 
 @dataclass(frozen=True)
 class Step:
-    """One thing done, and what has to hold right after it. `times` counts repetitions of an action."""
+    """One action of a fixture and its assertions. `times` counts repetitions of a call."""
 
     do: Action | Event | WriteFile | Kill | Restart | Parallel
     asserts: Asserts = Asserts()
@@ -92,7 +92,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Special:
-    """What stands at a path before the start, other than JSON: bytes, a link or an empty folder (both None)."""
+    """A file that exists before the start and is not JSON: bytes, a link, or an empty folder (both None)."""
 
     content: bytes | None = None
     symlink: str | None = None
@@ -100,10 +100,10 @@ class Special:
 
 @dataclass(frozen=True)
 class Fixture:
-    """One fixture. `source` is the file it comes from, `pointer` its place there ("" when it is the whole file).
+    """One fixture. `source` is its file, `pointer` its place there ("" when it is the whole file).
 
-    `state_files`, `files` and `git` (whether the project is a repository) are the precondition.
-    `single` tells one action or event from a list of steps.
+    `state_files`, `files` and `git` (whether the project is a repository) are the precondition. `single`: the fixture
+    has one action or event and no list of steps.
     """
 
     test_id: str
@@ -122,42 +122,42 @@ class Fixture:
     pointer: str = ""
 
     @property
-    def asked(self) -> tuple[Action | Event, ...]:
-        """Every call and event of its steps, those in lanes and kills included, in order."""
-        return tuple(asked for step in self.steps for asked in _asked(step))
+    def requests(self) -> tuple[Action | Event, ...]:
+        """Return every call and event of its steps in order, those in lanes and kills included."""
+        return tuple(request for step in self.steps for request in _requests_of(step))
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """The tools and the events ("event agent_spawn") that it asks, each once, in order."""
-        names = (one.tool if isinstance(one, Action) else f"event {one.type}" for one in self.asked)
+        """Return the tools and the events ("event agent_spawn") that it uses, each once, in order."""
+        names = (one.tool if isinstance(one, Action) else f"event {one.type}" for one in self.requests)
         return tuple(dict.fromkeys(names))
 
     @property
     def needs_events(self) -> bool:
-        """Whether it can be asked only of a target that takes lifecycle events."""
-        return any(isinstance(one, Event) for one in self.asked)
+        """Return whether it needs a target that accepts lifecycle events."""
+        return any(isinstance(one, Event) for one in self.requests)
 
     @property
     def needs_process(self) -> bool:
-        """Whether it can be asked only of a target that is a process of the runner's."""
+        """Return whether it needs a target that the runner starts as a process."""
         return any(isinstance(step.do, (Restart, Kill, Parallel)) for step in self.steps)
 
     @property
     def harness_id(self) -> str | None:
-        """The harness id that its events name, None when none does."""
-        for one in self.asked:
+        """Return the harness id that its events name, None when none does."""
+        for one in self.requests:
             value = one.params.get("harness_id") if isinstance(one, Event) else None
             if isinstance(value, str):
                 return value
         return None
 
 
-def _asked(step: Step) -> tuple[Action | Event, ...]:
+def _requests_of(step: Step) -> tuple[Action | Event, ...]:
     do = step.do
     if isinstance(do, (Action, Event)):
         return (do,)
     if isinstance(do, Kill):
         return (do.action,)
     if isinstance(do, Parallel):
-        return tuple(asked for lane in do.lanes for inner in lane for asked in _asked(inner))
+        return tuple(request for lane in do.lanes for inner in lane for request in _requests_of(inner))
     return ()

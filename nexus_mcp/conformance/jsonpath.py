@@ -1,6 +1,6 @@
-"""JSONPath as fixtures use it: singular queries of RFC 9535, and `.length` on top.
+"""JSONPath as fixtures use it: singular queries of RFC 9535, and `.length` as an extension.
 
-The library reads the text; the walk is ours, because a report wants to know how far it got.
+The library parses the text. The lookup is our own, because a report names the nearest node that exists.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _PLAIN = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", "'": 
 
 @dataclass(frozen=True)
 class Found:
-    """What a query selects: `value`, MISSING when there is no such node.
+    """The node that a query selects: `value`, MISSING when there is no such node.
 
-    `parent` is the normalized path of the nearest node above a missing one that exists, "" when there is a value.
+    `parent` is the normalized path of the nearest existing node above a missing one, "" when there is a value.
     """
 
     value: Any
@@ -27,14 +27,14 @@ class Found:
 
 @dataclass(frozen=True)
 class Query:
-    """A singular query. `segments` are its names and indexes; `wants_length` tells that it ends in `.length`."""
+    """A singular query. `segments` are its names and indexes; `wants_length`: it ends in `.length`."""
 
     text: str
     segments: tuple[str | int, ...]
     wants_length: bool
 
     def find(self, document: Any) -> Found:
-        """The node in `document`, a value as json.loads makes it."""
+        """Return the node in `document`, a value as json.loads returns it."""
         node = document
         passed: list[str | int] = []
         for place, segment in enumerate(self.segments):
@@ -50,16 +50,19 @@ class Query:
 
 @functools.cache
 def compile(text: str) -> Query:
-    """The query that `text` spells. Raises ValueError, with what is wrong and where, when it is no singular one."""
+    """Return the query for `text`.
+
+    Raises ValueError, with the fault and its position, unless it is a singular query.
+    """
     import jsonpath_rfc9535 as rfc9535
     from jsonpath_rfc9535.selectors import IndexSelector, NameSelector
 
     try:
         query = rfc9535.compile(text)
     except rfc9535.JSONPathError as error:
-        raise ValueError(f"is no JSONPath: {error}") from error
+        raise ValueError(f"is not a JSONPath: {error}") from error
     if not query.singular_query():
-        raise ValueError("is no singular JSONPath: only names and indexes select a single node")
+        raise ValueError("is not a singular JSONPath: use names and indexes only")
     segments: list[str | int] = []
     for (selector,) in (segment.selectors for segment in query.segments):
         if isinstance(selector, NameSelector):
@@ -70,7 +73,7 @@ def compile(text: str) -> Query:
 
 
 def normalized(segments: list[str | int]) -> str:
-    """The normalized path of RFC 9535, section 2.7, such as `$['issues'][0]`; the indexes are not negative."""
+    """Return the normalized path of RFC 9535, section 2.7, such as `$['issues'][0]`; indexes must not be negative."""
     return "$" + "".join(f"['{_quoted(part)}']" if isinstance(part, str) else f"[{part}]" for part in segments)
 
 

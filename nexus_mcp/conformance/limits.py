@@ -1,6 +1,6 @@
-"""The bounds that hold beside those of the fixture schema: of fixture files, of a target's output and of evidence.
+"""Bounds of fixture files, of a target's output and of evidence.
 
-The bounds of single members stand in schemas/conformance/fixture.schema.json.
+The bounds of single fields of a fixture are in schemas/conformance/fixture.schema.json.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ FIXTURE_FILES = 64 << 20
 FIXTURE_SIZE = 1 << 20
 """Characters of one fixture as JSON."""
 FIXTURE_LEVELS = 64
-"""Arrays and objects in one another in a fixture."""
+"""Nested arrays and objects in a fixture."""
 FIXTURE_NAME = 1000
-"""Characters of a member's name in a fixture, which may be a path or a JSONPath."""
+"""Characters of a key in a fixture, which may be a path or a JSONPath."""
 FIXTURE_TEXT = 256 << 10
 """Characters of any text in a fixture."""
 FIXTURE_CALLS = 2000
@@ -32,34 +32,34 @@ EXPECTED_ITEMS = 1000
 EXPECTED_LENGTH = 4 << 20
 """The most that `minLength` may be, as in the schema."""
 FAULTS = 100
-"""Faults of the shape of one fixture that are told."""
+"""Schema faults of one fixture that are reported."""
 
 PRINTED = 32 << 20
-"""Bytes that the targets of all fixtures that run at once may print: each fixture has its share."""
+"""Bytes that the targets of all fixtures that run at once may print; each fixture gets a share."""
 PRINTED_MOST = 16 << 20
 PRINTED_LEAST = 1 << 20
 """Bounds of the share of one fixture."""
 LINE = 4 << 20
 """Bytes of one line that a target prints."""
 VALUES = 300_000
-"""JSON values in all that one fixture's target prints, and in one file that is looked into."""
+"""JSON values in everything that one fixture's target prints, and in one file that is checked."""
 LARGEST = 4 << 20
-"""Bytes of a file that is looked into. Of a larger one the report says that it is larger."""
+"""Bytes of a file that is checked. For a larger one the report says that it is larger."""
 
 AT_ONCE = 8
-"""Fixtures that run at once when the user does not say how many."""
+"""Fixtures that run at once by default."""
 
 ITEM = 16 << 10
 """Characters, as JSON, of one answer, one value or one file in the evidence."""
 FIXTURE_EVIDENCE = 128 << 10
 """Characters of the evidence of one fixture."""
 RUN_EVIDENCE = 8 << 20
-"""Characters of the evidence of a run; what comes later is cut to REMAINDER for each item."""
+"""Characters of the evidence of a run; each later item is cut to REMAINDER."""
 REMAINDER = 120
 
 LOOKING_S = 60.0
-"""Seconds for one look through what a target left, or for deleting it."""
+"""Seconds to read what a target left in its project, or to delete it."""
 GRACE_S = 5.0
-"""Seconds for deleting what a target left once a signal asked the run to end."""
+"""Seconds to delete what a target left after a signal ended the run."""
 LAST_RESORT_S = 20.0
-"""Seconds from such a signal until the process ends, whatever it does."""
+"""Seconds from such a signal until the process ends in any case."""

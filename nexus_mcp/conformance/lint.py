@@ -1,22 +1,39 @@
-"""What is wrong with fixtures that can be loaded, on top of what loading tells."""
+"""Check a suite of fixtures: faults beyond loading (lint), and what its assertions cover (coverage)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from nexus_mcp.conformance.authoring.fields import fields_of
-from nexus_mcp.conformance.authoring.parameters import all_asserts
-from nexus_mcp.conformance.authoring.strangers import odd_files, odd_tools
-from nexus_mcp.conformance.fixture import Asserts, Fixture
+from nexus_mcp.conformance.authoring.claims import (
+    all_asserts,
+    answers,
+    asserted_parameters,
+    fields_of,
+    parameters,
+    state_schemas,
+    touched_fields,
+    touched_members,
+)
+from nexus_mcp.conformance.authoring.typos import find_file_typos, find_tool_typos
+from nexus_mcp.conformance.fixture import WHOLE_TEXT, Action, Asserts, Fixture
 from nexus_mcp.conformance.loading import line, read
 from nexus_mcp.conformance.nearest import near
 from nexus_mcp.schemas import escape
 
+GAPS = {
+    "unclaimed": "fields of state schemas that no fixture claims",
+    "untouched": "entries of covers that no assertion touches",
+    "unasserted": "parameters that are neither asserted nor listed in uncovered_params",
+    "stale": "entries of uncovered_params that are asserted_parameters, or are no parameter",
+}
+"""Kind of a gap -> its meaning."""
+
 
 def lint(paths: Sequence[str] = ()) -> list[str]:
-    """Every fault of these files and folders, a line for each; of the packaged fixtures when there are none."""
+    """Return every fault of these files and folders, one line each; without paths, of the packaged fixtures."""
     found = read(paths)
-    odd = odd_tools(found.fixtures)
+    odd = find_tool_typos(found.fixtures)
     return [
         *found.faults,
         *(
@@ -29,25 +46,28 @@ def lint(paths: Sequence[str] = ()) -> list[str]:
 
 def _faults(fixture: Fixture) -> Iterator[tuple[str, str]]:
     if not any(_can_fail(asserts) for asserts in all_asserts(fixture)):
-        yield "", "asserts nothing, so nothing about it can fail"
+        yield "", "has no assertion that can fail"
     for name, fields in fixture.covers.get("state_schemas", {}).items():
         for index, field in enumerate(fields):
             known = fields_of(name)
             if field not in known:
-                yield f"/covers/state_schemas/{escape(name)}/{index}", f"{field} is no field of it{near(field, known)}"
-    asked = [name.removeprefix("event ") for name in fixture.tools]
+                yield (
+                    f"/covers/state_schemas/{escape(name)}/{index}",
+                    f"{field} is not in it{near(field, known)}",
+                )
+    called = [name.removeprefix("event ") for name in fixture.tools]
     for name in fixture.covers.get("return_value", {}):
-        if name not in asked:
-            yield f"/covers/return_value/{escape(name)}", f"is not asked by this fixture{near(name, asked)}"
+        if name not in called:
+            yield f"/covers/return_value/{escape(name)}", f"is not called by this fixture{near(name, called)}"
 
 
 def _odd(fixture: Fixture, tools: dict[str, str]) -> Iterator[tuple[str, str]]:
     yield from (("", tools[name]) for name in fixture.tools if name in tools)
-    yield from (("", what) for what in odd_files(fixture))
+    yield from (("", what) for what in find_file_typos(fixture))
 
 
 def _can_fail(asserts: Asserts) -> bool:
-    """Whether it says anything. That a call succeeds is not enough: nobody sees then what it did."""
+    """Return whether any assertion can fail. Success of a call alone does not count: its effect stays unchecked."""
     return bool(
         asserts.return_value
         or asserts.result
@@ -56,3 +76,98 @@ def _can_fail(asserts: Asserts) -> bool:
         or asserts.error_contains is not None
         or asserts.unchanged
     )
+
+
+@dataclass(frozen=True)
+class Gap:
+    """One gap. `kind` is one of GAPS; `fixture` is a test_id and `source` its file, both "" for an unclaimed field.
+
+    `field` is the subject: `plan.schema.json topic`, `task_add task.id`, or a parameter's name.
+    """
+
+    kind: str
+    field: str
+    fixture: str = ""
+    source: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.source}: {self.fixture}: {self.field}" if self.fixture else self.field
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The coverage of a suite.
+
+    `claims`: every field of every state schema, such as `plan.schema.json topic` -> the fixtures that claim and assert
+    it. `parameters` counts those of all fixtures, `claimed` the entries of their covers.
+    """
+
+    claims: dict[str, tuple[str, ...]]
+    parameters: int
+    claimed: int
+    gaps: tuple[Gap, ...]
+
+    def having(self, kind: str) -> tuple[Gap, ...]:
+        """Return the gaps of this kind."""
+        return tuple(gap for gap in self.gaps if gap.kind == kind)
+
+
+def coverage(fixtures: Sequence[Fixture]) -> Coverage:
+    """Return the coverage of a whole suite."""
+    gaps = [gap for fixture in fixtures for gap in _gaps(fixture)]
+    claimants: dict[str, list[str]] = {f"{name} {field}": [] for name in state_schemas() for field in fields_of(name)}
+    for fixture in fixtures:
+        for entry in sorted(set(_state_claims(fixture)) & _touched_state(fixture)):
+            claimants[entry].append(fixture.test_id)
+    unclaimed = [Gap("unclaimed", entry) for entry, claims in claimants.items() if not claims]
+    return Coverage(
+        claims={entry: tuple(claims) for entry, claims in claimants.items()},
+        parameters=sum(len(parameters(fixture)) for fixture in fixtures),
+        claimed=sum(len([*_state_claims(fixture), *_answer_claims(fixture)]) for fixture in fixtures),
+        gaps=(*unclaimed, *gaps),
+    )
+
+
+def _gaps(fixture: Fixture) -> Iterator[Gap]:
+    def gap(kind: str, field: str) -> Gap:
+        return Gap(kind, field, fixture.test_id, fixture.source)
+
+    touched = _touched_state(fixture) | _touched_answers(fixture)
+    for entry in (*_state_claims(fixture), *_answer_claims(fixture)):
+        if entry not in touched:
+            yield gap("untouched", entry)
+    seen = asserted_parameters(fixture)
+    known = parameters(fixture)
+    yield from (gap("unasserted", name) for name in known if name not in seen and name not in fixture.uncovered_params)
+    yield from (gap("stale", name) for name in fixture.uncovered_params if name in seen or name not in known)
+
+
+def _state_claims(fixture: Fixture) -> list[str]:
+    claims = fixture.covers.get("state_schemas", {})
+    return [f"{name} {field}" for name, fields in claims.items() for field in fields]
+
+
+def _answer_claims(fixture: Fixture) -> list[str]:
+    claims = fixture.covers.get("return_value", {})
+    return [f"{tool} {member}" for tool, members in claims.items() for member in members]
+
+
+def _touched_state(fixture: Fixture) -> set[str]:
+    return {
+        f"{name} {field}"
+        for asserts in all_asserts(fixture)
+        for path, wanted in asserts.state_files.items()
+        for query, expected in (wanted or {}).items()
+        if query != WHOLE_TEXT
+        for name, field in touched_fields(path, query, expected)
+    }
+
+
+def _touched_answers(fixture: Fixture) -> set[str]:
+    return {
+        f"{called.tool if isinstance(called, Action) else called.type} {member}"
+        for called, every in answers(fixture)
+        for asserts in every
+        for query, expected in (asserts.return_value or {}).items()
+        for member in touched_members(query, expected)
+    }

@@ -1,4 +1,4 @@
-"""Reads fixtures from files and folders, and tells every fault of all of them at once."""
+"""Read fixtures from files and folders, and report every fault of all of them at once."""
 
 from __future__ import annotations
 
@@ -8,33 +8,31 @@ from dataclasses import dataclass
 from typing import Any
 
 from nexus_mcp.conformance.authoring import build
-from nexus_mcp.conformance.authoring.bounds import bound_faults
-from nexus_mcp.conformance.authoring.fields import state_schemas
-from nexus_mcp.conformance.authoring.rules import expected_places, rule_faults
+from nexus_mcp.conformance.authoring.claims import state_schemas
+from nexus_mcp.conformance.authoring.rules import bound_faults, expected_places, rule_faults
 from nexus_mcp.conformance.authoring.shape import shape_faults
-from nexus_mcp.conformance.document import Unparsable, parse
+from nexus_mcp.conformance.document import Unparsable, count_values, parse
 from nexus_mcp.conformance.fixture import Fixture
 from nexus_mcp.conformance.limits import FAULTS, FIXTURE_FILE, FIXTURE_FILES, FIXTURE_NAME, VALUES
-from nexus_mcp.conformance.weight import values
 from nexus_mcp.errors import HarnessFault
 from nexus_mcp.packaged import data_path
 
 BOUND = " at most "
-"""What the message of each bound has."""
+"""Words that the message of each exceeded bound contains."""
 
 
 @dataclass(frozen=True)
 class Read:
-    """What was read: the fixtures without faults, and a line for every fault, `file: /pointer: what`."""
+    """The fixtures without faults, and a line for every fault: `file: /pointer: fault`."""
 
     fixtures: list[Fixture]
     faults: list[str]
 
 
 def load(paths: Sequence[str] = ()) -> list[Fixture]:
-    """The fixtures of these files and folders (all *.json below them), the packaged ones when there are none.
+    """Return the fixtures of these files and folders (all *.json below them); without paths, the packaged ones.
 
-    In the order of the paths, by name within a folder. Raises HarnessFault with every fault of every file.
+    They come in the order of the paths, by name within a folder. Raises HarnessFault with every fault of every file.
     """
     found = read(paths)
     if found.faults:
@@ -43,7 +41,7 @@ def load(paths: Sequence[str] = ()) -> list[Fixture]:
 
 
 def read(paths: Sequence[str] = ()) -> Read:
-    """The same, with the faults as data."""
+    """Return the same fixtures, with the faults as data."""
     out = Read([], [])
     seen: dict[str, str] = {}
     for shown, path in _files(paths, out.faults):
@@ -54,31 +52,31 @@ def read(paths: Sequence[str] = ()) -> Read:
             out.faults.extend(line(shown, pointer + fault[0], _of(test_id, fault[1])) for fault in faults)
             if test_id:
                 if test_id in seen:
-                    out.faults.append(line(shown, f"{pointer}/test_id", f"{test_id} is that of {seen[test_id]} too"))
+                    out.faults.append(line(shown, f"{pointer}/test_id", f"{test_id} is also the id of {seen[test_id]}"))
                 seen.setdefault(test_id, place)
             if not faults:
                 out.fixtures.append(build.fixture(raw, shown, pointer))
     return out
 
 
+def line(file: str, pointer: str, what: str) -> str:
+    """Return a fault as one line."""
+    return f"{file}: {pointer}: {what}" if pointer else f"{file}: {what}"
+
+
 def _test_id(raw: Any) -> str:
-    """The id of a fixture, "" when it has none that can be shown."""
+    """Return the id of a fixture, "" when it has none that can be shown."""
     test_id = raw.get("test_id") if isinstance(raw, dict) else None
     return test_id if isinstance(test_id, str) and len(test_id) <= FIXTURE_NAME else ""
 
 
 def _of(test_id: str, what: str) -> str:
-    """A fault; one of a bound names the fixture, since its author may have thought of another one."""
+    """Return the fault's text; a fault of a bound names the fixture, since the pointer alone may not identify it."""
     return f"{what} (fixture {test_id})" if test_id and BOUND in what else what
 
 
-def line(file: str, pointer: str, what: str) -> str:
-    """A fault in one line."""
-    return f"{file}: {pointer}: {what}" if pointer else f"{file}: {what}"
-
-
 def _faults(raw: Any) -> list[tuple[str, str]]:
-    """Pointer and text of every fault, each once."""
+    """Return pointer and text of every fault, each once."""
     try:
         return _found(raw)
     except RecursionError:
@@ -101,7 +99,7 @@ def _found(raw: Any) -> list[tuple[str, str]]:
 
 
 def _files(paths: Sequence[str], faults: list[str]) -> Iterator[tuple[str, str]]:
-    """How each file is called, and where it is; a file that is reached twice comes once."""
+    """Yield the shown name and the path of each file, each file once."""
     known: set[str] = set()
     room = FIXTURE_FILES
     base = data_path("conformance")
@@ -109,18 +107,18 @@ def _files(paths: Sequence[str], faults: list[str]) -> Iterator[tuple[str, str]]
         if os.path.isdir(path):
             files = _below(path)
             if not files:
-                faults.append(f"{path}: is a folder without fixtures: no *.json file is in it")
+                faults.append(f"{path}: is a folder without fixtures (*.json files)")
         elif os.path.exists(path):
             files = [path]
         else:
-            faults.append(f"{path}: there is no such file or folder")
+            faults.append(f"{path}: no such file or folder")
             continue
         for file in files:
             if (real := os.path.realpath(file)) not in known:
                 known.add(real)
                 room -= os.path.getsize(real) if os.path.isfile(real) else 0
                 if room < 0:
-                    faults.append(f"{file}: is not read: all files together must have at most {FIXTURE_FILES} bytes")
+                    faults.append(f"{file}: is not read: all files together may have at most {FIXTURE_FILES} bytes")
                     return
                 yield (file if paths else os.path.relpath(file, base)), file
 
@@ -131,15 +129,15 @@ def _below(folder: str) -> list[str]:
 
 
 def _raws(shown: str, path: str, faults: list[str]) -> list[tuple[str, Any]]:
-    """Pointer and JSON of each fixture of a file."""
+    """Return pointer and JSON of each fixture of a file."""
     if os.path.exists(path) and not os.path.isfile(path):
-        # A pipe would be waited for, and a device never ends.
-        faults.append(f"{shown}: is no plain file")
+        # Reading a pipe would block, and a device never ends.
+        faults.append(f"{shown}: is not a regular file")
         return []
     try:
         with open(path, "rb") as file:
             data = file.read(FIXTURE_FILE + 1)
-        if len(data) > FIXTURE_FILE or values(data, VALUES) > VALUES:
+        if len(data) > FIXTURE_FILE or count_values(data, VALUES) > VALUES:
             faults.append(f"{shown}: must have at most {FIXTURE_FILE} bytes and {VALUES} JSON values")
             return []
         document = parse(data.decode())

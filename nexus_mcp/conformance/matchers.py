@@ -1,4 +1,4 @@
-"""Expected values: scalars, matchers and arrays of them. Pure functions."""
+"""Match values against expected values: scalars, matchers and arrays of them. Only patterns use another process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from nexus_mcp.conformance import patterns
-from nexus_mcp.conformance.evidence import NOT_SHOWN, fitted
+from nexus_mcp.conformance.evidence import NOT_SHOWN, cut_value
 from nexus_mcp.conformance.limits import EXPECTED_ITEMS, EXPECTED_LENGTH, PATTERN
 from nexus_mcp.conformance.nearest import near
 from nexus_mcp.conformance.result import MISSING
@@ -21,6 +21,22 @@ _NAME = 80
 _MOMENT = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-5][0-9])", re.ASCII
 )
+
+_LIMITS: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
+    "min": (lambda value, limit: value >= limit, "must be at least {}"),
+    "max": (lambda value, limit: value <= limit, "must be at most {}"),
+    "minLength": (lambda value, limit: len(value) >= limit, "must have a length of at least {}"),
+    "pattern": (lambda value, limit: patterns.search(limit, value), "must match {}"),
+    "keys": (lambda value, limit: set(value) == set(limit), "must have exactly the keys {}"),
+}
+_APPLIES_TO: dict[str, tuple[str, ...]] = {
+    "min": ("number",),
+    "max": ("number",),
+    "minLength": ("string", "iso8601", "array"),
+    "pattern": ("string", "iso8601"),
+    "keys": ("object",),
+}
+"""Key of a matcher -> the types that it applies to."""
 
 
 def _is_number(value: Any) -> bool:
@@ -45,24 +61,8 @@ TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "array": (lambda value: isinstance(value, list), "an array"),
     "object": (lambda value: isinstance(value, dict), "an object"),
 }
-"""Type of a matcher -> whether a value is of it, and how to call one."""
+"""Type of a matcher -> whether a value has it, and its name in messages."""
 
-_LIMITS: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
-    "min": (lambda value, limit: value >= limit, "must be at least {}"),
-    "max": (lambda value, limit: value <= limit, "must be at most {}"),
-    "minLength": (lambda value, limit: len(value) >= limit, "must have a length of at least {}"),
-    "pattern": (lambda value, limit: patterns.found(limit, value), "must match {}"),
-    "keys": (lambda value, limit: set(value) == set(limit), "must have exactly the members {}"),
-}
-
-_SAYS: dict[str, tuple[str, ...]] = {
-    "min": ("number",),
-    "max": ("number",),
-    "minLength": ("string", "iso8601", "array"),
-    "pattern": ("string", "iso8601"),
-    "keys": ("object",),
-}
-"""Member of a matcher -> the types of whose values it says something."""
 
 _VALUES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "type": (lambda value: isinstance(value, str) and value in TYPES, f"must be one of {', '.join(TYPES)}"),
@@ -75,11 +75,11 @@ _VALUES: dict[str, tuple[Callable[[Any], bool], str]] = {
         "must be an array of strings",
     ),
 }
-"""Member of a matcher -> whether it may have this value, and what it must be."""
+"""Key of a matcher -> whether it may have this value, and what it must be."""
 
 
 def mismatch(expected: Any, seen: Any) -> str:
-    """What is wrong with `seen`, in one line; "" when it matches. `seen` may be MISSING."""
+    """Return what is wrong with `seen`, in one line; "" when it matches. `seen` may be MISSING."""
     if isinstance(expected, dict):
         return _against_matcher(expected, seen)
     if isinstance(expected, list):
@@ -92,8 +92,8 @@ def mismatch(expected: Any, seen: Any) -> str:
 
 
 def shown(value: Any, limit: int = 80) -> str:
-    """The value as JSON in one line, cut after `limit` characters; safe to print whatever a target has sent."""
-    text = "missing" if value is MISSING else json.dumps(fitted(value, 4 * limit), ensure_ascii=False)
+    """Return the value as JSON in one line, cut after `limit` characters; safe to print for any value of a target."""
+    text = "missing" if value is MISSING else json.dumps(cut_value(value, 4 * limit), ensure_ascii=False)
     if NOT_SHOWN in text:
         return NOT_SHOWN
     text = text.encode("utf-8", "backslashreplace").decode()
@@ -101,7 +101,7 @@ def shown(value: Any, limit: int = 80) -> str:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are the same: 1 is 1.0, and true is not 1, at any depth."""
+    """Return whether two JSON values are equal at any depth: 1 equals 1.0, and true does not equal 1."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, dict) and isinstance(other, dict):
@@ -146,7 +146,7 @@ def _names(members: Collection[str]) -> str:
 
 
 def faults(expected: Any, pointer: str = "") -> list[Fault]:
-    """What is wrong with an expected value as its author wrote it; `pointer` is its place."""
+    """Return the faults of an expected value as its author wrote it; `pointer` is its place."""
     if isinstance(expected, list):
         if len(expected) > EXPECTED_ITEMS:
             return [Fault(pointer, f"must have at most {EXPECTED_ITEMS} items")]
@@ -157,7 +157,7 @@ def faults(expected: Any, pointer: str = "") -> list[Fault]:
     for member, value in islice(expected.items(), len(_VALUES) + 1):
         place = f"{pointer}/{escape(member)}"
         if member not in _VALUES:
-            found.append(Fault(place, f"is not a known member of a matcher{near(member, _VALUES)}"))
+            found.append(Fault(place, f"is not a known key of a matcher{near(member, _VALUES)}"))
         elif not _VALUES[member][0](value):
             found.append(Fault(place, _VALUES[member][1]))
     if not {"type", "keys"} & set(expected):
@@ -166,7 +166,7 @@ def faults(expected: Any, pointer: str = "") -> list[Fault]:
 
 
 def _too_large(matcher: dict[str, Any], pointer: str) -> list[Fault]:
-    """What is beyond the bounds of the format."""
+    """Return the faults of keys beyond the bounds of the format."""
     found = []
     if len(matcher.get("pattern", "")) > PATTERN:
         found.append(Fault(f"{pointer}/pattern", f"must have at most {PATTERN} characters"))
@@ -178,20 +178,18 @@ def _too_large(matcher: dict[str, Any], pointer: str) -> list[Fault]:
 
 
 def _unsatisfiable(matcher: dict[str, Any], pointer: str) -> list[Fault]:
-    """What could never say anything, or never match. The members are of the right types."""
+    """Return the faults of keys that have no effect or can never match. All values have the right types."""
     found = []
     kind = matcher.get("type", "object")
-    for member, kinds in _SAYS.items():
+    for member, kinds in _APPLIES_TO.items():
         if member in matcher and kind not in kinds:
             found.append(
-                Fault(
-                    f"{pointer}/{member}", f"says nothing about {TYPES[kind][1]}, only with type {' or '.join(kinds)}"
-                )
+                Fault(f"{pointer}/{member}", f"does not apply to {TYPES[kind][1]}, only with type {' or '.join(kinds)}")
             )
     if {"min", "max"} <= set(matcher) and matcher["min"] > matcher["max"]:
         found.append(Fault(f"{pointer}/min", "must not be above max: nothing matches"))
-    if "pattern" in matcher and (wrong := patterns.fault(matcher["pattern"])):
-        found.append(Fault(f"{pointer}/pattern", f"is no regular expression: {wrong}"))
+    if "pattern" in matcher and (wrong := patterns.find_fault(matcher["pattern"])):
+        found.append(Fault(f"{pointer}/pattern", f"is not a valid regular expression: {wrong}"))
     keys = matcher.get("keys", [])
     found += [Fault(f"{pointer}/keys", f"names {key} twice") for key in dict.fromkeys(keys) if keys.count(key) > 1]
     return found

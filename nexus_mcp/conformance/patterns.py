@@ -1,6 +1,6 @@
-"""Match the regular expressions of fixtures, in a helper process and with a deadline (docs/decisions/0071).
+"""Match the regular expressions of fixtures in a helper process with a deadline (docs/decisions/0071).
 
-`re` has no way to stop: `^(a+)+$` against forty letters takes years, and neither a signal nor a thread ends it.
+`re` cannot be stopped: `^(a+)+$` against forty letters takes years, and neither a signal nor a thread ends it.
 """
 
 from __future__ import annotations
@@ -14,31 +14,30 @@ from nexus_mcp.conformance.processes import helper, pattern_worker
 from nexus_mcp.errors import HarnessFault
 
 MOST_S = 10.0
-"""Seconds of computing for the patterns of one run of a fixture."""
+"""Seconds of computing time for the patterns of one run of a fixture."""
 LEAST_S = 1.0
-"""Seconds that they get however short --timeout is, so that a match that takes no time never fails."""
+"""Seconds that patterns get even with a short --timeout, so that a simple match never fails."""
 
 _helpers = helper.Helpers(os.path.abspath(pattern_worker.__file__))
 
+budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
+"""The budget of the running fixture; without one, each match has MOST_S."""
+
 
 class Unmatched(Exception):
-    """Whether the pattern is in the text could not be found out; the text says why, after "the pattern"."""
+    """The pattern could not be matched; the message says why, after "the pattern"."""
 
 
 class Budget:
-    """The computing time that is left for the patterns of one run of a fixture."""
+    """The computing time left for the patterns of one run of a fixture."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = min(MOST_S, max(LEAST_S, seconds))
         self.left = self.seconds
 
 
-budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
-"""That of the fixture at work; without one, each match has MOST_S."""
-
-
 @functools.cache
-def fault(pattern: str) -> str:
+def find_fault(pattern: str) -> str:
     """Return what is wrong with a pattern, "" when it can be used."""
     try:
         return str(_ask({"pattern": pattern}, MOST_S)["fault"])
@@ -46,11 +45,14 @@ def fault(pattern: str) -> str:
         return f"it takes more than {MOST_S:g} s to read"
 
 
-def found(pattern: str, text: str) -> bool:
-    """Return whether `pattern` is in `text`, as `re.search` means it. Raises Unmatched, HarnessFault and Halted."""
+def search(pattern: str, text: str) -> bool:
+    """Return whether `pattern` matches anywhere in `text`, as `re.search` does.
+
+    Raises Unmatched, HarnessFault and Halted.
+    """
     ours = budget.get() or Budget(MOST_S)
     if ours.left <= 0:
-        raise Unmatched(f"was not tried: the patterns of this fixture took more than {ours.seconds:g} s before it")
+        raise Unmatched(f"was not matched: earlier patterns of this fixture took more than {ours.seconds:g} s")
     try:
         answer = _ask({"pattern": pattern, "text": text}, ours.left)
     except helper.TooSlow:
@@ -64,10 +66,10 @@ def found(pattern: str, text: str) -> bool:
 
 def _ask(request: dict[str, str], seconds: float) -> dict[str, Any]:
     try:
-        answer: dict[str, Any] = _helpers.ask(request, seconds)
+        answer: dict[str, Any] = _helpers.request(request, seconds)
     except helper.HelperEnded as ended:
         raise HarnessFault(
-            [f"A pattern could not be matched: the process that matches it ended by itself, with {ended}."],
-            next_step="Run it again; if it stays so, please report it.",
+            [f"A pattern could not be matched: the process that matches it ended unexpectedly, with {ended}."],
+            next_step="Run it again; if it happens again, please report it.",
         ) from None
     return answer

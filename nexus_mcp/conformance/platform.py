@@ -1,4 +1,4 @@
-"""What the runner needs of a system, found out before anything is started."""
+"""Check what the runner needs from the system before anything is started."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NEEDED = (
 
 
 def check_platform(what: str) -> None:
-    """Raises UsageError where `what` cannot start servers and watch their files."""
+    """Raise UsageError where `what` cannot start servers and watch their files."""
     lacking = [f"{module}.{name}" for owner, module, name in _NEEDED if not hasattr(owner, name)]
     if importlib.util.find_spec("resource") is None:
         lacking.append("the module resource")

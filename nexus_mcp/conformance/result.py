@@ -1,4 +1,4 @@
-"""What a run found out, as plain data: the runner makes it, the reporters show it, nothing in here prints."""
+"""The result of a run as plain data: the runner fills it, reporters render it, and nothing here prints."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ NOT_RUN = "not run"
 
 CHECKS = {
     "answer": "values in the answer",
-    "shape": "exact members of an answer or a file (the keys matcher)",
+    "shape": "exact keys of an answer or a file (the keys matcher)",
     "error": "the call fails, or does not, with this message",
     "files": "state files afterwards",
-    "unchanged": "files left as they were",
-    "schema": "the answer keeps the target's own output schema",
-    "process": "the target answers, lives, stays within bounds and inside its project",
+    "unchanged": "files that must not change",
+    "schema": "the answer matches the target's own output schema",
+    "process": "the target answers, keeps running, and stays within bounds and inside its project",
 }
-"""The kinds of assertions, as the columns of the report's matrix."""
+"""The kinds of assertions: the columns of the report's matrix."""
 
 
 class _Missing:
-    """Stands for a node that is not there."""
+    """The type of MISSING, which stands for a node that does not exist."""
 
     def __repr__(self) -> str:
         return "(missing)"
@@ -33,7 +33,7 @@ MISSING = _Missing()
 
 @dataclass(frozen=True)
 class Cut:
-    """How much of the evidence was left out: `characters` of texts, and `items` of arrays and objects."""
+    """The evidence that was left out: `characters` of texts, and `items` of arrays and objects."""
 
     characters: int = 0
     items: int = 0
@@ -52,8 +52,8 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Left:
-    """What a run could not delete: a path, and why it could not."""
+class Leftover:
+    """A path that a run could not delete, and the reason."""
 
     path: str
     reason: str
@@ -61,12 +61,12 @@ class Left:
 
 @dataclass(frozen=True)
 class Assertion:
-    """One assertion and how it came out.
+    """One assertion and its outcome.
 
     `kind` is one of CHECKS. `step` is "" for the postcondition, else "step 2". `file` is a path from the project root,
     "" for the answer; `path` is a JSONPath, or "". `seen` is MISSING where there is no node, and `parent` is then the
-    nearest node above it that exists. `message` says in one line what is wrong, "" when it holds.
-    `cut` is what was left out of the two values.
+    nearest existing node above it. `message` is the fault in one line, "" when the assertion passed. `cut` is what was
+    left out of the two values.
     """
 
     kind: str
@@ -83,14 +83,14 @@ class Assertion:
 
 @dataclass(frozen=True)
 class Exchange:
-    """What was asked, and what came back. `asked` is "task_add", "event agent_spawn", "restart", "kill task_close".
+    """One request and its response. `request` is "task_add", "event agent_spawn", "restart" or "kill task_close".
 
-    `answer` is the payload, None when there was none; `error` says why not, or is the text of a protocol error.
+    `answer` is the payload, None when there was none; `error` is the reason, or the text of a protocol error.
     `description` is that of the event in the fixture, `cut` what was left out of the answer, the error and `params`.
     """
 
     step: str
-    asked: str
+    request: str
     params: dict[str, Any] = field(default_factory=dict)
     answer: Any = None
     is_error: bool = False
@@ -101,19 +101,19 @@ class Exchange:
 
     @property
     def heading(self) -> str:
-        """`step 2 event session_end (the harness shuts down)`: which step, what was asked, and why."""
+        """Return `step 2 event session_end (the harness shuts down)`: step, request and its reason."""
         why = f"({self.description})" if self.description else ""
-        return " ".join(filter(None, (self.step, self.asked, why)))
+        return " ".join(filter(None, (self.step, self.request, why)))
 
 
 @dataclass(frozen=True)
 class FixtureResult:
-    """What came of one fixture. `reason` says why it was not run, or in a word why it failed.
+    """The result of one fixture. `reason` says why it was not run, or in a word why it failed.
 
-    `tools` are the abstract names of the tools and the events ("event agent_spawn") that it asks. `files` are the
-    text files of the project after a failure, shortened. `repeats` counts the runs that were made; the first that
-    failed is shown. `expected` is the reason of the entry in the expected failures, "" when there is none. `cut` is
-    what was left out of the evidence, which has bounds (limits.py).
+    `tools` are the tools and the events ("event agent_spawn") that it uses, by their names in the contract. `files` are
+    the text files of the project after a failure, shortened. `repeats` counts the runs; the first failed one is shown.
+    `expected` is the reason of the entry in the expected failures, "" without one. `cut` is what was left out of the
+    evidence, which has bounds (limits.py).
     """
 
     test_id: str
@@ -134,13 +134,13 @@ class FixtureResult:
 
     @property
     def failures(self) -> tuple[Assertion, ...]:
-        """The assertions that do not hold."""
+        """Return the assertions that failed."""
         return tuple(assertion for assertion in self.assertions if not assertion.passed)
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """A whole run. `target` is how it was asked for, `server` the name and version it gives itself.
+    """The result of a whole run. `target` is the target as the user named it, `server` the name and version it reports.
 
     `left` is what of the run's own folder could not be deleted, empty when all is gone.
     """
@@ -151,28 +151,28 @@ class RunResult:
     started_at: str
     seconds: float
     results: tuple[FixtureResult, ...]
-    left: tuple[Left, ...] = ()
+    left: tuple[Leftover, ...] = ()
 
     @property
     def cut(self) -> Cut:
-        """What was left out of the evidence of all fixtures."""
+        """Return how much was left out of the evidence of all fixtures."""
         return sum((result.cut for result in self.results), Cut())
 
     def having(self, status: str) -> tuple[FixtureResult, ...]:
-        """The results with this status."""
+        """Return the results with this status."""
         return tuple(result for result in self.results if result.status == status)
 
     @property
     def unexpected(self) -> tuple[FixtureResult, ...]:
-        """Failures that no entry of the expected failures names."""
+        """Return the failures that the expected failures do not name."""
         return tuple(result for result in self.having(FAILED) if not result.expected)
 
     @property
     def healed(self) -> tuple[FixtureResult, ...]:
-        """Fixtures that pass although the expected failures name them."""
+        """Return the fixtures that pass although the expected failures name them."""
         return tuple(result for result in self.having(PASSED) if result.expected)
 
     @property
     def good(self) -> bool:
-        """Nothing failed that was not expected to, nothing passes that was expected to fail, nothing is left behind."""
+        """Return whether nothing failed unexpectedly, no expected failure passes, and everything was deleted."""
         return not self.unexpected and not self.healed and not self.left

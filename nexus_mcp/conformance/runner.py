@@ -1,4 +1,4 @@
-"""Runs fixtures against a target: several at once, each in a project of its own, and nothing left behind."""
+"""Run fixtures against a target: several at once, each in its own project, and delete everything afterwards."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from nexus_mcp.conformance.evidence import Space, keep
+from nexus_mcp.conformance.evidence import Space, cut_result
+from nexus_mcp.conformance.failures import TargetFailure, unwrap_group
 from nexus_mcp.conformance.fixture import Parallel
-from nexus_mcp.conformance.in_thread import in_thread
 from nexus_mcp.conformance.limits import AT_ONCE, RUN_EVIDENCE
 from nexus_mcp.conformance.processes import killing
-from nexus_mcp.conformance.processes.endings import carried_out, held, orderly
-from nexus_mcp.conformance.processes.orphans import adopting
-from nexus_mcp.conformance.processes.starting import room
-from nexus_mcp.conformance.result import FAILED, NOT_RUN, PASSED, Assertion, Cut, FixtureResult, Left, RunResult
-from nexus_mcp.conformance.trial.ground import Ground
+from nexus_mcp.conformance.processes.orphans import adopt_orphans
+from nexus_mcp.conformance.processes.signals import block_signals, handle_signals, run_under_signals
+from nexus_mcp.conformance.processes.starting import max_parallel_fixtures
+from nexus_mcp.conformance.result import FAILED, NOT_RUN, PASSED, Assertion, Cut, FixtureResult, Leftover, RunResult
+from nexus_mcp.conformance.threads import in_thread
 from nexus_mcp.conformance.trial.preflight import preflight
 from nexus_mcp.conformance.trial.trial import Trial
-from nexus_mcp.conformance.trouble import TargetTrouble, innermost
+from nexus_mcp.conformance.trial.workspace_root import WorkspaceRoot
 from nexus_mcp.errors import HarnessFault, NexusError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from nexus_mcp.conformance.fixture import Fixture
-    from nexus_mcp.conformance.processes.endings import Ending
+    from nexus_mcp.conformance.processes.signals import Ending
     from nexus_mcp.conformance.target import Target
     from nexus_mcp.conformance.trial.sandbox import Sandbox
 
@@ -41,41 +41,41 @@ def run(
     jobs: int = 0,
     on_start: Callable[[str], None] = lambda _test_id: None,
     on_result: Callable[[FixtureResult], None] = lambda _result: None,
-    on_left: Callable[[tuple[Left, ...]], None] = lambda _left: None,
+    on_left: Callable[[tuple[Leftover, ...]], None] = lambda _left: None,
 ) -> RunResult:
-    """Runs every fixture, `jobs` at a time (0: as many as there are processors), and returns what came out.
+    """Run every fixture, `jobs` at a time (0: one per processor), and return the results.
 
     `on_start` gets the id of each fixture, `on_result` its result, as they come; the results returned are in the order
-    of the fixtures. Raises HarnessFault when the target cannot be run at all, or a fixture cannot be laid; a fault in
-    this package is one too. However it ends, no process and no folder of it remains; what cannot be deleted is in the
-    result, and `on_left` gets it where there is none.
+    of the fixtures. Raises HarnessFault when the target cannot be run at all, when the project of a fixture cannot be
+    created, or for a fault of this package. In every case all processes and folders of the run are removed; what cannot
+    be deleted is in the result, or goes to `on_left` when there is no result.
     """
     mark = secrets.token_hex(8)
-    left: tuple[Left, ...] = ()
-    with orderly() as ending, adopting():
-        ground = Ground(target.project)
-        ending.last_resort = lambda: _last_resort(mark, ground.path)
+    left: tuple[Leftover, ...] = ()
+    with handle_signals() as ending, adopt_orphans():
+        root = WorkspaceRoot(target.project)
+        ending.last_resort = lambda: _last_resort(mark, root.path)
         found = None
         try:
-            found = ending.run(_Run(target, ground, mark, on_start, on_result).all(fixtures, jobs))
+            found = ending.run(_Run(target, root, mark, on_start, on_result).all(fixtures, jobs))
         except BaseExceptionGroup as group:
-            raise innermost(group) from None
+            raise unwrap_group(group) from None
         finally:
-            with held():
-                killing.sweep(mark)
-                left = _removed(ground, ending)
+            with block_signals():
+                killing.kill_marked(mark)
+                left = _remove(root, ending)
             if left and found is None:
-                on_left(left)  # there will be no result that says so
+                on_left(left)  # there is no result that could hold it
     return replace(found, left=left)
 
 
-def _removed(ground: Ground, ending: Ending) -> tuple[Left, ...]:
-    left = carried_out(ground.remove, ending)
-    return (Left(ground.path, "deleting it takes too long"),) if left is None else tuple(left)
+def _remove(root: WorkspaceRoot, ending: Ending) -> tuple[Leftover, ...]:
+    left = run_under_signals(root.remove, ending)
+    return (Leftover(root.path, "deleting it took too long"),) if left is None else tuple(left)
 
 
 def _last_resort(mark: str, path: str) -> str:
-    killing.sweep(mark)
+    killing.kill_marked(mark)
     return f"The folder {path} may be left behind."
 
 
@@ -83,13 +83,13 @@ class _Run:
     def __init__(
         self,
         target: Target,
-        ground: Ground,
+        root: WorkspaceRoot,
         mark: str,
         on_start: Callable[[str], None],
         on_result: Callable[[FixtureResult], None],
     ) -> None:
         self._target = target
-        self._ground = ground
+        self._root = root
         self._mark = mark
         self._on_start = on_start
         self._on_result = on_result
@@ -99,11 +99,11 @@ class _Run:
     async def all(self, fixtures: Sequence[Fixture], jobs: int) -> RunResult:
         began, started = datetime.now(UTC), time.perf_counter()
         if self._target.manner is None:
-            asked = [tool for fixture in fixtures for tool in fixture.tools if " " not in tool]
-            await preflight(self._target, asked, self._ground, f"{self._mark}.start")
-        # One folder, one fixture at a time.
+            called = [tool for fixture in fixtures for tool in fixture.tools if " " not in tool]
+            await preflight(self._target, called, self._root, f"{self._mark}.start")
+        # A target that serves one folder gets one fixture at a time.
         wanted = min(jobs or min(_processors(), AT_ONCE), max(1, len(fixtures)))
-        self._at_once = 1 if self._target.project is not None else min(wanted, room(_lanes(fixtures)))
+        self._at_once = 1 if self._target.project is not None else min(wanted, max_parallel_fixtures(_lanes(fixtures)))
         gate = asyncio.Semaphore(self._at_once)
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._one(fixture, n, gate)) for n, fixture in enumerate(fixtures)]
@@ -128,12 +128,12 @@ class _Run:
                     f"{fixture.test_id}: a fault of the runner, not of the target: {type(error).__name__}: {error}"
                 )
                 raise HarnessFault([problem], next_step="Please report it.") from error
-            result = keep(result, self._space)
+            result = cut_result(result, self._space)
             self._on_result(result)
             return result
 
     async def _result(self, fixture: Fixture, mark: str) -> FixtureResult:
-        reason = _not_askable(fixture, self._target)
+        reason = _reason_not_run(fixture, self._target)
         if reason:
             return _summary(fixture, NOT_RUN, reason=reason)
         started = time.perf_counter()
@@ -158,20 +158,22 @@ class _Run:
         )
 
     async def _attempt(self, fixture: Fixture, mark: str, attempt: int) -> tuple[Trial, dict[str, str], Cut]:
-        sandbox = self._ground.sandbox()
-        left: list[Left] = []
+        sandbox = self._root.sandbox()
+        left: list[Leftover] = []
         try:
             try:
                 sandbox.lay(fixture, fixture.harness_id or self._target.options.harness_id)
             except (OSError, ValueError) as error:
                 place = f"{fixture.source}: {fixture.pointer or '/'}"
-                raise HarnessFault([f"{place}: the project of {fixture.test_id} cannot be laid: {error}."]) from error
+                raise HarnessFault(
+                    [f"{place}: the project of {fixture.test_id} cannot be created: {error}."]
+                ) from error
             trial = Trial(fixture, self._target, sandbox, mark, attempt, at_once=self._at_once)
             await trial.run()
             good = all(assertion.passed for assertion in trial.assertions)
             texts, cut = ({}, Cut()) if good else await _texts(sandbox)
         finally:
-            left += await _cleared(sandbox)
+            left += await _clear(sandbox)
         trial.assertions += [Assertion("process", passed=False, message=_undeletable(one)) for one in left]
         return trial, texts, cut
 
@@ -179,24 +181,24 @@ class _Run:
 async def _texts(sandbox: Sandbox) -> tuple[dict[str, str], Cut]:
     try:
         return await in_thread(sandbox.texts)
-    except TargetTrouble:
+    except TargetFailure:
         return {}, Cut()
 
 
-async def _cleared(sandbox: Sandbox) -> list[Left]:
-    """Deletes a sandbox, and returns what remains of it."""
+async def _clear(sandbox: Sandbox) -> list[Leftover]:
+    """Delete a sandbox, and return what remains of it."""
     try:
         return await in_thread(sandbox.clear)
-    except TargetTrouble:
-        return [Left(sandbox.project, "deleting it takes too long")]
+    except TargetFailure:
+        return [Leftover(sandbox.project, "deleting it took too long")]
 
 
-def _undeletable(left: Left) -> str:
-    return f"the target left what cannot be deleted: {left.path}: {left.reason}"
+def _undeletable(left: Leftover) -> str:
+    return f"the target left files that cannot be deleted: {left.path}: {left.reason}"
 
 
 def _lanes(fixtures: Sequence[Fixture]) -> int:
-    """The most servers that one of them has at once."""
+    """Return the largest number of servers that one fixture starts at once."""
     steps = [step.do for fixture in fixtures for step in fixture.steps]
     return max((len(do.lanes) for do in steps if isinstance(do, Parallel)), default=1)
 
@@ -205,8 +207,8 @@ def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _not_askable(fixture: Fixture, target: Target) -> str:
-    """Why the fixture cannot be asked of this target, "" when it can."""
+def _reason_not_run(fixture: Fixture, target: Target) -> str:
+    """Return why the fixture cannot be run against this target, "" when it can."""
     if fixture.needs_process and not target.is_process:
         return "needs a process"
     if fixture.needs_events and target.options.event_command is None:

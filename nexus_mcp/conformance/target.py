@@ -1,30 +1,39 @@
-"""What a suite can be run against: a server in memory, a command on stdio, a URL."""
+"""The targets of a run (a server in memory, a command, a URL) and the sessions with them.
+
+A session knows the process behind its connection: what the process did counts more than what the client saw.
+"""
 
 from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nexus_mcp.conformance.processes.surroundings import environment
-from nexus_mcp.conformance.session import Session, open_session
-from nexus_mcp.conformance.trouble import TargetTrouble, TimeRanOut
+from nexus_mcp.conformance.failures import TargetFailure, TargetTimeout, describe_garbage, last_line
+from nexus_mcp.conformance.processes.pipes import Allowance
+from nexus_mcp.conformance.processes.starting import NAME_PROGRAM_HINT, make_environment
+from nexus_mcp.errors import NexusError
 
 if TYPE_CHECKING:
-    from nexus_mcp.conformance.client.connection import Manner
-    from nexus_mcp.conformance.processes.allowance import Allowance
+    from collections.abc import AsyncIterator
+
+    from nexus_mcp.conformance.client.connection import Connection, Manner
+    from nexus_mcp.conformance.client.transport import HttpTransport, PipeTransport
+    from nexus_mcp.conformance.failures import Reply
+    from nexus_mcp.conformance.processes.process import ServerProcess
 
 _SLOW_STARTS = 2
-"""So many starts in a row that took all their time are enough: the others would not tell more, only take as long."""
+"""Start timeouts in a row after which the target is not started again: further starts would only take as long."""
 
 
 @dataclass(frozen=True)
 class TargetOptions:
     """How to treat a target; times in seconds.
 
-    `prefix` goes before each tool name, but for those that `names` gives (abstract to real). `environment` is added to
+    `prefix` goes before each tool name, except for the names in `names` (contract to real). `environment` is added to
     the user's own, `project_env` is the variable that holds the project's path. `event_command` are the words of a
     command; {type} in them is the event's type. `timeout` bounds a call or an event, `start_timeout` a server's start
     until it has listed its tools, `end_timeout` its end after its stdin was closed.
@@ -41,12 +50,12 @@ class TargetOptions:
     end_timeout: float = 5.0
 
     def actual(self, tool: str) -> str:
-        """The name that the target has for a tool."""
+        """Return the target's name for a tool."""
         return self.names.get(tool, self.prefix + tool)
 
 
 class Place(NamedTuple):
-    """Where a session works: in this project, its processes named by this mark, printing at most this much."""
+    """Where a session works: in this project, with this mark on its processes and this bound on their output."""
 
     project: str
     mark: str
@@ -54,16 +63,16 @@ class Place(NamedTuple):
 
 
 class Target(ABC):
-    """Opens sessions with one implementation. `server` and `protocol` are "" until the first one told them."""
+    """Open sessions with one implementation. `server` and `protocol` are "" until the first session reports them."""
 
     is_process = False
     """Whether a session has a process of its own, which can be killed and started again."""
     kind = ""
-    """In a few words, for the reason why something cannot be asked of it."""
+    """The kind of target, for the reason why a fixture cannot be run."""
     command: tuple[str, ...] = ("",)
     """The words that start it, when it is a process."""
     project: str | None = None
-    """The one folder that it serves, None when it serves whichever it is told to."""
+    """The only folder that it serves, None when it serves any folder."""
 
     def __init__(self, label: str, options: TargetOptions) -> None:
         self.label = label
@@ -73,17 +82,17 @@ class Target(ABC):
         self._slow_starts = 0
         self._first: Manner | None = None
         self.manner: Manner | None = None
-        """How the first session was talked to; the others then need not find out."""
+        """The manner of the first session, which the others use from the start."""
 
     async def open(self, place: Place) -> Session:
-        """Connects. Raises TargetTrouble; OSError when a command cannot be started."""
+        """Connect and return the session. Raises TargetFailure; OSError when a command cannot be started."""
         from nexus_mcp.conformance.client.connection import Manner
 
         if self._slow_starts >= _SLOW_STARTS:
-            raise TargetTrouble("did not get ready twice in a row, so it is not started again")
+            raise TargetFailure("did not become ready in two starts in a row; it is not started again")
         try:
             session = await open_session(self.source(place), self.manner or self._first or Manner(), self.options)
-        except TimeRanOut:
+        except TargetTimeout:
             self._slow_starts += 1
             raise
         self._slow_starts = 0
@@ -92,7 +101,7 @@ class Target(ABC):
         return session
 
     def start_plainly(self) -> bool:
-        """From now on begins with the handshake every server knows. False when that is so already."""
+        """Begin with the handshake that every server knows from now on. Return False when that is so already."""
         from nexus_mcp.conformance.client.connection import PLAIN
 
         self._first, before = PLAIN, self._first
@@ -100,7 +109,155 @@ class Target(ABC):
 
     @abstractmethod
     def source(self, place: Place) -> Any:
-        """What the client connects to. Raises OSError when a command cannot be started."""
+        """Return what the client connects to. Raises OSError when a command cannot be started."""
+
+
+def in_memory(make: Callable[[str], Any], options: TargetOptions | None = None, label: str = "in memory") -> Target:
+    """Return a server in this process as a target. `make` returns a low-level SDK server for the root of a project."""
+    return _Memory(make, label, options or TargetOptions())
+
+
+def stdio(command: Sequence[str], options: TargetOptions | None = None) -> Target:
+    """Return a command that speaks MCP on stdin and stdout as a target; its working directory is the project."""
+    import shlex
+
+    return _Command(command, shlex.join(command), options or TargetOptions())
+
+
+def over_http(url: str, project: str, options: TargetOptions | None = None) -> Target:
+    """Return a server at `url` as a target.
+
+    It serves the folder `project`, which must be empty, one fixture at a time.
+    """
+    return _Url(url, project, options or TargetOptions())
+
+
+@asynccontextmanager
+async def one_session(
+    command: Sequence[str], project: str, options: TargetOptions | None = None
+) -> AsyncIterator[Session]:
+    """Start `command` in the folder `project`, yield a session with it, and end it afterwards with its children.
+
+    This is for showing or measuring a server instead of judging it. Raises NexusError when the command cannot be
+    started, does not answer the handshake, or does not answer a call in the block.
+    """
+    place = Place(project, f"single.{os.getpid()}.{id(command)}", Allowance())
+    session = None
+    try:
+        try:
+            session = await stdio(command, options).open(place)
+        except OSError as error:
+            problem = f"{command[0]} could not be started: {error.strerror}."
+            raise NexusError(problem, next_step=NAME_PROGRAM_HINT) from error
+        yield session
+        await session.end()
+    except TargetFailure as failure:
+        raise NexusError(f"{command[0]} does not work as an MCP server: it {failure}.") from failure
+    finally:
+        if session is not None:
+            session.kill()
+
+
+async def open_session(source: Any, manner: Manner, options: TargetOptions) -> Session:
+    """Connect to the source of a target and return the session. Raises TargetFailure, with the last line of stderr."""
+    from nexus_mcp.conformance.client.connection import Connection
+    from nexus_mcp.conformance.client.transport import HttpTransport, PipeTransport
+
+    transport = source if isinstance(source, PipeTransport) else None
+    remote = source if isinstance(source, HttpTransport) else None
+    try:
+        connection = await Connection.open(source, manner, options.start_timeout)
+    except BaseException as error:
+        if remote is not None and remote.fault:
+            raise TargetFailure(remote.fault) from None
+        if transport is None:
+            raise
+        transport.process.kill()
+        if not isinstance(error, TargetFailure) or isinstance(error, TargetTimeout):
+            raise
+        words = last_line(transport.process.stderr)
+        suffix = f' (the end of its stderr: "{words}")' if words else ""
+        raise TargetFailure((transport.process.fault or str(error)) + suffix) from None
+    return Session(connection, options, transport, remote)
+
+
+class Session:
+    """A target that answers calls, until `end` or `kill`."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        options: TargetOptions,
+        transport: PipeTransport | None,
+        remote: HttpTransport | None = None,
+    ) -> None:
+        self.connection = connection
+        self.transport = transport
+        self._remote = remote
+        self._options = options
+        self._over = False
+
+    @property
+    def process(self) -> ServerProcess | None:
+        """Return the process of this session, None when it has none of its own."""
+        return self.transport.process if self.transport else None
+
+    @property
+    def stderr(self) -> str:
+        """Return the end of what its process printed to stderr."""
+        return self.process.stderr if self.process else ""
+
+    async def call(self, tool: str, params: Mapping[str, Any]) -> Reply:
+        """Call a tool by its name in the contract. Raises TargetFailure when there is no response, or no such tool."""
+        name = self._options.actual(tool)
+        if name not in self.connection.tools:
+            raise TargetFailure(f"has no tool {name}")
+        try:
+            return await self.connection.call(name, params, self._options.timeout)
+        except TargetFailure as failure:
+            raise TargetFailure(self.fault or str(failure)) from None
+
+    def describes(self, tool: str) -> bool:
+        """Return whether the target has an output schema for a tool."""
+        return self._options.actual(tool) in self.connection.described
+
+    @property
+    def fault(self) -> str:
+        """Return what its process or the server at its URL did wrong so far, else ""."""
+        if self._remote is not None:
+            return self._remote.fault
+        return self.process.fault if self.process else ""
+
+    async def end(self) -> str:
+        """End it as a client does that has finished. Return what its process did wrong up to its end, else ""."""
+        if self._over:
+            return ""
+        self._over = True
+        complaint = ""
+        try:
+            await self.connection.close()
+            if self.process is not None:
+                complaint = await self.process.end(self._options.end_timeout) or _last_words(self.process)
+        finally:
+            self._drop()
+        return self.fault or complaint
+
+    def kill(self) -> None:
+        """End it at once, with everything that it started."""
+        self._over = True
+        self._drop()
+
+    def _drop(self) -> None:
+        self.connection.abandon()
+        if self.process is not None:
+            self.process.kill()
+
+
+def _last_words(process: ServerProcess) -> str:
+    """Return what was wrong with an end that came in time, else ""."""
+    if process.unfinished:
+        return describe_garbage(process.unfinished)
+    return f"{process.death.description} after its stdin was closed" if process.death.code else ""
 
 
 class _Memory(Target):
@@ -130,7 +287,7 @@ class _Command(Target):
             lambda on_line, on_end: ServerProcess(
                 self.command,
                 place.project,
-                environment(self.options, place.project, place.mark),
+                make_environment(self.options, place.project, place.mark),
                 allowance=place.allowance,
                 on_line=on_line,
                 on_end=on_end,
@@ -146,23 +303,6 @@ class _Url(Target):
         self.project = os.path.realpath(project)
 
     def source(self, place: Place) -> Any:
-        from nexus_mcp.conformance.client.http_transport import HttpTransport
+        from nexus_mcp.conformance.client.transport import HttpTransport
 
         return HttpTransport(self.label, place.allowance)
-
-
-def in_memory(make: Callable[[str], Any], options: TargetOptions | None = None, label: str = "in memory") -> Target:
-    """A server in this process. `make` gives a low-level server of the official SDK for the root of a project."""
-    return _Memory(make, label, options or TargetOptions())
-
-
-def stdio(command: Sequence[str], options: TargetOptions | None = None) -> Target:
-    """A command that speaks MCP on stdin and stdout, with the project as its working directory."""
-    import shlex
-
-    return _Command(command, shlex.join(command), options or TargetOptions())
-
-
-def over_http(url: str, project: str, options: TargetOptions | None = None) -> Target:
-    """A server at `url` that serves the folder `project`, which must be empty when a run begins; one fixture a time."""
-    return _Url(url, project, options or TargetOptions())

@@ -1,4 +1,4 @@
-"""What stands in braces: {STATE_ROOT} and {HARNESS_ID} in paths, {PROJECT_ROOT} in values."""
+"""Replace the tokens of fixtures: {STATE_ROOT} and {HARNESS_ID} in paths, {PROJECT_ROOT} in values."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ STATE_ROOT = ".nexus/state"
 PROJECT_ROOT = "{PROJECT_ROOT}"
 PATH_TOKENS = ("{STATE_ROOT}", "{HARNESS_ID}")
 HARNESS_ID = re.compile(r"[a-z][a-z0-9-]*")
-"""What a harness may call itself; nothing else is put into a path."""
+"""The form of a harness id; nothing else is put into a path."""
 
 _TOKEN = re.compile(r"\{[^{}]*\}")
 
 
 def expand_path(path: str, harness_id: str) -> str:
-    """The path with its tokens replaced. Raises ValueError when `harness_id` is needed and no harness id."""
+    """Return the path with its tokens replaced. Raises ValueError when `harness_id` is needed and not a harness id."""
     if "{HARNESS_ID}" in path and not HARNESS_ID.fullmatch(harness_id):
-        raise ValueError(f"{harness_id!r} is no harness id: lowercase letters, digits and dashes, a letter first")
+        raise ValueError(f"{harness_id!r} is not a harness id: lowercase letters, digits and dashes, a letter first")
     return path.replace("{STATE_ROOT}", STATE_ROOT).replace("{HARNESS_ID}", harness_id)
 
 
 def path_fault(path: str, *, git: bool = True) -> str:
-    """What is wrong with a path of a fixture, "" when nothing is. `git`: it may lie in `.git`."""
+    """Return what is wrong with a path of a fixture, "" when nothing is. `git`: it may be in `.git`."""
     if "{{" in path or "}}" in path:
         return f"has doubled braces; a token is written with single ones, such as {PATH_TOKENS[0]}"
     unknown = [token for token in _TOKEN.findall(path) if token not in PATH_TOKENS]
@@ -45,7 +45,7 @@ def path_fault(path: str, *, git: bool = True) -> str:
 
 
 def fill(value: Any, project_root: str) -> Any:
-    """The JSON value with {PROJECT_ROOT} replaced in its strings; names of members stay."""
+    """Return the JSON value with {PROJECT_ROOT} replaced in its strings; keys stay."""
     if isinstance(value, str):
         return value.replace(PROJECT_ROOT, project_root)
     if isinstance(value, dict):
@@ -56,7 +56,7 @@ def fill(value: Any, project_root: str) -> Any:
 
 
 def fill_expected(expected: Any, project_root: str) -> Any:
-    """An expected value with {PROJECT_ROOT} replaced; in a pattern it stands for the path as it is."""
+    """Return an expected value with {PROJECT_ROOT} replaced; in a pattern the path is escaped."""
     if isinstance(expected, list):
         return [fill_expected(item, project_root) for item in expected]
     if isinstance(expected, dict) and isinstance(pattern := expected.get("pattern"), str):
@@ -64,8 +64,8 @@ def fill_expected(expected: Any, project_root: str) -> Any:
     return fill(expected, project_root)
 
 
-def settle(asserts: Asserts, project_root: str, harness_id: str) -> Asserts:
-    """The assertions with every token replaced, ready to be checked. Raises ValueError like `expand_path`."""
+def replace_tokens(asserts: Asserts, project_root: str, harness_id: str) -> Asserts:
+    """Return the assertions with every token replaced. Raises ValueError like `expand_path`."""
     unchanged = asserts.unchanged
     return replace(
         asserts,

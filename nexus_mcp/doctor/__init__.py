@@ -1,5 +1,5 @@
-"""Looks at a workspace and tells what is wrong with it. Changes nothing, follows no link, and waits for
-others no longer than lock_watch.py and git.py say.
+"""Find problems in a workspace, without changing it.
 
-examine.py runs the table CHECKS over a Site, which is what one look saw; codes.py says what each finding means.
+Doctor follows no link. lock_watch.py and git.py bound how long it waits. examine.py runs the table CHECKS over a Site,
+the state of the workspace in one pass; codes.py holds the meaning of each finding.
 """

@@ -1,13 +1,18 @@
-"""JSON files as a look reads them: the value where it can be used, and what is wrong with the file where it cannot."""
+"""Read the JSON files of a workspace for the checks, and locate JSON pointers in their text.
+
+A file that cannot be used becomes findings, not an exception.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from json.decoder import WHITESPACE, scanstring  # type: ignore[attr-defined]
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from nexus_mcp import schemas
-from nexus_mcp.doctor import dates, places
+from nexus_mcp.doctor import places, values
 from nexus_mcp.doctor.finding import CAP, Finding
 from nexus_mcp.errors import NewerVersion, PathRefused, StateError, StorageError
 from nexus_mcp.state import shapes
@@ -16,67 +21,128 @@ from nexus_mcp.store.history_file import HistoryFile
 from nexus_mcp.store.journal import HISTORY_LIMIT, SESSION_LIMIT, SHOWN_HISTORY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from nexus_mcp.doctor.site import Site
     from nexus_mcp.doctor.survey import Entry
+
+# Numbers stay text: one that Python cannot hold has a place, too.
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
+
+
+def find_value(text: str, pointer: str, start: int = 0) -> int:
+    """Return the offset of the value that `pointer` names, relative to the JSON value at or after offset `start`.
+
+    For a pointer to a missing value, return the offset of the innermost value that exists. Raises ValueError or
+    IndexError when `text` is not JSON from `start` on.
+    """
+    at = _skip(text, start)
+    for part in pointer.split("/")[1:]:
+        inner = _inner(text, at, part.replace("~1", "/").replace("~0", "~"))
+        if inner is None:
+            break
+        at = inner
+    return at
+
+
+def line_and_column(text: str, at: int) -> tuple[int, int]:
+    """Return line and column of an offset, both from 1; a byte order mark is not a column."""
+    start = text.rfind("\n", 0, at) + 1 or int(text.startswith("\ufeff"))
+    return text.count("\n", 0, at) + 1, max(at, start) - start + 1
+
+
+def _inner(text: str, at: int, name: str) -> int | None:
+    """Return the offset of the member or item `name` of the container at `at`, None when there is none."""
+    kind = text[at]
+    if kind not in "{[":
+        return None
+    at = _skip(text, at + 1)
+    number = 0
+    while text[at] not in "}]":
+        key = str(number)
+        if kind == "{":
+            key, at = scanstring(text, at + 1)
+            at = _skip(text, _skip(text, at) + 1)
+        if key == name:
+            return at
+        _, end = _DECODER.raw_decode(text, at)
+        at = _skip(text, end)
+        if text[at] == ",":
+            at = _skip(text, at + 1)
+        number += 1
+    return None
+
+
+def _skip(text: str, at: int) -> int:
+    found = WHITESPACE.match(text, at)
+    return at if found is None else int(found.end())
+
 
 T = TypeVar("T")
 _WHERE = re.compile(r"line (\d+)(?:, (?:column|byte) (\d+))?")
 _BEGIN, _MIDDLE, _END = b"<<<<<<<", b"=======", b">>>>>>>"
-_SHORT = re.compile(rb"^<<<+(?=[ \r\n]|\Z)", re.MULTILINE)  # no JSON has that, so it need not be of git's usual length
-_REPAIR = "Run nexus-mcp history repair --dry-run: it tells what can be kept, and changes nothing."
+_SHORT = re.compile(rb"^<<<+(?=[ \r\n]|\Z)", re.MULTILINE)  # no JSON has such a line, so any length counts
+_REPAIR = "Run nexus-mcp history repair --dry-run. It shows what can be repaired, and changes nothing."
+
+
+class Source(Protocol):
+    """The part of a Site that reading a file takes."""
+
+    texts: dict[str, str]
+    now: float
+
+    def files(self, *roles: str) -> Iterator[Entry]: ...
+    def read(self, entry: Entry, limit: int) -> bytes | None: ...
 
 
 @dataclass
 class Document:
-    """`value` is None when the file is absent or of no use; `findings` then say why."""
+    """A parsed file. `value` is None when the file is absent or unusable; `findings` then say why."""
 
     value: Any = None
     findings: list[Finding] = field(default_factory=list)
 
 
 @dataclass
-class Past:
-    """The history; `file` is None when it is absent or of no use."""
+class History:
+    """The parsed history.json. `file` is None when it is absent or unusable; `findings` then say why."""
 
     file: HistoryFile | None = None
     findings: list[Finding] = field(default_factory=list)
 
 
-def load(site: Site, entry: Entry, limit: int, parse: Callable[[bytes], T]) -> tuple[T | None, list[Finding]]:
-    """What `parse` makes of the file's bytes, None when nothing, and what is wrong with it."""
+def load(site: Source, entry: Entry, limit: int, parse: Callable[[bytes], T]) -> tuple[T | None, list[Finding]]:
+    """Read and parse a file. Returns the result of `parse`, None when the file is unusable, and the findings."""
     path = entry.path
     if entry.size > limit:
         most = f"{limit >> 20} MiB" if limit >= 1 << 20 else f"{limit >> 10} KiB"
-        return None, [Finding("too-large", path, f"has more than the {most} that are read")]
+        return None, [Finding("too-large", path, f"is larger than {most}, the limit for reading it")]
     try:
         data = site.read(entry, limit)
     except StorageError as error:
         return None, [Finding("unreadable", path, f"cannot be read: {error.reason}")]
     except (PathRefused, StateError):
-        return None, []  # replaced by something else, or grown, since it was seen: the next look will tell
+        return None, []  # replaced, or grown, since it was listed: the next pass reports that
     if data is None:
         return None, []
     try:
         return parse(data), []
     except StateError as error:
-        return None, [_unparsable(path, data, error)]
+        return None, [_parse_finding(path, data, error)]
     except MemoryError:
-        return None, [Finding("too-large", path, "takes more memory to read than there is")]
+        return None, [Finding("too-large", path, "needs more memory than there is")]
 
 
-def _unparsable(path: str, data: bytes, error: StateError) -> Finding:
-    torn = _SHORT.search(data)
-    if torn is not None:
-        return _torn(path, data.count(b"\n", 0, torn.start()) + 1)
+def _parse_finding(path: str, data: bytes, error: StateError) -> Finding:
+    marker = _SHORT.search(data)
+    if marker is not None:
+        return _conflict_finding(path, data.count(b"\n", 0, marker.start()) + 1)
     found = _WHERE.match(error.where)
     line, column = (int(found[1]), int(found[2]) if found[2] else None) if found else (None, None)
-    return Finding("unparsable", path, error.problem, line=line, column=column, advice=_repair(path))
+    return Finding("unparsable", path, error.problem, line=line, column=column, advice=_repair_advice(path))
 
 
-def conflict(path: str, data: bytes) -> Finding | None:
-    """The conflict that git left in a text, with all its marks: some of them may be prose."""
+def find_conflict(path: str, data: bytes) -> Finding | None:
+    """Find a git conflict with all its markers; a single marker may be prose. Returns a finding or None."""
     if _BEGIN not in data:
         return None
     begun, divided = 0, False
@@ -87,32 +153,32 @@ def conflict(path: str, data: bytes) -> Finding | None:
         elif mark == _MIDDLE:
             divided = begun > 0
         if begun and divided and mark == _END:
-            return _torn(path, begun)
+            return _conflict_finding(path, begun)
     return None
 
 
-def _torn(path: str, line: int) -> Finding:
-    return Finding("conflict-markers", path, "has git conflict markers", line=line, advice=_repair(path))
+def _conflict_finding(path: str, line: int) -> Finding:
+    return Finding("conflict-markers", path, "has git conflict markers", line=line, advice=_repair_advice(path))
 
 
-def _repair(path: str) -> str:
+def _repair_advice(path: str) -> str:
     return _REPAIR if path == SHOWN_HISTORY else ""
 
 
-def session(site: Site, role: str, schema: str) -> Document:
-    """The file of this role and schema. Its value has what every reader relies on."""
+def load_session(site: Source, role: str, schema: str) -> Document:
+    """Read the session file of this role. A value that is returned has all required fields."""
     entry = next(site.files(role), None)
-    return Document() if entry is None else checked(site, entry, schema)
+    return Document() if entry is None else load_checked(site, entry, schema)
 
 
-def checked(site: Site, entry: Entry, schema: str) -> Document:
-    """A session file, how it keeps its schema, and the dates in it that cannot be."""
+def load_checked(site: Source, entry: Entry, schema: str) -> Document:
+    """Read a session file, and check its schema and its dates."""
     document = _checked(site, entry, schema)
-    document.findings += dates.findings(entry.path, schemas.load(schema), document.value, site.now)
+    document.findings += values.find_bad_times(entry.path, schemas.load(schema), document.value, site.now)
     return document
 
 
-def _checked(site: Site, entry: Entry, schema: str) -> Document:
+def _checked(site: Source, entry: Entry, schema: str) -> Document:
 
     def parse(data: bytes) -> tuple[Any]:
         value = decode(data, entry.path)
@@ -124,35 +190,35 @@ def _checked(site: Site, entry: Entry, schema: str) -> Document:
         return Document(None, findings)
     (value,) = parsed
     full = schemas.faults(schemas.load(schema), value, most=50 * CAP)
-    if not full:  # and so none of those that follow
-        newer = newer_version(value, entry.path)
+    if not full:  # the checks below find nothing then
+        newer = _check_version(value, entry.path)
         return Document(value, [] if newer is None else [newer])
-    broken = against(schemas.readable(schema), value, entry.path)
+    broken = validate(schemas.readable(schema), value, entry.path)
     if broken:
         return Document(None, broken)
-    newer = newer_version(value, entry.path)
+    newer = _check_version(value, entry.path)
     if newer is not None:
         return Document(value, [newer])
-    odd = against(opened(schemas.load(schema)), value, entry.path, "schema-odd")
+    odd = validate(allow_unknown_fields(schemas.load(schema)), value, entry.path, "schema-odd")
     unknown = [fault for fault in full if fault.message == schemas.UNKNOWN_FIELD]
     return Document(value, odd + [Finding("unknown-field", entry.path, f.message, f.pointer) for f in unknown])
 
 
-def past(site: Site) -> Past:
-    """history.json."""
+def load_history(site: Source) -> History:
+    """Read history.json."""
     entry = next(site.files(places.HISTORY), None)
     if entry is None:
-        return Past()
+        return History()
     file, findings = load(site, entry, HISTORY_LIMIT, lambda data: HistoryFile(data, entry.path))
     if file is None:
-        return Past(None, findings)
+        return History(None, findings)
     site.texts[entry.path] = file.text
-    newer = newer_version(file.members, entry.path)
-    return Past(file, [] if newer is None else [newer])
+    newer = _check_version(file.members, entry.path)
+    return History(file, [] if newer is None else [newer])
 
 
-def newer_version(value: Any, path: str) -> Finding | None:
-    """That the file is only read, when it is."""
+def _check_version(value: Any, path: str) -> Finding | None:
+    """Return a finding when the file has a newer major version, which is not written; else None."""
     if not isinstance(value, dict):
         return None
     try:
@@ -162,19 +228,21 @@ def newer_version(value: Any, path: str) -> Finding | None:
     return None
 
 
-def against(schema: dict[str, Any], value: object, path: str, code: str = "schema", pointer: str = "") -> list[Finding]:
-    """The faults of the value as findings, not many more than are told."""
+def validate(
+    schema: dict[str, Any], value: object, path: str, code: str = "schema", pointer: str = ""
+) -> list[Finding]:
+    """Validate the value. Returns at most CAP + 1 findings."""
     found = schemas.faults(schema, value, pointer, CAP + 1)
     return [Finding(code, path, fault.message, fault.pointer) for fault in found]
 
 
-def opened(schema: Any) -> Any:
-    """The schema without a word about fields that it does not know."""
+def allow_unknown_fields(schema: Any) -> Any:
+    """Return the schema without its ban of unknown fields."""
     if not isinstance(schema, dict):
         return schema
     out = {key: member for key, member in schema.items() if (key, member) != ("additionalProperties", False)}
     if "properties" in out:
-        out["properties"] = {name: opened(member) for name, member in out["properties"].items()}
+        out["properties"] = {name: allow_unknown_fields(member) for name, member in out["properties"].items()}
     if "anyOf" in out:
-        out["anyOf"] = [opened(branch) for branch in out["anyOf"]]
-    return {**out, **{key: opened(out[key]) for key in ("items", "additionalProperties") if key in out}}
+        out["anyOf"] = [allow_unknown_fields(branch) for branch in out["anyOf"]]
+    return {**out, **{key: allow_unknown_fields(out[key]) for key in ("items", "additionalProperties") if key in out}}

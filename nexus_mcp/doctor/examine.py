@@ -1,7 +1,7 @@
-"""Looks at a project until what is found can be relied on.
+"""Run all checks on a project until the findings are stable.
 
-Servers may be writing at the same time, so a look may find what is only so for a moment. One during which nothing
-changed and nobody held the lock is believed as it is; otherwise only what several looks in succession all found.
+Servers may be writing at the same time, so one pass may find a state that lasts for a moment only. A pass during which
+nothing changed and no process held the lock counts alone; otherwise only findings of several passes in a row count.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nexus_mcp.doctor import locate
+from nexus_mcp.doctor import documents
 from nexus_mcp.doctor.checks import CHECKS
 from nexus_mcp.doctor.codes import SEVERITIES
 from nexus_mcp.doctor.finding import Finding, Findings, Report
-from nexus_mcp.doctor.git import Questions
-from nexus_mcp.doctor.lock_watch import PATIENCE, LockWatch
+from nexus_mcp.doctor.git import Queries
+from nexus_mcp.doctor.lock_watch import PATIENCE_S, LockWatch
 from nexus_mcp.doctor.places import NEXUS
 from nexus_mcp.doctor.site import Site
 from nexus_mcp.store.folder import Folder
@@ -23,68 +23,68 @@ from nexus_mcp.store.journal import SHOWN_HISTORY
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LOOKS = 4
+MAX_PASSES = 4
 _LINES_LIMIT = 4 << 20
 
 
-def examine(root: str, patience: float = PATIENCE) -> Report:
-    """What is wrong with the workspace of the project at `root`, an absolute path without links.
+def examine(root: str, patience: float = PATIENCE_S) -> Report:
+    """Return the report on the project at `root`, an absolute path without links.
 
-    `patience`: seconds to wait for a moment without a writer. Raises PathRefused and StorageError when the project or
-    its `.nexus` cannot be looked into.
+    `patience` is in seconds: how long to wait for a moment without a writer. Raises PathRefused and StorageError when
+    the project or its `.nexus` cannot be opened.
     """
     with Folder.root(root) as top:
         nexus = top.child(NEXUS)
         if nexus is None:
             return Report(root, 0, (), {})
         with nexus:
-            site, found = _settled(Questions(root), nexus, LockWatch(patience))
+            site, found = _examine_until_stable(Queries(root), nexus, LockWatch(patience))
     order = {severity: number for number, severity in enumerate(SEVERITIES)}
-    findings = sorted(_placed(site, found), key=lambda finding: order[finding.severity])
+    findings = sorted(_with_positions(site, found), key=lambda finding: order[finding.severity])
     return Report(root, len(site.survey.entries) + site.survey.temporaries, tuple(findings), found.more)
 
 
-def _settled(questions: Questions, nexus: Folder, watch: LockWatch) -> tuple[Site, Findings]:
-    """The last look, and the findings to believe."""
-    site, found = _look(questions, nexus, watch)
-    believed = found
-    for rest in reversed(range(LOOKS)):
+def _examine_until_stable(queries: Queries, nexus: Folder, watch: LockWatch) -> tuple[Site, Findings]:
+    """Repeat the checks until a pass was not disturbed. Returns the last pass and the reliable findings."""
+    site, found = _run_checks(queries, nexus, watch)
+    reliable = found
+    for rest in reversed(range(MAX_PASSES)):
         if site.is_current():
             return site, found
-        if believed.are_notes or not rest:
+        if reliable.are_notes or not rest:
             break
-        site, found = _look(questions, nexus, watch)
-        believed = found.also_in(believed)
-    if not (believed.are_notes or watch.is_stuck):
-        believed.add(Finding("busy", NEXUS, "was being written to at each look"))
-    return site, believed
+        site, found = _run_checks(queries, nexus, watch)
+        reliable = found.intersect(reliable)
+    if not (reliable.are_notes or watch.is_stuck):
+        reliable.add(Finding("busy", NEXUS, "was written to during every pass"))
+    return site, reliable
 
 
-def _look(questions: Questions, nexus: Folder, watch: LockWatch) -> tuple[Site, Findings]:
-    site = Site(questions, nexus, watch)
+def _run_checks(queries: Queries, nexus: Folder, watch: LockWatch) -> tuple[Site, Findings]:
+    site = Site(queries, nexus, watch)
     return site, Findings(finding for check in CHECKS for finding in check(site))
 
 
-def _placed(site: Site, found: Findings) -> Iterator[Finding]:
-    """The findings, with the line of each pointer into a text that was read and is of a sensible size."""
+def _with_positions(site: Site, found: Findings) -> Iterator[Finding]:
+    """Yield the findings, with line and column for each pointer into a text of at most _LINES_LIMIT characters."""
     for finding in found.kept.values():
         line, column = finding.line, finding.column
         if line is None and finding.pointer is not None:
-            line, column = _place(site, finding.file, finding.pointer) or (None, None)
+            line, column = _locate(site, finding.file, finding.pointer) or (None, None)
         yield replace(finding, line=line, column=column)
 
 
-def _place(site: Site, file: str, pointer: str) -> tuple[int, int] | None:
+def _locate(site: Site, file: str, pointer: str) -> tuple[int, int] | None:
     text, start = site.texts.get(file), 0
     if text is None:
         return None
     past, parts = site.history.file, pointer.split("/", 3)
     if file == SHOWN_HISTORY and past is not None and parts[1:2] == ["cycles"] and len(parts) > 2:
-        # Where each cycle begins is known, so those before it need no second reading.
+        # The offset of each cycle is known, so earlier cycles are not scanned again.
         start, pointer = past.spans[int(parts[2])][0], "".join(f"/{part}" for part in parts[3:])
     elif len(text) > _LINES_LIMIT:
         return None
     try:
-        return locate.line_and_column(text, locate.position(text, pointer, start))
+        return documents.line_and_column(text, documents.find_value(text, pointer, start))
     except (ValueError, IndexError, RecursionError):
         return None

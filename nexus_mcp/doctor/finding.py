@@ -1,4 +1,4 @@
-"""What is found, as data; text.py and json_report.py tell it."""
+"""Findings and the report as data; reports.py renders them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 CAP = 20
-"""How many findings of one code are told; the others are counted."""
+"""How many findings of one code are listed; the rest are counted."""
 _LONGEST_POINTER = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is not as it should be.
+    """One problem in one place.
 
-    `problem` goes on after the name of the file, which is a path from the project root with `/`. `line` and `column`
-    count from 1. `pointer` is a JSON pointer (RFC 6901). `identity` tells apart what otherwise looks the same at two
-    looks, a journal from the one after it.
+    `problem` is the predicate to the subject `file`, a path from the project root with `/`. `line` and `column`
+    count from 1. `pointer` is a JSON pointer (RFC 6901). `identity` distinguishes two problems that are otherwise
+    equal, e.g. two successive journals.
     """
 
     code: str
@@ -43,44 +43,44 @@ class Finding:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """The same at another look if it still is the same finding; where something counts grow, they are not in it."""
+        """The same for one finding in two passes: without `problem`, whose numbers change."""
         return (self.code, self.file, self.pointer, self.line, self.identity)
 
 
 class More(NamedTuple):
-    """So many findings of a code, beyond those that are told one by one."""
+    """The number of findings of a code that are not listed."""
 
     code: str
     number: int
 
 
 class Findings:
-    """Findings in the order they came, at most CAP of each code; `more` counts those beyond."""
+    """Findings in the order they were added, at most CAP of each code; `more` counts the rest."""
 
     def __init__(self, found: Iterable[Finding | More] = ()) -> None:
         self.kept: dict[tuple[object, ...], Finding] = {}
         self.more: dict[str, int] = {}
-        self._told: dict[str, int] = {}
+        self._counts: dict[str, int] = {}
         for finding in found:
             self.add(finding)
 
     def add(self, finding: Finding | More) -> None:
-        """Keep it, or count it. The same one twice is one."""
+        """Store the finding, or count it when there are CAP of its code. Equal keys are added once."""
         if isinstance(finding, More):
             self._count(finding.code, finding.number)
             return
-        finding = _in_bounds(finding)
+        finding = _bound_pointer(finding)
         if finding.key in self.kept:
             return
-        told = self._told.get(finding.code, 0)
-        if told < CAP:
-            self._told[finding.code] = told + 1
+        number = self._counts.get(finding.code, 0)
+        if number < CAP:
+            self._counts[finding.code] = number + 1
             self.kept[finding.key] = finding
         else:
             self._count(finding.code, 1)
 
-    def also_in(self, other: Findings) -> Findings:
-        """Those of the findings that the other look made, too."""
+    def intersect(self, other: Findings) -> Findings:
+        """Return the findings that the other pass has, too."""
         both = Findings(finding for key, finding in self.kept.items() if key in other.kept)
         codes = {finding.code for finding in both.kept.values()}
         both.more = {code: min(n, other.more.get(code, 0)) for code, n in self.more.items() if code in codes}
@@ -91,12 +91,12 @@ class Findings:
 
     @property
     def are_notes(self) -> bool:
-        """Whether there is nothing but notes."""
+        """Whether all findings are notes."""
         return all(finding.severity == NOTE for finding in self.kept.values())
 
 
-def _in_bounds(finding: Finding) -> Finding:
-    """The finding; a pointer whose names somebody made absurdly long leads to what is around instead."""
+def _bound_pointer(finding: Finding) -> Finding:
+    """Return the finding with a pointer of bounded length: a longer one is cut to an enclosing value."""
     pointer = finding.pointer
     if pointer is None or len(pointer) <= _LONGEST_POINTER:
         return finding
@@ -107,8 +107,11 @@ def _in_bounds(finding: Finding) -> Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What doctor has to say about a project. `entries`: how many files and folders were looked at, `.nexus` included;
-    0 when there is none. `findings`: the worst first. `more`: code -> how many there are beyond those."""
+    """The result for a project.
+
+    `entries`: number of files and folders checked, `.nexus` included; 0 without `.nexus`. `findings`: the worst first.
+    `more`: code -> number of findings that are not listed.
+    """
 
     project: str
     entries: int
@@ -117,7 +120,7 @@ class Report:
 
     @property
     def totals(self) -> dict[str, int]:
-        """Severity -> how many findings."""
+        """Severity -> number of findings."""
         counts = dict.fromkeys(SEVERITIES, 0)
         for finding in self.findings:
             counts[finding.severity] += 1
@@ -127,5 +130,5 @@ class Report:
 
     @property
     def healthy(self) -> bool:
-        """Whether nothing was found but notes."""
+        """Whether all findings are notes."""
         return all(finding.severity == NOTE for finding in self.findings)

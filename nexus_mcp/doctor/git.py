@@ -1,6 +1,6 @@
-"""What git says about the project. It is asked in a way that writes nothing and runs nothing that the repository names.
+"""Query git about the project, without writing and without running a program that the repository names.
 
-Without variables of git's own: they would let it look at another repository than the one that is there.
+GIT_* variables are removed from the environment: they could point git to another repository.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from nexus_mcp.log import printable
-from nexus_mcp.merging.attributes import DRIVER
+from nexus_mcp.merging.registration import DRIVER
 from nexus_mcp.merging.repository import NO_FETCH, SAFE, reason
 from nexus_mcp.store.journal import SHOWN_HISTORY
 from nexus_mcp.workspace import find_root
 
-SECONDS = 10.0
+TIMEOUT_S = 10.0
 _LIMIT = 1 << 20
 _REASON_LENGTH = 120
 _STATE = ".nexus/state"
@@ -32,14 +32,15 @@ _PROBES = tuple(
 
 @dataclass(frozen=True)
 class Facts:
-    """`asked`: git answered. `reason`: why it did not, although there is a repository; "" where there is none.
+    """What git knows of the project.
 
-    `not_ignored`: session files, there or not, that git would take. `tracked`: those it has. `history_unmerged`: a
-    merge of the history waits for somebody. `merge`: its attribute, `driver` the command registered for ours, "" when
-    none is.
+    `answered`: git answered. `reason`: why it did not although there is a repository, "" without a repository.
+    `not_ignored`: session files, existing or not, that git does not ignore. `tracked`: those in its index.
+    `history_unmerged`: history.json has an unresolved conflict. `merge`: the merge attribute of history.json.
+    `driver`: the registered command of our merge driver, "" when there is none.
     """
 
-    asked: bool = False
+    answered: bool = False
     reason: str = ""
     not_ignored: tuple[str, ...] = ()
     tracked: tuple[str, ...] = ()
@@ -49,24 +50,24 @@ class Facts:
     driver: str = ""
 
 
-class Silent(Exception):
-    """Git gave no answer. The text says why."""
+class NoAnswer(Exception):
+    """Git failed. The text says why."""
 
 
-class Late(Silent):
-    """It gave none in time."""
+class TimedOut(NoAnswer):
+    """Git did not answer in time."""
 
 
-class Questions:
-    """What git is asked in one run, about the project at `root`: anew at each look, for SECONDS in all."""
+class Queries:
+    """The git queries of one run about the project at `root`: repeated in each pass, at most TIMEOUT_S in all."""
 
     def __init__(self, root: str) -> None:
         self._root = root
-        self._left = SECONDS
+        self._left = TIMEOUT_S
         self._last = Facts()
 
-    def ask(self) -> Facts:
-        """What git says about the project now. When its time is over, what it said last."""
+    def run(self) -> Facts:
+        """Return the current facts; when the time is used up, the last ones."""
         if not os.path.lexists(os.path.join(find_root(None, {}, self._root), ".git")):
             return Facts()
         if self._left <= 0:
@@ -77,11 +78,11 @@ class Questions:
         begun = time.monotonic()
         try:
             self._last = _facts(git, self._root, begun + self._left)
-        except Late:
-            if not self._last.asked:
-                self._last = Facts(reason=f"git did not answer in {SECONDS:g} seconds")
+        except TimedOut:
+            if not self._last.answered:
+                self._last = Facts(reason=f"git did not answer in {TIMEOUT_S:g} seconds")
             self._left = 0.0
-        except Silent as silent:
+        except NoAnswer as silent:
             self._last = Facts(reason=str(silent))
         self._left -= time.monotonic() - begun
         return self._last
@@ -90,22 +91,22 @@ class Questions:
 def _facts(git: str, root: str, until: float) -> Facts:
     code, inside = _run(git, until, root, "rev-parse", "--is-inside-work-tree")
     if code or inside.strip() != b"true":
-        said = reason(inside.decode("utf-8", "replace")) if code else "it is no working tree"
-        raise Silent(printable(said[:_REASON_LENGTH]) or "git failed")
+        problem = reason(inside.decode("utf-8", "replace")) if code else "it is not a working tree"
+        raise NoAnswer(printable(problem[:_REASON_LENGTH]) or "git failed")
     code, listed = _run(git, until, root, "ls-files", "-z", "--stage", "--", _STATE, SHOWN_HISTORY)
     if code > 0:
-        raise Silent("git cannot read its index")
+        raise NoAnswer("git cannot read its index")
     # Each entry is "mode object stage<TAB>path"; of an unmerged file there are several, none with stage 0.
     entries = [os.fsdecode(entry).partition("\t") for entry in listed.split(b"\0")[:-1]]
     tracked = list(dict.fromkeys(path for _, _, path in entries))
     code, listed = _run(git, until, root, "check-ignore", "--no-index", "--", *_PROBES)
     ignored = listed.decode("ascii", "replace").splitlines()
-    if code > 1:  # a link on the way, for one, which git refuses as we do
-        raise Silent("git cannot tell what is ignored")
+    if code > 1:  # e.g. a symbolic link in the path, which git refuses
+        raise NoAnswer("git cannot determine what is ignored")
     _, merge = _run(git, until, root, "check-attr", "-z", "merge", "--", SHOWN_HISTORY)
     _, driver = _run(git, until, root, "config", "--get", f"merge.{DRIVER}.driver")
     return Facts(
-        asked=True,
+        answered=True,
         not_ignored=tuple(path for path in _PROBES if path not in ignored),
         tracked=tuple(path for path in tracked if path != SHOWN_HISTORY),
         history_tracked=SHOWN_HISTORY in tracked,
@@ -116,23 +117,24 @@ def _facts(git: str, root: str, until: float) -> Facts:
 
 
 def _run(git: str, until: float, root: str, *arguments: str) -> tuple[int, bytes]:
-    """Exit code and output, complaints included, cut at a length. Raises Silent when git cannot be run.
+    """Run git. Returns the exit code and at most _LIMIT bytes of output.
 
-    Late when it has not ended at the moment `until` of the monotonic clock. Whatever is raised, git is gone then.
+    Raises NoAnswer when git cannot be run, TimedOut when it has not ended at `until` (monotonic clock, seconds).
+    Git does not run any more when this returns or raises.
     """
-    surroundings = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         process = subprocess.Popen(  # noqa: S603 - the git that the user's own shell would run
             [git, *SAFE, *arguments],
             cwd=root,
-            env={**surroundings, **NO_FETCH, "LC_ALL": "C"},
+            env={**environment, **NO_FETCH, "LC_ALL": "C"},
             start_new_session=True,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT if arguments[0] == "rev-parse" else subprocess.DEVNULL,
         )
     except OSError as error:
-        raise Silent(error.strerror or "git cannot be run") from error
+        raise NoAnswer(error.strerror or "git cannot be run") from error
     late = threading.Event()
 
     def end() -> None:
@@ -147,20 +149,20 @@ def _run(git: str, until: float, root: str, *arguments: str) -> tuple[int, bytes
                 timer.start()
                 output = process.stdout.read(_LIMIT) if process.stdout is not None else b""
                 if len(output) == _LIMIT:
-                    _kill(process)  # what is left would only make a count greater
+                    _kill(process)  # more output would only raise a count
                 process.wait()
-            except BaseException:  # Ctrl-C does not reach it: it is in a session of its own
+            except BaseException:  # Ctrl-C does not reach git: it runs in its own session
                 _kill(process)
                 raise
     finally:
         timer.cancel()
     if late.is_set():
-        raise Late("git did not answer in time")
+        raise TimedOut("git did not answer in time")
     return process.returncode, output
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End git and what it started: a child that is left would keep the pipe open, and us waiting."""
+    """Kill git and its children: a surviving child would keep the pipe open."""
     if hasattr(os, "killpg"):
         with suppress(OSError):
             os.killpg(process.pid, signal.SIGKILL)

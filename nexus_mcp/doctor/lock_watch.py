@@ -1,7 +1,7 @@
-"""Whether somebody holds the workspace lock, found out without leaving a trace.
+"""Detect a holder of the workspace lock, without creating or changing a file.
 
-A shared flock on the file that is there, never made, taken without waiting and soon let go: it tells that no writer is
-inside a change, and two that look do not stop each other.
+Takes a shared lock on an existing lock file, without waiting, and releases it soon: with it no writer is inside a
+change, and two doctors do not block each other.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import time
 from contextlib import ExitStack, contextmanager
 
 from nexus_mcp.errors import NexusError, PathRefused
+from nexus_mcp.store.folder import close_fd, reason
 from nexus_mcp.store.lock import NAME
-from nexus_mcp.store.opening import let_go, reason
 
 try:
     import fcntl
@@ -26,20 +26,21 @@ if TYPE_CHECKING:
 
     from nexus_mcp.store.folder import Folder
 
-PATIENCE = 1.0
-"""Seconds to wait in all, over a whole run, for a moment without a writer. A change takes milliseconds."""
+PATIENCE_S = 1.0
+"""Seconds to wait for a moment without a writer, over a whole run. A change takes milliseconds."""
 _POLL = 0.002
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 
 
 class LockWatch:
-    """What was seen of the lock in one run. `holders`: the pids that it named while held, None where it named none.
+    """Observations of the lock in one run.
 
-    `was_free`: there was a moment without a writer. `trouble`: why nobody can lock it, "" when one can. `hidden`: we
-    may not even open it, so nothing is known of it.
+    `holders`: the pids read from the locked file, None for an unreadable one. `was_free`: there was a moment without a
+    writer. `trouble`: why the file cannot be locked, "" when it can. `hidden`: we may not open it, so its
+    state is unknown.
     """
 
-    def __init__(self, patience: float = PATIENCE) -> None:
+    def __init__(self, patience: float = PATIENCE_S) -> None:
         self._left = patience
         self.holders: set[int | None] = set()
         self.was_free = False
@@ -48,21 +49,20 @@ class LockWatch:
 
     @property
     def is_stuck(self) -> bool:
-        """Whether, as far as could be seen, one and the same process held it all the time."""
+        """Whether the same process held the lock at every attempt."""
         return len(self.holders) == 1 and not self.was_free
 
     @contextmanager
     def quiet(self, nexus: Folder) -> Iterator[bool]:
-        """Whether nobody is inside a change, for the length of the block, which has to be short: writers wait.
+        """Keep writers out for the length of the block, which has to be short. Yields whether that succeeded.
 
-        Waits for such a moment while patience lasts. Where there is no lock, or none that anybody could take, there is
-        no writer.
+        Waits while patience lasts. Without a lock file, or with one that cannot be locked, there is no writer.
         """
         with ExitStack() as stack:
             try:
                 state = nexus.child("state")
             except NexusError:
-                state = None  # what stands in its place is told elsewhere
+                state = None  # the checks of files report it
             free = state is None or self._is_free(stack.enter_context(state), stack)
             self.was_free = self.was_free or free
             yield free
@@ -80,11 +80,11 @@ class LockWatch:
                 except OSError:
                     self.hidden = True
                     return False
-                this_time.callback(let_go, fd)
+                this_time.callback(close_fd, fd)
                 shared = self._is_shared(fd)
                 if self.trouble:
                     return True
-                # One that was replaced meanwhile says nothing of whoever holds the new one.
+                # A lock on a file that was replaced meanwhile says nothing about the new file.
                 if shared and state.is_file(NAME, fd):
                     stack.push(this_time.pop_all())
                     return True
@@ -94,12 +94,12 @@ class LockWatch:
 
     def _is_shared(self, fd: int) -> bool:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            self.trouble = "is not a plain file"
+            self.trouble = "is not a regular file"
             return False
         try:
-            _share(fd)
+            _lock_shared(fd)
         except (BlockingIOError, PermissionError):  # the second on Windows
-            self.holders.add(_named(fd))
+            self.holders.add(_read_pid(fd))
             return False
         except OSError as error:
             self.trouble = f"cannot be locked: {reason(error)}"
@@ -108,10 +108,10 @@ class LockWatch:
 
 
 @contextmanager
-def held_by_a_process(folder: Folder, name: str) -> Iterator[bool | None]:
-    """Whether a living process has locked the file `name`, a marker; None when the file is gone.
+def watch_holder(folder: Folder, name: str) -> Iterator[bool | None]:
+    """Yield whether a live process has locked the marker file `name`; None when the file is gone.
 
-    Only in a quiet moment: otherwise one that wants to lock the marker could take our look for its owner.
+    Call this with writers kept out: otherwise a process that wants the marker could take our lock for its owner's.
     """
     try:
         fd = folder.open(name, _READ)
@@ -120,17 +120,17 @@ def held_by_a_process(folder: Folder, name: str) -> Iterator[bool | None]:
         return
     try:
         try:
-            _share(fd, beyond=True)
+            _lock_shared(fd, beyond=True)
             held = False
         except OSError:
             held = True
         yield held if folder.is_file(name, fd) else None
     finally:
-        let_go(fd)
+        close_fd(fd)
 
 
-def _share(fd: int, *, beyond: bool = False) -> None:
-    """Lock the file for reading, without waiting. Raises OSError; PermissionError or BlockingIOError for one held."""
+def _lock_shared(fd: int, *, beyond: bool = False) -> None:
+    """Take a shared lock without waiting. Raises PermissionError or BlockingIOError when it is held, OSError else."""
     if fcntl is not None:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         return
@@ -138,13 +138,13 @@ def _share(fd: int, *, beyond: bool = False) -> None:
 
     from nexus_mcp.store.journal import HISTORY_LIMIT
 
-    # The byte that the store's own locks are about (lock.py, unanswered.py). Closing the file lets it go.
+    # The byte that the store locks (lock.py, close_receipt.py). Closing the file releases it.
     os.lseek(fd, HISTORY_LIMIT if beyond else 0, os.SEEK_SET)
     msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
 
 
-def _named(fd: int) -> int | None:
-    """The pid that the holder left in the file."""
+def _read_pid(fd: int) -> int | None:
+    """Return the pid that the holder wrote into the file, None when there is none."""
     try:
         return int(os.read(fd, 64))
     except (OSError, ValueError):
@@ -152,7 +152,7 @@ def _named(fd: int) -> int | None:
 
 
 def _nap() -> float:
-    """Sleep a moment; the seconds that it took."""
+    """Sleep for a moment. Returns the seconds that it took."""
     start = time.monotonic()
     time.sleep(_POLL)
     return time.monotonic() - start

@@ -1,4 +1,4 @@
-"""What belongs where in `.nexus`: the role of each path, and whether a file or a folder belongs there."""
+"""Map each path in `.nexus` to its role, and each role to the expected kind, file or folder."""
 
 from __future__ import annotations
 
@@ -6,8 +6,17 @@ import re
 
 from nexus_mcp.catalog.sources import BODY, KINDS, MAP, META
 from nexus_mcp.doctor.survey import FILE, FOLDER
-from nexus_mcp.merging.backup import is_backup
-from nexus_mcp.store import agents_extension, artifacts, harness_files, journal, lock, oplog, transaction, unanswered
+from nexus_mcp.merging.repair import is_backup
+from nexus_mcp.store import (
+    agents_extension,
+    artifacts,
+    close_receipt,
+    harness_files,
+    journal,
+    lock,
+    oplog,
+    transaction,
+)
 from nexus_mcp.store.history import cache
 from nexus_mcp.tags import config
 from nexus_mcp.workspace import is_harness_id
@@ -51,7 +60,7 @@ WANTED = {
     **dict.fromkeys((OWN_FILE, CAPABILITY_MAP, CONFIG), FILE),
     **dict.fromkeys((KNOWLEDGE, OWN_FOLDER, STATE_FOLDER, ARTIFACTS, CACHE), FOLDER),
 }
-# Their folder is where they are replaced; these alone are written to where they are.
+# These files are written in place; all others are replaced, which takes write permission on the folder only.
 IN_PLACE = (LOCK, TOOL_LOG, OPLOG, AGENTS_EXTENSION)
 REPLACED = (IGNORE_FILE, HISTORY, PLAN, TASKS, TRACKER, ACCESS)
 
@@ -84,11 +93,11 @@ _IN_HARNESS = {
     agents_extension.OLD: AGENTS_EXTENSION,
 }
 _CONFLICT = "conflict-"
-_KEPT_COPY = re.compile(r"conflict-[0-9a-f]{16}-")  # anything else of such a name is somebody's artifact, or note
+_KEPT_COPY = re.compile(r"conflict-[0-9a-f]{16}-")  # other names of this prefix are ordinary artifacts or notes
 
 
 def role(path: str, kind: str) -> str:
-    """What the path is for; OTHER for what is its owner's own affair, UNKNOWN where nothing of the kind belongs."""
+    """Return the role of the path; OTHER for files that nexus-mcp leaves to their owner, UNKNOWN for misplaced ones."""
     parts = path.split("/")[1:]
     if not parts:
         return OTHER
@@ -114,7 +123,7 @@ def _in_state(parts: list[str], kind: str) -> str:
         if name in _IN_STATE:
             return _IN_STATE[name]
         if kind == FILE:
-            prefixes = {_CONFLICT: KEPT, unanswered.PREFIX: MARKER}
+            prefixes = {_CONFLICT: KEPT, close_receipt.PREFIX: MARKER}
             return next((found for prefix, found in prefixes.items() if name.startswith(prefix)), UNKNOWN)
         return HARNESS if kind == FOLDER and is_harness_id(name) else UNKNOWN
     if name == artifacts.FOLDER:

@@ -1,4 +1,4 @@
-"""What one look sees: what lies in `.nexus`, the files that checks ask for, each read once, and git."""
+"""The state of a workspace in one pass: the listing of `.nexus`, the files the checks need, and the facts from git."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from nexus_mcp.state import shapes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nexus_mcp.doctor.documents import Document, Past
+    from nexus_mcp.doctor.documents import Document, History
     from nexus_mcp.doctor.lock_watch import LockWatch
     from nexus_mcp.store.folder import Folder
 
 
 class Site:
-    """One look at a project whose `.nexus` is open as `nexus`. The watch and the questions are those of the whole run.
+    """One pass over a project whose `.nexus` is open as `nexus`. `watch` and `queries` serve the whole run.
 
-    `texts` has the JSON texts that were read, by path: pointers are turned into lines when all is found. `now` is when
-    the look began, in seconds since 1970.
+    `texts`: path -> JSON text that was read, to turn pointers into lines at the end. `now`: start of the pass, in
+    seconds since 1970.
     """
 
-    def __init__(self, questions: git.Questions, nexus: Folder, watch: LockWatch) -> None:
-        self.questions = questions
+    def __init__(self, queries: git.Queries, nexus: Folder, watch: LockWatch) -> None:
+        self.queries = queries
         self.nexus = nexus
         self.watch = watch
         self.survey = survey(nexus, CAP)
@@ -36,7 +36,7 @@ class Site:
         self.now = time.time()
 
     def is_current(self) -> bool:
-        """Whether everything still is as it was when the look began, and nobody is changing it."""
+        """Whether nothing changed since the pass began, and no process is changing it now."""
         with self.watch.quiet(self.nexus) as free:
             pass
         now = survey(self.nexus, CAP)
@@ -46,16 +46,16 @@ class Site:
         )
 
     def entries(self, *roles: str) -> Iterator[Entry]:
-        """What there is of these roles."""
+        """Yield the existing files and folders of these roles."""
         return (entry for entry in self.survey.entries.values() if places.role(entry.path, entry.kind) in roles)
 
     def files(self, *roles: str) -> Iterator[Entry]:
-        """The plain files of these roles that we may read; what else stands there is told by the checks of places."""
+        """Yield the readable regular files of these roles; the checks of files report anything else."""
         return (entry for entry in self.entries(*roles) if entry.kind == FILE and entry.readable)
 
     @contextmanager
     def folder_of(self, entry: Entry) -> Iterator[Folder | None]:
-        """The folder that the entry lies in, reached without a link, None when it is gone. Raises as `child` does."""
+        """Open the folder of the entry, without following links; None when it is gone. Raises as `child` does."""
         with ExitStack() as stack:
             folder: Folder | None = self.nexus
             for part in entry.path.split("/")[1:-1]:
@@ -66,22 +66,22 @@ class Site:
             yield folder
 
     def read(self, entry: Entry, limit: int) -> bytes | None:
-        """The bytes of the file, None when it is gone by now. Raises StateError, PathRefused, StorageError."""
+        """Return the bytes of the file, None when it is gone. Raises StateError, PathRefused, StorageError."""
         with self.folder_of(entry) as folder:
             return None if folder is None else folder.read(entry.name, limit)
 
     @cached_property
     def plan(self) -> Document:
-        return documents.session(self, places.PLAN, shapes.PLAN)
+        return documents.load_session(self, places.PLAN, shapes.PLAN)
 
     @cached_property
     def tasks(self) -> Document:
-        return documents.session(self, places.TASKS, shapes.TASKS)
+        return documents.load_session(self, places.TASKS, shapes.TASKS)
 
     @cached_property
-    def history(self) -> Past:
-        return documents.past(self)
+    def history(self) -> History:
+        return documents.load_history(self)
 
     @cached_property
     def git(self) -> git.Facts:
-        return self.questions.ask()
+        return self.queries.run()

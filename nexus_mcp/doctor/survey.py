@@ -1,6 +1,6 @@
-"""What lies in `.nexus`: every name with its kind and its stamp, and nothing of what is inside the files.
+"""List `.nexus` recursively: every name with its kind and stamp, without opening files.
 
-No link is followed, nothing is opened but folders, and however much there is, only so much of it is kept.
+Follows no link, and bounds the number of entries and the depth.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nexus_mcp.errors import PathRefused, StorageError
 from nexus_mcp.store.atomic import PREFIX
-from nexus_mcp.store.folder import AT
-from nexus_mcp.store.opening import let_go, reason
+from nexus_mcp.store.folder import AT, close_fd, reason
 
 if TYPE_CHECKING:
     from nexus_mcp.store.folder import Folder
@@ -31,9 +30,9 @@ _HAS_MODES = os.name == "posix"
 
 
 class Entry(NamedTuple):
-    """`path` from the project root, with `/`. `stamp` is another when the file was replaced or written to.
+    """A file or folder. `path` starts at the project root and uses `/`. `stamp` changes with each write or replacement.
 
-    `info` is what the system says of the file or folder itself.
+    `info` is the result of lstat.
     """
 
     path: str
@@ -52,9 +51,11 @@ class Entry(NamedTuple):
 
 @dataclass
 class Survey:
-    """`entries` by path, in order. `temporary`: the store's own temporary files, the first of them; `temporaries`
-    counts all. `closed`: folders that could not be looked into, and the system's reason. `cut`: where not everything
-    was looked at, and why."""
+    """The listing. `entries` are sorted by path.
+
+    `temporary`: the first temporary files of the store; `temporaries` counts all. `closed`: folders that cannot be
+    listed, with the system's reason. `cut`: folders that were not listed completely, with the limit.
+    """
 
     entries: dict[str, Entry] = field(default_factory=dict)
     temporary: list[Entry] = field(default_factory=list)
@@ -69,7 +70,7 @@ class Survey:
 
 
 def survey(nexus: Folder, most_temporary: int) -> Survey:
-    """Everything in `nexus` and below. Raises nothing: what cannot be looked at is in the result."""
+    """List `nexus` recursively. Raises nothing: folders that cannot be listed are in the result."""
     walk = _Walk(most_temporary)
     walk.into(nexus, 0)
     walk.found.entries = dict(sorted(walk.found.entries.items()))
@@ -78,7 +79,7 @@ def survey(nexus: Folder, most_temporary: int) -> Survey:
 
 
 class _Walk:
-    """A way through the folders, each open while those in it are walked: no deeper than MAX_DEPTH."""
+    """A depth-first walk; a folder stays open while its subfolders are walked."""
 
     def __init__(self, most_temporary: int) -> None:
         self.found = Survey()
@@ -88,7 +89,7 @@ class _Walk:
         below: list[str] = []
         fd: int | None = None
         try:
-            # Opened anew: reading a folder moves its position, and this tells whether it can be searched, too.
+            # A new descriptor: listing moves its position, and opening it checks the search permission.
             fd = folder.open(".", _OPEN) if AT else None
             if depth == 0:
                 here = os.stat(folder.path if fd is None else fd)
@@ -96,24 +97,24 @@ class _Walk:
             with os.scandir(folder.path if fd is None else fd) as listing:
                 for item in listing:
                     if self.found.is_full:
-                        self.found.cut.append((folder.shown, "holds more than is looked at"))
+                        self.found.cut.append((folder.shown, "holds more files than doctor checks"))
                         break
-                    if self._takes(item, folder, fd):
+                    if self._record(item, folder, fd):
                         below.append(item.name)
         except OSError as error:
             self.found.closed.append((folder.shown, reason(error)))
         finally:
             if fd is not None:
-                let_go(fd)
+                close_fd(fd)
         for name in sorted(below):
             if depth >= MAX_DEPTH:
-                problem = f"lies deeper than the {MAX_DEPTH} levels that are looked at"
+                problem = f"lies deeper than {MAX_DEPTH} levels, the limit of doctor"
                 self.found.cut.append((folder.show(name), problem))
                 return
-            self._down(folder, name, depth)
+            self._descend(folder, name, depth)
 
-    def _takes(self, item: os.DirEntry[str], folder: Folder, fd: int | None) -> bool:
-        """Take note of one name; whether it is a folder to walk into."""
+    def _record(self, item: os.DirEntry[str], folder: Folder, fd: int | None) -> bool:
+        """Record one name. Returns whether it is a folder to walk into."""
         self.found.seen += 1
         is_temporary = item.name.startswith(PREFIX) and item.is_file(follow_symlinks=False)
         if is_temporary:
@@ -130,11 +131,11 @@ class _Walk:
             self.found.entries[entry.path] = entry
         return entry.kind == FOLDER
 
-    def _down(self, folder: Folder, name: str, depth: int) -> None:
+    def _descend(self, folder: Folder, name: str, depth: int) -> None:
         try:
             child = folder.child(name)
         except PathRefused:
-            return  # something else by now; the next look will tell
+            return  # replaced meanwhile: the next pass reports it
         except StorageError as error:
             self.found.closed.append((folder.show(name), error.reason))
             return
@@ -146,7 +147,7 @@ class _Walk:
 def _entry(folder: Folder, fd: int | None, name: str, info: os.stat_result) -> Entry:
     kind = _KINDS.get(stat.S_IFMT(info.st_mode), SPECIAL)
     stamp = (info.st_ino, info.st_mtime_ns, info.st_ctime_ns)
-    # Permission bits say little about a right: there are owners, groups, lists, root, and read-only disks.
+    # access() and not the mode bits: owners, groups, ACLs, root and read-only disks matter, too.
     plain = kind in (FILE, FOLDER) and _HAS_MODES
     allowed = [not plain or _may(folder, fd, name, right) for right in (os.R_OK, os.W_OK)]
     path = folder.shown if name == "." else folder.show(name)

@@ -1,19 +1,74 @@
-"""Which notes could go: those for which three signals that do not depend on each other hold at once."""
+"""Select the notes of memory/ that may be deleted, by the access logs of all harnesses and the age of the files.
+
+Three independent signals must hold at once: days since the last read, number of reads, and age. Each harness has its
+own log, `.nexus/state/<harness id>/memory-access.jsonl`; a note that any of them reads is in use.
+"""
 
 from __future__ import annotations
 
+from nexus_mcp.store import jsonl
+from nexus_mcp.store.harness_files import ACCESS
+from nexus_mcp.store.journal import SESSION_LIMIT
+from nexus_mcp.workspace import is_harness_id
+
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from nexus_mcp.knowledge.reads import Reads
+    from nexus_mcp.store.folder import Folder
 
+MOST_HARNESSES = 100
 DAY = 86_400
+_FOLDER = ".nexus/"
+
+
+class Reads:
+    """The recorded reads. `count` maps a path as in the index to its reads, `last` to seconds since 1970.
+
+    `since` is the time of the first known read, None without one: reads are recorded at least from then on.
+    `unreadable` counts malformed lines.
+    """
+
+    __slots__ = ("count", "last", "since", "unreadable")
+
+    def __init__(self) -> None:
+        self.count: dict[str, int] = {}
+        self.last: dict[str, float] = {}
+        self.since: float | None = None
+        self.unreadable = 0
+
+
+def read_access_logs(state: Folder | None) -> Reads:
+    """Return the reads in all logs below `.nexus/state`.
+
+    Raises StateError, PathRefused, StorageError for an unreadable log: without it the reads are unknown.
+    """
+    found = Reads()
+    if state is None:
+        return found
+    for name in sorted(filter(is_harness_id, state.names()))[:MOST_HARNESSES]:
+        own = state.child(name)
+        if own is not None:
+            with own:
+                _add(found, jsonl.lines(own, ACCESS, SESSION_LIMIT) or [])
+    return found
+
+
+def seconds(stamp: object) -> float | None:
+    """Return a timestamp of the contract as seconds since 1970; None if it is malformed."""
+    from datetime import UTC, datetime
+
+    try:
+        moment = datetime.fromisoformat(stamp) if isinstance(stamp, str) else None
+        return None if moment is None else (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
 
 
 class Signals:
-    """What is known of one note. `unread` are days since it was last read; None: no read of it is on record."""
+    """The signals of one note. `age` and `unread` are in days; `unread` is None without a recorded read."""
 
     __slots__ = ("age", "path", "reads", "unread")
 
@@ -24,7 +79,7 @@ class Signals:
         self.unread = unread
 
     def reasons(self) -> list[str]:
-        """The three signals in words; the first two are one where no read is on record."""
+        """Return the signals in words; without a recorded read the first two are one text."""
         unchanged = f"not changed for {_days(self.age)}"
         if self.unread is None:
             return ["no read of it is on record", unchanged]
@@ -33,7 +88,7 @@ class Signals:
 
 
 def signals(notes: Iterable[tuple[str, float]], reads: Reads, now: float) -> list[Signals]:
-    """What is known of each note, given as (path as the index has it, seconds since 1970 when it was last written)."""
+    """Return the signals of notes, each (path as in the index, seconds since 1970 of its last change)."""
     found = []
     for path, written in notes:
         last = reads.last.get(path)
@@ -42,24 +97,37 @@ def signals(notes: Iterable[tuple[str, float]], reads: Reads, now: float) -> lis
     return found
 
 
-def proposed(found: Iterable[Signals], limits: dict[str, Any]) -> list[Signals]:
-    """Those for which all three signals of `limits` (days_unread, max_access_count, min_age_days) hold.
+def select_proposed(found: Iterable[Signals], limits: dict[str, Any]) -> list[Signals]:
+    """Return the notes that exceed all three limits (days_unread, max_access_count, min_age_days).
 
-    A note without a read on record counts as unread since it was last written.
+    A note without a recorded read counts as unread since its last change.
     """
     return [one for one in found if _hold(one, limits, one.age if one.unread is None else one.unread)]
 
 
-def certain(found: Iterable[Signals], limits: dict[str, Any], reads: Reads, now: float) -> list[Signals]:
-    """The same, by nothing but what is on record: what may be deleted unasked.
+def select_certain(found: Iterable[Signals], limits: dict[str, Any], reads: Reads, now: float) -> list[Signals]:
+    """Return the notes that exceed all limits by recorded reads only, so that they may be deleted without a question.
 
-    A note without a read on record counts as unread only since reads are recorded here; in a new clone, or a copy, they
-    are not recorded for long, however old the files say they are. Where lines cannot be read nothing is certain.
+    A note without a recorded read counts as unread since the first recorded read of any note: in a new clone reads
+    were not recorded for long, however old the files are. With malformed lines no note is certain.
     """
     if reads.since is None or reads.unreadable:
         return []
     recorded = _since(reads.since, now)
     return [one for one in found if _hold(one, limits, min(one.age, recorded) if one.unread is None else one.unread)]
+
+
+def _add(found: Reads, lines: list[tuple[int, dict[str, object] | None]]) -> None:
+    for _, line in lines:
+        entry = line or {}
+        path, count, at = entry.get("path"), entry.get("access_count"), seconds(entry.get("last_accessed_ts"))
+        if not isinstance(path, str) or not isinstance(count, int) or isinstance(count, bool) or at is None:
+            found.unreadable += 1
+            continue
+        path = path.removeprefix(_FOLDER)
+        found.count[path] = found.count.get(path, 0) + max(0, count)
+        found.last[path] = max(found.last.get(path, at), at)
+        found.since = at if found.since is None else min(found.since, at)
 
 
 def _hold(one: Signals, limits: dict[str, Any], unread: int) -> bool:
@@ -68,7 +136,7 @@ def _hold(one: Signals, limits: dict[str, Any], unread: int) -> bool:
 
 
 def _since(moment: float, now: float) -> int:
-    """Whole days; none when the moment is to come, by a clock that was wrong."""
+    """Return whole days; 0 for a moment in the future, from a wrong clock."""
     return max(0, int((now - moment) // DAY))
 
 

@@ -1,25 +1,77 @@
-"""Merge before create: which notes a new text belongs to."""
+"""Find the notes that a new text belongs to (merge before create), by shared tags and similar words."""
 
 from __future__ import annotations
 
-from nexus_mcp.knowledge.words import similarity, words
-
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
     from typing import Any
+
+SHORTEST = 3
+_MOST_KNOWN = 4096
+# Stop words.
+_EMPTY = frozenset(
+    (
+        *("about", "after", "all", "also", "and", "any", "are", "because", "been", "before", "but", "can", "cannot"),
+        *("did", "does", "each", "else", "every", "few", "for", "from", "had", "has", "have", "here", "how", "into"),
+        *("its", "just", "let", "may", "might", "more", "most", "must", "never", "not", "now", "off", "once", "one"),
+        *("only", "other", "our", "out", "over", "own", "same", "shall", "should", "since", "some", "such", "than"),
+        *("that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "through", "too", "under"),
+        *("until", "use", "used", "very", "was", "were", "what", "when", "where", "which", "while", "who", "why"),
+        *("will", "with", "without", "would", "you", "your"),
+    )
+)
+WIDE = "\u2e80"  # from here on, scripts without blanks between words
+
+
+class _Blanked(dict[int, int]):
+    """A table for str.translate: a blank for all but letters and digits, filled on demand up to a limit."""
+
+    def __missing__(self, code: int) -> int:
+        found = code if chr(code).isalnum() else 32
+        if len(self) < _MOST_KNOWN:
+            self[code] = found
+        return found
+
+
+_BLANKED = _Blanked()
+
+
+def words(text: str) -> list[str]:
+    """Return the words of `text` in order of appearance, each once, in lower case, without stop words.
+
+    A script without blanks between words is split into pairs of characters.
+    """
+    found: dict[str, None] = {}
+    for run in dict.fromkeys(text.casefold().translate(_BLANKED).split()):
+        if not run.isascii() and max(run) >= WIDE:
+            found.update(dict.fromkeys(run[at : at + 2] for at in range(max(1, len(run) - 1))))
+        elif len(run) >= SHORTEST and run not in _EMPTY and not run.isdecimal():
+            found[run] = None
+    return list(found)
+
+
+def similarity(one: Collection[str], other: Collection[str]) -> float:
+    """Return the Ochiai coefficient of two sets of words, from 0 to 1.
+
+    It divides the common words by the geometric mean of both sizes. Unlike the Jaccard index it finds a sentence in a
+    note of a page.
+    """
+    if not one or not other:
+        return 0.0
+    common = len(set(one) & set(other))
+    return float(common / (len(one) * len(other)) ** 0.5)
+
 
 MOST = 3
 _LEAST_WORDS = 2  # fewer in common is chance
-_FEW = 40  # so many words are looked for one by one sooner than all words of a note are taken
-_KEPT = 1000  # notes whose words are kept for the next text of the same message: some 75 KB each
+_FEW = 40  # up to so many words, a search for each is faster than splitting the note
+_KEPT = 1000  # notes whose words are cached for the next text of the same message, about 75 KB each
 
 
 class Note:
-    """What a text is compared with: the `tags` of a note, and `text`, what it says at its beginning behind them.
-
-    Both are as they are compared, without case.
-    """
+    """The parts of a note to compare with: its `tags`, and `text`, its beginning behind the tag line; case-folded."""
 
     __slots__ = ("path", "tags", "text", "words")
 
@@ -30,7 +82,7 @@ class Note:
         self.words: frozenset[str] | None = None
 
 
-def belongs_to(text: str, tags: Iterable[str], notes: Iterable[Note], policy: dict[str, Any]) -> list[str]:
+def find_matches(text: str, tags: Iterable[str], notes: Iterable[Note], policy: dict[str, Any]) -> list[str]:
     """The paths of the notes that `text`, with its own `tags`, belongs to, the best first, MOST at most.
 
     By `policy` (vocabulary/memory-policy.yml, merge) it is so many tags in common, a word of the text being as good as
@@ -51,7 +103,7 @@ def belongs_to(text: str, tags: Iterable[str], notes: Iterable[Note], policy: di
 
 
 def _likeness(own: frozenset[str], note: Note, least: int, *, keep: bool) -> float:
-    """How like it is; none when fewer than `least` words can be in common."""
+    """Return the similarity; 0 if fewer than `least` words can be in common."""
     theirs = note.words
     if theirs is None:
         if len(own) <= _FEW and not _may_have(own, note.text, least):
@@ -63,7 +115,7 @@ def _likeness(own: frozenset[str], note: Note, least: int, *, keep: bool) -> flo
 
 
 def _may_have(own: frozenset[str], text: str, least: int) -> bool:
-    """Whether so many of the words can be in the text: each word of a text is a part of it."""
+    """Return whether at least `least` of the words occur in the text, perhaps as parts of words."""
     if len(own) < least:
         return False
     for word in own:

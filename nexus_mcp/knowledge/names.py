@@ -1,11 +1,11 @@
-"""Names of notes: which are allowed, which one a message gives, and one for a text that comes without."""
+"""Names of notes: check a name, split it from a message, or make one from the words of a text."""
 
 from __future__ import annotations
 
 from nexus_mcp import schemas
 from nexus_mcp.errors import PathRefused
 from nexus_mcp.knowledge.index import SUFFIX
-from nexus_mcp.knowledge.words import words
+from nexus_mcp.knowledge.merge import words
 from nexus_mcp.log import printable
 
 TYPE_CHECKING = False
@@ -17,10 +17,10 @@ _WORDS = 4
 _SHOWN = 60
 
 
-def checked(name: str, pattern: str, folder: str) -> str:
-    """`name` itself. Raises PathRefused unless it matches `pattern` and can be a file's name everywhere.
+def check_name(name: str, pattern: str, folder: str) -> str:
+    """Return `name`. Raises PathRefused unless it matches `pattern` and is a valid file name on all systems.
 
-    `folder` is where it was to be, e.g. ".nexus/memory", for the message.
+    `folder` is the folder of the note for the error message, e.g. ".nexus/memory".
     """
     from nexus_mcp.state import artifact_name
     from nexus_mcp.store import atomic
@@ -38,18 +38,18 @@ def checked(name: str, pattern: str, folder: str) -> str:
     return name
 
 
-def given(text: str) -> tuple[str, str]:
-    """(the name, the rest) of a text that begins with the name of a note, as in `lock-order.md: text`; else ("", text).
+def split_name(text: str) -> tuple[str, str]:
+    """Return (name, rest) of a text such as `lock-order.md: text`; ("", text) if it begins with no name of a note.
 
-    The name may be none that is allowed.
+    The name is not checked.
     """
     name, colon, rest = text.partition(":")
     is_name = bool(colon) and name.lower().endswith(SUFFIX) and not any(map(str.isspace, name))
     return (name, rest.strip()) if is_name else ("", text)
 
 
-def made(text: str, taken: Container[str]) -> str:
-    """A name for `text` by its first words, by its checksum when they have no Latin letters; one that is not taken."""
+def make_name(text: str, taken: Container[str]) -> str:
+    """Return a name not in `taken` from the first words of `text`, or its checksum if they have no Latin letters."""
     import unicodedata
 
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()

@@ -1,7 +1,7 @@
-"""The notes of a folder with their beginnings: read once, and anew only where they changed since.
+"""Cache the notes of a folder, and read again only those that changed.
 
-With a thousand notes reading them is what a tag costs. So it is done before the lock is taken; under it each name is
-only looked at.
+With a thousand notes, reading them is most of the cost of a tag. So they are read before the lock is taken; under the
+lock only their metadata is checked.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import os
 import stat
 
 from nexus_mcp.errors import NexusError
-from nexus_mcp.knowledge import notes, tag_line
+from nexus_mcp.knowledge import index, notes
 from nexus_mcp.knowledge.index import names_of
 from nexus_mcp.knowledge.merge import Note
-from nexus_mcp.store.opening import let_go
+from nexus_mcp.store.folder import close_fd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
     from nexus_mcp.store.folder import Folder
 
-KEPT = 1 << 15
-"""Bytes of a note that are kept while a message is looked at: nearly all notes are smaller."""
-_ALL = 1 << 25  # bytes kept of all notes together; beyond that the beginnings that are compared
-_SEARCHED = 1 << 26  # bytes read for one text of notes that are not kept whole
-_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)  # a pipe of that name must not keep us waiting
+CACHED_BYTES = 1 << 15
+"""Bytes of a note in the cache; nearly all notes are smaller."""
+_ALL = 1 << 25  # bytes of all notes in the cache; beyond that only their beginnings
+_SEARCHED = 1 << 26  # bytes read per text from notes that are not cached whole
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)  # a pipe of that name must not block
 _BOM = b"\xef\xbb\xbf"
 
 
-class Scanned(Note):
-    """A note as it was read: `data` is its beginning, `size` that of the whole."""
+class CachedNote(Note):
+    """A note in the cache: `data` is its beginning, `size` the size of the file in bytes."""
 
     __slots__ = ("data", "name", "stamp")
 
     def __init__(self, kind: str, name: str, data: bytes, stamp: tuple[int, int, int]) -> None:
-        tags = tag_line.read(data[: tag_line.FIRST_BYTES])
-        head = data[: notes.COMPARED].removeprefix(_BOM)
+        tags = index.read_tags(data[: index.FIRST_BYTES])
+        head = data[: notes.COMPARED_BYTES].removeprefix(_BOM)
         text = head.partition(b"\n")[2] if tags else head
         super().__init__(f"{kind}/{name}", tags, text.decode("utf-8", "replace"))
         self.name = name
@@ -49,30 +49,34 @@ class Scanned(Note):
 
 
 class Scan:
-    """The notes of the folder `kind`, by name. One that cannot be read is left out: that is told where it is wanted."""
+    """The notes of the folder `kind`, by name. Unreadable notes are left out; an access by name reports them."""
 
     __slots__ = ("_kind", "notes")
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
-        self.notes: dict[str, Scanned] = {}
+        self.notes: dict[str, CachedNote] = {}
 
     def refresh(self, folder: Folder | None) -> bool:
-        """Read what is new in the folder, or changed; whether anything is. Raises StorageError, StateError."""
+        """Read new and changed notes; return whether any note changed. Raises StorageError, StateError."""
         before, self.notes = self.notes, {}
         room = _ALL - sum(len(note.data) for note in before.values())
         for name in names_of(folder) if folder is not None else ():
             note = before.get(name)
             if note is None or folder is None or _stamp(folder.look(name)) != note.stamp:
-                note = self._read(folder, name, KEPT if room > 0 else notes.COMPARED) if folder is not None else None
+                note = (
+                    self._read(folder, name, CACHED_BYTES if room > 0 else notes.COMPARED_BYTES)
+                    if folder is not None
+                    else None
+                )
                 room -= 0 if note is None else len(note.data)
             if note is not None:
                 self.notes[name] = note
         return list(before.values()) != list(self.notes.values())
 
-    def holder(self, folder: Folder | None, text: str, among: Container[str]) -> str:
-        """The first of the notes `among` that has the text already (notes.has); "" when none has."""
-        # The longest line of the text is a line of such a note, too.
+    def find_holder(self, folder: Folder | None, text: str, among: Container[str]) -> str:
+        """Return the first note in `among` that contains the text (notes.contains); "" if none does."""
+        # Such a note has a line that begins with the longest line of the text.
         line = max((line.rstrip() for line in text.split("\n")), key=len, default="").encode("utf-8", "replace")
         left = _SEARCHED
         for name, note in self.notes.items():
@@ -82,11 +86,11 @@ class Scan:
             if len(data) < note.size and folder is not None:
                 left -= note.size
                 data = _whole(folder, name) if left >= 0 else data
-            if _has_line(data, line) and notes.has(data.decode("utf-8", "replace"), text):
+            if _has_line(data, line) and notes.contains(data.decode("utf-8", "replace"), text):
                 return name
         return ""
 
-    def _read(self, folder: Folder, name: str, most: int) -> Scanned | None:
+    def _read(self, folder: Folder, name: str, most: int) -> CachedNote | None:
         try:
             fd = folder.open(name, _FLAGS)
         except (OSError, NexusError):
@@ -94,15 +98,15 @@ class Scan:
         try:
             info = os.fstat(fd)
             stamp = _stamp(info)
-            return None if stamp is None else Scanned(self._kind, name, os.read(fd, most), stamp)
+            return None if stamp is None else CachedNote(self._kind, name, os.read(fd, most), stamp)
         except OSError:
             return None
         finally:
-            let_go(fd)
+            close_fd(fd)
 
 
 def _stamp(info: os.stat_result | None) -> tuple[int, int, int] | None:
-    """What changes with a file, None for what is no plain one."""
+    """Return (inode, size, mtime), which changes with the file; None for a special file."""
     if info is None or not stat.S_ISREG(info.st_mode):
         return None
     return info.st_ino, info.st_size, info.st_mtime_ns
@@ -116,5 +120,5 @@ def _whole(folder: Folder, name: str) -> bytes:
 
 
 def _has_line(data: bytes, line: bytes) -> bool:
-    """Whether a line of `data` begins with `line`."""
+    """Return whether a line of `data` begins with `line`."""
     return b"\n" + line in data or data.removeprefix(_BOM).startswith(line)

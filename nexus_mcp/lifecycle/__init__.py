@@ -1,4 +1,4 @@
-"""The lifecycle events of a session: one file each, and this table (docs/lifecycle.md)."""
+"""The table of lifecycle events; each event has its own file (docs/lifecycle.md)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _context_compact() -> Event:
     return EVENT
 
 
-# Loaded by function: a hook is a process of its own, and pays for what it imports at every step of an agent.
+# Loaded on demand: each hook is a new process and pays for its imports.
 EVENTS: dict[str, Row] = {
     "session_start": Row("a session begins, or goes on", _session_start),
     "user_message": Row("the user has sent a message", _user_message),

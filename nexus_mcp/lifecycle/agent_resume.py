@@ -1,11 +1,11 @@
-"""agent_resume: an agent goes on with its work."""
+"""agent_resume: record that an agent continues its work."""
 
 from __future__ import annotations
 
+from nexus_mcp.lifecycle.agent_identity import warn_unknown
 from nexus_mcp.lifecycle.definition import Event, EventContext
-from nexus_mcp.lifecycle.unknown import warn_unknown
-from nexus_mcp.state.agent_records import RESUME
-from nexus_mcp.store.agent_files import record
+from nexus_mcp.state.agents import RESUME
+from nexus_mcp.store.agents import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
-    """Mark the agent as running, resumed once more. One that is not in the tracker is worth a warning only."""
+    """Mark the agent as running, with one more resume. An agent that is not in the tracker causes only a warning."""
     agent_id = params["agent_id"]
     session = params.get("session_id", "")
     event = {"kind": RESUME, "at": ctx.store.stamp(), "agent_id": agent_id, "session_id": session}

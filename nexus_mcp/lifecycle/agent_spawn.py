@@ -1,4 +1,4 @@
-"""agent_spawn: an agent begins its work."""
+"""agent_spawn: record a new agent, and give it its context and restrictions."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from nexus_mcp.briefing.compose import parts
 from nexus_mcp.catalog.capabilities import disallowed, effective, unmapped
 from nexus_mcp.errors import StateError
 from nexus_mcp.lifecycle.definition import Event, EventContext
-from nexus_mcp.lifecycle.known import catalog_of, notes_of
-from nexus_mcp.state.agent_records import SPAWN
-from nexus_mcp.store.agent_files import record
+from nexus_mcp.lifecycle.sources import catalog_of, notes_of
+from nexus_mcp.state.agents import SPAWN
+from nexus_mcp.store.agents import record
 from nexus_mcp.store.harness_files import TRACKER
 
 TYPE_CHECKING = False
@@ -19,15 +19,16 @@ if TYPE_CHECKING:
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
-    """Add the agent to the tracker; one that is in it already is resumed. Either way it hears what it has to know:
+    """Add the agent to the tracker, or mark it as resumed if it is there. Give it its context in both cases.
 
-    the index of the notes, what it may not do, and which tools of this harness that takes away. It does so too when
-    it cannot be recorded; then it is an unknown agent. Without a capability map nothing is taken away, which is told.
+    The context has the index of the notes, the restrictions, and the tools of this harness that they forbid. An agent
+    that cannot be recorded gets it too, and stays unknown. Without a capability map no tool is forbidden, with a
+    warning.
     """
     catalog, agent_id = catalog_of(ctx), params["agent_id"]
-    told = unmapped(catalog, ctx.harness_id)
-    if told:
-        ctx.warn(told)
+    warning = unmapped(catalog, ctx.harness_id)
+    if warning:
+        ctx.warn(warning)
     name = _name(catalog, params["agent_name"])
     session = params.get("session_id", "")
     event = {"kind": SPAWN, "at": ctx.store.stamp(), "agent_id": agent_id, "agent_name": name, "session_id": session}
@@ -38,25 +39,25 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
         entry = None if records is None else records.own(agent_id, session)
         resumed = entry is not None and "last_resumed_at" in entry
     except StateError as error:
-        if not error.file.endswith(f"/{TRACKER}"):  # of what blocks all changes, whoever told of the event hears
+        if not error.file.endswith(f"/{TRACKER}"):  # an error that blocks all changes is reported to the sender
             raise
         ctx.warn(f"The agent was not recorded: {error.fault}. {error.next_step}".rstrip())
     return {"agent_id": agent_id, "resumed": resumed}
 
 
-def _name(catalog: Catalog, told: str) -> str:
-    """What the agent is called in the records; "" for a name of blanks.
+def _name(catalog: Catalog, given_name: str) -> str:
+    """Return the name of the agent for the records; "" for a blank name.
 
-    One of the catalog is found also with a plug-in before its name, or in capitals, as pre_tool_use finds it.
+    A catalog name is found also with a plug-in prefix or in capitals, as in pre_tool_use.
     """
-    last = told.rpartition(":")[2].strip().lower()
-    if told not in catalog.agents and last in catalog.agents:
+    last = given_name.rpartition(":")[2].strip().lower()
+    if given_name not in catalog.agents and last in catalog.agents:
         return last
-    return told if told.strip() else ""
+    return given_name if given_name.strip() else ""
 
 
 def _give(ctx: EventContext, catalog: Catalog, name: str) -> None:
-    """Give the context, and the members about restrictions: none for an agent that the catalog has not."""
+    """Add the context, and the fields about restrictions: none for an agent that is not in the catalog."""
     known = name if name in catalog.agents else None
     ctx.give(*parts(catalog, None, known, ctx.harness_id, notes=notes_of(ctx)).values())
     if known is None:

@@ -1,10 +1,10 @@
-"""context_compact: the context of the model was compacted, and what it has to know is given back."""
+"""context_compact: give a model its working context again after a compaction."""
 
 from __future__ import annotations
 
-from nexus_mcp.lifecycle import compaction
+from nexus_mcp.lifecycle import session_context
 from nexus_mcp.lifecycle.definition import Event, EventContext
-from nexus_mcp.lifecycle.holding import COMPACTED
+from nexus_mcp.lifecycle.session_context import COMPACTED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
-    """Active skill, plan, tasks with the ready set, notes, tracked agents: fresh from disk (docs/lifecycle.md)."""
-    compaction.give(ctx, params.get("session_id", ""), by=COMPACTED)
+    """Give the active skill, plan, tasks with the ready set, notes and agents, fresh from disk (docs/lifecycle.md)."""
+    session_context.give(ctx, params.get("session_id", ""), by=COMPACTED)
     return {}
 
 

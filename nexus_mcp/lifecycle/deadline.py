@@ -1,8 +1,8 @@
-"""Answer a hook in time, whatever the event is doing: a thread that ends the process once its time is over.
+"""Answer a hook before its deadline: a watcher thread sends an early answer and ends the process.
 
-A harness that kills a hook after 3 s takes no answer for "go on", so a hook that takes long must answer before that.
-Ending the process at any point is safe, because a kill at any point is. Processor time counts beside the clock: on a
-busy machine a hook has more seconds, and what a file makes it compute is cut off just as soon.
+Some harnesses kill a hook after 3 s and read the missing answer as "continue", so a slow hook must answer earlier.
+Ending the process at any point is safe, because a kill at any point is. CPU time counts beside the clock, so that a
+busy machine gets more seconds, but expensive files do not.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
     Answer = dict[str, Any]
 
 CPU_S = 0.5
-"""Seconds of processor time that an event may take."""
+"""CPU seconds that an event may take."""
 READING_CPU_S = 0.3
-"""Seconds of it after which no more files of a project's catalog are parsed."""
+"""CPU seconds after which no more catalog files of a project are parsed."""
 WALL_S = 2.5
-"""Seconds from its start in which a hook answers, the wait for the lock and for stdin included."""
+"""Seconds from the start until a hook answers, including waits for the lock and for stdin."""
 GRACE_S = 10.0
-"""Seconds for recording an event of an agent after the answer is out, where only the clock was against it."""
+"""Seconds to record an agent event after the early answer, if only the clock ran out."""
 LAST_S = 0.25
-"""Seconds for finding an answer once the time is over; then it is one that needs no file."""
+"""Seconds to find an early answer; after that the answer is one that needs no file."""
 _FIRST_LOOK_S, _LOOK_S = 0.3, 0.05
 _SWITCH_S = 0.0005
-"""Seconds after which Python lets another thread run once the time is over: the answer waits for the event's thread."""
-NOT_IN_TIME = "It could not be dealt with in time, so the answer is made from what was known by then."
-AGAIN = "Use the tool again; if it stays so, tell whoever leads the work."
+"""Thread switch interval in seconds after the deadline, so that the event's thread delays the answer less."""
+NOT_IN_TIME = "It could not be handled in time, so the answer uses only what was known by then."
+AGAIN = "Use the tool again; if this repeats, tell the lead."
 
 _begun: Deadline | None = None
 
 
 class Deadline:
-    """The time of one hook. `ctx` has what the event came to so far, once there is something."""
+    """The deadline of one hook. `ctx` is the partial result of the event, None at first."""
 
     __slots__ = (
         "_answer",
@@ -66,16 +66,16 @@ class Deadline:
         write: Callable[[Answer], None],
         records: Callable[[], bool] = bool,
     ) -> None:
-        """`answer` finds an answer from what is known, `last` has one without looking at any file, `write` sends it.
+        """`answer` builds an answer from the partial result, `last` builds one without any file, `write` sends it.
 
-        `records` says whether the event goes on being recorded once its answer was given early.
+        `records` returns whether the event is still recorded after an early answer.
         """
         self._cpu = time.process_time() + CPU_S
         self._wall = time.monotonic() + WALL_S
         self._answer = answer
         self._last = last
         self._write = write
-        self._claim = allocate_lock()  # of whoever answers
+        self._claim = allocate_lock()  # held by the thread that answers
         self._ended = allocate_lock()
         self._ended.acquire()
         self._done = allocate_lock()
@@ -85,17 +85,16 @@ class Deadline:
         self.ctx: EventContext | None = None
 
     def begin(self) -> None:
-        """From now on the time runs."""
+        """Start the watcher. Without a thread the event runs without a deadline."""
         global _begun  # noqa: PLW0603 - one event a process
         _begun = self
-        # Where there is no thread to be had the event goes on without.
         try:
             start_new_thread(self._watch, ())
         except RuntimeError:
             return
 
     def end(self) -> bool:
-        """The event has its own answer. False when the time was over before: then the process is about to end."""
+        """Stop the watcher. Return False if it has answered already: then the process is about to end."""
         global _begun  # noqa: PLW0603
         _begun = None
         is_first = self._claim.acquire(blocking=False)
@@ -103,7 +102,7 @@ class Deadline:
         return is_first
 
     def is_over(self) -> bool:
-        """Whether no more files are to be parsed."""
+        """Return whether no more files may be parsed."""
         if self._is_over:
             return True
         left = self._cpu - CPU_S + READING_CPU_S - time.process_time()
@@ -137,7 +136,7 @@ class Deadline:
             return
         try:
             self._write(answer)
-            # A machine with too much to do must not make an agent unknown.
+            # On an overloaded machine agents must still be recorded.
             if self._records() and time.process_time() <= self._cpu:
                 self._done.acquire(timeout=GRACE_S)
         finally:
@@ -148,23 +147,23 @@ class Deadline:
 
 
 def is_over() -> bool:
-    """Whether the time for parsing files is over; never where no hook runs in this process."""
+    """Return whether the time to parse files is over; False if no hook runs in this process."""
     return _begun is not None and _begun.is_over()
 
 
 def note(ctx: EventContext) -> None:
-    """What comes together for the answer, for when it has to be given early."""
+    """Register the context of the event as the source of an early answer."""
     if _begun is not None:
         _begun.ctx = ctx
 
 
-def last_answer(name: str, harness_id: str, told: dict[str, Any] | None, *, is_deciding: bool) -> Answer:
-    """An answer that needs no file. `told` is what the payload says, None when it was not read to its end.
+def last_answer(name: str, harness_id: str, payload: dict[str, Any] | None, *, is_deciding: bool) -> Answer:
+    """Return an answer that needs no file. `payload` is None if it was not read completely.
 
-    A tool is denied to an agent, and to whoever cannot be told from one; the session itself is asked to try again.
+    A tool is denied to agents and unknown callers; the main session is blocked, and may try again.
     """
     answer: Answer = {"event": name, "harness_id": harness_id, "decision": CONTINUE}
     if is_deciding:
-        is_main = told is not None and not (told.get("agent_id") or told.get("agent_name"))
+        is_main = payload is not None and not (payload.get("agent_id") or payload.get("agent_name"))
         answer |= {"decision": BLOCK if is_main else DENY, "reason": f"{NOT_IN_TIME} {AGAIN}"}
     return {**answer, "warnings": [f"The event {name}: {NOT_IN_TIME}"]}

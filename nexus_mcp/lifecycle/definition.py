@@ -1,10 +1,13 @@
-"""What a lifecycle event is: plain data about its params, and the function that carries out what it means."""
+"""Define a lifecycle event, its context, and the fields of its params, which are the same for all harnesses."""
 
 from __future__ import annotations
 
+from nexus_mcp import schemas
+from nexus_mcp.errors import InvalidArguments
 from nexus_mcp.quoting import inert, inert_lines
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
@@ -13,23 +16,45 @@ if TYPE_CHECKING:
     from nexus_mcp.store.store import Store
     from nexus_mcp.workspace import Workspace
 
+HARNESS_ID = "harness_id"
+TEXT = {"type": "string"}
+WORD = {"type": "string", "minLength": 1}
+FIELDS: dict[str, dict[str, Any]] = {
+    HARNESS_ID: TEXT,
+    "session_id": TEXT,
+    # Not an enum: an unknown kind of start resets nothing.
+    "source": TEXT,
+    "prompt": TEXT,
+    "agent_id": WORD,
+    "agent_name": TEXT,
+    "tool": WORD,
+    # Any type: the agent and the tool are enough for a refusal.
+    "tool_input": {},
+    "file": TEXT,
+    "status": TEXT,
+    "last_message": TEXT,
+    "files_touched": {"type": "array", "items": TEXT},
+}
+LONGEST = 256
+"""Maximum characters of an agent or session name; these names go into files that every event reads."""
+_NAMING = ("agent_id", "agent_name", "session_id")
+_UNSTORED = ("prompt", "tool_input")
 ALLOW = "allow"
 DENY = "deny"
 BLOCK = "block"
 CONTINUE = "continue"
 MAIN = "main"
-"""Who is at work where no agent is named: the session itself."""
+"""The name of the main session in logs and records."""
 
 
 class EventContext:
-    """What `run` gets beside the params: the workspace of the harness that tells of the event, and its store.
+    """The context of one event: workspace, store, and the parts of the answer collected so far.
 
-    What the model should hear of, though nothing failed, goes into `warnings`; what it is given to work with into
-    `context`, a text for each part; what may happen next, and why not, into `decision` and `reason`. What is put there,
-    and into `members`, is in the answer also when the event fails after that.
+    `warnings` are for the model, `context` has a text for each part of its working context, `decision` and `reason`
+    control the tool, `members` are more fields. All of them are in the answer even if the event fails later.
 
-    Warnings, reason and context are made inert here once more (quoting.py), so that what a caller forgot to quote
-    begins no tag either. Only a skill goes in as it is, by `instruct`.
+    Warnings, reason and context are made inert (quoting.py) a second time here, so that unquoted data cannot start a
+    tag. Only the text of a skill is added unchanged, by `instruct`.
     """
 
     __slots__ = ("catalog", "context", "decision", "harness_id", "members", "reason", "store", "warnings", "workspace")
@@ -38,7 +63,7 @@ class EventContext:
         self.workspace = workspace
         self.store = store
         self.harness_id = workspace.harness_id
-        self.catalog: Catalog | None = None  # read once for an event: lifecycle/known.py
+        self.catalog: Catalog | None = None  # read once for an event: lifecycle/sources.py
         self.decision = CONTINUE
         self.reason = ""
         self.context: list[str] = []
@@ -49,18 +74,18 @@ class EventContext:
         self.warnings.append(inert(text))
 
     def give(self, *texts: str) -> None:
-        """Put texts with quoted data in them into the context."""
+        """Add texts, whose data is quoted, to the context."""
         self.context += map(inert_lines, texts)
 
     def instruct(self, text: str) -> None:
-        """Put a text that is an instruction, a skill, into the context as it is."""
+        """Add the text of a skill to the context unchanged."""
         self.context.append(text)
 
     def decide(self, decision: str, reason: str = "") -> None:
         self.decision, self.reason = decision, inert(reason)
 
     def answer(self, name: str, members: dict[str, Any]) -> dict[str, Any]:
-        """The whole answer to the event that was told as `name`: schemas/lifecycle/answer.schema.json."""
+        """Return the complete answer to the event `name`, as in schemas/lifecycle/answer.schema.json."""
         answer: dict[str, Any] = {"event": name, "harness_id": self.harness_id, "decision": self.decision}
         if self.reason:
             answer["reason"] = self.reason
@@ -70,11 +95,10 @@ class EventContext:
 
 
 class Event:
-    """One event of a session.
+    """One kind of event.
 
-    `required` and `optional` name the params it takes (lifecycle/params.py has their types, `types` those that are
-    other ones here). `run(ctx, params)` gets params that keep them and returns the members of the answer that are the
-    event's own.
+    `required` and `optional` name its params; their types are in FIELDS, with exceptions in `types`. `run(ctx, params)`
+    gets valid params and returns the event's own fields of the answer.
     """
 
     __slots__ = ("optional", "required", "run", "types")
@@ -94,10 +118,50 @@ class Event:
 
 
 class Row:
-    """A line of the table of events: what it is, in a few words, and how it is loaded when it happens."""
+    """A row of the table of events: a summary in a few words, and a function that loads the event."""
 
     __slots__ = ("load", "summary")
 
     def __init__(self, summary: str, load: Callable[[], Event]) -> None:
         self.summary = summary
         self.load = load
+
+
+def checked(event: Event, params: object) -> dict[str, Any]:
+    """Return the params that `event` takes, without nulls. Raises InvalidArguments, which quotes no values.
+
+    Other params are ignored. A name that is too long is refused if the event requires it, else truncated.
+    """
+    if not isinstance(params, dict):
+        raise InvalidArguments(["the params must be an object"])
+    taken = (HARNESS_ID, *event.required, *event.optional)
+    values = {name: params[name] for name in taken if params.get(name) is not None}
+    missing = [f"{name} is required" for name in event.required if name not in values]
+    if missing:
+        raise InvalidArguments(missing)
+    faults = []
+    for name, value in values.items():
+        type_ = event.types.get(name, FIELDS[name])
+        faults += [f"{name}{fault.pointer} {fault.message}" for fault in schemas.faults(type_, value)]
+        texts = value if isinstance(value, list) else [value]
+        if name not in _UNSTORED and any(isinstance(text, str) and not _is_storable(text) for text in texts):
+            faults.append(f"{name} must not have NUL or lone surrogates")
+        elif type_.get("minLength") and isinstance(value, str) and value.isspace():
+            faults.append(f"{name} must not be blank")
+    for name in _NAMING:
+        if isinstance(text := values.get(name), str) and len(text) > LONGEST:
+            # An agent is known by the end of its name: a plug-in may stand before it.
+            values[name] = text[-LONGEST:] if name == "agent_name" else text[:LONGEST]
+            if name in event.required:
+                faults.append(f"{name} must not be longer than {LONGEST} characters")
+    if faults:
+        raise InvalidArguments(faults)
+    return values
+
+
+def _is_storable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in text

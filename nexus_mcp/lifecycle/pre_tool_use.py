@@ -1,4 +1,4 @@
-"""pre_tool_use: a tool is about to be used."""
+"""pre_tool_use: decide whether a tool may run."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from nexus_mcp.catalog.patches import PROGRAMS
 from nexus_mcp.catalog.tool_files import edited, edits, only_reads
 from nexus_mcp.errors import NexusError, PathRefused
 from nexus_mcp.lifecycle.agent_identity import identify, unknown_denial
-from nexus_mcp.lifecycle.definition import ALLOW, BLOCK, DENY, Event, EventContext
-from nexus_mcp.lifecycle.kinds import Kinds
-from nexus_mcp.lifecycle.known import catalog_of, mending
-from nexus_mcp.lifecycle.nexus_files import NOTE
-from nexus_mcp.lifecycle.nexus_guard import names_state, refusal
-from nexus_mcp.lifecycle.params import TEXT
+from nexus_mcp.lifecycle.definition import ALLOW, BLOCK, DENY, TEXT, Event, EventContext
+from nexus_mcp.lifecycle.nexus_files import NOTE, Kinds, names_state, refusal
+from nexus_mcp.lifecycle.sources import catalog_of, mending
 from nexus_mcp.quoting import quoted
 from nexus_mcp.store.transaction import TASKS
 
@@ -28,7 +25,7 @@ _PATH = 200
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
-    """Decide whether a tool may run. A call that names no agent is one of the session itself."""
+    """Decide whether a tool may run. A call without an agent is the main session's."""
     decide(ctx, params)
     return {}
 
@@ -36,10 +33,10 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
 def decide(
     ctx: EventContext, params: dict[str, Any], *, may_be_agent: bool = False, is_input_lost: bool = True
 ) -> None:
-    """Allow what only reads, deny what the agent may not do, then look at the files that the call edits.
+    """Allow tools that only read, deny tools that the agent may not use, then check the files that the call edits.
 
-    Of a harness without a capability map nothing is known by name, so that nothing is decided. `may_be_agent` says that
-    a call that names no agent may be an agent's all the same, `is_input_lost` that one without an input had one.
+    Without a capability map no tool is known by name, and nothing is decided. `may_be_agent` says that a call without
+    an agent may be an agent's; `is_input_lost` that a call without an input had one.
     """
     catalog = catalog_of(ctx)
     known, tool = catalog.maps.get(ctx.harness_id), params["tool"]
@@ -68,7 +65,7 @@ def _judge(
     *,
     is_main: bool,
 ) -> None:
-    """Deny an edit that the guard of .nexus/ refuses; block one of other files than notes without a task list."""
+    """Deny an edit that the guard of .nexus/ refuses; without a task list block edits of all files except notes."""
     (paths, is_certain), tool = edit, params["tool"]
     kinds = Kinds(ctx.workspace.root, paths)
     is_certain = is_certain and kinds.is_whole
@@ -86,9 +83,9 @@ def _judge(
 def _is_denied(
     ctx: EventContext, catalog: Catalog, identity: Identity, agents: list[dict[str, Any]], tools: list[str]
 ) -> bool:
-    """Deny the call when one of the agents may not use one of these tools; whether that is so.
+    """Deny the call if one of the agents may not use one of these tools; return whether it was denied.
 
-    Warns of an unknown agent else.
+    Otherwise warn about an unknown agent.
     """
     for tool in tools if agents else ():
         barring = frozenset(refused(catalog, tool, ctx.harness_id))
@@ -106,7 +103,7 @@ def _is_denied(
 
 
 def _has_tasks(ctx: EventContext) -> bool:
-    """Whether tasks.json is there. One that cannot be used is: nobody is kept from work by a trouble of ours."""
+    """Return whether tasks.json exists. An unusable one counts: our errors must not block the work."""
     try:
         with ctx.store.state() as state:
             return state is not None and state.check_plain(TASKS)
@@ -123,7 +120,7 @@ def _reason(catalog: Catalog, agents: list[dict[str, Any]], tool: str, file: str
     capabilities = catalog.vocabulary["capabilities"]
     if any(_CREATION in capabilities[name]["classes"] for agent in agents for name in effective(agent)):
         return head + (
-            "You add no tasks yourself: end here, and tell whoever leads the work which task is missing, with title, "
+            "You add no tasks yourself: end here, and tell the lead which task is missing, with title, "
             "context and acceptance. Notes below .nexus/ need none."
         )
     return head + (
@@ -135,6 +132,6 @@ def _reason(catalog: Catalog, agents: list[dict[str, Any]], tool: str, file: str
 EVENT = Event(
     required=("tool",),
     optional=("tool_input", "file", "agent_id", "agent_name", "session_id"),
-    types={"agent_name": TEXT},  # whatever a harness calls its own agents: those are none of ours
+    types={"agent_name": TEXT},  # any text: a harness may have agents of its own
     run=run,
 )

@@ -1,11 +1,11 @@
-"""session_end: the session is over."""
+"""session_end: warn about open work, and delete the records of this session."""
 
 from __future__ import annotations
 
-from nexus_mcp.lifecycle import memory
+from nexus_mcp.lifecycle import session_context
 from nexus_mcp.lifecycle.definition import Event, EventContext
-from nexus_mcp.lifecycle.unfinished import listed, tasks_of, unfinished
-from nexus_mcp.store import agent_sessions
+from nexus_mcp.lifecycle.leftovers import listed, tasks_of, unfinished
+from nexus_mcp.store import agents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
-    """Warn about what is left open, and clear what belongs to this session of this harness alone."""
+    """Warn about unfinished work, and delete the files that belong only to this session of this harness."""
     tasks = tasks_of(ctx)
     left = unfinished(tasks)
     if left:
@@ -24,10 +24,10 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     elif tasks:
         ctx.warn(f"All {len(tasks)} tasks are completed, but the cycle is not closed. Call task_close to archive it.")
     session = params.get("session_id", "")
-    made, removed, kept = agent_sessions.end(ctx.store, ctx.harness_id, session)
+    made, removed, kept = agents.end(ctx.store, ctx.harness_id, session)
     if kept:
-        ctx.warn(f"The record of this session's agents could not be read, and is kept as {kept}. Look what it holds.")
-    memory.forget(ctx, session)
+        ctx.warn(f"The record of this session's agents could not be read, and is kept as {kept}. Check its content.")
+    session_context.forget(ctx, session)
     return {"made": made, "deleted": removed}
 
 

@@ -1,11 +1,11 @@
-"""session_start: a session begins, or goes on."""
+"""session_start: create the folders, and report what an earlier session left."""
 
 from __future__ import annotations
 
 from nexus_mcp.errors import NexusError
-from nexus_mcp.lifecycle import kept_copies
+from nexus_mcp.lifecycle import leftovers
 from nexus_mcp.lifecycle.definition import Event, EventContext
-from nexus_mcp.store import agent_sessions
+from nexus_mcp.store import agents
 from nexus_mcp.store.harness_files import drop_old_tracker
 
 TYPE_CHECKING = False
@@ -17,56 +17,56 @@ COMPACT = "compact"
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
-    """Make the folders. A session that is new begins without agents, and hears of what an earlier one left.
+    """Create the folders. A new session starts without agents, with warnings about what an earlier one left.
 
-    The agents of other sessions that are not over stay. A harness without a capability map is told of.
-    One that goes on ("resume", "compact", and whatever else comes) keeps its agents. After a compaction it is given
-    what context_compact gives, unless that was given already.
+    Agents of other active sessions stay. A missing capability map is reported.
+    A session that continues ("resume", "compact" or any other source) keeps its agents. After a compaction it gets
+    the context of context_compact, unless it has it already.
     """
     source, session = params.get("source", ""), params.get("session_id", "")
     reset = source in RESETTING
     if reset:
-        from nexus_mcp.lifecycle import leftovers
-
-        _tell_unmapped(ctx)
-        leftovers.warn(ctx)  # reads, so before anything is written: what it raises says that nothing was
+        _report_missing_map(ctx)
+        leftovers.warn(ctx)  # reads only, so before any write: its errors say that nothing has changed
     try:
-        kept = agent_sessions.begin(ctx.store, ctx.harness_id, session, reset=reset)
+        kept = agents.begin(ctx.store, ctx.harness_id, session, reset=reset)
     except NexusError:
-        if source == COMPACT:  # what can be read is given all the same
+        if source == COMPACT:  # give the readable parts anyway
             _give(ctx, session)
         raise
     if kept:
-        ctx.warn(f"The record of an earlier session's agents could not be read, and is kept as {kept}. Look at it.")
-    deleted = _without_the_old(ctx)
-    kept_copies.tell(ctx)
+        ctx.warn(
+            f"The record of an earlier session's agents could not be read, and is kept as {kept}. Check its content."
+        )
+    deleted = _delete_old_tracker(ctx)
+    leftovers.tell(ctx)
     if reset:
-        from nexus_mcp.lifecycle import memory
+        from nexus_mcp.lifecycle import session_context
 
-        memory.forget(ctx, session)
+        session_context.forget(ctx, session)
     elif source == COMPACT:
         _give(ctx, session)
     return {"reset": reset, "deleted": deleted}
 
 
-def _tell_unmapped(ctx: EventContext) -> None:
-    """In the context: a new session of any harness, in a project with nothing in it, has no warnings."""
+def _report_missing_map(ctx: EventContext) -> None:
+    """Report a missing capability map in the context, because an empty project must cause no warnings."""
     from nexus_mcp.catalog.capabilities import unmapped
-    from nexus_mcp.lifecycle.known import catalog_of
+    from nexus_mcp.lifecycle.sources import catalog_of
 
-    told = unmapped(catalog_of(ctx), ctx.harness_id)
-    if told:
-        ctx.give(f"Tell the user: {told}")
+    text = unmapped(catalog_of(ctx), ctx.harness_id)
+    if text:
+        ctx.give(f"Tell the user: {text}")
 
 
 def _give(ctx: EventContext, session: str) -> None:
-    from nexus_mcp.lifecycle import compaction
-    from nexus_mcp.lifecycle.holding import STARTED
+    from nexus_mcp.lifecycle import session_context
+    from nexus_mcp.lifecycle.session_context import STARTED
 
-    compaction.give(ctx, session, by=STARTED)
+    session_context.give(ctx, session, by=STARTED)
 
 
-def _without_the_old(ctx: EventContext) -> list[str]:
+def _delete_old_tracker(ctx: EventContext) -> list[str]:
     try:
         return drop_old_tracker(ctx.store)
     except NexusError as error:

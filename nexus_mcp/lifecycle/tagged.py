@@ -1,13 +1,13 @@
-"""The bracket tags of a message: those that do file work do it, of the others the model is told what to do.
+"""Handle the bracket tags of a message: carry out those that write files, and tell the model what the others ask for.
 
-The rules are those of docs/tags.md. A decision is for the model, which knows which question it answers.
+The rules are in docs/tags.md. A decision is left to the model, which knows the question that it answers.
 """
 
 from __future__ import annotations
 
-from nexus_mcp.lifecycle import active_skill, memory
-from nexus_mcp.lifecycle.holding import skill_digest, skill_key
-from nexus_mcp.lifecycle.known import catalog_of
+from nexus_mcp.lifecycle import session_context
+from nexus_mcp.lifecycle.session_context import skill_digest, skill_key
+from nexus_mcp.lifecycle.sources import catalog_of
 from nexus_mcp.quoting import inert, quoted
 from nexus_mcp.tags.message import Message, tag_name
 
@@ -22,28 +22,28 @@ _QUESTIONS, _TITLE = 20, 160
 
 
 def give(ctx: EventContext, session: str, prompt: str) -> list[str]:
-    """Carries out the tags that do file work, puts what became of all into the context, and remembers the last skill.
+    """Carry out the tags that write files, add the result of each tag to the context, and remember the last skill.
 
-    Returns the tags, in order, in lower case.
+    Return the tags, in order, in lower case.
     """
     catalog = catalog_of(ctx)
     message = Message(prompt, catalog.vocabulary["tags"])
     if not message.tags:
         return []
-    from nexus_mcp.tags.route import routed
+    from nexus_mcp.tags.route import route_tags
 
-    done = _done(ctx, catalog, message)
+    done = _carry_out(ctx, catalog, message)
     left = [tag for tag in message.tags if tag["start"] not in done]
-    found = {tag["start"]: tag for tag in routed(message, left, catalog, ctx.store, ctx.harness_id)}
+    found = {tag["start"]: tag for tag in route_tags(message, left, catalog, ctx.store, ctx.harness_id)}
     skills: dict[str, dict[str, Any]] = {}
     for tag in message.tags:
         at = tag["start"]
         if at in done:
-            ctx.give(_carried_out(tag, done[at]))
+            ctx.give(_describe_result(tag, done[at]))
             continue
         if found[at]["outcome"] == "skill":
             skills[found[at]["skill"]] = found[at]
-        ctx.give(_told(found[at]))
+        ctx.give(_describe(found[at]))
     if message.left_out:
         ctx.warn(f"The message has {message.left_out} more tags, which were not looked at.")
     if skills:
@@ -51,41 +51,41 @@ def give(ctx: EventContext, session: str, prompt: str) -> list[str]:
     return [inert(f"{tag['tag']}:{tag['variant']}" if tag["variant"] else tag["tag"]) for tag in message.tags]
 
 
-def _done(ctx: EventContext, catalog: Catalog, message: Message) -> dict[int, dict[str, Any]]:
-    """Carry out the tags that do file work: what became of each, by the place of the tag."""
-    from nexus_mcp.tags.act import steps
+def _carry_out(ctx: EventContext, catalog: Catalog, message: Message) -> dict[int, dict[str, Any]]:
+    """Carry out the tags that write files; return the step of each by the position of the tag."""
+    from nexus_mcp.tags.act import run_steps
     from nexus_mcp.tags.actions import ACTIONS
 
-    return {step["start"]: step for step in steps(message, catalog, ctx.store) if step["action"] in ACTIONS}
+    return {step["start"]: step for step in run_steps(message, catalog, ctx.store) if step["action"] in ACTIONS}
 
 
 def _start(ctx: EventContext, session: str, catalog: Catalog, tags: list[dict[str, Any]]) -> None:
-    """Give the texts of the skills that the model does not hold since a compaction; the last one is active then."""
-    known = memory.recall(ctx, session)
-    given: dict[str, str] = dict(known.get("given", {}))
+    """Give the texts of the skills that the model does not have since a compaction; the last one becomes active."""
+    known = session_context.recall(ctx, session)
+    digests: dict[str, str] = dict(known.get("given", {}))
     for tag in tags:
         skill, text = tag["skill"], _skill_text(catalog, ctx.harness_id, tag)
         key, seen = skill_key(skill), skill_digest(text)
-        if given.get(key) != seen:
+        if digests.get(key) != seen:
             ctx.instruct(text)
         elif (skill, tag["mode"]) != (known.get("skill"), known.get("mode", "")):
             mode = f"mode {tag['mode']}" if tag["mode"] else "without a mode"
-            ctx.give(f"The skill {skill} is active now, {mode}. Work by its text, which you were given.")
-        given[key] = seen
-    fields = active_skill.begun(ctx, tags[-1]["skill"], tags[-1]["mode"])
-    if "by" in known:  # there was a compaction: what comes after it is not given twice
-        fields["given"] = given
-    memory.note(ctx, session, **fields)
+            ctx.give(f"The skill {skill} is active now, {mode}. Follow its text, which you have.")
+        digests[key] = seen
+    fields = session_context.skill_fields(ctx, tags[-1]["skill"], tags[-1]["mode"])
+    if "by" in known:  # after a compaction no text is repeated
+        fields["given"] = digests
+    session_context.note(ctx, session, **fields)
 
 
 def _skill_text(catalog: Catalog, harness_id: str, tag: dict[str, Any]) -> str:
-    from nexus_mcp.lifecycle.skill_text import text
+    from nexus_mcp.lifecycle.session_context import text
 
     return text(catalog, harness_id, tag)
 
 
-def _told(tag: dict[str, Any]) -> str:
-    """One tag: what it asks for, and what is to be done first, or instead."""
+def _describe(tag: dict[str, Any]) -> str:
+    """Describe one tag: what it asks for, and what to do first or instead."""
     name, advice = f"The user's tag [{tag_name(tag)}]", f" {tag['advice']}" if tag["advice"] else ""
     if tag["outcome"] == "skill":
         return f"{name} starts the skill {tag['skill']}.{advice}"
@@ -100,9 +100,9 @@ def _told(tag: dict[str, Any]) -> str:
     )
 
 
-def _carried_out(tag: dict[str, Any], step: dict[str, Any]) -> str:
-    """One tag that does file work: what became of it, and what is left to the user."""
-    from nexus_mcp.tags.steps import lines
+def _describe_result(tag: dict[str, Any], step: dict[str, Any]) -> str:
+    """Describe the result of one tag that writes files, and the next step."""
+    from nexus_mcp.tags.act import lines
 
     name, advice = f"The user's tag [{tag_name(tag)}]", step["next_step"]
     if step["result"] == "failed":
@@ -110,8 +110,8 @@ def _carried_out(tag: dict[str, Any], step: dict[str, Any]) -> str:
     if step["result"] == "would_extend":
         from nexus_mcp.program import command
 
-        asked = f"Ask the user which, and give that to the command {command('act')} on stdin."
-        return f"{name} kept nothing yet. {advice} {asked}"
+        question = f"Ask the user which, and give that to the command {command('act')} on stdin."
+        return f"{name} stored nothing yet. {advice} {question}"
     what, *more = lines(step, quoting=True)
-    asked = " Run that only if the user says so." if step.get("proposals") else ""
-    return "\n".join([f"{name} is carried out already: {what}.", *more, f"Tell the user. {advice}{asked}".rstrip()])
+    question = " Run that only if the user says so." if step.get("proposals") else ""
+    return "\n".join([f"{name} is carried out already: {what}.", *more, f"Tell the user. {advice}{question}".rstrip()])

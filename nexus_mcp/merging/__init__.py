@@ -1,1 +1,1 @@
-"""history.json where git, or a crash of something else, left it in several versions or in pieces (docs/merging.md)."""
+"""Merge versions of history.json, and repair one that is conflicted or damaged (docs/merging.md)."""

@@ -1,36 +1,34 @@
-"""What is wrong with a history.json, and the bytes that would mend it."""
+"""Diagnose a history.json, and compute the bytes that would repair it."""
 
 from __future__ import annotations
 
 from nexus_mcp.errors import StateError
-from nexus_mcp.merging import markers
-from nexus_mcp.merging.committed import HEAD, Unknown
-from nexus_mcp.merging.origins import of_sides
-from nexus_mcp.merging.restore import restored
-from nexus_mcp.merging.undecided import Undecided
+from nexus_mcp.merging import conflict
+from nexus_mcp.merging.errors import Undecided
+from nexus_mcp.merging.repository import HEAD, UnknownCommit
+from nexus_mcp.merging.restore import origins_of_sides, restore
 from nexus_mcp.store.journal import SHOWN_HISTORY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nexus_mcp.merging.origins import Origin
-    from nexus_mcp.merging.restore import Restored
-    from nexus_mcp.merging.salvage import Salvaged
+    from nexus_mcp.merging.restore import Origin, Restored
+    from nexus_mcp.merging.scanner import Salvaged
 
     Unmerged = Callable[[], tuple[bytes, bytes] | None]
     Committed = Callable[[str], bytes | None]
 
 _COMPARE = (
     f"See what the sides hold (git show :2:./{SHOWN_HISTORY} is ours, :3: theirs), and git add {SHOWN_HISTORY} when it "
-    "has what it should."
+    "has all cycles."
 )
 
 
 class Healthy:
-    """It can be read as it is, and has so many `cycles`; or it is `absent`, because nothing was closed yet.
+    """The file is readable and has `cycles` cycles, or it is `absent` because nothing was closed yet.
 
-    `is_unmerged`: git has a conflict of it that only waits for it to be added, for it has the cycles of both sides.
+    `is_unmerged`: git still has a conflict, but the file has the cycles of both sides: only git add is missing.
     """
 
     __slots__ = ("absent", "cycles", "is_unmerged")
@@ -45,13 +43,11 @@ _ABSENT = Healthy(0, absent=True)
 
 
 class Conflict:
-    """git has a conflict of it, between sides of `ours` and `theirs` cycles; `data` has the cycles of both.
+    """The file has a git conflict between sides of `ours` and `theirs` cycles; `data` has the cycles of both.
 
-    `origins` tell which of its cycles came from where.
-
-    `readable` is the number of cycles in a file that can be read as it is, but lacks some of a side; None when it has
-    conflict markers. `others` of the cycles are in the file, but in neither side as git keeps them; None when git does
-    not.
+    `origins`: which cycles came from which side. `readable`: number of cycles in a readable file that lacks some of a
+    side; None when it has conflict markers. `others`: number of cycles that are in the file but in neither side of the
+    index; None when the index has no sides.
     """
 
     __slots__ = ("cycles", "data", "origins", "others", "ours", "readable", "theirs")
@@ -77,11 +73,11 @@ class Conflict:
 
 
 class Damaged:
-    """It is cut off or partly unreadable; `salvaged` is what can be read. `fault` says what a reader stumbles over.
+    """The file is truncated or partly unreadable.
 
-    `data` has that, and what the commit that is checked out has beside it: `lacking` cycles, None where git has no copy
-    to compare with. `unsure` says why that could not be told; nothing is mended then. `origins` tell which cycle of
-    `data` came from where.
+    `fault`: why reading it fails. `salvaged`: the readable part. `data`: its cycles and those that only HEAD has,
+    `lacking` in number; None when git has no copy. `unsure`: why git's copy could not be read; nothing is repaired
+    then. `origins`: which cycle of `data` came from where.
     """
 
     __slots__ = ("cycles", "data", "fault", "lacking", "origins", "salvaged", "unsure")
@@ -97,10 +93,10 @@ class Damaged:
 
 
 class Lacking:
-    """It lacks cycles that a commit has, or cannot be read and is to be had from there; `data` has the cycles of both.
+    """The file lacks `lacking` cycles of a commit, or is unreadable while the commit has it.
 
-    `fault` says why it cannot be read, "" where it can. `origins` tell which of the `cycles` came from where, `lacking`
-    is how many the file has not. `revision` is the commit, as the user named it.
+    `data` has the cycles of both. `fault`: why the file is unreadable, "" when it is not. `origins`: which of the
+    `cycles` came from where. `revision`: the commit, as the user named it.
     """
 
     __slots__ = ("cycles", "data", "fault", "lacking", "origins", "revision")
@@ -115,9 +111,9 @@ class Lacking:
 
 
 class Hopeless:
-    """It cannot be read, or lacks something, (`fault`), and to mend it is not ours to decide: `reason`.
+    """The file is unreadable or incomplete (`fault`), and an automatic repair is not safe (`reason`).
 
-    `next_step` is a sentence, "" where there is but to mend the file by hand.
+    `next_step` is a sentence, "" when only a repair by hand is left.
     """
 
     __slots__ = ("fault", "next_step", "reason")
@@ -132,30 +128,34 @@ Diagnosis = Healthy | Conflict | Damaged | Lacking | Hopeless
 
 
 def diagnose(data: bytes | None, unmerged: Unmerged = lambda: None, committed: Committed = lambda _: None) -> Diagnosis:
-    """What there is to say of these bytes of a history.json, None for no file.
+    """Return the diagnosis for these bytes of a history.json; `data` is None when there is no file.
 
-    `unmerged` gives (our side, their side) as git keeps them beside a file that it could not merge, if it does. Such a
-    file need not have markers: git makes none where it takes it for binary, and has our side there then. `committed`
-    gives what a commit has of the file.
+    `unmerged` returns (our side, their side) from git's index, None without a conflict. Such a file need not have
+    markers: git writes our side alone when it treats the file as binary. `committed` returns the file of a commit.
     """
     from nexus_mcp.store.history_file import HistoryFile
 
     if data is None:
         step = _from_head(committed, is_there=False)
-        return Hopeless(f"There is no {SHOWN_HISTORY}", "there is nothing to keep", step) if step else _ABSENT
+        return Hopeless(f"There is no {SHOWN_HISTORY}", "there is nothing to repair", step) if step else _ABSENT
     try:
-        return _whole(data, len(HistoryFile(data).cycles), unmerged)
+        return _diagnose_readable(data, len(HistoryFile(data).cycles), unmerged)
     except StateError as error:
         fault = error.fault
     try:
-        return _conflict(data, unmerged) if markers.found(data) else _damaged(data, fault, unmerged, committed)
+        return (
+            _diagnose_conflict(data, unmerged)
+            if conflict.has_markers(data)
+            else _diagnose_damaged(data, fault, unmerged, committed)
+        )
     except Undecided as undecided:
-        step = undecided.next_step or ("" if markers.are_whole(data) else _from_head(committed, unmerged))
+        step = undecided.next_step or ("" if conflict.are_whole(data) else _from_head(committed, unmerged))
         return Hopeless(fault, undecided.reason, step)
 
 
 def readable(data: bytes) -> bytes | None:
-    from nexus_mcp.merging.salvage import salvage
+    """Return a history of the readable cycles, None when there are none."""
+    from nexus_mcp.merging.scanner import salvage
 
     try:
         return salvage(data).data
@@ -164,48 +164,49 @@ def readable(data: bytes) -> bytes | None:
 
 
 def _from_head(committed: Committed, unmerged: Unmerged = lambda: None, *, is_there: bool = True) -> str:
-    """The next step for a file of which nothing can be kept: the copy in git, where that is whole; else ""."""
+    """Return the next step for a file without readable cycles: restore it from HEAD, "" when that is not possible."""
     try:
         whole = None if unmerged() is not None else committed(HEAD)
-        made = None if whole is None else restored(None, whole, HEAD)
+        made = None if whole is None else restore(None, whole, HEAD)
     except Undecided:
         return ""
     if made is None or not (made.cycles or is_there):
         return ""
     cycles = f"{made.cycles} cycle{'s' * (made.cycles != 1)}"
-    kept = ", and keeps the file as it is beside it" if is_there else ""
-    return f"{HEAD} has a whole copy of it, with {cycles}: nexus-mcp history repair --from {HEAD} writes that{kept}."
+    backup = " and keeps a copy of the current file" if is_there else ""
+    command = f"nexus-mcp history repair --from {HEAD}"
+    return f"{HEAD} has a complete copy of it, with {cycles}: {command} restores that{backup}."
 
 
-def _whole(data: bytes, cycles: int, unmerged: Unmerged) -> Diagnosis:
+def _diagnose_readable(data: bytes, cycles: int, unmerged: Unmerged) -> Diagnosis:
     from nexus_mcp.merging.threeway import settle
 
     try:
         kept = unmerged()
         found = None if kept is None else settle(data, *kept)
     except Undecided as undecided:
-        fault = f"{SHOWN_HISTORY} can be read, but git may have a conflict of it, and cycles that it lacks"
+        fault = f"{SHOWN_HISTORY} is readable, but git may have a conflict for it, with cycles that it lacks"
         return Hopeless(fault, undecided.reason, undecided.next_step or _COMPARE)
     if found is None or not found.lacking:
         return Healthy(cycles, is_unmerged=found is not None)
-    told = of_sides(found.data, kept)
-    return Conflict(found.data, found.cycles, found.ours, found.theirs, told, others=found.others, readable=cycles)
+    origins = origins_of_sides(found.data, kept)
+    return Conflict(found.data, found.cycles, found.ours, found.theirs, origins, others=found.others, readable=cycles)
 
 
-def _conflict(data: bytes, unmerged: Unmerged) -> Conflict:
+def _diagnose_conflict(data: bytes, unmerged: Unmerged) -> Conflict:
     from nexus_mcp.merging.threeway import settle, union
 
-    sides = markers.split(data)
+    sides = conflict.split(data)
     merged = union(*sides)
     kept = unmerged()
     if kept is None:
-        told = of_sides(merged, sides)
-        return Conflict(merged, _count(merged), _count(sides[0]), _count(sides[1]), told, others=None)
-    # Outside the markers git has merged lines, so what was there on one side only may be missing between them. And
-    # what somebody has resolved by hand is in the file alone. So the result has the cycles of both.
+        origins = origins_of_sides(merged, sides)
+        return Conflict(merged, _count(merged), _count(sides[0]), _count(sides[1]), origins, others=None)
+    # Outside the markers git merged by lines, so cycles of one side may be missing there. And cycles that were resolved
+    # by hand are in the file only. So the result has the cycles of the file and of both sides.
     found = settle(merged, *kept)
-    told = of_sides(found.data, kept)
-    return Conflict(found.data, found.cycles, found.ours, found.theirs, told, others=found.others)
+    origins = origins_of_sides(found.data, kept)
+    return Conflict(found.data, found.cycles, found.ours, found.theirs, origins, others=found.others)
 
 
 def _count(data: bytes) -> int:
@@ -214,19 +215,21 @@ def _count(data: bytes) -> int:
     return len(HistoryFile(data).cycles)
 
 
-def _damaged(data: bytes, fault: str, unmerged: Unmerged, committed: Committed) -> Damaged:
-    from nexus_mcp.merging.salvage import salvage
+def _diagnose_damaged(data: bytes, fault: str, unmerged: Unmerged, committed: Committed) -> Damaged:
+    from nexus_mcp.merging.scanner import salvage
 
     found = salvage(data)
     try:
         kept = unmerged()
-    except Undecided:  # nobody needs git for a file that was cut off, and nothing is done unasked
+    except Undecided:  # a truncated file can be salvaged without git
         kept = None
     if kept is not None:
-        raise Undecided("git has a conflict of it, and it has no conflict markers, so it is one side of two", _COMPARE)
+        raise Undecided(
+            "git has a conflict for it, but it has no conflict markers, so it is one of two sides", _COMPARE
+        )
     try:
         head = committed(HEAD)
-    except Unknown:  # no repository, or no commit yet
+    except UnknownCommit:  # no repository, or no commit yet
         return Damaged(fault, found, None)
     except Undecided as undecided:
         return Damaged(fault, found, None, undecided.reason)
@@ -234,13 +237,13 @@ def _damaged(data: bytes, fault: str, unmerged: Unmerged, committed: Committed) 
     if whole is None:
         return Damaged(fault, found, None)
     try:
-        return Damaged(fault, found, restored(found.data, whole, HEAD))
+        return Damaged(fault, found, restore(found.data, whole, HEAD))
     except Undecided as undecided:
         return Damaged(fault, found, None, undecided.reason)
 
 
 def _history_in(data: bytes) -> bytes | None:
-    """The bytes, or a whole history of what can be read of them; None when that is nothing: git keeps it anyway."""
+    """Return the bytes, or a history of their readable cycles; None when there are none."""
     from nexus_mcp.store.history_file import HistoryFile
 
     try:

@@ -1,30 +1,98 @@
-"""The merge driver in a repository: a line in .gitattributes, which is shared, and the command, which is not."""
+"""Register the merge driver: a line in .gitattributes, which is shared, and a command in .git/config, which is not.
+
+Unregistering restores both files to the byte.
+"""
 
 from __future__ import annotations
 
-from nexus_mcp.merging import attributes
-from nexus_mcp.merging.attributes import DRIVER, FILE
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.journal import SHOWN_HISTORY
 from nexus_mcp.store.original import read
-from nexus_mcp.store.replacing import Replacement, repeated
+from nexus_mcp.store.replacing import Replacement, retry
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from nexus_mcp.merging.repository import Repository
 
+DRIVER = "nexus-history"
+ATTRIBUTE = f"merge={DRIVER}"
+FILE = ".gitattributes"
 NAME_KEY = f"merge.{DRIVER}.name"
 DRIVER_KEY = f"merge.{DRIVER}.driver"
 NAME = "cycles of a Nexus history"
 _LIMIT = 4 << 20
+_BOM = b"\xef\xbb\xbf"  # git skips it, too
+_SPECIAL = "\\*?["  # of a pattern, anywhere
+_FIRST = "#!"  # at its beginning
+_C = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def attribute_line(path: str) -> bytes:
+    """Return the attribute line for `path`, relative to the repository root and with `/`; without a line end."""
+    pattern = "".join(f"\\{char}" if char in _SPECIAL else char for char in path)
+    if pattern[0] in _FIRST:
+        pattern = f"\\{pattern}"
+    if pattern[0] == '"' or any(char.isspace() or not char.isprintable() for char in pattern):
+        pattern = f'"{"".join(_quoted(char) for char in pattern)}"'
+    return f"{pattern} {ATTRIBUTE}".encode("utf-8", "surrogateescape")
+
+
+def add_line(data: bytes | None, wanted: bytes) -> bytes | None:
+    """Append the line `wanted`. Returns the new bytes of the file, None when it has the line already."""
+    if not data:
+        return wanted + b"\n" if data is None else wanted
+    if wanted in _lines(data):
+        return None
+    end = b"\r\n" if b"\r\n" in data else b"\n"
+    # A file without a final line end, or an empty one, gets none: so remove_line can restore the exact bytes.
+    return data + wanted + end if data.endswith(b"\n") else data + end + wanted
+
+
+def remove_line(data: bytes, wanted: bytes) -> bytes | None:
+    """Remove the line `wanted`, every copy of it. Returns the new bytes of the file, None when the line is not there.
+
+    A merge of two branches that both added the line may have doubled it.
+    """
+    text = data.removeprefix(_BOM)
+    lines = text.split(b"\n")
+    others = [each for each in lines if each.strip() != wanted]
+    if len(others) == len(lines):
+        return None
+    if others and lines[-1].strip() == wanted:  # add_line added the line end before it
+        others[-1] = others[-1].removesuffix(b"\r")
+    return data[: len(data) - len(text)] + b"\n".join(others)
+
+
+def is_own(data: bytes, wanted: bytes) -> bool:
+    """Return whether add_line created the file and it has no other line."""
+    return bool(data) and not data.replace(wanted + b"\n", b"")
+
+
+def names_driver(data: bytes) -> bool:
+    """Return whether a line names the driver, for any file."""
+    return any(ATTRIBUTE.encode() in text.split() for text in _lines(data) if not text.startswith(b"#"))
+
+
+def _lines(data: bytes) -> list[bytes]:
+    return [text.strip() for text in data.removeprefix(_BOM).split(b"\n")]
+
+
+def _quoted(char: str) -> str:
+    if char in _C:
+        return _C[char]
+    if char.isprintable():
+        return char
+    return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", "surrogateescape"))
 
 
 class Registration:
-    """What was done, or is there. `attribute`, `config`: whether each changed; `in_force`: whether git will use it.
+    """The result of registering or unregistering.
 
-    `shared`: the command was left in the configuration, because another project of the repository uses it.
+    `attribute`, `config`: whether each changed. `in_force`: whether git will use the driver. `shared`: the command
+    stays in the configuration because another project of the repository uses it.
     """
 
     __slots__ = ("attribute", "config", "in_force", "line", "shared")
@@ -37,12 +105,12 @@ class Registration:
         self.shared = shared
 
 
-def command(words: Sequence[str]) -> str:
-    """The driver's command line, as git gives it to sh; `words` start this program.
+def driver_command(words: Sequence[str]) -> str:
+    """Return the driver's shell command; `words` start this program.
 
-    Where the program is gone or crashes, git would take our side of the file for the result and only call it a
-    conflict; so git's own conflict is put in then, against no common past as in driver.py. Where one side is an empty
-    file there are no markers, but the other side, whole; git calls it a conflict, and a repair sees that from git.
+    If the program is missing or crashes, git would keep our side and report a conflict. So git merge-file writes a
+    conflict then, with an empty base as in driver.py. If one side is empty, there are no markers but the whole other
+    side; git still reports a conflict, and history repair finds it in git's index.
     """
     from shlex import quote
 
@@ -56,29 +124,29 @@ def command(words: Sequence[str]) -> str:
 
 
 def register(repository: Repository, words: Sequence[str]) -> Registration:
-    """Have git merge the history with the command `words`. May be run again. Raises NexusError."""
+    """Register the driver with the command `words`. May be repeated. Raises NexusError."""
     path = f"{repository.prefix}{SHOWN_HISTORY}"
-    line = attributes.line(path)
-    _read(repository.top)  # refused before anything is changed
-    # In this order, and taken back in the other: with a name but without a command git refuses to merge at all. The
-    # line comes last, so that nothing was changed that goes to others when git refuses.
-    driver = repository.set_config(DRIVER_KEY, command(words))
+    line = attribute_line(path)
+    _read(repository.top)  # raises before anything is changed
+    # Command before name, and removed in reverse order: with a name but no command git refuses to merge at all. The
+    # shared line comes last, so that it is unchanged when git refuses.
+    driver = repository.set_config(DRIVER_KEY, driver_command(words))
     named = repository.set_config(NAME_KEY, NAME)
-    changed = _edit(repository.top, lambda data: attributes.added(data, line))
+    changed = _edit(repository.top, lambda data: add_line(data, line))
     in_force = repository.attribute("merge", path) == DRIVER
     return Registration(_shown(line), attribute=changed, config=driver or named, in_force=in_force)
 
 
 def unregister(repository: Repository) -> Registration:
-    """Take back what `register` did, and nothing else. Raises NexusError."""
+    """Undo `register`, and nothing else. Raises NexusError."""
     path = f"{repository.prefix}{SHOWN_HISTORY}"
-    line = attributes.line(path)
+    line = attribute_line(path)
     changed = _edit(
         repository.top,
-        lambda data: None if data is None else attributes.removed(data, line),
-        gone=lambda data: attributes.is_own(data, line),
+        lambda data: None if data is None else remove_line(data, line),
+        gone=lambda data: is_own(data, line),
     )
-    shared = attributes.names_driver(_read(repository.top) or b"")
+    shared = names_driver(_read(repository.top) or b"")
     config = False
     if not shared:
         config = any([repository.unset_config(NAME_KEY), repository.unset_config(DRIVER_KEY)])
@@ -94,9 +162,9 @@ def _read(top: str) -> bytes | None:
 def _edit(
     top: str, edit: Callable[[bytes | None], bytes | None], gone: Callable[[bytes], bool] = lambda _: False
 ) -> bool:
-    """Put what `edit` makes of .gitattributes in its place, no file where `gone`; whether it made anything.
+    """Replace .gitattributes with the result of `edit`, or delete it when `gone`. Returns whether it changed.
 
-    It is made again of what another program saved meanwhile.
+    `edit` runs again when another program changed the file meanwhile.
     """
 
     def once() -> bool:
@@ -108,7 +176,7 @@ def _edit(
         return after is not None
 
     with Folder.root(top) as root:
-        return repeated(once)
+        return retry(once)
 
 
 def _shown(line: bytes) -> str:

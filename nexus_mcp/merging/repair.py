@@ -1,35 +1,114 @@
-"""Mend history.json on disk: under the lock, with the file as it was kept beside, and nothing else touched."""
+"""Repair history.json on disk: under the lock, with a backup, and without touching other files.
+
+Backups stay until a user removes them.
+"""
 
 from __future__ import annotations
 
+import re
 from contextlib import nullcontext
 
-from nexus_mcp.errors import NotConfirmed, StateError, StorageError
-from nexus_mcp.merging import backup
-from nexus_mcp.merging.committed import committed
-from nexus_mcp.merging.diagnosis import Conflict, Damaged, Diagnosis, Lacking, diagnose
-from nexus_mcp.merging.from_commit import diagnose_with
-from nexus_mcp.merging.stages import unmerged
-from nexus_mcp.store import journal, lock
-from nexus_mcp.store.access import Access
+from nexus_mcp.errors import NotConfirmed, StateError, StorageError, UsageError
+from nexus_mcp.merging import conflict
+from nexus_mcp.merging.conflict import unmerged
+from nexus_mcp.merging.diagnosis import Conflict, Damaged, Diagnosis, Healthy, Hopeless, Lacking, diagnose, readable
+from nexus_mcp.merging.errors import Undecided
+from nexus_mcp.merging.repository import UnknownCommit, committed
+from nexus_mcp.merging.restore import restore
+from nexus_mcp.store import atomic, journal, lock
+from nexus_mcp.store.access import Access, Deadline
+from nexus_mcp.store.folder import reason
+from nexus_mcp.store.journal import HISTORY, HISTORY_LIMIT, SHOWN_HISTORY
 from nexus_mcp.store.original import ChangedMeanwhile
 from nexus_mcp.store.original import read as original_of
-from nexus_mcp.store.patience import Patience
 from nexus_mcp.store.replacing import Replacement
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
+    from nexus_mcp.merging.diagnosis import Committed, Diagnosis, Unmerged
     from nexus_mcp.store.folder import Folder
+
+_WITHOUT_FROM = "nexus-mcp history repair without --from keeps the cycles of both sides."
+_NAME = re.compile(r"history\.backup(?:\.[1-9][0-9]*)?\.json")
+
+
+def is_backup(name: str) -> bool:
+    """Return whether the name is that of a backup in `.nexus`."""
+    return _NAME.fullmatch(name) is not None
+
+
+def write_backup(nexus: Folder, data: bytes, check: Callable[[], None]) -> str:
+    """Write `data` durably to a backup file in `.nexus`, unless there is one with these bytes. Returns its name.
+
+    The backup has the permissions of the history and never replaces a file. `check` as for atomic.replace.
+    Raises StorageError, PathRefused.
+    """
+    for name in _names():
+        there = nexus.read(name, HISTORY_LIMIT)
+        if there == data:
+            return name
+        if there is None:
+            break
+    try:
+        atomic.replace(nexus, name, [data], check, mode=nexus.permissions(HISTORY))
+    except atomic.Unsynced as error:
+        shown = nexus.show(name)
+        step = f"The history is unchanged, and its copy {shown} exists. Check the disk, then call again."
+        raise StorageError(shown, "sync", reason(error.cause), next_step=step) from error
+    except OSError as error:
+        raise StorageError(nexus.show(name), "write", reason(error)) from error
+    return name
+
+
+def _names() -> Iterator[str]:
+    yield "history.backup.json"
+    number = 2
+    while True:
+        yield f"history.backup.{number}.json"
+        number += 1
+
+
+def diagnose_with(data: bytes | None, revision: str, unmerged: Unmerged, committed: Committed) -> Diagnosis:
+    """Return the diagnosis for `history repair --from`: the file has to have the cycles of the commit `revision`, too.
+
+    `data` is None when there is no file. Raises UsageError when there is no such commit.
+    """
+    from nexus_mcp.store.history_file import HistoryFile
+
+    fault, kept = "", data
+    try:
+        if data is not None:
+            HistoryFile(data)
+    except StateError as error:
+        fault, kept = error.fault, None
+    what = fault or f"{SHOWN_HISTORY} is readable"
+    try:
+        whole = committed(revision)
+        if whole is None:
+            return Hopeless(what, f"{revision} has no {SHOWN_HISTORY}")
+        if data is not None and (conflict.are_whole(data) or unmerged() is not None):
+            return Hopeless(what, "git has a conflict for it, and a commit has one side only", _WITHOUT_FROM)
+        if data is not None and fault:
+            kept = readable(data)
+        made = restore(kept, whole, revision)
+    except UnknownCommit as unknown:
+        raise UsageError(f"--from: {unknown.reason}.", next_step="git log lists the commits.") from None
+    except Undecided as undecided:
+        return Hopeless(what, undecided.reason, undecided.next_step)
+    if data is not None and not fault and not made.lacking:
+        return Healthy(made.cycles)
+    return Lacking(fault, revision, made)
 
 
 class Repair:
-    """What `diagnosis` found, and whether that was mended.
+    """The diagnosis, and whether the file was repaired (`is_mended`).
 
-    `backup` is the path of the copy of the file as it was, "" when none was made: there was no file, or nothing to do.
-    `interrupted`: a change waits in the journal, and the next call that may complete it does so.
+    `backup`: path of the copy of the old file, "" when none was made: there was no file, or nothing to repair.
+    `interrupted`: the journal holds an incomplete change, which the next call completes.
     """
 
     __slots__ = ("backup", "diagnosis", "interrupted", "is_mended")
@@ -42,21 +121,21 @@ class Repair:
 
 
 def examine(root: str, revision: str = "") -> Repair:
-    """Look at the history of the project at `root`. Writes nothing. `revision` as for `repair`.
+    """Diagnose the history of the project at `root`, without writing. `revision` as for `repair`.
 
     Raises StateError, PathRefused, StorageError, UsageError.
     """
-    return _examined(root, revision)[1]
+    return _examine(root, revision)[1]
 
 
-def _examined(root: str, revision: str = "") -> tuple[bytes | None, Repair]:
-    """The bytes that are there, and what there is to say of them."""
-    with Access(root, Patience(lock.WAIT_SECONDS)).folders() as (nexus, state):
+def _examine(root: str, revision: str = "") -> tuple[bytes | None, Repair]:
+    """Return the bytes of the file and their diagnosis."""
+    with Access(root, Deadline(lock.WAIT_SECONDS)).folders() as (nexus, state):
         data = _read(nexus)
-        return data, Repair(_diagnosed(root, data, revision), "", interrupted=_waits(state))
+        return data, Repair(_diagnose(root, data, revision), "", interrupted=_has_journal(state))
 
 
-def _diagnosed(root: str, data: bytes | None, revision: str) -> Diagnosis:
+def _diagnose(root: str, data: bytes | None, revision: str) -> Diagnosis:
     def of_commit(name: str) -> bytes | None:
         return committed(root, name)
 
@@ -72,45 +151,45 @@ def repair(
     revision: str = "",
     carried: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Repair:
-    """Examine the history and mend it where both sides of a conflict are there, with `damage` also what is damaged.
+    """Diagnose the history, and repair it when it is safe.
 
-    With a `revision` the cycles of that commit are put back, whatever is wrong with the file.
-
-    The journal of an interrupted change is left to the next call: it cannot be completed before the history can be
-    read. The writing happens within `carried`. Raises as `examine` does, LockTimeout, and NotConfirmed.
+    A conflict with both sides is always repaired, damage only with `damage`. With a `revision` the cycles of that
+    commit are restored in every case. The journal of an interrupted change is left to the next call: completing it
+    takes a readable history. Writing happens inside the context `carried`. Raises as `examine` does, LockTimeout, and
+    NotConfirmed.
     """
-    before, seen = _examined(root, revision)
-    if _mended(seen.diagnosis, damage=damage) is None:
+    before, seen = _examine(root, revision)
+    if _repaired_data(seen.diagnosis, damage=damage) is None:
         return seen
-    with Access(root, Patience(lock.WAIT_SECONDS)).locked() as at:
+    with Access(root, Deadline(lock.WAIT_SECONDS)).locked() as at:
         nexus, state = at.nexus, at.state
         original = original_of(nexus, journal.HISTORY, journal.HISTORY_LIMIT)
         data = original.content()
-        found = seen.diagnosis if data == before else _diagnosed(root, data, revision)
-        mended = _mended(found, damage=damage)
-        if mended is None:  # somebody else was quicker
-            return Repair(found, "", interrupted=_waits(state))
+        found = seen.diagnosis if data == before else _diagnose(root, data, revision)
+        repaired = _repaired_data(found, damage=damage)
+        if repaired is None:  # repaired by another process meanwhile
+            return Repair(found, "", interrupted=_has_journal(state))
 
         with carried():
             at.begin()
-            kept = "" if data is None else nexus.show(backup.keep(nexus, data, at.held.check))
+            kept = "" if data is None else nexus.show(write_backup(nexus, data, at.held.check))
             try:
-                Replacement(nexus, journal.HISTORY, original).put(mended, at.held.check)()
-            except ChangedMeanwhile as error:  # git takes no lock of ours: what it wrote is not in the result
-                step = f"Run it again.{_told(kept)}"
+                Replacement(nexus, journal.HISTORY, original).put(repaired, at.held.check)()
+            except ChangedMeanwhile as error:  # git does not take our lock: what it wrote is not in the result
+                step = f"Run it again.{_backup_note(kept)}"
                 raise StateError(journal.SHOWN_HISTORY, "was changed meanwhile", next_step=step) from error
             except (NotConfirmed, StateError, StorageError) as error:
-                error.next_step += _told(kept)
+                error.next_step += _backup_note(kept)
                 raise
             at.keep()
-        return Repair(found, kept, interrupted=_waits(state), is_mended=True)
+        return Repair(found, kept, interrupted=_has_journal(state), is_mended=True)
 
 
-def _told(kept: str) -> str:
-    return f" {kept}, a copy of the file as it was, has been made and stays." if kept else ""
+def _backup_note(kept: str) -> str:
+    return f" The file as it was is kept in {kept}." if kept else ""
 
 
-def _mended(diagnosis: Diagnosis, *, damage: bool) -> bytes | None:
+def _repaired_data(diagnosis: Diagnosis, *, damage: bool) -> bytes | None:
     if isinstance(diagnosis, Conflict | Lacking):
         return diagnosis.data
     if isinstance(diagnosis, Damaged) and damage and not diagnosis.unsure:
@@ -122,5 +201,5 @@ def _read(nexus: Folder | None) -> bytes | None:
     return None if nexus is None else nexus.read(journal.HISTORY, journal.HISTORY_LIMIT)
 
 
-def _waits(state: Folder | None) -> bool:
+def _has_journal(state: Folder | None) -> bool:
     return state is not None and state.check_plain(journal.NAME)

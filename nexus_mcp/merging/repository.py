@@ -1,4 +1,7 @@
-"""The git repository around a project, asked and changed by git itself."""
+"""Run git on the repository around a project: read history.json of a commit, and change the configuration.
+
+Nothing is fetched, and no program that the repository names is run.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,17 @@ import os
 import signal
 
 from nexus_mcp.errors import NexusError, UsageError
+from nexus_mcp.merging.errors import Undecided
+from nexus_mcp.store.journal import HISTORY, HISTORY_LIMIT
+from nexus_mcp.workspace import find_root
 
-# What one git tells another that it starts, and would tell ours of another repository (git rev-parse --local-env-vars).
+HEAD = "HEAD"
+_NEXUS = ".nexus"
+_FILE = b"100"  # prefix of the mode of a regular file
+_FIX_GIT = "Run git status to see why git fails, then run the command again."
+SECONDS = 10.0
+"""Timeout of one git command."""
+# Variables that could point git to another repository (git rev-parse --local-env-vars).
 _LOCAL = frozenset(
     f"GIT_{name}"
     for name in (
@@ -16,16 +28,58 @@ _LOCAL = frozenset(
         "PREFIX", "SHALLOW_FILE", "COMMON_DIR", "INTERNAL_SUPER_PREFIX", "NAMESPACE",
     )
 )  # fmt: skip
-# In a partial clone git fetches an object that is missing, through a program or a helper that the repository names.
+# In a partial clone git fetches missing objects with a program that the repository names.
 NO_FETCH = {"GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1"}
-# A configured monitor, hook or pager is a program of somebody's choice.
+# A monitor, hook or pager in the configuration is a foreign program.
 SAFE = ("--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=")
 
-SECONDS = 10.0
+
+class UnknownCommit(Undecided):
+    """There is no such commit, or no repository."""
+
+
+def committed(root: str, revision: str = HEAD) -> bytes | None:
+    """Return history.json of the commit `revision` for the project at `root`; None when the commit has no such file.
+
+    Raises UnknownCommit when there is no such commit, and Undecided when git fails.
+    """
+    # `.nexus` may be a repository of its own; the file is in that one then.
+    folder = os.path.join(root, _NEXUS)
+    path = HISTORY
+    if not os.path.isdir(folder):
+        folder, path = root, f"{_NEXUS}/{HISTORY}"
+    if not os.path.lexists(os.path.join(find_root(None, {}, folder), ".git")):
+        raise UnknownCommit("there is no git repository here")
+    name = f"{revision}^{{commit}}"
+    code, commit, _ = _query(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", name, allowed=(0, 1))
+    if code:
+        raise UnknownCommit(f"git has no commit {revision!r} here")
+    listed = _query(folder, "ls-tree", "-z", commit.decode().strip(), "--", path)[1]
+    if not listed:
+        return None
+    mode, _, object_ = listed.partition(b"\t")[0].split(b" ")
+    if not mode.startswith(_FILE):
+        raise Undecided(f"it is not a regular file in {revision}")
+    blob = object_.decode()
+    size = int(_query(folder, "cat-file", "-s", blob)[1])
+    if size > HISTORY_LIMIT:
+        raise Undecided(f"it is larger in {revision} than {HISTORY_LIMIT >> 20} MiB, the limit for reading it")
+    # The stored bytes, without the filters and conversions of the attributes.
+    return _query(folder, "cat-file", "blob", blob)[1]
+
+
+def _query(folder: str, *words: str, allowed: tuple[int, ...] = (0,)) -> tuple[int, bytes, str]:
+    try:
+        code, data, complaint = run_git(folder, *words)
+    except UsageError as error:
+        code, data, complaint = -1, b"", error.fault.rstrip(".")
+    if code not in allowed:
+        raise Undecided(f"git does not report what a commit has of it ({complaint})", _FIX_GIT)
+    return code, data, complaint
 
 
 class Repository:
-    """A repository with a working tree. `top` is its root, `prefix` the way from there to the project: "" or "a/b/"."""
+    """A repository with a working tree. `top`: its root; `prefix`: path from there to the project, "" or "a/b/"."""
 
     __slots__ = ("prefix", "top")
 
@@ -35,7 +89,7 @@ class Repository:
 
     @classmethod
     def around(cls, root: str) -> Repository:
-        """The one that the folder `root` lies in. Raises UsageError when there is none, or no git to ask."""
+        """Return the repository that contains the folder `root`. Raises UsageError without repository or git."""
         found = []
         for question in ("--show-toplevel", "--show-prefix"):
             code, answer, complaint = _git(root, "rev-parse", question)
@@ -48,26 +102,26 @@ class Repository:
         return cls(os.path.realpath(found[0]), found[1])
 
     def config(self, key: str) -> list[str]:
-        """The values of `key` in the repository's own configuration."""
+        """Return the values of `key` in the repository's own configuration."""
         _, answer, _ = _git(self.top, "config", "--local", "--null", "--get-all", key)
         return answer.split("\0")[:-1]
 
     def set_config(self, key: str, value: str) -> bool:
-        """Give `key` this one value; whether that changed anything. Raises NexusError."""
+        """Set `key` to this one value. Returns whether that changed it. Raises NexusError."""
         if self.config(key) == [value]:
             return False
         self._change("--replace-all", key, value)
         return True
 
     def unset_config(self, key: str) -> bool:
-        """Take `key` out, and its section when nothing else is in it; whether it was there. Raises NexusError."""
+        """Remove `key`, and its section when it is empty then. Returns whether it was there. Raises NexusError."""
         if not self.config(key):
             return False
         self._change("--unset-all", key)
         return True
 
     def attribute(self, name: str, path: str) -> str:
-        """The value of an attribute of the file at `path`, relative to `top`: what is in force, whoever set it."""
+        """Return the effective value of an attribute of the file at `path`, relative to `top`."""
         _, answer, _ = _git(self.top, "check-attr", "-z", name, "--", path)
         return answer.split("\0")[2] if answer.count("\0") >= 3 else ""
 
@@ -76,24 +130,24 @@ class Repository:
         if code:
             raise NexusError(
                 f"git could not change its configuration: {complaint}",
-                next_step="See that no other git is at work there, then run it again.",
+                next_step="Check that no other git process runs there, then run it again.",
             )
 
 
 def _git(folder: str, *words: str) -> tuple[int, str, str]:
-    """As `ask`, with stdout as text."""
-    code, answer, complaint = ask(folder, *words)
+    """Run git as `run_git` does, with stdout as text."""
+    code, answer, complaint = run_git(folder, *words)
     return code, os.fsdecode(answer), complaint
 
 
-def ask(
+def run_git(
     folder: str, *words: str, data: bytes = b"", index: str = "", seconds: float | None = None
 ) -> tuple[int, bytes, str]:
-    """(exit code, stdout, why it failed). Runs nothing that the repository names. Paths are no patterns.
+    """Run git in `folder`. Returns (exit code, stdout, reason of a failure).
 
-    `data` comes on stdin. `index` is a file that stands for the repository's own index.
-    Raises UsageError when there is no git, or it does not end in `seconds`, or SECONDS. Ctrl-C at a terminal does not
-    reach git: whoever carries a change through would lose it in the middle of that.
+    Runs no program that the repository names; paths are not patterns. `data` is stdin. `index` is a file that replaces
+    the repository's index. The timeout is `seconds`, or SECONDS. Raises UsageError without git and after the timeout.
+    Ctrl-C at a terminal does not reach git: it would interrupt a change.
     """
     import subprocess
 
@@ -103,7 +157,7 @@ def ask(
     environment = {name: value for name, value in os.environ.items() if name not in _LOCAL}
     try:
         done = subprocess.run(  # noqa: S603
-            ["git", *SAFE, "-C", folder, *words],  # noqa: S607 - the one that the user has
+            ["git", *SAFE, "-C", folder, *words],  # noqa: S607 - git from the PATH of the user
             env={
                 **environment,
                 **NO_FETCH,
@@ -115,7 +169,7 @@ def ask(
             check=False,
             timeout=limit,
             start_new_session=True,
-            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # what Windows has for that
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # the same on Windows
         )
     except subprocess.TimeoutExpired as error:
         raise UsageError(
@@ -127,9 +181,9 @@ def ask(
     return done.returncode, done.stdout, _complaint(done.returncode, done.stderr.decode("utf-8", "replace"))
 
 
-def _complaint(code: int, said: str) -> str:
+def _complaint(code: int, output: str) -> str:
     if code >= 0:
-        return reason(said) or (f"exit code {code}" if code else "")
+        return reason(output) or (f"exit code {code}" if code else "")
     try:
         return f"ended by {signal.Signals(-code).name}"
     except ValueError:
@@ -137,6 +191,6 @@ def _complaint(code: int, said: str) -> str:
 
 
 def reason(output: str) -> str:
-    """Why git failed, of all that it said: warnings may come before that."""
+    """Return the line of git's output that says why it failed; warnings may precede it."""
     lines = output.strip().splitlines()
     return next((line for line in lines if line.startswith("fatal: ")), lines[0] if lines else "")

@@ -1,31 +1,100 @@
-"""Merge two versions of history.json that come from one: what `git merge` does to lines, done to cycles."""
+"""Merge versions of history.json by cycles, as `git merge` merges lines.
+
+The bytes of each cycle stay as they are in one of the versions.
+"""
 
 from __future__ import annotations
 
-from nexus_mcp.merging.assemble import assembled, shell_of
-from nexus_mcp.merging.join import join
-from nexus_mcp.merging.side import Side, common
+from nexus_mcp.merging.errors import Undecided
+from nexus_mcp.merging.versions import Side, common, join
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
-    from nexus_mcp.merging.join import Item
+    from collections.abc import Sequence
+
+    from nexus_mcp.merging.versions import Item
+    from nexus_mcp.store.history_file import HistoryFile
+
+_LEAD = "\n    "
+
+
+def assemble(items: Sequence[Item], ours: Side, theirs: Side, shell: Side) -> bytes:
+    """Return a history with these cycles, of any side, and the other fields of `shell`.
+
+    The layout is that of one side; a common prefix with ours is copied as it is. Raises Undecided when the result is
+    wrong, or too large to be read back.
+    """
+    as_is = 0
+    while as_is < len(items) and items[as_is] == (ours, as_is):
+        as_is += 1
+    both = [side.history for side in (ours, theirs) if len(side)]
+    lead = _lead(both[0]) if both else _LEAD
+    comma = next((_between(history) for history in both if len(history.cycles) > 1), f",{lead}")
+    begin = [ours.history.text[ours.history.spans[0][0] : ours.history.spans[as_is - 1][1]]] if as_is else []
+    body = comma.join([*begin, *(side.text(index) for side, index in items[as_is:])])
+    outer = shell.history
+    if items:
+        body = (_lead(outer) if len(shell) else lead) + body + (_trail(outer) if len(shell) else _trail(both[0]))
+    else:
+        body = outer.text[outer.opening : outer.closing]
+    data = f"{outer.text[: outer.opening]}{body}{outer.text[outer.closing :]}".encode()
+    _check(data, items, shell)
+    return data
+
+
+def shell_of(ours: Side, theirs: Side, base: Side | None) -> Side:
+    """Return the side whose other fields (schema_version, fields of a newer version) are right for both.
+
+    Raises Undecided when both sides changed them, or when it is unknown which one did.
+    """
+    own, other = ours.members_key(), theirs.members_key()
+    before = None if base is None else base.members_key()
+    if other in (own, before):
+        return ours
+    if own == before:
+        return theirs
+    raise Undecided("the two sides differ in fields other than the cycles")
+
+
+def _check(data: bytes, items: Sequence[Item], shell: Side) -> None:
+    from nexus_mcp.store.journal import HISTORY_LIMIT
+
+    if len(data) > HISTORY_LIMIT:
+        raise Undecided(f"the result would be larger than {HISTORY_LIMIT >> 20} MiB")
+    made = Side.read(data, "the result")
+    texts = [made.text(index) for index in range(len(made))]
+    if texts != [side.text(index) for side, index in items] or made.members_key() != shell.members_key():
+        raise Undecided("the result would lose or change a cycle or a field")
+
+
+def _lead(history: HistoryFile) -> str:
+    return history.text[history.opening : history.spans[0][0]]
+
+
+def _between(history: HistoryFile) -> str:
+    return history.text[history.spans[-2][1] : history.spans[-1][0]]
+
+
+def _trail(history: HistoryFile) -> str:
+    return history.text[history.spans[-1][1] : history.closing]
 
 
 def merge(base: bytes | None, ours: bytes, theirs: bytes, *, descends: bool = True) -> bytes:
-    """The merged file. `base` None: both sides made it. `descends` as for join. Raises Undecided.
+    """Return the merged file. `base` is None without a common ancestor; `descends` as for join. Raises Undecided.
 
-    The bytes of every cycle are those of a side, ours where it is in both, and the layout is that of ours.
+    A cycle in both sides is taken from ours, and so is the layout.
     """
     one, other = Side.read(ours, "our side"), Side.read(theirs, "their side")
-    past = None if base is None else Side.read(base, "the common past")
+    past = None if base is None else Side.read(base, "the common ancestor")
     shell = shell_of(one, other, past)
-    return assembled(join(one, other, past, descends=descends), one, other, shell)
+    return assemble(join(one, other, past, descends=descends), one, other, shell)
 
 
 class Settled:
-    """`data`: a history of `cycles` cycles. `ours`, `theirs`: how many each side has. `others`: how many neither has.
+    """The result of `settle`: `data` has `cycles` cycles.
 
-    `lacking` of them were not in the file.
+    `ours`, `theirs`: how many each side has. `others`: how many neither has. `lacking`: how many the file lacked.
     """
 
     __slots__ = ("cycles", "data", "lacking", "others", "ours", "theirs")
@@ -40,29 +109,29 @@ class Settled:
 
 
 def settle(file: bytes, ours: bytes, theirs: bytes) -> Settled:
-    """The cycles of both sides as git has them, then those that only `file` has, each once. Raises Undecided.
+    """Combine the cycles of both sides in git's index with those that only `file` has, each once. Raises Undecided.
 
-    How often a cycle is in the file does not count: git, merging lines, may have taken it from each side. The file's
-    spelling does, and what it holds beside its cycles.
+    A cycle that is repeated in the file counts once: git, merging lines, may have taken it from each side. The text of
+    a cycle and the other fields come from the file.
     """
     one, other = Side.read(ours, "our side in git"), Side.read(theirs, "their side in git")
     own = Side.read(file, "the file")
     there: dict[str, list[int]] = {}
     for index in reversed(range(len(own))):
         there.setdefault(own.key(index), []).append(index)
-    joined, kept = join(one, other, None, descends=False), common(one, other)
+    joined, same = join(one, other, None, descends=False), common(one, other)
     sides = {side.key(index) for side, index in joined}
     others: list[Item] = [(own, places[-1]) for key, places in there.items() if key not in sides]
-    wanted = joined[:kept] + sorted(joined[kept:] + others, key=lambda item: item[0].order(item[1]))
+    wanted = joined[:same] + sorted(joined[same:] + others, key=lambda item: item[0].order(item[1]))
     items: list[Item] = []
     for side, index in wanted:
         places = there.get(side.key(index))
         items.append((own, places.pop()) if places else (side, index))
-    data = assembled(items, own, one if len(one) else other, own)
+    data = assemble(items, own, one if len(one) else other, own)
     lacking = sum(side is not own for side, _ in items)
     return Settled(data, len(items), ours=len(one), theirs=len(other), others=len(others), lacking=lacking)
 
 
 def union(ours: bytes, theirs: bytes) -> bytes:
-    """The cycles of both, each once, where nothing is known of what they come from. Raises Undecided."""
+    """Return the cycles of both sides, each once, without a common ancestor. Raises Undecided."""
     return merge(None, ours, theirs)

@@ -9,11 +9,14 @@ from __future__ import annotations
 import json
 
 from nexus_mcp.packaged import data_path
+from nexus_mcp.schemas.values import SIZES, TYPES, is_integer, is_number, same, search
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+__all__ = ["UNKNOWN_FIELD", "Fault", "Schema", "escape", "faults", "is_integer", "load", "readable", "search"]
 
 _ANNOTATIONS = frozenset(
     ("$schema", "$id", "$comment", "title", "description", "default", "examples", "format", "$defs")
@@ -24,17 +27,14 @@ _ASSERTIONS = frozenset(
         *("required", "properties", "additionalProperties", "items", "maxItems", "maxProperties"),
     )
 )
-SIZES = ((str, "maxLength", "characters"), (list, "maxItems", "items"), (dict, "maxProperties", "members"))
-"""Type of a value, the keyword that bounds its size, and what is counted."""
 UNKNOWN_FIELD = "is not a known field"
 _ALL = 1 << 62
 _loaded: dict[str, Schema] = {}
 _readable: dict[str, Schema] = {}
-_searches: dict[str, Callable[[str], object]] = {}
 
 
 class Schema(dict):  # type: ignore[type-arg]
-    """A schema that stays: its fast check is made once, when it is first wanted."""
+    """A cached schema. Its compiled check is made once, on first use."""
 
     __slots__ = ("_is_used", "_keeps")
 
@@ -42,7 +42,7 @@ class Schema(dict):  # type: ignore[type-arg]
     _keeps: Callable[[object], bool]
 
     def is_used_again(self) -> bool:
-        """Whether it was asked for before: for a process that looks at one small file a fast check is not worth it."""
+        """Return whether this is not the first use: one check of a small file is faster without compiling."""
         try:
             return self._is_used
         except AttributeError:
@@ -50,18 +50,18 @@ class Schema(dict):  # type: ignore[type-arg]
             return False
 
     def prepare(self) -> None:
-        """Make the fast check now, while there is time."""
+        """Compile the check ahead of its use."""
         self._is_used = True
         self.keeps(None)
 
     def keeps(self, value: object) -> bool:
-        """Whether `value` has no faults."""
+        """Return whether `value` has no faults."""
         try:
             check = self._keeps
         except AttributeError:
-            from nexus_mcp.schemas.compiled import compiled
+            from nexus_mcp.schemas.compiled import compile_check
 
-            check = self._keeps = compiled(self)
+            check = self._keeps = compile_check(self)
         return check(value)
 
 
@@ -79,7 +79,7 @@ class Fault:
 
 
 def load(name: str) -> Schema:
-    """The schema `schemas/<name>.schema.json`, with its `$ref`s put in place. Read once.
+    """Return the schema `schemas/<name>.schema.json` with its `$ref`s resolved, read once.
 
     Raises ValueError when it uses a keyword that `faults` does not evaluate.
     """
@@ -95,7 +95,7 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def readable(name: str) -> Schema:
-    """The same schema as far as a file of another harness must keep it: required fields, their types, enums."""
+    """Return the part of a schema that files of other harnesses must satisfy: required fields, types, enums."""
     if name not in _readable:
         _readable[name] = _lax(load(name))
     return _readable[name]
@@ -135,37 +135,17 @@ def _lax(schema: Any) -> Schema:
     return out
 
 
-def is_integer(value: object) -> bool:
-    """Whether JSON Schema calls it an integer: 2 and 2.0 are, true is not."""
-    return (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, float) and value.is_integer())
-
-
-def is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-TYPES = {
-    "object": lambda v: isinstance(v, dict),
-    "array": lambda v: isinstance(v, list),
-    "string": lambda v: isinstance(v, str),
-    "boolean": lambda v: isinstance(v, bool),
-    "null": lambda v: v is None,
-    "number": is_number,
-    "integer": is_integer,
-}
-
-
 def faults(schema: dict[str, Any], value: object, pointer: str = "", most: int = _ALL) -> list[Fault]:
-    """Every way in which `value` breaks `schema` (draft 2020-12), outermost first; empty when it keeps it.
+    """Return the violations of `schema` (draft 2020-12) in `value`, outermost first; [] for a valid value.
 
-    Of a value that is broken in a million places the first `most` (1 or more) and few beyond are told.
+    Stops soon after the first `most` (1 or more).
     """
     quickly = isinstance(schema, Schema) and schema.is_used_again() and schema.keeps(value)
     return [] if quickly else _below(pointer, _faults(schema, value, most))
 
 
 def _below(pointer: str, found: list[Fault]) -> list[Fault]:
-    # Only now: most values have no faults, and spelling out where each of them is takes longer than to check it.
+    # Pointers are built for faults only: building one per value takes longer than checking it.
     return [Fault(pointer + fault.pointer, fault.message) for fault in found] if found else found
 
 
@@ -212,16 +192,6 @@ def _check_string(schema: dict[str, Any], value: str, found: list[Fault]) -> Non
         found.append(Fault("", f"must match {schema['pattern']}"))
 
 
-def search(pattern: str) -> Callable[[str], object]:
-    """What tells whether a text has `pattern`. Made once for each: every timestamp of every task is looked at."""
-    if pattern not in _searches:
-        import re
-
-        # In Python `$` also matches before a newline at the end; in JSON Schema it does not.
-        _searches[pattern] = re.compile(re.sub(r"(?<!\\)\$$", r"\\Z", pattern)).search
-    return _searches[pattern]
-
-
 def _check_object(schema: dict[str, Any], value: dict[str, object], found: list[Fault], most: int) -> None:
     properties = schema.get("properties", {})
     found.extend(Fault(f"/{escape(name)}", "is required") for name in schema.get("required", ()) if name not in value)
@@ -242,9 +212,5 @@ def _check_object(schema: dict[str, Any], value: dict[str, object], found: list[
 
 
 def escape(name: str) -> str:
-    """A member's name as a JSON pointer spells it (RFC 6901)."""
+    """Return a field's name escaped for a JSON pointer (RFC 6901)."""
     return name.replace("~", "~0").replace("/", "~1")
-
-
-def same(a: object, b: object) -> bool:
-    return a == b and isinstance(a, bool) == isinstance(b, bool)

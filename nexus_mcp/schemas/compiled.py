@@ -1,11 +1,12 @@
-"""A schema as one function that says whether a value keeps it, many times as fast as telling how it does not.
+"""Compile a schema into one function that returns whether a value is valid, without reasons.
 
-What a file holds is right nearly always, and every call looks at it; `schemas.faults` tells the rest.
+Files are nearly always valid and every call checks them. This is many times as fast as `schemas.faults`, which runs
+only for invalid values.
 """
 
 from __future__ import annotations
 
-from nexus_mcp.schemas import SIZES, TYPES, is_number, same, search
+from nexus_mcp.schemas.values import SIZES, TYPES, is_number, same, search
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     Keeps = Callable[[Any], bool]
 
 
-def compiled(schema: dict[str, Any]) -> Keeps:
-    """What tells whether a value keeps `schema`, which is resolved: whether it has no faults."""
+def compile_check(schema: dict[str, Any]) -> Keeps:
+    """Return a function that tests a value against a resolved schema."""
     made = {make: make(schema) for make in (_enum, _any_of, _string, _range, _object, _array, _sizes)}
     checks = [check for check in made.values() if check is not None]
     # With one function for it and the type there is one call less for each value.
@@ -59,7 +60,7 @@ def _is_of_strings(schema: dict[str, Any]) -> bool:
 def _any_of(schema: dict[str, Any]) -> Keeps | None:
     if "anyOf" not in schema:
         return None
-    branches = [compiled(branch) for branch in schema["anyOf"]]
+    branches = [compile_check(branch) for branch in schema["anyOf"]]
     return lambda value: any(branch(value) for branch in branches)
 
 
@@ -90,18 +91,18 @@ def _sizes(schema: dict[str, Any]) -> Keeps | None:
 def _array(schema: dict[str, Any]) -> Keeps | None:
     if not schema.get("items"):
         return None
-    item = compiled(schema["items"])
+    item = compile_check(schema["items"])
     other = schema.get("type") != "array"
     return lambda value: all(map(item, value)) if isinstance(value, list) else other
 
 
 def _object(schema: dict[str, Any]) -> Keeps | None:
     required = schema.get("required", ())
-    members = {name: compiled(member) for name, member in schema.get("properties", {}).items()}
+    members = {name: compile_check(member) for name, member in schema.get("properties", {}).items()}
     others = schema.get("additionalProperties", True)
     if not required and not members and others is True:
         return None
-    other = compiled(others) if isinstance(others, dict) else None
+    other = compile_check(others) if isinstance(others, dict) else None
     otherwise = schema.get("type") != "object"
     texts = [name for name, member in schema.get("properties", {}).items() if member == {"type": "string"}]
     checks = [(name, check) for name, check in members.items() if name not in texts]
@@ -130,4 +131,4 @@ def _object(schema: dict[str, Any]) -> Keeps | None:
 
 
 _REFUSING = {"object": _object, "array": _array, "string": _string}
-"""By type, what makes a check that refuses whatever is of another one."""
+"""By type: the check that also refuses values of other types."""

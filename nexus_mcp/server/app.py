@@ -1,4 +1,4 @@
-"""The tool table as MCP has it, whatever the transport: the one place where errors become results."""
+"""Run tools and read requests for every transport: the one place where errors become results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nexus_mcp.quoting import inert
 from nexus_mcp.state.oplog import By
 from nexus_mcp.store.store import Store
 from nexus_mcp.tools import TOOLS
-from nexus_mcp.tools.arguments import checked
+from nexus_mcp.tools.arguments import check_arguments
 from nexus_mcp.tools.definition import ToolContext
 
 TYPE_CHECKING = False
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from nexus_mcp.server.rendered import Rendered
-    from nexus_mcp.store.unanswered import Unanswered
+    from nexus_mcp.server.response_json import Rendered
+    from nexus_mcp.store.close_receipt import Receipt
     from nexus_mcp.workspace import Workspace
 
     Content = tuple[Rendered, Rendered]
@@ -42,11 +42,11 @@ _INSTRUCTIONS = "\n".join(
 
 
 _NOTE_WAIT = 0.25
-"""Seconds that what nobody waits for, such as the count of a read, waits for the lock: an answer is held up by it."""
+"""Seconds to wait for the lock to count a read: the response waits too."""
 
 
 class Answer:
-    """The result of a call, and what has to happen once it was written out, or never will be."""
+    """The result of a call, with the actions to run after the response was written or dropped."""
 
     __slots__ = ("_afterwards", "_rendered", "_result", "_unanswered")
 
@@ -55,11 +55,11 @@ class Answer:
         value: dict[str, Any],
         *,
         is_error: bool,
-        unanswered: Unanswered | None = None,
+        unanswered: Receipt | None = None,
         afterwards: Callable[[], object] = bool,
         content: Content | None = None,
     ) -> None:
-        """`content` is what rendered.content makes of `value`, where that was made before."""
+        """`content` is `response_json.content(value)`, if already computed."""
         block, structured = content or _content(value)
         self._rendered: dict[str, Any] = {"content": block, "structuredContent": structured, "isError": is_error}
         self._result: dict[str, Any] | None = None
@@ -68,11 +68,11 @@ class Answer:
 
     @property
     def result(self) -> dict[str, Any]:
-        """MCP's CallToolResult: content, structuredContent, isError. Nothing else has a part in it."""
+        """MCP's CallToolResult with exactly content, structuredContent and isError."""
         if self._result is None:
-            made = self._rendered
-            values = {name: made[name].value() for name in ("content", "structuredContent")}
-            self._result = {**values, "isError": made["isError"]}
+            rendered = self._rendered
+            values = {name: rendered[name].value() for name in ("content", "structuredContent")}
+            self._result = {**values, "isError": rendered["isError"]}
         return self._result
 
     @result.setter
@@ -81,18 +81,18 @@ class Answer:
 
     @property
     def rendered(self) -> dict[str, Any]:
-        """The same for a transport that writes JSON: members that are Rendered are text of that already."""
+        """The result for a transport that writes JSON: Rendered fields are JSON text already."""
         return self._rendered if self._result is None else self._result
 
     def delivered(self) -> None:
-        """The transport has written the answer out."""
+        """Run the actions due once the transport has written the response."""
         if self._unanswered is not None:
             self._unanswered.delivered()
             self._unanswered = None
         self._afterwards()
 
     def undelivered(self) -> None:
-        """The answer will not be written: its call was cancelled, or the client is gone."""
+        """Run the actions due when the response will not be written: call cancelled or client gone."""
         if self._unanswered is not None:
             self._unanswered.undelivered()
             self._unanswered = None
@@ -100,7 +100,7 @@ class Answer:
 
 
 class App:
-    """The tools over one workspace. `prefix` goes before each name; `now` gives seconds since 1970, for tests."""
+    """The tools of one workspace. `prefix` goes before each tool name; `now` returns seconds since 1970, for tests."""
 
     def __init__(self, workspace: Workspace, prefix: str = "", now: Callable[[], float] | None = None) -> None:
         self.workspace = workspace
@@ -115,41 +115,41 @@ class App:
         self._definitions: list[dict[str, Any]] | None = None
 
     def tools(self) -> list[dict[str, Any]]:
-        """The tools' MCP definitions, in the order of the table."""
+        """Return the tools' MCP definitions, in table order."""
         if self._definitions is None:
             self._definitions = [tool.definition(self._prefix) for tool in TOOLS]
         return self._definitions
 
     def stop(self) -> None:
-        """The server is to stop: calls that wait for the lock give up, nothing written. From any thread."""
+        """Make calls that wait for the lock give up without writing. Callable from any thread."""
         self._store.stop()
         self._noting.stop()
 
     def warm_up(self, is_called: Callable[[], bool] = bool) -> bool:
-        """Do what the first call would do before anything else, until it comes, and go on there the next time.
+        """Prepare the first call in steps until `is_called()`; the next warm_up continues there.
 
-        Returns whether all is done, or cannot be. Changes nothing, and never raises.
+        Returns whether preparation is finished or impossible. Changes no file and never raises.
         """
         try:
-            from nexus_mcp.server import rendered  # noqa: F401
+            from nexus_mcp.server import response_json  # noqa: F401
 
             for _ in self._warming:
                 if is_called():
                     return False
-        except Exception as error:  # noqa: BLE001 - whoever calls is told, if it still is so
-            log.debug(f"not ready beforehand: {type(error).__name__}: {error}")
+        except Exception as error:  # noqa: BLE001 - the call itself reports a lasting error
+            log.debug(f"warm-up failed: {type(error).__name__}: {error}")
         return True
 
-    def look(self, method: str, params: dict[str, Any], client_name: str = "", *, modern: bool) -> Shown:
-        """Answer a request that only looks (lookups.METHODS). Raises Fault, without an id, for all that goes wrong."""
-        from nexus_mcp.server import lookups  # hardly any client begins with it
-        from nexus_mcp.server.resources.definition import Look
+    def read(self, method: str, params: dict[str, Any], client_name: str = "", *, modern: bool) -> ReadResult:
+        """Answer a read request (handlers.METHODS). Raises Fault without an id for every error."""
+        from nexus_mcp.server import handlers  # rarely a client's first request
+        from nexus_mcp.server.resources.definition import ReadContext
 
-        look = Look(self.workspace, self._store, self._prefix, client_name, is_modern=modern, noting=self._noting)
-        return Shown(lookups.answer(look, method, params))
+        ctx = ReadContext(self.workspace, self._store, self._prefix, client_name, is_modern=modern, noting=self._noting)
+        return ReadResult(handlers.answer(ctx, method, params))
 
     def call(self, name: str, arguments: dict[str, Any] | None, client_name: str = "") -> Answer:
-        """Carry out one call. Raises UnknownTool; everything else that goes wrong is an answer with `isError`."""
+        """Run one tool call. Raises UnknownTool; every other error becomes an Answer with `isError`."""
         tool = self._table.get(name)
         if tool is None:
             raise UnknownTool(name)
@@ -158,7 +158,7 @@ class App:
         context = ToolContext(self.workspace, self._store, by)
         ran = False
         try:
-            value = tool.run(context, checked(tool, arguments or {}))
+            value = tool.run(context, check_arguments(tool, arguments or {}))
             ran = not tool.read_only
             content = self._rendered(value)
             return Answer(
@@ -167,17 +167,17 @@ class App:
         except NexusError as error:
             log.info(f"{name}: {error}")
             return Answer({"error": inert(str(error))}, is_error=True, afterwards=self._store.tidy)
-        except Exception as error:  # noqa: BLE001 - a fault of ours must not leave a caller without an answer
-            log.error(f"{name} failed: {_told(error)}")
+        except Exception as error:  # noqa: BLE001 - a defect must not leave a request without a response
+            log.error(f"{name} failed: {_trace(error)}")
             reason = isinstance(error, OSError) and error.strerror
-            told = f"Internal error in {name} ({type(error).__name__}{f': {reason}' if reason else ''}); "
+            message = f"Internal error in {name} ({type(error).__name__}{f': {reason}' if reason else ''}); "
             is_open = ran or BEGUN in getattr(error, "__notes__", ())
-            told += "look at what is there before you repeat it." if is_open else UNCHANGED
-            told = f"{told} The server's log on stderr has more."
-            return Answer({"error": told}, is_error=True, afterwards=self._store.tidy)
+            message += "look at what is there before you repeat it." if is_open else UNCHANGED
+            message = f"{message} The server's log on stderr has more."
+            return Answer({"error": message}, is_error=True, afterwards=self._store.tidy)
 
     def _render(self, value: dict[str, Any]) -> None:
-        with suppress(Exception):  # whoever answers tries again
+        with suppress(Exception):  # Answer renders it again
             self._made = value, _content(value)
 
     def _rendered(self, value: dict[str, Any]) -> Content | None:
@@ -185,8 +185,8 @@ class App:
         return made[1] if made is not None and made[0] is value else None
 
 
-class Shown:
-    """The result of a look: it is the same whether or not it is delivered."""
+class ReadResult:
+    """The result of a read request; delivery needs no follow-up."""
 
     __slots__ = ("rendered", "result")
 
@@ -194,20 +194,20 @@ class Shown:
         self.result = self.rendered = result
 
     def delivered(self) -> None:
-        """Nothing is to be done then."""
+        """Do nothing, unlike Answer.delivered."""
 
     undelivered = delivered
 
 
 def _content(value: dict[str, Any]) -> Content:
-    from nexus_mcp.server.rendered import content  # not needed to answer initialize and tools/list
+    from nexus_mcp.server.response_json import content  # not needed to answer initialize and tools/list
 
     return content(value)
 
 
-def _told(error: Exception) -> str:
+def _trace(error: Exception) -> str:
     try:
         import traceback
-    except Exception:  # noqa: BLE001 - with no descriptor left nothing can be imported, and that is what is to be told
+    except Exception:  # noqa: BLE001 - without free descriptors the import fails
         return f"{type(error).__name__}: {error}"
     return "".join(traceback.format_exception(error))

@@ -1,4 +1,4 @@
-"""JSON-RPC errors: their codes, and the exception that carries one to the place that answers it."""
+"""JSON-RPC errors: the codes, and the exception Fault that carries an error to its response."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NO_DATA = object()
 
 
 class Fault(Exception):
-    """One JSON-RPC error. `id` is the request's, or None where it could not be told with certainty.
+    """One JSON-RPC error. `id` is the request's, or None if unknown.
 
     Clients show `message` to the model, so it is made inert (quoting.py); `data` is for the client.
     """
@@ -36,11 +36,11 @@ class Fault(Exception):
         self.data = data
 
     def of(self, id: Id) -> Fault:
-        """The same for the request with this id."""
+        """Return the same fault with this request id."""
         return Fault(self.code, self.message, id, self.data)
 
     def response(self) -> dict[str, Any]:
-        """The JSON-RPC error object of this fault."""
+        """Return the JSON-RPC error response of this fault."""
         error: dict[str, Any] = {"code": self.code, "message": self.message}
         if self.data is not _NO_DATA:
             error["data"] = self.data
@@ -48,7 +48,7 @@ class Fault(Exception):
 
 
 def invalid_params(id: Id) -> Fault:
-    """What the official SDK answers for params of the wrong shape, and for a request before `initialize`."""
+    """Return the official SDK's error for params of the wrong shape and for requests before `initialize`."""
     return Fault(INVALID_PARAMS, "Invalid request parameters", id, "")
 
 
@@ -57,9 +57,15 @@ def method_not_found(id: Id, method: str) -> Fault:
 
 
 def id_in_use(id: Id) -> Fault:
-    """For a request that would stay open beside another one: by their id nobody could tell them apart."""
+    """Return the error for a second open request with one id: their responses would be ambiguous."""
     return Fault(INVALID_REQUEST, "Invalid request: a subscription with this id is open; use another id", id)
 
 
 def internal_error(id: Id) -> Fault:
     return Fault(INTERNAL_ERROR, "Internal server error", id)
+
+
+def check_cursor(cursor: str | None, id: Id = None) -> None:
+    """Raise Fault for a cursor into a list that has one page."""
+    if cursor:
+        raise Fault(INVALID_PARAMS, "Invalid cursor: this list has one page; ask for it without a cursor", id)

@@ -1,11 +1,11 @@
-"""One line of input as one JSON-RPC message, or a Fault that says why it is none."""
+"""Parse one line of input as a JSON-RPC message, or raise the Fault that explains why it is not one."""
 
 from __future__ import annotations
 
 import json
 
 from nexus_mcp.server.faults import INVALID_REQUEST, PARSE_ERROR, Fault, invalid_params
-from nexus_mcp.store.codec import STRICT, too_deep
+from nexus_mcp.store.codec import STRICT, is_too_deep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def parse(line: bytes) -> Message | None:
 
 
 def _is_id(value: Any) -> bool:
-    """A string that can be sent back, or an integer. A boolean is neither."""
+    """Return whether a value is a string that can be sent back, or an integer. A boolean is neither."""
     if isinstance(value, str):
         return value.isascii() or not _has_lone_surrogate(value)
     return isinstance(value, int) and not isinstance(value, bool)
@@ -80,19 +80,19 @@ def _load(line: bytes) -> Any:
     except (ValueError, RecursionError):
         text = ""
     if not text:
-        return _load_oddly(line)  # only now: the error that told so keeps all that was read by then
+        return _load_with_diagnosis(line)  # outside the except block: its exception would keep all that was read
     _check_depth(line, text, value)
     return value
 
 
 def _check_depth(line: bytes, text: str, value: Any) -> None:
-    """Raises Fault. With fewer brackets than levels nobody can be that deep."""
-    if text.count("{") + text.count("[") > MAX_DEPTH and too_deep(value, MAX_DEPTH):
+    """Raise Fault beyond MAX_DEPTH. Counting brackets first avoids walking most values."""
+    if text.count("{") + text.count("[") > MAX_DEPTH and is_too_deep(value, MAX_DEPTH):
         raise _refused(line, f"more than {MAX_DEPTH} levels of nesting")
 
 
-def _load_oddly(line: bytes) -> Any:
-    """The same for a line that is not as most are: it takes longer, and tells what is wrong."""
+def _load_with_diagnosis(line: bytes) -> Any:
+    """Load a line that the fast path refused; slower, and raises a Fault with the reason."""
     reader = _Reader()
     try:
         text = line.decode()
@@ -150,15 +150,15 @@ class _Reader:
 
 
 def _unreadable(line: bytes, what: str) -> Fault:
-    return Fault(PARSE_ERROR, f"Parse error: {what}", recovered(line))
+    return Fault(PARSE_ERROR, f"Parse error: {what}", recover_id(line))
 
 
 def _refused(line: bytes, what: str) -> Fault:
-    return Fault(INVALID_REQUEST, f"Invalid Request: {what}", recovered(line))
+    return Fault(INVALID_REQUEST, f"Invalid Request: {what}", recover_id(line))
 
 
-def recovered(line: bytes) -> Id:
-    """The id of a line that could not be read; None where it cannot be told, or nothing more can be loaded for it."""
+def recover_id(line: bytes) -> Id:
+    """Return the id of an unreadable line; None if it is uncertain, or the module to find it cannot be loaded."""
     try:
         from nexus_mcp.server import recover
 

@@ -1,21 +1,84 @@
-"""The methods of both protocol eras, with the shape of their params.
+"""The methods of both protocol eras, with the shapes of their params and the check against a shape.
 
-Methods that this server does not serve are listed too: like the official SDK it looks at the params of every method
-of the protocol first (-32602) and only then says that it has no such method (-32601). `HANDLED` names
-those it serves.
+Like the official SDK, the server first checks the params of every method of the protocol (-32602), also of methods that
+it does not serve, and only then refuses those (-32601). `HANDLED` names the methods that it serves.
+
+A shape is
+- a word: "any", "string", "integer", "token" (string or integer), "boolean", "object" (any members);
+- a frozenset: one of these strings;
+- a list of one shape: an array of such items;
+- a tuple: whichever of these shapes fits;
+- {"*": shape}: an object all of whose members have this shape;
+- any other dict: an object with these members. "name?" may be missing or null, "name~" may be missing but not null.
+  Members it does not name are allowed.
+
+Integers and booleans are what the official SDK accepts as such.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from typing import Any
+
+_TRUTH = frozenset({"0", "1", "f", "t", "n", "y", "no", "yes", "off", "on", "false", "true"})
+
+
+def fits(shape: Any, value: Any) -> bool:
+    """Return whether the value has the shape."""
+    if isinstance(shape, str):
+        return _fits_word(shape, value)
+    if isinstance(shape, frozenset):
+        return isinstance(value, str) and value in shape
+    if isinstance(shape, tuple):
+        return any(fits(choice, value) for choice in shape)
+    if isinstance(shape, list):
+        return isinstance(value, list) and all(fits(shape[0], item) for item in value)
+    if not isinstance(value, dict):
+        return False
+    if "*" in shape:
+        return all(fits(shape["*"], item) for item in value.values())
+    for name, inner in shape.items():
+        mark = name[-1]
+        key = name[:-1] if mark in "?~" else name
+        if key not in value:
+            if mark not in "?~":
+                return False
+        elif not (value[key] is None and mark == "?") and not fits(inner, value[key]):
+            return False
+    return True
+
+
+def _fits_word(word: str, value: Any) -> bool:
+    if word == "any":
+        return True
+    if word == "boolean":
+        return _is_boolean(value)
+    if isinstance(value, str):
+        return word in ("string", "token") or (word == "integer" and _is_integer(value))
+    return isinstance(value, dict) if word == "object" else word in ("integer", "token") and _is_integer(value)
+
+
+def _is_integer(value: Any) -> bool:
+    if isinstance(value, str):
+        import re  # a number sent as a string: rare, and only the ttl of a task can be one
+
+        return re.fullmatch(r"\s*[+-]?[0-9]+(_[0-9]+)*(\.0*)?\s*", value) is not None
+    return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+
+
+def _is_boolean(value: Any) -> bool:
+    if isinstance(value, str):
+        return value.lower() in _TRUTH
+    return isinstance(value, (int, float)) and value in (0, 1)
+
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN_VERSION = "2026-07-28"
 META = "io.modelcontextprotocol/"
-SUBSCRIBING = frozenset({"resources/subscribe", "resources/unsubscribe", "subscriptions/listen"})
-LOOKING = frozenset(
+SUBSCRIPTION_METHODS = frozenset({"resources/subscribe", "resources/unsubscribe", "subscriptions/listen"})
+READ_METHODS = frozenset(
     {
         "completion/complete",
         "prompts/get",
@@ -25,7 +88,9 @@ LOOKING = frozenset(
         "resources/templates/list",
     }
 )
-HANDLED = frozenset({"initialize", "ping", "server/discover", "tools/list", "tools/call", *SUBSCRIBING, *LOOKING})
+HANDLED = frozenset(
+    {"initialize", "ping", "server/discover", "tools/list", "tools/call", *SUBSCRIPTION_METHODS, *READ_METHODS}
+)
 
 _LEVEL = frozenset({"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"})
 _ICON = {"src": "string", "mimeType?": "string", "sizes?": ["string"], "theme?": frozenset({"light", "dark"})}
@@ -100,14 +165,14 @@ _ONLY_MODERN = frozenset({"server/discover", "subscriptions/listen"})
 
 
 def legacy_shape(method: str) -> dict[str, Any] | None:
-    """The params of a method of the handshake era; None when that era has no such method."""
+    """Return the shape of a method's params in the handshake era; None when that era has no such method."""
     if method in _ONLY_MODERN or method not in _PARAMS:
         return None
     return {"_meta?": {_token(method): "token"}, **_PARAMS[method]}
 
 
 def modern_shape(method: str) -> dict[str, Any] | None:
-    """The params of a method of 2026-07-28, whose envelope is required; None when that era has no such method."""
+    """Return the shape of a method's params, envelope included, in 2026-07-28; None when it has no such method."""
     if method in _ONLY_LEGACY or method not in _PARAMS:
         return None
     envelope = {
@@ -121,5 +186,5 @@ def modern_shape(method: str) -> dict[str, Any] | None:
 
 
 def _token(method: str) -> str:
-    """The progress token may be null only where nothing serves the method: that is how the SDK reads it."""
+    """Return the token's key in a shape. As in the SDK, it may be null only for methods that are not served."""
     return "progressToken~" if method in HANDLED else "progressToken?"

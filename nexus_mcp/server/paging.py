@@ -1,4 +1,4 @@
-"""Lists in pages: a cursor says after which item to go on, so that what comes and goes meanwhile spoils nothing."""
+"""Split lists into pages. A cursor names the last item shown, so items may come and go between pages."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     Items = Callable[[str | None], Iterator[tuple[str, Any]]]
 
 SIZE = 100
-"""Items of a page."""
+"""Items per page."""
 
 
 def page(cursor: str | None, parts: Sequence[Items]) -> tuple[list[Any], str]:
-    """(the items of the page that the cursor asks for, the cursor of the one after it: "" when this is the last).
+    """Return (the items of the page at `cursor`, the next cursor, "" on the last page).
 
-    Each of the `parts` of the list gives (key, item) in the order of the keys, from the one after a key on. No cursor,
-    or an empty one, stands for the first page. Raises Fault for one that this function did not make.
+    Each of `parts` yields (key, item) in key order, starting after a key. None or "" as cursor means the first page.
+    Raises Fault for a cursor that this function did not make.
     """
     first, after = _read(cursor, len(parts)) if cursor else (0, None)
     shown: list[Any] = []
@@ -31,11 +31,11 @@ def page(cursor: str | None, parts: Sequence[Items]) -> tuple[list[Any], str]:
             if len(shown) == SIZE:
                 return shown, last
             shown.append(item)
-            last = _made(number, key)
+            last = _encode(number, key)
     return shown, ""
 
 
-def _made(part: int, key: str) -> str:
+def _encode(part: int, key: str) -> str:
     return urlsafe_b64encode(f"{part}:{key}".encode()).decode().rstrip("=")
 
 
@@ -45,6 +45,6 @@ def _read(cursor: str, parts: int) -> tuple[int, str]:
         part = int(number) if len(number) <= 2 else parts
     except ValueError:
         part, key = parts, ""
-    if not 0 <= part < parts or _made(part, key) != cursor:
+    if not 0 <= part < parts or _encode(part, key) != cursor:
         raise Fault(INVALID_PARAMS, "Invalid cursor: take the nextCursor of a page of this list, or none")
     return part, key

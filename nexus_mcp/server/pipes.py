@@ -1,4 +1,4 @@
-"""The two ends of the wire: bytes in, whole lines out, and nothing else on either."""
+"""Read and write the wire: split input into lines of bounded size, write each message as one line."""
 
 from __future__ import annotations
 
@@ -10,21 +10,138 @@ import sys
 import threading
 
 from nexus_mcp import log
-from nexus_mcp.server.faults import internal_error
+from nexus_mcp.server.faults import INVALID_REQUEST, Fault, internal_error
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from nexus_mcp.server.stopping import Stop
 
+MAX_LINE = 4 * 1024 * 1024  # bytes, without the newline
+
+
+class Lines:
+    """The lines of the input; `ended` once no more can be read. For one thread at a time."""
+
+    def __init__(self, source: Source) -> None:
+        self.ended = False
+        self._source = source
+        self._splitter = Splitter()
+        self._cut: Iterator[bytes | Fault] = iter(())
+        self._put_back: bytes | Fault | None = None
+
+    def at_hand(self) -> bytes | Fault | None:
+        """Return the next complete line already read, or None."""
+        line, self._put_back = self._put_back, None
+        return next(self._cut, None) if line is None else line
+
+    def put_back(self, line: bytes | Fault) -> None:
+        """Make this line the next one again."""
+        self._put_back = line
+
+    def read(self) -> None:
+        """Read the next chunk, once no line is at hand. An unterminated last line counts as a line."""
+        chunk = self._source.read()
+        if chunk:
+            self._cut = self._splitter.feed(chunk)
+            return
+        self.ended = True
+        if chunk is not None:
+            self._cut = self._splitter.end()
+
+
+def iter_lines(source: Source) -> Iterator[bytes | Fault]:
+    """Yield the lines of the input as they arrive, until its end or a stop request."""
+    lines = Lines(source)
+    while not lines.ended:
+        lines.read()
+        while (line := lines.at_hand()) is not None:
+            yield line
+
+
+class Splitter:
+    """Splits chunks into lines. A line of more than `limit` bytes is skipped and becomes a Fault."""
+
+    def __init__(self, limit: int = MAX_LINE) -> None:
+        self._limit = limit
+        self._buffer = bytearray()
+        self._skipped: _Skipped | None = None
+
+    def feed(self, chunk: bytes) -> Iterator[bytes | Fault]:
+        """Yield the lines completed by this chunk, without newlines. Consume all before feeding the next chunk."""
+        start = 0
+        while (end := chunk.find(b"\n", start)) >= 0:
+            line = chunk[start:end]
+            start = end + 1
+            if self._buffer or self._skipped is not None or len(line) > self._limit:
+                self._add(line)
+                yield self._take()
+            else:
+                yield line  # nearly always
+        if start < len(chunk):
+            self._add(chunk[start:])
+
+    def end(self) -> Iterator[bytes | Fault]:
+        """Yield the last line, if it has no newline."""
+        if self._buffer or self._skipped is not None:
+            yield self._take()
+
+    def _add(self, part: bytes) -> None:
+        if self._skipped is not None:
+            self._skipped.add(part)
+            return
+        self._buffer += part
+        if len(self._buffer) > self._limit:
+            self._skipped = _Skipped(bytes(self._buffer))
+            self._buffer = bytearray()
+
+    def _take(self) -> bytes | Fault:
+        if self._skipped is not None:
+            fault = self._skipped.fault(self._limit)
+            self._skipped = None
+            return fault
+        line = bytes(self._buffer)
+        self._buffer.clear()
+        return line
+
+
+class _Skipped:
+    """State of a skipped over-long line: its parsed beginning, its nesting and its last bytes, to find its id."""
+
+    def __init__(self, head: bytes) -> None:
+        self._recover: Any = None
+        try:
+            from nexus_mcp.server import recover  # re costs start-up time, and such lines are rare
+
+            self._head = recover.id_in_head(head)
+            self._nesting = recover.Nesting()
+        except (ImportError, OSError, MemoryError):
+            return  # imports fail without memory or descriptors: skip the line, its id unknown
+        self._recover = recover
+        self._tail = b""
+        self.add(head)
+
+    def add(self, part: bytes) -> None:
+        if self._recover is not None:
+            self._nesting.add(part)
+            self._tail = (self._tail + part[-self._recover.TAIL :])[-self._recover.TAIL :]
+
+    def fault(self, limit: int) -> Fault:
+        id = None
+        if self._recover is not None:
+            id = self._recover.id_in_tail(self._head, self._tail, whole=self._nesting.is_whole())
+        return Fault(INVALID_REQUEST, f"Invalid Request: a message takes at most {limit} bytes; send less at once", id)
+
+
 _CHUNK = 65536
-# A pipe that polls as writable takes this much without blocking, so no write outlasts a wish to stop.
+# A writable pipe takes this much without blocking, so no write delays a stop.
 _PIECE = getattr(select, "PIPE_BUF", 4096)
-_NARROW, _WIDE = 1 << 16, 1 << 20  # bytes: what a pipe of Linux holds, and what anybody may ask for
-_PATIENCE = 1.0  # seconds without progress, once the server is to stop, until a client counts as gone
-_LOOK_UP = 5.0  # seconds between looks at a client that does not read: after two without progress, its input ended, too
+_NARROW, _WIDE = 1 << 16, 1 << 20  # bytes: default size of a Linux pipe, and the largest any user may set
+_STOP_TIMEOUT_S = 1.0  # without progress, once the server is to stop, until a client counts as gone
+_CHECK_INTERVAL_S = 5.0  # a client that read nothing in two of these, its input ended, counts as gone
 _HUNG_UP = getattr(select, "POLLHUP", 0) | getattr(select, "POLLRDHUP", 0)
 _GONE = (errno.EPIPE, errno.ECONNRESET)  # the client went away, which is how connections end
 
@@ -39,18 +156,18 @@ class Source:
         self._ended = False
 
     def is_ready(self, seconds: float = 0) -> bool:
-        """Whether `read` would return at once, or does so after `seconds` at most."""
+        """Wait up to `seconds`; return whether `read` would return at once."""
         return self._stop.requested or self._stop.wait_for(self.fd, seconds=seconds) or self._stop.requested
 
     def read(self) -> bytes | None:
-        """The next bytes; b"" at the end of the input; None when the server is to stop."""
+        """Return the next bytes; b"" at the end of the input; None when the server is to stop."""
         while True:
             if not self._wait():
                 return None
             try:
                 chunk = os.read(self.fd, _CHUNK)
             except BlockingIOError:
-                continue  # somebody else made the pipe non-blocking, and read it first
+                continue  # another process made the pipe non-blocking and read first
             except OSError:
                 chunk = b""  # the terminal or socket is gone: nothing will come any more
             self._ended = not chunk
@@ -68,7 +185,7 @@ class Source:
 class Sink:
     """Standard output: whole lines, one at a time, from any thread. `broken` once the client cannot be reached.
 
-    `is_over` says whether the client will ask for nothing more.
+    `is_over` returns whether the client has closed its end.
     """
 
     def __init__(self, fd: int, stop: Stop, *, waits: bool = True, is_over: Callable[[], bool] = bool) -> None:
@@ -83,9 +200,8 @@ class Sink:
     def send(self, message: dict[str, Any], before_waiting: Callable[[], None] | None = None) -> bool:
         """Write a message as one line; False when it did not go out.
 
-        Where part of it may be out the server is asked to stop. What cannot be encoded is answered by an error.
-
-        `before_waiting` is called, once or more often, before it waits for the client or for another thread.
+        A failed write may leave part of a line out, so the server then stops. A message that cannot be encoded becomes
+        an error response. `before_waiting` is called each time before waiting for the client or another thread.
         """
         line, is_whole = encode(message)
         if not self._lock.acquire(blocking=False):
@@ -93,14 +209,14 @@ class Sink:
                 before_waiting()
             self._lock.acquire()
         try:
-            if not self.broken and not self._written(line, before_waiting or _nothing):
+            if not self.broken and not self._try_write(line, before_waiting or _do_nothing):
                 self.broken = True
                 self._stop.request()
             return is_whole and not self.broken
         finally:
             self._lock.release()
 
-    def _written(self, line: bytes, before_waiting: Callable[[], None]) -> bool:
+    def _try_write(self, line: bytes, before_waiting: Callable[[], None]) -> bool:
         try:
             return self._write(line, before_waiting)
         except Exception as error:  # noqa: BLE001 - no memory, no module: part of the line may be out
@@ -130,29 +246,29 @@ class Sink:
         return True
 
     def _is_writable(self) -> bool:
-        """Wait for the client to read: as long as it takes while it may write, else as long as it goes on reading.
+        """Wait until the client reads: without limit while its end is open, else while it makes progress.
 
-        With bounded patience once the server is to stop.
+        Once the server is to stop, wait _STOP_TIMEOUT_S at most.
         """
         before: object = self  # nothing is known yet
         while not self._stop.requested:
-            if self._stop.wait_for(self._fd, writing=True, seconds=_LOOK_UP):
+            if self._stop.wait_for(self._fd, writing=True, seconds=_CHECK_INTERVAL_S):
                 return True
             if not self._stop.requested and self._is_over():
-                untaken = _untaken(self._fd)
-                if untaken == before:
-                    log.warning("the input has ended and nobody takes the answers: the rest of them is dropped")
+                unread = _unread_bytes(self._fd)
+                if unread == before:
+                    log.warning("the input has ended and the client does not read: answers are dropped")
                     return False
-                before = untaken
-        return self._stop.wait_for(self._fd, writing=True, seconds=_PATIENCE, even_so=True)
+                before = unread
+        return self._stop.wait_for(self._fd, writing=True, seconds=_STOP_TIMEOUT_S, even_so=True)
 
 
-def _nothing() -> None:
-    """What there is to do before waiting, if nothing else is said."""
+def _do_nothing() -> None:
+    """Stand in for `before_waiting`."""
 
 
-def _untaken(fd: int) -> int | None:
-    """How much was written and not read yet; None where the system does not say.
+def _unread_bytes(fd: int) -> int | None:
+    """Return the bytes written and not read yet; None where the system does not report it.
 
     A pipe can be written again only when a page of it was read, which takes a slow reader long.
     """
@@ -168,7 +284,7 @@ def _untaken(fd: int) -> int | None:
 
 
 def _widen(fd: int) -> None:
-    """Let a pipe hold a megabyte, where the system allows it: for a long line the client is woken once, not often."""
+    """Enlarge a pipe to a megabyte if allowed, so that a long line wakes the client once."""
     try:
         import fcntl
 
@@ -178,28 +294,27 @@ def _widen(fd: int) -> None:
 
 
 def encode(message: dict[str, Any]) -> tuple[bytes, bool]:
-    """(A JSON-RPC message as the bytes of its line, True).
+    """Return (a JSON-RPC message as the bytes of its line, True).
 
-    What cannot be encoded, or not now (no memory, no descriptor to load a module with), becomes an internal error of
-    the same id, and False.
+    If encoding fails (also for lack of memory or descriptors), returns (an internal error with the same id, False).
     """
     try:
         return _dump(message) + b"\n", True
-    except Exception as error:  # noqa: BLE001 - whoever asked is to get an answer
+    except Exception as error:  # noqa: BLE001 - every request gets a response
         log.error(f"an answer could not be made: {type(error).__name__}: {error}")
-        told = internal_error(message.get("id")).response()
-        return json.dumps(told, separators=(",", ":")).encode() + b"\n", False
+        response = internal_error(message.get("id")).response()
+        return json.dumps(response, separators=(",", ":")).encode() + b"\n", False
 
 
 def _dump(message: dict[str, Any]) -> bytes:
     result = message.get("result")
     if isinstance(result, dict) and not isinstance(result.get("structuredContent", {}), dict):
-        from nexus_mcp.server.rendered import message as rendered  # for the answers of tools
+        from nexus_mcp.server.response_json import message as rendered  # for the answers of tools
 
         return rendered(message)
     text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     if text.isascii():
         return text.encode()
-    from nexus_mcp.state.rows import in_line  # hardly ever: what the protocol itself says is plain
+    from nexus_mcp.state.rows import encode_line  # hardly ever: what the protocol itself says is plain
 
-    return in_line(text)
+    return encode_line(text)

@@ -1,7 +1,7 @@
-"""The protocol of one connection: which requests are served when, and what their answers look like.
+"""Check the requests of one connection in both protocol eras and shape their results.
 
-Knows nothing of bytes, threads or tools' meaning. Order of checks, codes, messages and data are those of the official
-SDK's server (docs/wire.md lists where they differ).
+Handles no bytes and no threads. Order of checks, codes, messages and data follow the official SDK's server
+(docs/wire.md lists the differences).
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from nexus_mcp.server.faults import (
     INVALID_REQUEST,
     UNSUPPORTED_PROTOCOL_VERSION,
     Fault,
+    check_cursor,
     invalid_params,
     method_not_found,
 )
-from nexus_mcp.server.shapes import fits
+from nexus_mcp.server.methods import fits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Literal
 
-    from nexus_mcp.server.app import Answer, App
-    from nexus_mcp.server.asked import Lookup, Subscription
+    from nexus_mcp.server.app import Answer, App, ReadResult
     from nexus_mcp.server.faults import Id
     from nexus_mcp.server.messages import Message
 
@@ -35,19 +35,19 @@ _CAPABILITIES: dict[str, Any] = {
     "resources": {"listChanged": False, "subscribe": True},
     "tools": {"listChanged": False},
 }
-# Only who listens is told of lists, and only 2026-07-28 has a way to say so. That of the tools never changes.
+# List changes go to open listen requests only, which 2026-07-28 introduced. The list of tools never changes.
 _LISTENING = {"prompts": {"listChanged": True}, "resources": {"listChanged": True, "subscribe": True}}
 CAPABILITIES = {False: _CAPABILITIES, True: {**_CAPABILITIES, **_LISTENING}}
-"""Of the handshake era, and of 2026-07-28."""
+"""Server capabilities, by whether the era is 2026-07-28."""
 
-# These stay as they are while a server runs, and say nothing about a user or a project. All else may change at once.
-_LASTING = ("server/discover", "tools/list", "resources/templates/list")
-_PASSING = ("prompts/list", "resources/list", "resources/read")
+# These results stay the same while a server runs and hold nothing of a user or project. The others may change any time.
+_STABLE = ("server/discover", "tools/list", "resources/templates/list")
+_VOLATILE = ("prompts/list", "resources/list", "resources/read")
 CACHE: dict[str, tuple[int, Literal["public", "private"]]] = {
-    **dict.fromkeys(_LASTING, (3_600_000, "public")),
-    **dict.fromkeys(_PASSING, (0, "private")),
+    **dict.fromkeys(_STABLE, (3_600_000, "public")),
+    **dict.fromkeys(_VOLATILE, (0, "private")),
 }
-"""How many milliseconds the result of a method may be kept, and for whom."""
+"""By method: milliseconds that a client may cache the result, and the cache scope."""
 
 _VERSION_KEY = f"{methods.META}protocolVersion"
 _CAPABILITIES_KEY = f"{methods.META}clientCapabilities"
@@ -57,7 +57,7 @@ _SUPPORTED = [methods.MODERN_VERSION]
 
 
 class Call:
-    """A tools/call that was accepted: to be run in turn, its result to be shaped by `result`."""
+    """An accepted tools/call, to be run in turn; `result` shapes its result."""
 
     __slots__ = ("arguments", "client_name", "id", "name", "result")
 
@@ -76,8 +76,38 @@ class Call:
         self.result = result
 
     def run(self, app: App) -> Answer:
-        """Raises UnknownTool."""
+        """Run the call. Raises UnknownTool."""
         return app.call(self.name, self.arguments, self.client_name)
+
+
+class ReadRequest:
+    """A request that reads files, run in turn with the calls so that it sees the changes of earlier ones."""
+
+    __slots__ = ("_is_modern", "client_name", "id", "name", "params", "result")
+
+    def __init__(self, message: Message, client_name: str, result: Result, *, is_modern: bool) -> None:
+        self.id = message.id
+        self.name = message.method
+        self.params = message.params or {}
+        self.client_name = client_name
+        self.result = result
+        self._is_modern = is_modern
+
+    def run(self, app: App) -> ReadResult:
+        """Run the request. Raises Fault, without an id."""
+        return app.read(self.name, self.params, self.client_name, modern=self._is_modern)
+
+
+class SubscriptionRequest:
+    """A request about subscriptions, for the part of the server that sends notifications."""
+
+    __slots__ = ("id", "method", "params", "result")
+
+    def __init__(self, message: Message, result: Result) -> None:
+        self.id = message.id
+        self.method = message.method
+        self.params = message.params or {}
+        self.result = result
 
 
 class Connection:
@@ -90,17 +120,17 @@ class Connection:
         self._client_name = ""
 
     def notify(self, message: Message) -> None:
-        """Take note of a notification. Only the end of the handshake matters here."""
+        """Record the end of the handshake; ignore other notifications."""
         if message.method == "notifications/initialized" and self._modern is not True:
             self._open = self._open or fits({"_meta?": "object"}, message.params or {})
 
-    def request(self, message: Message) -> dict[str, Any] | Call | Lookup | Subscription:
-        """The result of a request, or what has to be done for one. Raises Fault with the request's id."""
+    def request(self, message: Message) -> dict[str, Any] | Call | ReadRequest | SubscriptionRequest:
+        """Return the result of a request, or the accepted request to run. Raises Fault with the request's id."""
         if self._modern is None:
             self._modern = message.method != "initialize" and _is_enveloped(message.params)
         return self._modern_request(message) if self._modern else self._legacy_request(message)
 
-    def _legacy_request(self, message: Message) -> dict[str, Any] | Call | Lookup | Subscription:
+    def _legacy_request(self, message: Message) -> dict[str, Any] | Call | ReadRequest | SubscriptionRequest:
         id, method, params = message.id, message.method, message.params or {}
         if method != "initialize" and _is_enveloped(params):
             raise Fault(
@@ -120,20 +150,20 @@ class Connection:
             return self._list(message)
         if method == "tools/call":
             return Call(id, params["name"], params.get("arguments"), self._client_name, dict)
-        return _asked(message, self._client_name, dict, is_modern=False)
+        return _accept(message, self._client_name, dict, is_modern=False)
 
     def _initialize(self, params: dict[str, Any]) -> dict[str, Any]:
-        asked = params["protocolVersion"]
+        requested = params["protocolVersion"]
         self._open = True
         self._client_name = params["clientInfo"]["name"]
         return {
-            "protocolVersion": asked if asked in methods.HANDSHAKE_VERSIONS else methods.HANDSHAKE_VERSIONS[-1],
+            "protocolVersion": requested if requested in methods.HANDSHAKE_VERSIONS else methods.HANDSHAKE_VERSIONS[-1],
             "capabilities": CAPABILITIES[False],
             "serverInfo": self._app.server_info,
             "instructions": self._app.instructions,
         }
 
-    def _modern_request(self, message: Message) -> dict[str, Any] | Call | Lookup | Subscription:
+    def _modern_request(self, message: Message) -> dict[str, Any] | Call | ReadRequest | SubscriptionRequest:
         method, params = message.method, message.params or {}
         _check_envelope(message)
         _check(message, methods.modern_shape(method))
@@ -150,7 +180,7 @@ class Connection:
         if method == "tools/call":
             return Call(message.id, params["name"], params.get("arguments"), client, self._stamped)
         hints = _cache_hints(method)
-        return _asked(message, client, lambda result: self._stamped({**result, **hints}), is_modern=True)
+        return _accept(message, client, lambda result: self._stamped({**result, **hints}), is_modern=True)
 
     def _list(self, message: Message) -> dict[str, Any]:
         check_cursor((message.params or {}).get("cursor"), message.id)
@@ -159,12 +189,6 @@ class Connection:
     def _stamped(self, result: dict[str, Any]) -> dict[str, Any]:
         meta = {**result.get("_meta", {}), _SERVER_KEY: self._app.server_info}
         return {"resultType": "complete", **result, "_meta": meta}
-
-
-def check_cursor(cursor: str | None, id: Id = None) -> None:
-    """Raise the fault of a cursor for a list that has no second page."""
-    if cursor:
-        raise Fault(INVALID_PARAMS, "Invalid cursor: this list has one page; ask for it without a cursor", id)
 
 
 def _check(message: Message, shape: dict[str, Any] | None) -> None:
@@ -181,21 +205,21 @@ def _params_fit(shape: dict[str, Any], params: dict[str, Any] | None) -> bool:
     return fits(shape, {} if params is None else params)
 
 
-def _asked(message: Message, client_name: str, result: Result, *, is_modern: bool) -> Lookup | Subscription:
-    from nexus_mcp.server import asked  # hardly any client begins with it
-
-    if message.method in methods.SUBSCRIBING:
-        return asked.Subscription(message, result)
-    return asked.Lookup(message, client_name, result, is_modern=is_modern)
+def _accept(
+    message: Message, client_name: str, result: Result, *, is_modern: bool
+) -> ReadRequest | SubscriptionRequest:
+    if message.method in methods.SUBSCRIPTION_METHODS:
+        return SubscriptionRequest(message, result)
+    return ReadRequest(message, client_name, result, is_modern=is_modern)
 
 
 def _cache_hints(method: str) -> dict[str, Any]:
-    kept = CACHE.get(method)
-    return {} if kept is None else {"ttlMs": kept[0], "cacheScope": kept[1]}
+    hint = CACHE.get(method)
+    return {} if hint is None else {"ttlMs": hint[0], "cacheScope": hint[1]}
 
 
 def _is_enveloped(params: dict[str, Any] | None) -> bool:
-    """The version key alone decides, so that a half-built envelope is told what it lacks."""
+    """Only the version key counts: an incomplete envelope then gets an error that names the missing keys."""
     meta = params.get("_meta") if params else None
     return isinstance(meta, dict) and _VERSION_KEY in meta
 
@@ -203,12 +227,12 @@ def _is_enveloped(params: dict[str, Any] | None) -> bool:
 def _check_envelope(message: Message) -> None:
     params = message.params or {}
     if message.method == "initialize":
-        asked = params.get("protocolVersion")
+        requested = params.get("protocolVersion")
         raise Fault(
             UNSUPPORTED_PROTOCOL_VERSION,
             "connection is serving the 2026-07-28 protocol; the initialize handshake is not accepted",
             message.id,
-            {"supported": _SUPPORTED, **({"requested": asked} if isinstance(asked, str) else {})},
+            {"supported": _SUPPORTED, **({"requested": requested} if isinstance(requested, str) else {})},
         )
     meta = params.get("_meta")
     if not isinstance(meta, dict):

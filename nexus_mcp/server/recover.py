@@ -1,8 +1,7 @@
-"""The id of a request that is not valid JSON, so that its caller gets an error rather than silence.
+"""Recover the id of a request that is not valid JSON, so that its caller gets an error response.
 
-A wrong id would fail somebody else's request, so every doubt ends in None: an id counts only where all
-before it reads as members of one object, where no other `id` member follows as far as the line can be read, and where
-its own end was seen.
+A wrong id would fail another request, so every doubt ends in None: an id counts only if all before it reads as members
+of one object, no other `id` member follows as far as the line is readable, and its own end was seen.
 """
 
 from __future__ import annotations
@@ -155,7 +154,7 @@ def _value(text: bytes) -> Id:
     """A string or integer as JSON spells it; None for anything else."""
     try:
         if _INTEGER.match(text):
-            return int(text)  # the interpreter may be told to take fewer digits
+            return int(text)  # raises ValueError if the interpreter's digit limit is lower
         if text[:1] == b'"':  # an array could be nested too deeply to be read
             value: str = json.loads(text.decode())
             value.encode()  # a lone surrogate cannot be sent back

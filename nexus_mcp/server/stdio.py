@@ -1,8 +1,8 @@
-"""MCP on standard input and output, without the SDK: what a harness waits for at start is here and little else.
+"""Serve MCP on standard input and output without the SDK, whose imports would delay every start.
 
-One thread reads, answers whatever needs no file, and carries out tool calls and looks at files in arrival order. While
-it is at one, a second thread reads, started by the first of them or once the tools were listed; a third is there while
-somebody subscribes to something. docs/wire.md tells what happens to every kind of line.
+One thread reads, answers requests that need no file, and runs tool calls and read requests in arrival order. A second
+thread, started by the first call or after tools/list, reads while a call runs. A third polls files while there are
+subscriptions. docs/wire.md describes the handling of every kind of line.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from contextlib import suppress
 from threading import Lock
 
 from nexus_mcp import log
-from nexus_mcp.server.ends import serve_between
 from nexus_mcp.server.faults import Fault, internal_error
-from nexus_mcp.server.framing import Lines
-from nexus_mcp.server.messages import parse, recovered
-from nexus_mcp.server.protocol import Call, Connection
+from nexus_mcp.server.messages import parse, recover_id
+from nexus_mcp.server.pipes import Lines
+from nexus_mcp.server.protocol import Call, Connection, ReadRequest
+from nexus_mcp.server.stdio_fds import serve_between
 from nexus_mcp.server.stopping import STOPPING
 
 TYPE_CHECKING = False
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nexus_mcp.server.app import App
-    from nexus_mcp.server.asked import Lookup, Subscription
-    from nexus_mcp.server.calls import Calls
+    from nexus_mcp.server.call_queue import CallQueue
     from nexus_mcp.server.messages import Message
     from nexus_mcp.server.pipes import Sink, Source
+    from nexus_mcp.server.protocol import SubscriptionRequest
     from nexus_mcp.server.stopping import Stop
-    from nexus_mcp.server.subscriptions.connection import Subscriptions
+    from nexus_mcp.server.subscriptions.streams import Subscriptions
 
 _OPENING = ("initialize", "server/discover")
 
@@ -45,11 +45,11 @@ class _Session:
         self._sink = sink
         self._stop = stop
         self._lines = Lines(source)
-        self._reading = Lock()  # whoever has it has the lines, the connection and the subscriptions
+        self._reading = Lock()  # guards the lines, the connection and the subscriptions
         self._connection = Connection(app)
-        self._calls: Calls | None = None
-        # What is to be made ready, before it is needed, once nothing is at hand.
-        self._ahead: Callable[[], None] | None = None
+        self._calls: CallQueue | None = None
+        # Preparation to run when no input is at hand.
+        self._preparation: Callable[[], None] | None = None
         self._subscriptions: Subscriptions | None = None
 
     def run(self) -> None:
@@ -66,15 +66,15 @@ class _Session:
             if self._calls is not None:
                 self._calls.finish()
             if self._subscriptions is not None:
-                self._stop.request()  # all is answered: nobody who takes no notifications holds up the end
+                self._stop.request()  # all is answered: a client that reads no notifications must not delay the end
                 self._subscriptions.finish()
 
     def _begin(self) -> bool:
-        """Read until a call has begun, which is to be carried out then. False when there will be none any more."""
+        """Read until a call has begun. False when no further call will come."""
         while not self._stop.requested:
             calls = self._calls
-            if calls is not None and calls.are_read_aside:
-                if self._ahead is None:
+            if calls is not None and calls.has_constant_reader:
+                if self._preparation is None:
                     return calls.wait()
             else:
                 with self._reading:
@@ -82,37 +82,37 @@ class _Session:
                         return True
                     if self._lines.ended:
                         return False
-                    if self._ahead is None or self._source.is_ready():
+                    if self._preparation is None or self._source.is_ready():
                         self._lines.read()
                         continue
-            ahead, self._ahead = self._ahead, None
-            ahead()
+            preparation, self._preparation = self._preparation, None
+            preparation()
         return False
 
     def _begin_of_lines(self) -> bool:
-        self._look()
+        self._take_lines()
         if self._calls is None or not self._calls.begin():
             return False
-        self._look()  # there is room for one more
+        self._take_lines()  # there is room for one more
         return not self._stop.requested
 
     def _load(self) -> None:
-        """Load what every call needs, while the client reads the answer that it began with."""
-        with suppress(Exception):  # whoever calls is told, if it still is so
-            from nexus_mcp.server import calls, rendered  # noqa: F401
+        """Load what every call needs, while the client reads its first response."""
+        with suppress(Exception):  # the call itself reports a lasting error
+            from nexus_mcp.server import call_queue, response_json  # noqa: F401
 
     def _warm_up(self) -> None:
-        if self._calls is not None and not (self._calls.warm_up() or self._calls.are_read_aside):
-            self._ahead = self._warm_up  # what came first is answered by then
+        if self._calls is not None and not (self._calls.warm_up() or self._calls.has_constant_reader):
+            self._preparation = self._warm_up  # resumed after the pending input is answered
             return
-        with suppress(Exception):  # once descriptors are used up nothing can be loaded to tell whose request failed
-            from nexus_mcp.server import asked, recover  # noqa: F401
+        with suppress(Exception):  # loaded now, since without free descriptors no error could name its request
+            from nexus_mcp.server import call_queue  # noqa: F401
 
     def _read_on(self, *, constantly: bool) -> bool:
-        """Read, on a thread of its own, while a call is carried out. False when there is nothing to be read by it."""
+        """Read while a call runs; called on the side thread. False when it must stop reading."""
         if constantly:
             with self._reading:
-                self._look(patiently=True)
+                self._take_lines(wait=True)
                 if self._lines.ended:
                     return False
                 self._lines.read()
@@ -120,19 +120,19 @@ class _Session:
         if not self._reading.acquire(blocking=False):
             return False  # the call is over
         try:
-            if not self._look() or self._lines.ended:
+            if not self._take_lines() or self._lines.ended:
                 return False
             if self._source.is_ready():
                 self._lines.read()
-            return self._look() and not self._lines.ended
+            return self._take_lines() and not self._lines.ended
         finally:
             self._reading.release()
 
-    def _look(self, *, patiently: bool = False) -> bool:
-        """Take the lines at hand. False when there is no room for one of them, unless that is waited for."""
+    def _take_lines(self, *, wait: bool = False) -> bool:
+        """Handle the lines at hand. False when the queue has no room for one, unless `wait`."""
         while not self._stop.requested and (line := self._lines.at_hand()) is not None:
             if self._calls is not None and not self._calls.has_room(_size(line)):
-                if not patiently:
+                if not wait:
                     self._lines.put_back(line)
                     return False
                 self._calls.wait_for_room(_size(line))
@@ -152,26 +152,26 @@ class _Session:
             if isinstance(reply, Call):
                 self._add(reply, _size(line))
             elif not isinstance(reply, dict):
-                self._ask(reply, _size(line))
+                self._accept(reply, _size(line))
             else:
                 self._sink.send({"jsonrpc": "2.0", "id": message.id, "result": reply})
                 if self._calls is None:
-                    self._get_ready(message.method)
+                    self._prepare(message.method)
         except Fault as fault:
             self._sink.send(fault.response())
         except Exception as error:  # noqa: BLE001 - a defect met by one line must not end the others
             log.error(f"a line could not be dealt with: {type(error).__name__}: {error}")
             if message is None:
-                self._sink.send(internal_error(recovered(line) if isinstance(line, bytes) else None).response())
+                self._sink.send(internal_error(recover_id(line) if isinstance(line, bytes) else None).response())
             elif message.is_request:  # a notification is never answered
                 self._sink.send(internal_error(message.id).response())
 
-    def _get_ready(self, answered: str) -> None:
+    def _prepare(self, answered: str) -> None:
         if answered in _OPENING:
-            self._ahead = self._load
+            self._preparation = self._load
         elif answered == "tools/list":
-            self._make_calls()  # whoever looks at the tools is going to call one
-            self._ahead = self._warm_up
+            self._make_calls()  # a call is likely to follow
+            self._preparation = self._warm_up
 
     def _notify(self, message: Message) -> None:
         if message.method == "notifications/cancelled":
@@ -183,19 +183,17 @@ class _Session:
                     self._subscriptions.cancel(id)
         self._connection.notify(message)
 
-    def _ask(self, asked: Lookup | Subscription, size: int) -> None:
-        """Raises Fault."""
-        from nexus_mcp.server.asked import Lookup
-
-        if isinstance(asked, Lookup):
-            self._add(asked, size)
+    def _accept(self, request: ReadRequest | SubscriptionRequest, size: int) -> None:
+        """Queue a read request or carry out a subscription. Raises Fault."""
+        if isinstance(request, ReadRequest):
+            self._add(request, size)
         else:
-            self._subscribe(asked)
+            self._subscribe(request)
 
-    def _subscribe(self, request: Subscription) -> None:
-        """Carry out a request about subscriptions, and answer it unless it stays open. Raises Fault."""
+    def _subscribe(self, request: SubscriptionRequest) -> None:
+        """Carry out a subscription request and answer it, unless it stays open. Raises Fault."""
         if self._subscriptions is None:
-            from nexus_mcp.server.subscriptions.connection import Subscriptions  # few clients subscribe
+            from nexus_mcp.server.subscriptions.streams import Subscriptions  # few clients subscribe
 
             self._subscriptions = Subscriptions(self._app.workspace.root, self._sink)
         try:
@@ -205,20 +203,20 @@ class _Session:
         if result is not None:
             self._sink.send({"jsonrpc": "2.0", "id": request.id, "result": request.result(result)})
 
-    def _add(self, call: Call | Lookup, size: int) -> None:
-        trouble = self._make_calls() if self._calls is None else ""
+    def _add(self, call: Call | ReadRequest, size: int) -> None:
+        problem = self._make_calls() if self._calls is None else ""
         if self._calls is None:
-            log.error(f"{call.name} cannot be carried out: {trouble}")
+            log.error(f"{call.name} cannot be carried out: {problem}")
             self._sink.send(internal_error(call.id).response())
             return
         self._calls.add(call, size)
 
     def _make_calls(self) -> str:
-        """Why there are none afterwards; "" when there are."""
+        """Create the queue. Returns the reason for a failure, "" for success."""
         try:
-            from nexus_mcp.server.calls import Calls  # not needed to answer initialize and tools/list
+            from nexus_mcp.server.call_queue import CallQueue  # not needed to answer initialize and tools/list
 
-            self._calls = Calls(self._app, self._source, self._sink, self._stop, self._read_on)
+            self._calls = CallQueue(self._app, self._source, self._sink, self._stop, self._read_on)
         except Exception as error:  # noqa: BLE001 - no descriptor, no thread, no memory: the next call tries again
             return f"{type(error).__name__}: {error}"
         return ""

@@ -1,7 +1,7 @@
-"""The wish to stop, in a form that every blocking place of the server can wait for.
+"""Stop requests that every blocking place of the server can wait for.
 
-A signal may come while the main thread waits for input, for the client to read, or for a tool call. So a signal's only
-effect is a byte in a pipe that is never drained: whoever polls it beside its own descriptor wakes up.
+A signal may arrive while the main thread waits for input, for the client to read, or for a tool call. So a signal only
+writes a byte into a pipe that is never drained: every wait polls that pipe beside its own descriptor.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from types import FrameType, TracebackType
     from typing import Any
 
-STOPPING = "asked to stop: the call under way is finished, no other is begun"
+STOPPING = "stopping: the call under way is finished, no other begins"
 _NAMES = ("SIGTERM", "SIGINT", "SIGHUP")
 _HAS_POLL = hasattr(select, "poll")
 
 
 class Stop:
-    """A context that turns SIGTERM, SIGINT and SIGHUP into `requested`, and gives the old handlers back."""
+    """A context that turns SIGTERM, SIGINT and SIGHUP into `requested`, and restores the old handlers."""
 
     def __init__(self) -> None:
         self.requested = False
@@ -38,7 +38,7 @@ class Stop:
             # alone would be too late for a poll that began just before.
             self._wakeup = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
         except ValueError:
-            return self  # not the main thread: signals are somebody else's
+            return self  # not the main thread: only it can handle signals
         for name in _NAMES:
             number = getattr(signal, name, None)
             # An ignored signal stays ignored: that is what nohup asks for.
@@ -48,7 +48,7 @@ class Stop:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         for number, handler in self._handlers.items():
-            # A process that was told to end is ending: a second signal must not spoil its exit code.
+            # After a signal the process is ending: a second one must not change its exit code.
             signal.signal(number, signal.SIG_IGN if self._signalled else handler)
         if self._wakeup is not None:
             signal.set_wakeup_fd(self._wakeup)
@@ -56,7 +56,7 @@ class Stop:
         os.close(self._writer)
 
     def register(self, poller: select.epoll) -> None:
-        """Let the wish to stop wake whoever polls this, from then on for ever."""
+        """Make `poller` report a stop request, from then on."""
         poller.register(self._reader, select.EPOLLIN)
 
     def is_due(self) -> bool:
@@ -73,12 +73,12 @@ class Stop:
         try:
             os.write(self._writer, b".")
         except BlockingIOError:
-            return  # full of earlier requests, so whoever polls is awake
+            return  # full of earlier requests: every poll returns already
 
     def wait_for(self, fd: int, *, writing: bool = False, seconds: float | None = None, even_so: bool = False) -> bool:
         """Wait until `fd` can be read (or written), has failed, or the time is over; True for the first two.
 
-        A wish to stop ends the wait too (False), unless it is to last `even_so`.
+        A stop request ends the wait too (False), unless it is to last `even_so`.
         """
         if not _HAS_POLL:
             return True
@@ -89,7 +89,7 @@ class Stop:
         return self._is_ready(fd, poll.poll(None if seconds is None else seconds * 1000))
 
     def reading(self, fd: int) -> Callable[[], bool]:
-        """`wait_for(fd)` for whoever reads line after line."""
+        """Return `wait_for(fd)` as a function, prepared for repeated calls."""
         if not _HAS_POLL:
             return lambda: True
         poll = select.poll()

@@ -1,7 +1,6 @@
-"""Which artifact names are refused, by the list of the contract: each segment counts, nothing is cleaned.
+"""Check artifact names by the list of the contract: each segment counts, nothing is cleaned.
 
-What is left leads nowhere else on any system. Windows knows a few more characters that no file can have: there the
-write fails, and says so.
+An accepted name leads nowhere else on any system. Windows refuses a few more characters: there the write fails.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What it takes to turn the bytes of a file back into those that it had before: little, when little was changed."""
+"""Make and apply deltas that turn the new bytes of a file back into the old ones: small for a small change."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _CONTINUES = range(0x80, 0xC0)  # bytes within a character of UTF-8
 _MOST = 1 << 16  # bytes that are compared at a time
 
 
-def backwards(before: bytes, after: bytes, ends: tuple[int, int] | None = None) -> dict[str, Any] | None:
-    """{prefix, suffix, text} that `restored` makes `before` of, given `after`; None when `before` is no text in UTF-8.
+def make(before: bytes, after: bytes, ends: tuple[int, int] | None = None) -> dict[str, Any] | None:
+    """{prefix, suffix, text} with which `apply` turns `after` into `before`; None when `before` is no text in UTF-8.
 
     `prefix` and `suffix` count the bytes that both have at their beginning and at their end. `ends` are so many of them
     as are known beforehand, of a text.
@@ -37,8 +37,8 @@ def is_text(data: bytes) -> bool:
     return True
 
 
-def restored(after: bytes, delta: dict[str, Any]) -> bytes:
-    """The bytes from before. `delta` may come from a file, so whoever calls compares the outcome."""
+def apply(after: bytes, delta: dict[str, Any]) -> bytes:
+    """The bytes from before. `delta` may come from a file, so the caller checks the outcome."""
     prefix, suffix = int(delta["prefix"]), int(delta["suffix"])
     text = str(delta["text"]).encode("utf-8", "replace")
     return after[:prefix] + text + after[max(0, len(after) - suffix) :]

@@ -1,4 +1,4 @@
-"""What history.json means: new cycles, the numbering of plans, and how an archived cycle is summed up."""
+"""Values of history.json: new cycles, plan ids, and the summary of an archived cycle."""
 
 from __future__ import annotations
 

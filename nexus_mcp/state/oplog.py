@@ -1,7 +1,7 @@
-"""An entry of the operation log: what a change did to which file, and which entries can be taken back.
+"""Entries of the operation log: what a change did to which file, and which entries can be undone.
 
-schemas/oplog/entry.schema.json says what an entry holds. A checksum is there against accidents: whoever could forge one
-could write the file, and a stronger one would cost every server the 4 MB of hashlib (docs/decisions/0041).
+schemas/oplog/entry.schema.json defines an entry. Checksums protect against accidents only: a program that could forge
+one could write the file, and a stronger one would cost every server the 4 MB of hashlib (docs/decisions/0041).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Entry = dict[str, Any]
     Mark = dict[str, int]
-    Summed = tuple[int, int]
+    PrefixChecksum = tuple[int, int]
     """A number of bytes, and the CRC-32 of so many at the beginning of a file."""
     Line = tuple[int, Entry | None]
     """Number of a line, from 1, and its entry; None for one that cannot be read."""
@@ -31,7 +31,7 @@ _CLIENT_LENGTH = 100
 
 
 class By:
-    """Who makes a change: the tool, the harness that the server was started for, what the client calls itself."""
+    """The caller of a change: the tool, the harness that the server was started for, what the client calls itself."""
 
     __slots__ = ("client", "harness_id", "tool")
 
@@ -76,7 +76,7 @@ class Step:
         self.ends = ends
 
 
-def changed(name: str, before: bytes | None, after: bytes | None, step: Step | None = None) -> dict[str, Any]:
+def file_change(name: str, before: bytes | None, after: bytes | None, step: Step | None = None) -> dict[str, Any]:
     """A file of an entry with what it takes to put it back, None being no file. Not kept when it is no text."""
     if step is None or before is None:
         was, is_now, ends = mark(before), mark(after), None
@@ -85,11 +85,11 @@ def changed(name: str, before: bytes | None, after: bytes | None, step: Step | N
     file: dict[str, Any] = {"name": name, "after": is_now}
     if before is None or was is None:
         return {**file, "before": None}
-    found = delta.backwards(before, after or b"", ends)
+    found = delta.make(before, after or b"", ends)
     return file if found is None else {**file, "before": {**was, **found}}
 
 
-def left(name: str, after: bytes | None) -> dict[str, Any]:
+def file_after(name: str, after: bytes | None) -> dict[str, Any]:
     """A file of an entry without what it was before."""
     return {"name": name, "after": mark(after)}
 
@@ -99,12 +99,12 @@ def without_text(full: Entry) -> Entry:
     return {**full, "files": [{k: v for k, v in file.items() if k != "before"} for file in full["files"]]}
 
 
-def mark(data: bytes | None, known: Summed = (0, 0)) -> Mark | None:
+def mark(data: bytes | None, known: PrefixChecksum = (0, 0)) -> Mark | None:
     """What tells the bytes of a file from others, against accidents; None for no file. `known` as for `summed`."""
-    return None if data is None else {"size": len(data), "crc32": summed(data, known, len(data))[1]}
+    return None if data is None else {"size": len(data), "crc32": extend_checksum(data, known, len(data))[1]}
 
 
-def summed(data: bytes, known: Summed, size: int) -> Summed:
+def extend_checksum(data: bytes, known: PrefixChecksum, size: int) -> PrefixChecksum:
     """(`size`, the CRC-32 of so many bytes at the beginning), where that of fewer bytes is `known`."""
     import zlib
 
@@ -116,8 +116,8 @@ def with_copies(full: Entry, copies: Sequence[str]) -> Entry:
     """The entry, which also says that another program's saves are kept in files of these names."""
     if not copies:
         return full
-    told = f"another program's save is kept as {', '.join(copies)}"
-    return {**full, "what": f"{full['what']}; {told}" if full.get("what") else told}
+    note = f"another program's save is kept as {', '.join(copies)}"
+    return {**full, "what": f"{full['what']}; {note}" if full.get("what") else note}
 
 
 def is_entry(value: object) -> TypeGuard[Entry]:
@@ -125,7 +125,7 @@ def is_entry(value: object) -> TypeGuard[Entry]:
     return not schemas.faults(schemas.load("oplog/entry"), value, most=1)
 
 
-def undone(lines: Sequence[Line]) -> set[str]:
+def undone_ids(lines: Sequence[Line]) -> set[str]:
     """The ids of the changes that were taken back: never one with a cycle, whatever a line says."""
     found = [line for _, line in lines if line is not None]
     return {id_ for line in found for id_ in line.get("undoes", ())} - {line["id"] for line in found if "cycle" in line}
@@ -133,7 +133,7 @@ def undone(lines: Sequence[Line]) -> set[str]:
 
 def last_changes(lines: Sequence[Line], count: int) -> list[Entry]:
     """The last `count` changes that were not taken back, the newest first. Raises UndoRefused when one has to stay."""
-    gone = undone(lines)
+    gone = undone_ids(lines)
     found: list[Entry] = []
     for number, line in reversed(lines):
         if len(found) == count:
@@ -142,11 +142,11 @@ def last_changes(lines: Sequence[Line], count: int) -> list[Entry]:
             problem = f"Line {number} of the operation log cannot be read, so nobody knows what it did"
             raise _refused(found, problem, f" {PAST_ADVICE}")
         if "cycle" in line:  # before what other lines say of it
-            raise _refused(found, f"{told(line)} put a cycle into the history, which only grows")
+            raise _refused(found, f"{describe(line)} put a cycle into the history, which only grows")
         if "undoes" in line or line["id"] in gone:
             continue
-        if stays(line):
-            raise _refused(found, f"What there was before {told(line)} was not kept")
+        if is_permanent(line):
+            raise _refused(found, f"What there was before {describe(line)} was not kept")
         found.append(line)
     if len(found) < count:
         raise _too_few(len(found))
@@ -165,24 +165,24 @@ def check_completed(line: Entry | None) -> None:
         )
 
 
-def stays(line: Entry) -> bool:
-    """Whether undo never takes it back: it put a cycle into the history, or nobody knows what there was before."""
+def is_permanent(line: Entry) -> bool:
+    """Whether undo never takes it back: it put a cycle into the history, or the log lacks what there was before."""
     return "undoes" not in line and ("cycle" in line or any("before" not in file for file in line["files"]))
 
 
-def put_back(file: dict[str, Any], now: bytes | None, by: Entry) -> bytes | None:
-    """What the file was before the change `by`, given what it is now. Raises UndoRefused when that is something else
+def restore(file: dict[str, Any], now: bytes | None, by: Entry) -> bytes | None:
+    """What the file was before the change `by`, from what it is `now`. Raises UndoRefused when that is something else
     than the change left."""
     before = file["before"]
-    if not _is(file["after"], now):
-        problem = f".nexus/state/{file['name']} is not what {told(by)} left: something else changed it"
+    if not _matches(file["after"], now):
+        problem = f".nexus/state/{file['name']} is not what {describe(by)} left: something else changed it"
         raise UndoRefused(problem, next_step=f"{LOG_ADVICE} What is in the file now stays.")
-    data = None if before is None else delta.restored(now or b"", before)
-    if not _is(before, data):
-        problem = f"The operation log does not tell rightly what {file['name']} was before {told(by)}"
+    data = None if before is None else delta.apply(now or b"", before)
+    if not _matches(before, data):
+        problem = f"The operation log does not tell rightly what {file['name']} was before {describe(by)}"
         raise UndoRefused(problem, next_step=LOG_ADVICE)
     if data is not None and not delta.is_text(data):
-        problem = f"What {file['name']} was before {told(by)} is no text in UTF-8"
+        problem = f"What {file['name']} was before {describe(by)} is no text in UTF-8"
         raise UndoRefused(problem, next_step=LOG_ADVICE)
     return data
 
@@ -205,20 +205,20 @@ def _folders(name: str) -> list[str]:
     return ["/".join(parts[:end]) for end in range(1, len(parts))]
 
 
-def _is(told: dict[str, Any] | None, data: bytes | None) -> bool:
+def _matches(recorded: dict[str, Any] | None, data: bytes | None) -> bool:
     seen = mark(data)
-    if told is None or seen is None:
-        return told is seen
-    return all(told[name] == seen[name] for name in seen)
+    if recorded is None or seen is None:
+        return recorded is seen
+    return all(recorded[name] == seen[name] for name in seen)
 
 
-def told(line: Entry) -> str:
+def describe(line: Entry) -> str:
     """How a message names a change."""
     return f"{line['tool']} of {line['at']}"
 
 
 def _too_few(count: int) -> UndoRefused:
-    """Say that the log has only `count` changes that can be taken back, of more that were asked for."""
+    """Say that the log has only `count` changes that can be taken back, fewer than requested."""
     if not count:
         return UndoRefused("The operation log has no changes that can be taken back", next_step=LOG_ADVICE)
     has = "1 change that can be taken back" if count == 1 else f"{count} changes that can be taken back"

@@ -44,19 +44,19 @@ def remove(plan: dict[str, Any], issue_id: int) -> dict[str, Any]:
 
 def edit(plan: dict[str, Any], issue_id: int, title: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """(the plan, the issue) with the issue's title changed. Raises ToolError when there is none."""
-    return _replaced(plan, issue_id, lambda issue: {**issue, "title": title})
+    return _replace(plan, issue_id, lambda issue: {**issue, "title": title})
 
 
 def reopen(plan: dict[str, Any], issue_id: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """(the plan, the issue) with the issue pending and its decision gone, its how_* kept. Raises ToolError."""
-    return _replaced(
+    return _replace(
         plan, issue_id, lambda issue: {**{k: v for k, v in issue.items() if k != "decision"}, "status": PENDING}
     )
 
 
-def decide(plan: dict[str, Any], issue_id: int, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(the plan, the issue) decided, with `decision` and those how_* that `given` has. Raises ToolError."""
-    return _replaced(plan, issue_id, lambda issue: {**issue, "status": DECIDED, **given})
+def decide(plan: dict[str, Any], issue_id: int, fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(the plan, the issue) decided, with `decision` and those how_* that `fields` has. Raises ToolError."""
+    return _replace(plan, issue_id, lambda issue: {**issue, "status": DECIDED, **fields})
 
 
 def find(plan: dict[str, Any], issue_id: int) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def decided(plan: dict[str, Any]) -> list[dict[str, Any]]:
     return [issue for issue in plan["issues"] if issue["status"] == DECIDED]
 
 
-def _replaced(plan: dict[str, Any], issue_id: int, change: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def _replace(plan: dict[str, Any], issue_id: int, change: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     old = find(plan, issue_id)
     new_issue = change(old)
     return {**plan, "issues": [new_issue if issue is old else issue for issue in plan["issues"]]}, new_issue

@@ -1,4 +1,4 @@
-"""What is remembered of each session of a harness, as a value: which skill is active, what the model was given last."""
+"""Session memory as a value: the active skill of each session, and what the model was shown last."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     Entry = dict[str, Any]
 
 MOST = 16
-"""Sessions. Whoever comes back after so many others is given everything anew."""
+"""Sessions. A session that comes back after so many others gets everything anew."""
 _LONGEST_ID = 200
 _TEXTS = ("session_id", "at", "skill", "mode", "work", "history", "by")
 
 
-def usable(value: object) -> list[Entry] | None:
+def parse(value: object) -> list[Entry] | None:
     """The sessions in what remembered.extension.json holds, None when it is not what events can rely on.
 
     By hand, because this is read with every message, and schemas/lifecycle/remembered.schema.json takes patterns.
@@ -26,11 +26,11 @@ def usable(value: object) -> list[Entry] | None:
 def _is_entry(entry: object) -> bool:
     if not isinstance(entry, dict) or "session_id" not in entry:
         return False
-    given = entry.get("given", {})
+    shown = entry.get("given", {})
     return (
         all(isinstance(entry.get(name, ""), str) for name in _TEXTS)
-        and isinstance(given, dict)
-        and all(isinstance(seen, str) for seen in given.values())
+        and isinstance(shown, dict)
+        and all(isinstance(seen, str) for seen in shown.values())
     )
 
 
@@ -39,7 +39,7 @@ def find(entries: list[Entry], session: str) -> Entry:
     return next((entry for entry in entries if entry["session_id"] == session[:_LONGEST_ID]), {})
 
 
-def noted(entries: list[Entry], session: str, now: str, fields: dict[str, Any]) -> list[Entry]:
+def note(entries: list[Entry], session: str, now: str, fields: dict[str, Any]) -> list[Entry]:
     """The sessions with these fields of one, those that are None taken away; it is the latest one then."""
     known = find(entries, session)
     merged = {**known, "session_id": session[:_LONGEST_ID], "at": now, **fields}
@@ -47,7 +47,7 @@ def noted(entries: list[Entry], session: str, now: str, fields: dict[str, Any]) 
     return [*(entry for entry in entries if entry is not known), new][-MOST:]
 
 
-def forgotten(entries: list[Entry], session: str) -> list[Entry]:
+def forget(entries: list[Entry], session: str) -> list[Entry]:
     """The sessions without this one."""
     known = find(entries, session)
     return [entry for entry in entries if entry is not known]

@@ -1,4 +1,4 @@
-"""The rows of a state file, tasks or issues, with the JSON that answers hold of them."""
+"""The rows of a session file, tasks or issues, with their JSON as answers hold it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ LINE_ENDS = {"\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 _encode = JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 _MOST_STEPS = 8
-"""After so many changes what is known is taken over, even if nobody asks: each of them keeps its rows until then."""
+"""After so many changes what is known is taken over, also when no call needs it: each keeps its rows until then."""
 
 
 class Rows(list):  # type: ignore[type-arg]
-    """A list of JSON objects that stays as it is, and so does what is in it: whoever changes it makes another one.
+    """A list of JSON objects that stays as it is, and so does what is in it: a change makes another one.
 
-    Rows that are made from others take over what those know of the JSON of each, once anybody asks for that.
+    Rows that are made from others take over what those know of the JSON of each, once a call needs that.
     """
 
     __slots__ = ("_highest", "_known", "_made_from", "_steps")
@@ -63,8 +63,8 @@ class Rows(list):  # type: ignore[type-arg]
         """The JSON of each row, and the same as it lies within a string."""
         known = self._known
         if known is None:
-            known = self._known = self._taken_over() or _encoded(self)
-            self._made_from, self._steps = None, 0  # nobody needs the rows before any more
+            known = self._known = self._taken_over() or _encode_rows(self)
+            self._made_from, self._steps = None, 0  # the rows before are needed no more
         return known
 
     def _taken_over(self) -> tuple[list[bytes], list[bytes]] | None:
@@ -78,7 +78,7 @@ class Rows(list):  # type: ignore[type-arg]
             return None
         texts, quoted = map(list.copy, rows._known)
         for made, (_, start, end, rest) in reversed(steps):
-            texts[start:rest], quoted[start:rest] = _encoded(made[start:end])
+            texts[start:rest], quoted[start:rest] = _encode_rows(made[start:end])
         return texts, quoted
 
 
@@ -87,12 +87,12 @@ def next_id(rows: list[dict[str, Any]]) -> int:
     return 1 + (rows if isinstance(rows, Rows) else Rows(rows)).highest_id()
 
 
-def _encoded(rows: list[dict[str, Any]]) -> tuple[list[bytes], list[bytes]]:
+def _encode_rows(rows: list[dict[str, Any]]) -> tuple[list[bytes], list[bytes]]:
     made = [*map(_encode, rows)]
-    return [*map(in_line, made)], [*map(_within, made)]
+    return [*map(encode_line, made)], [*map(_encode_quoted, made)]
 
 
-def in_line(text: str) -> bytes:
+def encode_line(text: str) -> bytes:
     """JSON text as it lies in a line that every reader of lines and of UTF-8 reads as one.
 
     Lone surrogates, which only a foreign file can bring in, are U+FFFD: a client could not read what has them.
@@ -106,6 +106,6 @@ def in_line(text: str) -> bytes:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
 
 
-def _within(text: str) -> bytes:
+def _encode_quoted(text: str) -> bytes:
     # JSON text has no control characters, so nothing else in it needs an escape.
-    return in_line(text.replace("\\", "\\\\").replace('"', '\\"'))
+    return encode_line(text.replace("\\", "\\\\").replace('"', '\\"'))

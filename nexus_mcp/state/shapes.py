@@ -1,4 +1,4 @@
-"""Which values count as a plan, a task list, a history: the check on reading and the order on writing."""
+"""Check plans, task lists and histories when they are read, and order their keys when they are written."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _fields: dict[str, schemas.Schema] = {}
 _ROWS = {PLAN: "issues", TASKS: "tasks"}
 
 
-def checked(value: Any, schema: str, file: str) -> dict[str, Any]:
+def check(value: Any, schema: str, file: str) -> dict[str, Any]:
     """`value`, read from `file`, itself, in which ids spelled `2.0` have become 2.
 
     Raises StateError when it is not what `schema` describes: another harness's file passes with fields that we do not
@@ -41,7 +41,7 @@ def checked(value: Any, schema: str, file: str) -> dict[str, Any]:
     return good
 
 
-def checked_rows(rows: list[dict[str, Any]], schema: str) -> list[dict[str, Any]]:
+def check_rows(rows: list[dict[str, Any]], schema: str) -> list[dict[str, Any]]:
     """The tasks, or issues, of a file, changed as by `checked`. Raises ValueError when they are none.
 
     For rows that are not read with their whole file, which alone could tell where a fault is.
@@ -68,7 +68,7 @@ def _plain(number: Any) -> Any:
 
 
 def check_writable(value: dict[str, Any], file: str) -> None:
-    """Raises NewerVersion when `value` has a `schema_version` whose major number is above ours or cannot be told."""
+    """Raises NewerVersion when `value` has a `schema_version` whose major number is above ours or cannot be read."""
     version = value.get("schema_version")
     if version is None:
         return
@@ -105,7 +105,7 @@ def row(schema: str) -> schemas.Schema:
     return found
 
 
-def of_changes() -> Iterator[schemas.Schema]:
+def change_schemas() -> Iterator[schemas.Schema]:
     """What a change is checked by: that which is new in it, and each row that it makes."""
     yield from map(fields, (TASK, PLAN, ISSUE))
     yield from map(row, _ROWS)
@@ -129,17 +129,17 @@ def check_new(value: object, schema: dict[str, Any], what: str) -> None:
         raise ValueError(f"{what} would break its schema at {found[0].pointer}: {found[0].message}")
 
 
-def ordered(value: Any, schema: dict[str, Any]) -> Any:
+def order(value: Any, schema: dict[str, Any]) -> Any:
     """`value` with the keys that `schema` knows in its order and all others after them, as they came."""
     if isinstance(value, list) and "items" in schema and any(isinstance(item, (dict, list)) for item in value):
-        return [ordered(item, schema["items"]) for item in value]
+        return [order(item, schema["items"]) for item in value]
     if not isinstance(value, dict) or "properties" not in schema:
         return value
     known = schema["properties"]
     out = {name: value[name] for name in known if name in value}
     for name, member in out.items():
         if isinstance(member, (dict, list)) and member:
-            out[name] = ordered(member, known[name])
+            out[name] = order(member, known[name])
     if len(out) < len(value):
         out.update((name, member) for name, member in value.items() if name not in known)
     return out

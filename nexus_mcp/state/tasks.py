@@ -23,7 +23,7 @@ def empty() -> dict[str, Any]:
 def add(
     tasks: dict[str, Any], fields: dict[str, Any], created_at: str, *, goal: str, decisions: list[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(the list with one more task, the task). `fields` are the task's own parameters as given.
+    """(the list with one more task, the task). `fields` are the task's own parameters, unchanged.
 
     A blank `goal` leaves the old one; `decisions` are appended. What stays is the same object: a file whose members are
     known, but for its rows, is not laid out anew.

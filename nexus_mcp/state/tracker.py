@@ -1,4 +1,4 @@
-"""The entries of agent-tracker.json as values: checked, and what they become when an agent begins, resumes and ends."""
+"""The entries of agent-tracker.json: check them, and apply the start, resume and end of an agent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 _CHARACTERS = _LETTERS | frozenset("0123456789-")
 
 
-def checked(value: Any, file: str) -> list[Entry]:
+def check(value: Any, file: str) -> list[Entry]:
     """`value`, read from `file`. Raises StateError when it is no tracker; fields we do not know are no fault."""
     found = [f"{fault.pointer or '/'} {fault.message}" for fault in schemas.faults(schemas.readable(SCHEMA), value)]
     if not found:
@@ -35,12 +35,12 @@ def checked(value: Any, file: str) -> list[Entry]:
     return entries
 
 
-def usable(value: Any) -> list[Entry]:
-    """The agents in `value` that a tracker might have: what somebody spoilt of one says nothing about the others."""
+def filter_usable(value: Any) -> list[Entry]:
+    """The agents in `value` that a tracker might have: a malformed one says nothing about the others."""
     entries: list[Entry] = []
     for entry in value if isinstance(value, list) else []:
         try:
-            entries += checked([entry], "")
+            entries += check([entry], "")
         except StateError:
             continue
     return entries
@@ -54,7 +54,7 @@ def is_name(text: str) -> bool:
     return bool(text) and text[0] in _LETTERS and _CHARACTERS.issuperset(text)
 
 
-def spawned(harness_id: str, agent_name: str, agent_id: str, now: str) -> Entry:
+def spawn(harness_id: str, agent_name: str, agent_id: str, now: str) -> Entry:
     """Return the entry of an agent that begins now. `agent_name` may be "": then the entry has no name."""
     return {
         "harness_id": harness_id,
@@ -66,13 +66,13 @@ def spawned(harness_id: str, agent_name: str, agent_id: str, now: str) -> Entry:
     }
 
 
-def resumed(entry: Entry, now: str) -> Entry:
+def resume(entry: Entry, now: str) -> Entry:
     """Return the entry of this agent as it is when it runs again, resumed once more."""
     seen: Any = entry.get("resume_count")
     count = int(seen) if schemas.is_integer(seen) and seen > 0 else 0
     return {**entry, "last_resumed_at": now, "resume_count": count + 1, "status": RUNNING}
 
 
-def completed(entry: Entry, now: str, told: dict[str, Any]) -> Entry:
-    """Return the entry of this agent as it is when it has ended, with last_message and files_touched of `told`."""
-    return {**entry, "status": COMPLETED, "stopped_at": now, **told}
+def complete(entry: Entry, now: str, details: dict[str, Any]) -> Entry:
+    """Return the entry of this agent as it is when it has ended, with last_message and files_touched of `details`."""
+    return {**entry, "status": COMPLETED, "stopped_at": now, **details}

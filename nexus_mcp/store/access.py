@@ -1,15 +1,20 @@
-"""How the store reaches its files: the folders, the lock, and the recovery of what a crash left, in this order."""
+"""Open the workspace folders, take the lock and recover what a crash left, in this order.
+
+Folders are made by the first write, confirmed (synced), and removed again when that write fails.
+"""
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+import time
+from contextlib import ExitStack, contextmanager, suppress
 
-from nexus_mcp.errors import BEGUN, FolderGone, NexusError, NotAppliedYet, NotConfirmed
-from nexus_mcp.store import beginnings, journal, lock
-from nexus_mcp.store.completing import roll_forward
-from nexus_mcp.store.folder import Folder
+from nexus_mcp.errors import BEGUN, FolderGone, JournalError, NexusError, NotAppliedYet, NotConfirmed, StorageError
+from nexus_mcp.store import atomic, journal, lock
+from nexus_mcp.store.folder import Folder, reason
+from nexus_mcp.store.recovery import roll_forward
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
@@ -17,7 +22,6 @@ if TYPE_CHECKING:
     from typing import Self, TypeVar
 
     from nexus_mcp.state.oplog import Entry
-    from nexus_mcp.store.patience import Patience
 
     Found = TypeVar("Found")
     Rehearse = Callable[[Folder | None, Folder | None], object]
@@ -27,18 +31,18 @@ _TRIES = 5  # to make the folders of a first write, while others that fail take 
 
 
 class Access:
-    """The folders `.nexus` and `.nexus/state` of the project at `root`. `patience`: how long to wait for the lock.
+    """The folders `.nexus` and `.nexus/state` of the project at `root`. `deadline`: how long to wait for the lock.
 
     `meanwhile` is called with `.nexus/state` when another process holds the lock, once, before that is waited for.
     `swept` is whether this process has swept what dead ones left, and no change of its own has failed since.
     """
 
-    __slots__ = ("_meanwhile", "patience", "root", "stopping", "swept")
+    __slots__ = ("_meanwhile", "deadline", "root", "stopping", "swept")
 
-    def __init__(self, root: str, patience: Patience, meanwhile: Callable[[Folder], object] = bool) -> None:
+    def __init__(self, root: str, deadline: Deadline, meanwhile: Callable[[Folder], object] = bool) -> None:
         self.root = root
         self._meanwhile = meanwhile
-        self.patience = patience
+        self.deadline = deadline
         self.stopping = False
         self.swept = False
 
@@ -64,8 +68,8 @@ class Access:
     def look(self, at: Callable[[Folder | None, Folder | None], Found], *, several: bool = False) -> Found:
         """What `at` returns for the folders, of files that no change of several was about to replace meanwhile.
 
-        Takes no lock unless a journal waits, before or after. Who reads while a change is made may see a file as it was
-        before: that journal was there when the look was over, so it is completed, and looked again. `several` files are
+        Takes no lock unless a journal waits, before or after. A read during a change may see a file as it was before
+        it: that journal was there when the look was over, so it is completed, and looked again. `several` files are
         as they were when there was none: `at` has to return the same once more, or, after _LOOKS, has the lock.
         """
         with self.folders() as (nexus, state):
@@ -90,8 +94,8 @@ class Access:
 
     @contextmanager
     def looking(self) -> Iterator[tuple[Folder | None, Folder | None, Entry | None]]:
-        """As `reading`, and what `roll_forward` says; nobody changes anything meanwhile. Makes nothing: without a lock
-        file nobody has the lock."""
+        """As `reading`, and what `roll_forward` says; nothing changes meanwhile. Makes nothing: without a lock
+        file no process has the lock."""
         with self.folders() as (nexus, state), ExitStack() as stack:
             there = state is not None and (state.check_plain(lock.NAME) or state.check_plain(journal.NAME))
             completed = None
@@ -108,9 +112,9 @@ class Access:
         """The folders with the lock, made where absent. An interrupted change may still wait."""
         return Locked(self)
 
-    def lock(self, state: Folder) -> AbstractContextManager[lock.Held]:
-        """The lock. Raises as lock.held does."""
-        return lock.held(state, self.patience.at(state), lambda: self.stopping, lambda: self._meanwhile(state))
+    def lock(self, state: Folder) -> AbstractContextManager[lock.HeldLock]:
+        """The lock. Raises as lock.acquire does."""
+        return lock.acquire(state, self.deadline.at(state), lambda: self.stopping, lambda: self._meanwhile(state))
 
 
 class Folders:
@@ -124,25 +128,25 @@ class Folders:
 
     def __enter__(self) -> tuple[Folder | None, Folder | None]:
         try:
-            return beginnings.found(self._path, self._open)[1:]
+            return find_folders(self._path, self._open)[1:]
         except BaseException:
-            beginnings.close(self._open)
+            close_all(self._open)
             raise
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        beginnings.close(self._open)
+        close_all(self._open)
 
 
 class Locked:
-    """`nexus` and `state`, which are `.nexus` and `.nexus/state`, and `held`, the lock, for who writes: a context.
+    """`nexus` and `state`, which are `.nexus` and `.nexus/state`, and `held`, the lock, for a writer: a context.
 
     The folders are made where absent, and go again when the block fails, so that a first call that fails leaves nothing
     behind. Where nothing was ever written `rehearse` is called before, with the folders that there are. If it is
-    `completing`, interrupted changes are completed at its beginning, `completed` is what `roll_forward` said, and
+    `completing`, interrupted changes are completed at its beginning, `completed` is what `roll_forward` returned, and
     `names` are those in `state` since then.
     """
 
-    held: lock.Held
+    held: lock.HeldLock
     names: list[str]
     nexus: Folder
     state: Folder
@@ -151,7 +155,7 @@ class Locked:
         self._access = access
         self._rehearse = rehearse
         self._completing = completing
-        self._lock: AbstractContextManager[lock.Held] | None = None
+        self._lock: AbstractContextManager[lock.HeldLock] | None = None
         self._open: list[Folder] = []
         self._new: list[tuple[Folder, str]] = []
         self._is_begun = self._wrote_ignore = False
@@ -176,7 +180,7 @@ class Locked:
                         self.held.leave_signed()
                     self._lock.__exit__(kind, error, at)
             finally:
-                beginnings.close(self._open)
+                close_all(self._open)
 
     def begin(self) -> bool:
         """What comes before the first write of a change, once nothing is left that could refuse it.
@@ -187,18 +191,18 @@ class Locked:
         Raises StorageError, PathRefused.
         """
         held = self.held
-        self._wrote_ignore = beginnings.ignore(self.nexus, held)
+        self._wrote_ignore = write_gitignore(self.nexus, held)
         self._is_begun = True
         if not (self._access.swept and held.orderly):
             held.check()
-            beginnings.sweep(self.nexus, self.state, notes=not held.orderly)
+            sweep(self.nexus, self.state, notes=not held.orderly)
         if self._wrote_ignore or not held.orderly:
-            beginnings.confirm_all(self._root, self.nexus)
+            confirm_all(self._root, self.nexus)
         held.orderly = self._access.swept = True
         return self._wrote_ignore
 
     def keep(self) -> None:
-        """What was asked for is written: whatever fails from now on, what came with it stays."""
+        """Keep what came with the change: it is written, whatever fails from now on."""
         self._wrote_ignore = False
         self._new.clear()
 
@@ -217,22 +221,175 @@ class Locked:
                 self.names = self.state.names()
 
     def _take(self) -> None:
-        self._root, nexus, state = beginnings.found(self._access.root, self._open)
+        self._root, nexus, state = find_folders(self._access.root, self._open)
         used = state is not None and (self._access.swept or state.check_plain(lock.NAME))
         if self._rehearse is not None and not used and not (state is not None and state.check_plain(journal.NAME)):
             self._rehearse(nexus, state)
         if nexus is None or state is None or not used:
-            nexus = beginnings.entered(self._open, beginnings.made(self._root, ".nexus", self._new))
-            state = beginnings.entered(self._open, beginnings.made(nexus, "state", self._new))
+            nexus = keep_open(self._open, make_folder(self._root, ".nexus", self._new))
+            state = keep_open(self._open, make_folder(nexus, "state", self._new))
         self.nexus, self.state, held = nexus, state, self._access.lock(state)
         self.held, self._lock = held.__enter__(), held
         self._new += [(state, lock.NAME)] * self.held.created
 
     def _take_back(self, error: BaseException) -> None:
         if self._is_begun:
-            if self._wrote_ignore and self.held.is_ours():  # else it is somebody else's by now
-                beginnings.unignore(self.nexus)
+            if self._wrote_ignore and self.held.is_ours():  # else another process uses it by now
+                remove_gitignore(self.nexus)
             if not isinstance(error, NexusError):
                 error.add_note(BEGUN)
-        beginnings.take_back(self._new, None if self._lock is None else self.held)
+        remove_new(self._new, None if self._lock is None else self.held)
         self._access.swept = False
+
+
+IGNORE = ".gitignore"
+_IGNORED = b"state/\n"
+
+
+def find_folders(path: str, opened: list[Folder]) -> tuple[Folder, Folder | None, Folder | None]:
+    """The project folder at `path`, its `.nexus` and `.nexus/state`; each is in `opened` as soon as it is open."""
+    root = keep_open(opened, Folder.root(path))
+    nexus = root.child(".nexus")
+    state = None if nexus is None else keep_open(opened, nexus).child("state")
+    return root, nexus, None if state is None else keep_open(opened, state)
+
+
+def keep_open(opened: list[Folder], folder: Folder) -> Folder:
+    opened.append(folder)
+    return folder
+
+
+def close_all(opened: list[Folder]) -> None:
+    while opened:
+        opened.pop().close()
+
+
+def make_folder(parent: Folder, name: str, new: list[tuple[Folder, str]]) -> Folder:
+    """The folder `name` in `parent`, made when absent, and then added to `new`; its name is not synced yet.
+
+    Raises PathRefused, StorageError.
+    """
+    try:
+        folder, is_new = parent.make(name, confirm=False)
+    except StorageError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            raise FolderGone(parent.shown) from error
+        raise
+    if is_new:
+        new.append((parent, name))
+    return folder
+
+
+def confirm_all(*folders: Folder) -> None:
+    """Sync the folders of a new workspace: their maker may have died before that. Raises StorageError."""
+    for folder in folders:
+        try:
+            folder.sync()
+        except OSError as error:
+            raise StorageError(folder.shown or folder.path, "sync", reason(error)) from error
+
+
+def sweep(nexus: Folder, state: Folder, *, notes: bool) -> None:
+    """leftovers.sweep, which is not loaded at the start. Raises StorageError, also where it cannot be loaded."""
+    try:
+        from nexus_mcp.store import leftovers
+    except (ImportError, OSError) as error:
+        raise StorageError(state.shown, "look for what was left in", str(error) or type(error).__name__) from error
+    leftovers.sweep(nexus, state, notes=notes)
+
+
+def remove_new(new: list[tuple[Folder, str]], held: lock.HeldLock | None) -> None:
+    """Remove what this call made, the last first; what another process uses by now stays."""
+    if held is not None and not held.is_ours():
+        return
+    for parent, name in reversed(new):
+        if name == lock.NAME:
+            with suppress(OSError):
+                parent.unlink(name)
+        else:
+            if name == "state":
+                _forget(parent)
+            if not parent.remove_folder(name):
+                return
+
+
+def _forget(nexus: Folder) -> None:
+    """Remove what was derived on the way to a first write that failed, so that its folder can go."""
+    from nexus_mcp.store.history import cache
+
+    with suppress(OSError, NexusError):
+        state = nexus.child("state")
+        if state is not None:
+            with state:
+                cache.remove(state)
+
+
+def write_gitignore(nexus: Folder, held: lock.HeldLock) -> bool:
+    """Write `.gitignore`, which comes with the first write, when it is absent; whether it was.
+
+    Its name is left to be synced with all else that is new. Raises StorageError, PathRefused.
+    """
+    if nexus.check_plain(IGNORE):
+        return False
+    held.check()
+    try:
+        temporary = atomic.prepare(nexus, [_IGNORED])
+        try:
+            atomic.place(nexus, temporary, IGNORE)
+        except OSError as error:
+            nexus.unlink(temporary)
+            if isinstance(error, FileExistsError):  # another process has written one meanwhile
+                return False
+            raise
+    except OSError as error:
+        raise StorageError(nexus.show(IGNORE), "write", reason(error)) from error
+    return True
+
+
+def remove_gitignore(nexus: Folder) -> None:
+    """Remove `.gitignore` again, because the write which it came with failed; a changed one stays."""
+    with suppress(OSError, NexusError):
+        if nexus.read(IGNORE, len(_IGNORED)) == _IGNORED:
+            nexus.unlink(IGNORE)
+
+
+SOON = 16 << 20
+"""Bytes of a journal that can be completed in the time of an event. A change of smaller files than that fits."""
+
+
+class Deadline:
+    """`seconds` for each wait for the lock; with `in_all` for all that the call waits for together, from now on."""
+
+    __slots__ = ("_end", "seconds")
+
+    def __init__(self, seconds: float, *, in_all: bool = False) -> None:
+        self.seconds = seconds
+        self._end = time.monotonic() + seconds if in_all else None
+
+    def at(self, state: Folder) -> float:
+        """How many seconds to wait for the lock in this folder.
+
+        Raises JournalError where a change waits that takes longer to be completed than such a call has time.
+        """
+        waiting = None if self._end is None else state.look(journal.NAME)
+        if waiting is not None and waiting.st_size > SOON:
+            raise JournalError(
+                journal.SHOWN,
+                f"is to hold a change that was begun, and is larger than the {SOON >> 20} MiB that a hook completes",
+                next_step="Call a tool, such as task_list: it completes the change, or says what is wrong with it.",
+            )
+        return self.left()
+
+    @contextmanager
+    def at_most(self, seconds: float) -> Iterator[None]:
+        """Wait no longer than this for the lock each time, while the block lasts."""
+        usual, self.seconds = self.seconds, min(self.seconds, seconds)
+        try:
+            yield
+        finally:
+            self.seconds = usual
+
+    def left(self, most: float | None = None) -> float:
+        """How many seconds a wait may take now; `most` is for one that is not for the lock."""
+        wanted = self.seconds if most is None else most
+        return wanted if self._end is None else max(0.0, min(wanted, self._end - time.monotonic()))

@@ -1,9 +1,9 @@
-"""`.nexus/state/<harness id>/agents.extension.jsonl`: appended to without the workspace lock, shortened with it.
+"""Append to and shorten `.nexus/state/<harness id>/agents.extension.jsonl`.
 
-Whoever appends looks afterwards whether the file still has its name, and otherwise appends again. The lock holder who
-shortens the file renames it, begins a new one, and then reads the renamed one once more. So a line that is appended
-meanwhile is in what the lock holder reads, or its writer sees the rename. As long as the renamed file is there, readers
-read it before the new one, so a lock holder may die anywhere. Nothing here is synced: a power cut ends all sessions.
+Hooks append without the workspace lock; only the lock holder shortens. After appending, a hook checks that the file
+still has its name, and otherwise appends again. The lock holder renames the file, begins a new one, and then reads the
+renamed one once more. So the lock holder reads every line, or its writer sees the rename. Readers read the renamed file
+first, so a lock holder may die anywhere. Nothing here is synced: a power cut ends all sessions.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ import os
 import stat
 
 from nexus_mcp.errors import PathRefused, StateError, StorageError
-from nexus_mcp.state import agent_log
+from nexus_mcp.state import agents
 from nexus_mcp.store import atomic, jsonl
-from nexus_mcp.store.codec import compact, in_utf8
-from nexus_mcp.store.opening import let_go, reason
+from nexus_mcp.store.codec import compact, encode_utf8
+from nexus_mcp.store.folder import close_fd, reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Set
 
-    from nexus_mcp.state.agent_log import Line
-    from nexus_mcp.state.agent_records import Event
+    from nexus_mcp.state.agents import Event, Line
     from nexus_mcp.store.folder import Folder
 
 NAME = "agents.extension.jsonl"
@@ -53,8 +52,8 @@ def read(own: Folder) -> tuple[list[Line], int, int]:
         data = own.read(name, READ_LIMIT) or b""
         for line in data.split(b"\n"):
             if line.strip():
-                value = jsonl.parsed(line, name)
-                if value is None or not agent_log.is_line(value):
+                value = jsonl.parse(line, name)
+                if value is None or not agents.is_line(value):
                     bad += 1
                 else:
                     lines.append(value)
@@ -75,7 +74,7 @@ def append(own: Folder, lines: Iterable[Line], most: int = READ_LIMIT) -> None:
     there, or a part of them.
     """
     # The newline before them ends a line that was cut short; readers pass over blank lines.
-    data = b"\n" + b"\n".join(in_utf8(compact(line)) for line in lines) + b"\n"
+    data = b"\n" + b"\n".join(encode_utf8(compact(line)) for line in lines) + b"\n"
     try:
         for _ in range(_TRIES):
             fd = own.open(NAME, _FLAGS)
@@ -83,7 +82,7 @@ def append(own: Folder, lines: Iterable[Line], most: int = READ_LIMIT) -> None:
                 if _is_whole(own, fd, data, most) and own.is_file(NAME, fd):
                     return
             finally:
-                let_go(fd)
+                close_fd(fd)
     except OSError as error:
         raise StorageError(own.show(NAME), "write", reason(error)) from error
     raise StorageError(own.show(NAME), "write", "it was replaced again and again", next_step="Call again.")
@@ -99,7 +98,7 @@ def _is_whole(own: Folder, fd: int, data: bytes, most: int) -> bool:
     return os.write(fd, data) == len(data)  # in one, so that the system keeps it apart from what others append
 
 
-def short(event: Event) -> tuple[Event, bool]:
+def shorten(event: Event) -> tuple[Event, bool]:
     """Return (the event as it may wait in the file, whether something of it was cut)."""
     message, files = event.get("last_message", ""), event.get("files_touched", [])
     kept: list[str] = []
@@ -139,9 +138,9 @@ def _absorb(own: Folder, events: Set[str]) -> None:
     bad = 0
     late: list[Event] = []
     for line in data.split(b"\n"):
-        value = jsonl.parsed(line, OLD) if line.strip() else None
-        if value is not None and agent_log.is_line(value):
-            late += [value] if agent_log.is_event(value) and value["id"] not in events else []
+        value = jsonl.parse(line, OLD) if line.strip() else None
+        if value is not None and agents.is_line(value):
+            late += [value] if agents.is_event(value) and value["id"] not in events else []
         else:
             bad += bool(line.strip())
     if late:

@@ -1,4 +1,4 @@
-"""Artifacts: files that agents leave below `.nexus/state/artifacts`, walked to without following a link."""
+"""Write artifacts: files that agents leave below `.nexus/state/artifacts`. No link on the way is followed."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from contextlib import ExitStack
 
 from nexus_mcp.errors import NotConfirmed, PathRefused
 from nexus_mcp.state import artifact_name
-from nexus_mcp.state import oplog as entries
-from nexus_mcp.store import atomic, oplog, places
-from nexus_mcp.store.commit import put_one
+from nexus_mcp.state import oplog as changes
+from nexus_mcp.store import atomic, oplog, paths
+from nexus_mcp.store.commit import write_one
 from nexus_mcp.store.original import ChangedMeanwhile, Original, read_any
-from nexus_mcp.store.replacing import Replacement, repeated
+from nexus_mcp.store.replacing import Replacement, retry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,10 +21,19 @@ if TYPE_CHECKING:
     from nexus_mcp.state.oplog import By
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.store import Store
+    from nexus_mcp.store.transaction import Transaction
 
-    Noted = Callable[[dict[str, Any]], entries.Entry]
+    Noted = Callable[[dict[str, Any]], changes.Entry]
+    from collections.abc import Callable
+    from typing import Any, TypeVar
 
-FOLDER = places.ARTIFACTS
+    Found = TypeVar("Found")
+    Make = Callable[[Transaction], dict[str, Any]]
+
+
+FOLDER = paths.ARTIFACTS
+
+
 KEPT_LIMIT = 1 << 20
 """Bytes of an older artifact that are looked at for what undo needs."""
 
@@ -41,10 +50,10 @@ def write(store: Store, filename: str, content: str, by: By) -> str:
         made: list[tuple[Folder, str]] = []
         try:
             place = f"{FOLDER}/{filename}"
-            folder, name = places.made(stack, state, place, made)
+            folder, name = paths.make(stack, state, place, made)
             id_ = oplog.new_id()
             _replace(
-                state, folder, (place, name, id_), data, lambda file: entries.entry(id_, store.stamp(), by, [file])
+                state, folder, (place, name, id_), data, lambda file: changes.entry(id_, store.stamp(), by, [file])
             )
             return os.path.join(folder.path, name)
         except NotConfirmed:
@@ -76,13 +85,13 @@ def _replace(state: Folder, folder: Folder, names: tuple[str, str, str], data: b
     original = read_any(folder, name, KEPT_LIMIT)
     before = original.data
 
-    def entry() -> entries.Entry:
-        return noted(entries.left(place, data) if before is ... else entries.changed(place, before, data))
+    def entry() -> changes.Entry:
+        return noted(changes.file_after(place, data) if before is ... else changes.file_change(place, before, data))
 
     def put() -> None:
         nonlocal original
         try:
-            put_one(state, folder, (name, original), data, entry, forward=id_)
+            write_one(state, folder, (name, original), data, entry, forward=id_)
         except ChangedMeanwhile:  # it came or went
             save = read_any(folder, name, KEPT_LIMIT)
             save.disown()
@@ -90,7 +99,7 @@ def _replace(state: Folder, folder: Folder, names: tuple[str, str, str], data: b
             original = Original()
             raise
 
-    repeated(put)
+    retry(put)
 
 
 def _take_back(made: list[tuple[Folder, str]]) -> None:

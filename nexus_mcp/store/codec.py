@@ -1,13 +1,19 @@
-"""Bytes of a state file to values and back: strict when reading, one layout when writing."""
+"""Read and write state files as JSON: strict when reading, one layout when writing.
+
+The C reader does not say where it found what it refuses, so `locate` walks the text again, token by token, for the
+error message.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from json import JSONDecodeError
 
 from nexus_mcp.errors import StateError
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn
@@ -43,7 +49,7 @@ def _constant(_: str) -> NoReturn:
     raise Invalid("has NaN or Infinity, which JSON does not know", "constant")
 
 
-def finite(text: str) -> float:
+def parse_finite(text: str) -> float:
     """The number that `text` spells. Raises Invalid when no float can hold it."""
     value = float(text)
     if value in (float("inf"), float("-inf")):
@@ -52,7 +58,7 @@ def finite(text: str) -> float:
 
 
 def strict_decoder(
-    parse_float: Callable[[str], float] = finite, parse_int: Callable[[str], float] | None = None
+    parse_float: Callable[[str], float] = parse_finite, parse_int: Callable[[str], float] | None = None
 ) -> json.JSONDecoder:
     """A decoder that refuses what two readers could understand differently."""
     return json.JSONDecoder(
@@ -68,11 +74,11 @@ _quoted = json.encoder.encode_basestring
 
 def decode(data: bytes, file: str, depth: int = SESSION_DEPTH) -> Any:
     """The JSON value in `data`. Raises StateError with line and column; `file` is its name in the message."""
-    text = text_of(data, file).removeprefix(BOM)
-    return guarded(text, file, lambda: STRICT.decode(text), depth)
+    text = decode_text(data, file).removeprefix(BOM)
+    return parse_guarded(text, file, lambda: STRICT.decode(text), depth)
 
 
-def text_of(data: bytes, file: str, advice: str = "") -> str:
+def decode_text(data: bytes, file: str, advice: str = "") -> str:
     """`data` as text. Raises StateError when it is empty or not UTF-8; `advice` as for `guarded`."""
     if not data.strip():
         raise StateError(file, "is empty", next_step=advice)
@@ -84,7 +90,7 @@ def text_of(data: bytes, file: str, advice: str = "") -> str:
         raise StateError(file, "is not UTF-8", where=where, next_step=advice) from error
 
 
-def guarded(text: str, file: str, parse: Callable[[], Any], depth: int, advice: str = "") -> Any:
+def parse_guarded(text: str, file: str, parse: Callable[[], Any], depth: int, advice: str = "") -> Any:
     """What `parse()` returns. Turns the ways in which reading `text` can fail into StateError.
 
     `advice` is the next step for a text that is no JSON, or torn by a merge; "" for the usual one.
@@ -92,27 +98,25 @@ def guarded(text: str, file: str, parse: Callable[[], Any], depth: int, advice: 
     try:
         value = parse()
     except JSONDecodeError as error:
-        raise _unparsable(text, file, error, advice) from error
+        raise _syntax_error(text, file, error, advice) from error
     except Invalid as error:
-        raise _odd(text, file, str(error), error.kind, depth) from error
+        raise _refusal(text, file, str(error), error.kind, depth) from error
     except RecursionError as error:
-        raise _odd(text, file, "is nested too deeply", "depth", depth) from error
+        raise _refusal(text, file, "is nested too deeply", "depth", depth) from error
     except ValueError as error:
-        raise _odd(text, file, "has a number with too many digits", "digits", depth) from error
-    if too_deep(value, depth):
-        raise _odd(text, file, "is nested too deeply", "depth", depth)
+        raise _refusal(text, file, "has a number with too many digits", "digits", depth) from error
+    if is_too_deep(value, depth):
+        raise _refusal(text, file, "is nested too deeply", "depth", depth)
     return value
 
 
-def _odd(text: str, file: str, problem: str, kind: str, depth: int) -> StateError:
-    from nexus_mcp.store import oddity
+def _refusal(text: str, file: str, problem: str, kind: str, depth: int) -> StateError:
 
-    position = oddity.first(text, kind, depth) if kind else None
-    return StateError(file, problem, where="" if position is None else oddity.line_and_column(text, position))
+    position = locate(text, kind, depth) if kind else None
+    return StateError(file, problem, where="" if position is None else line_and_column(text, position))
 
 
-def _unparsable(text: str, file: str, error: JSONDecodeError, advice: str) -> StateError:
-    from nexus_mcp.store import oddity
+def _syntax_error(text: str, file: str, error: JSONDecodeError, advice: str) -> StateError:
 
     lined = "\n" + text  # searched as one text: there may be millions of lines
     markers = [at for at in (lined.find("\n<<<<<<< "), lined.find("\n>>>>>>> ")) if at >= 0]
@@ -121,7 +125,7 @@ def _unparsable(text: str, file: str, error: JSONDecodeError, advice: str) -> St
         line = lined.count("\n", 0, min(markers) + 1)
         return StateError(file, "has git conflict markers", where=f"line {line}", next_step=advice)
     position, problem = json_fault(error)
-    where = oddity.line_and_column(text, position)
+    where = line_and_column(text, position)
     return StateError(file, problem, where=where, next_step=advice)
 
 
@@ -138,7 +142,7 @@ def json_fault(error: JSONDecodeError) -> tuple[int, str]:
     return error.pos, f"is not JSON ({error.msg})"
 
 
-def too_deep(value: object, limit: int) -> bool:
+def is_too_deep(value: object, limit: int) -> bool:
     """Whether containers lie more than `limit` levels deep, found without recursion."""
     level: list[Any] = [value] if isinstance(value, (dict, list)) else []
     for _ in range(limit):
@@ -158,10 +162,10 @@ def encode(value: object) -> bytes:
 
     Lone surrogates, which only a foreign file can bring in, stay the escapes that they were.
     """
-    return in_utf8(pretty(value)) + b"\n"
+    return encode_utf8(pretty(value)) + b"\n"
 
 
-def in_utf8(text: str) -> bytes:
+def encode_utf8(text: str) -> bytes:
     """JSON text in UTF-8, its lone surrogates as the escapes that stand for them."""
     return text.encode("utf-8", "backslashreplace")
 
@@ -204,3 +208,72 @@ def without_surrogates(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
+
+
+KEY, CONSTANT, NUMBER, DIGITS, DEPTH = "key", "constant", "number", "digits", "depth"
+# Possessive: without that a long string costs a hundred bytes a character, and one that never ends quadratic time.
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+(")?|[{}\[\],:]|[^\s{}\[\],:"]++', re.DOTALL)
+
+
+def locate(text: str, kind: str, depth: int) -> int | None:
+    """The position of the first repeated KEY, NaN or infinite CONSTANT, NUMBER that no float holds, integer of too many
+    DIGITS, or container DEPTH below `depth` levels; None when there is none before the text stops being JSON."""
+    keys: list[set[str] | None] = []  # for each open container the keys of an object, None for an array
+    previous = ""
+    for token in _TOKEN.finditer(text):
+        word = token[0]
+        if word[0] == '"' and token[1] is None:
+            return None
+        if word in ("{", "["):
+            keys.append(set() if word == "{" else None)
+            if kind == DEPTH and len(keys) > depth:
+                return token.start()
+        elif word in ("}", "]"):
+            if not keys:
+                return None
+            keys.pop()
+        elif word[0] == '"':
+            if kind == KEY and previous in ("{", ",") and keys and _is_repeated(word, keys[-1]):
+                return token.start()
+        elif word not in (",", ":") and _is_refused(kind, word):
+            return token.start()
+        previous = word
+    return None
+
+
+def _is_repeated(word: str, known: set[str] | None) -> bool:
+    if known is None:
+        return False
+    name = _decoded_key(word)
+    repeated = name in known
+    known.add(name)
+    return repeated
+
+
+def _decoded_key(word: str) -> str:
+    import json
+
+    try:
+        return str(json.loads(word))
+    except ValueError:
+        return word
+
+
+def _is_refused(kind: str, word: str) -> bool:
+    if kind == CONSTANT:
+        return word in ("NaN", "Infinity", "-Infinity")
+    digits = word.lstrip("-")
+    if kind == DIGITS:
+        return digits.isdigit() and len(digits) > MAX_DIGITS
+    if kind != NUMBER or not digits[:1].isdigit() or digits.isdigit():
+        return False
+    try:
+        return float(word) in (float("inf"), float("-inf"))
+    except ValueError:
+        return False
+
+
+def line_and_column(text: str, position: int) -> str:
+    """`line 3, column 5` of a position, both counted from 1; a byte order mark is no column."""
+    start = text.rfind("\n", 0, position) + 1 or int(text.startswith("\ufeff"))
+    return f"line {text.count(chr(10), 0, position) + 1}, column {max(position, start) - start + 1}"

@@ -1,4 +1,7 @@
-"""How a change reaches the disk, and the operation log: one file by itself, the rest by way of the journal."""
+"""Write a change to disk and into the operation log: one file by itself, several through the journal.
+
+Apart from transaction.py because the server starts without it: only the first change loads it.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,11 @@ from contextlib import ExitStack, suppress
 
 from nexus_mcp.errors import NexusError, NotAppliedYet, StateError, StorageError
 from nexus_mcp.state import oplog as entries
-from nexus_mcp.store import atomic, journal, leftovers, oplog, places, unanswered
-from nexus_mcp.store.completing import finish
-from nexus_mcp.store.opening import reason
+from nexus_mcp.store import atomic, close_receipt, conflicts, journal, leftovers, oplog, paths
+from nexus_mcp.store.folder import reason
 from nexus_mcp.store.original import Original
 from nexus_mcp.store.permissions import Copy
+from nexus_mcp.store.recovery import finish
 from nexus_mcp.store.replacing import Replacement
 
 TYPE_CHECKING = False
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.store.folder import Folder
-    from nexus_mcp.store.lock import Held
+    from nexus_mcp.store.lock import HeldLock
     from nexus_mcp.store.permissions import Permissions
     from nexus_mcp.store.transaction import Transaction
 
@@ -27,13 +30,13 @@ if TYPE_CHECKING:
 def carry_out(
     nexus: Folder,
     state: Folder,
-    asked: Transaction,
-    held: Held,
+    change: Transaction,
+    held: HeldLock,
     answer: dict[str, Any] | None,
     *,
     meanwhile: Callable[[], object] = bool,
 ) -> str | None:
-    """Do what `asked` asks for; the name of the marker that keeps `answer`, None when there is none to keep.
+    """Do what `change` asks for; the name of the marker that keeps `answer`, None when there is none to keep.
 
     Only a change with a cycle keeps an answer. `meanwhile`, which raises nothing, is called while the disk is at work,
     or not at all. Raises StorageError and others when nothing was changed, ChangedMeanwhile among them: another program
@@ -41,42 +44,44 @@ def carry_out(
     """
     # One file needs no journal, unless it is put back by an undo: had that died before its note, the log would not tell
     # what is in the file, and no undo would be carried out any more. The journal has the note.
-    if asked.cycle is None and asked.undoes is None and len(asked.writes) <= 1:
-        for name, (_, after) in asked.writes.items():
-            original = asked.originals[name]
-            if name in places.SESSION:
-                put_one(state, state, (name, original), after, lambda: entry_of(asked), held=held, meanwhile=meanwhile)
+    if change.cycle is None and change.undoes is None and len(change.writes) <= 1:
+        for name, (_, after) in change.writes.items():
+            original = change.originals[name]
+            if name in paths.SESSION:
+                write_one(
+                    state, state, (name, original), after, lambda: make_entry(change), held=held, meanwhile=meanwhile
+                )
                 continue
             with ExitStack() as stack:
-                folder, last = places.found(stack, state, name)
+                folder, last = paths.find(stack, state, name)
                 if folder is None:
                     raise StorageError(state.show(name), "write", "its folder is gone")
-                put_one(state, folder, (last, original), after, lambda: entry_of(asked), held=held)
+                write_one(state, folder, (last, original), after, lambda: make_entry(change), held=held)
         return None
-    return together(nexus, state, asked, held, answer)
+    return write_journaled(nexus, state, change, held, answer)
 
 
-def entry_of(asked: Transaction) -> entries.Entry:
+def make_entry(change: Transaction) -> entries.Entry:
     """The entry of a change. What a file was before is kept only where undo may need it."""
-    stays = asked.cycle is not None or asked.undoes is not None
+    stays = change.cycle is not None or change.undoes is not None
     files = [
-        entries.left(name, after) if stays else entries.changed(name, before, after, asked.steps.get(name))
-        for name, (before, after) in asked.writes.items()
+        entries.file_after(name, after) if stays else entries.file_change(name, before, after, change.steps.get(name))
+        for name, (before, after) in change.writes.items()
     ]
-    cycle = None if asked.cycle is None else asked.cycle["completed_at"]
+    cycle = None if change.cycle is None else change.cycle["completed_at"]
     return entries.entry(
-        oplog.new_id(), asked.stamp(), asked.by, files, what=asked.what, cycle=cycle, undoes=asked.undoes
+        oplog.new_id(), change.stamp(), change.by, files, what=change.what, cycle=cycle, undoes=change.undoes
     )
 
 
-def put_one(
+def write_one(
     state: Folder,
     folder: Folder,
     read: tuple[str, Original],
     after: bytes | None,
     make_entry: Callable[[], entries.Entry],
     *,
-    held: Held | None = None,
+    held: HeldLock | None = None,
     meanwhile: Callable[[], object] = bool,
     forward: str | None = None,
 ) -> None:
@@ -91,18 +96,18 @@ def put_one(
     """
     if folder is not state:
         _sync_journals_folder(state)
-        atomic.sweep(folder)
+        conflicts.sweep(folder)
     made: list[bytes | None] = []
 
     def prepare() -> None:
-        made.append(oplog.line(state, make_entry))
+        made.append(oplog.make_line(state, make_entry))
         meanwhile()
 
     replacement = Replacement(folder, *read, forward)
     sync = replacement.put(after, None if held is None else held.check, prepare)
     if replacement.copy:
-        made = [oplog.line(state, lambda: entries.with_copies(make_entry(), [replacement.copy]))]
-    oplog.add(state, made[0] if made else oplog.line(state, make_entry))  # every reader sees the change
+        made = [oplog.make_line(state, lambda: entries.with_copies(make_entry(), [replacement.copy]))]
+    oplog.add(state, made[0] if made else oplog.make_line(state, make_entry))  # every reader sees the change
     if held is None or folder is not state:
         sync()
     else:
@@ -120,33 +125,35 @@ def _sync_journals_folder(state: Folder) -> None:
         raise StorageError(state.shown, "sync", reason(error)) from error
 
 
-def _entry_for(asked: Transaction) -> entries.Entry | None:
+def _entry_for(change: Transaction) -> entries.Entry | None:
     """The entry that the journal carries; None where it cannot be made and the journal can do without it.
 
     Raises StorageError.
     """
     try:
-        return entry_of(asked)
+        return make_entry(change)
     except Exception as error:
-        if asked.cycle is not None:
-            return None  # the log is advice; whoever notes the change says what can be told of it
+        if change.cycle is not None:
+            return None  # the log is advice; it then gets a shorter entry
         shown = f".nexus/state/{oplog.NAME}"
         raise StorageError(shown, "make an entry for", f"{type(error).__name__}: {error}") from error
 
 
-def together(nexus: Folder, state: Folder, asked: Transaction, held: Held, answer: dict[str, Any] | None) -> str | None:
+def write_journaled(
+    nexus: Folder, state: Folder, change: Transaction, held: HeldLock, answer: dict[str, Any] | None
+) -> str | None:
     """Carry out a change by way of the journal; as `carry_out`."""
-    entry = _entry_for(asked)
+    entry = _entry_for(change)
     try:
-        record = journal.record(asked.cycle, asked.writes, answer, entry)
-        recorded = journal.encoded(record)
+        record = journal.record(change.cycle, change.writes, answer, entry)
+        recorded = journal.encode_record(record)
     except (OSError, ImportError, MemoryError) as error:  # a module is loaded for it, and that may take a descriptor
         raise StorageError(journal.SHOWN, "make", f"{type(error).__name__}: {error}") from error
-    if len(recorded) > journal.HISTORY_LIMIT:  # whoever had to complete it could not read it
+    if len(recorded) > journal.HISTORY_LIMIT:  # no later call could read it to complete it
         raise StateError(
-            journal.SHOWN, f"would grow beyond {journal.HISTORY_LIMIT >> 20} MiB", next_step=_smaller(asked)
+            journal.SHOWN, f"would grow beyond {journal.HISTORY_LIMIT >> 20} MiB", next_step=_smaller(change)
         )
-    if asked.cycle is not None:
+    if change.cycle is not None:
         leftovers.sweep_artifacts(state)
     # All new bytes are on disk before the commit point, so that a full disk is met while nothing has happened.
     temporary: dict[str, tuple[Folder, str]] = {}
@@ -155,17 +162,17 @@ def together(nexus: Folder, state: Folder, asked: Transaction, held: Held, answe
     doing = journal.SHOWN_HISTORY
     with ExitStack() as stack:
         try:
-            if asked.cycle is not None:
-                growth = asked.growth()
+            if change.cycle is not None:
+                growth = change.growth()
                 if growth.size > journal.HISTORY_LIMIT:
                     raise StateError(journal.SHOWN_HISTORY, f"would grow beyond {journal.HISTORY_LIMIT >> 20} MiB")
                 copied.append(nexus.permissions(journal.HISTORY))
                 temporary[journal.HISTORY] = (nexus, growth.prepare())
-            found = {name: places.found(stack, state, name) for name in asked.writes}
+            found = {name: paths.find(stack, state, name) for name in change.writes}
             for name, (folder, last) in found.items():
-                doing, after = state.show(name), asked.writes[name][1]
+                doing, after = state.show(name), change.writes[name][1]
                 if folder is not None:
-                    original = asked.originals.get(name) or Original()
+                    original = change.originals.get(name) or Original()
                     copied.append(original.permissions)
                     if after is not None:
                         temporary[name] = (folder, Replacement(folder, last, original).prepare(after))
@@ -174,7 +181,7 @@ def together(nexus: Folder, state: Folder, asked: Transaction, held: Held, answe
                 held.check()
                 for name, (folder, last) in found.items():
                     if folder is not None:
-                        (asked.originals.get(name) or Original()).check(folder, last)
+                        (change.originals.get(name) or Original()).check(folder, last)
 
             doing = journal.SHOWN
             # It becomes a marker, too. Both hold what others may not be allowed to read.
@@ -188,12 +195,12 @@ def together(nexus: Folder, state: Folder, asked: Transaction, held: Held, answe
             raise StorageError(doing, "write", reason(error)) from error
         except atomic.Unsynced as error:
             raise NotAppliedYet(journal.SHOWN, reason(error.cause)) from error
-    prepared = {name: (made, asked.originals.get(name)) for name, (_, made) in temporary.items()}
+    prepared = {name: (made, change.originals.get(name)) for name, (_, made) in temporary.items()}
     finish(nexus, state, record, lambda: entry or journal.log_entry(record), growth=growth, prepared=prepared)
-    return None if answer is None else unanswered.name_of(record["id"])
+    return None if answer is None else close_receipt.name_of(record["id"])
 
 
-def _smaller(asked: Transaction) -> str:
-    if asked.undoes is not None:
+def _smaller(change: Transaction) -> str:
+    if change.undoes is not None:
         return "Take back fewer changes at a time."
     return "Look at what makes plan.json or tasks.json so large, make it smaller yourself, then call again."

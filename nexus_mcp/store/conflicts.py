@@ -1,7 +1,7 @@
 """Keep what another program saved in a file while it was replaced: `conflict-<id>-<name>`, beside the file.
 
-A file that is exchanged for a new one lies under a temporary name for a moment. That name says what the file held when
-the change read it: so whoever sweeps after a crash can tell a file of ours, which goes, from a save, which is kept.
+A file that is exchanged for a new one has a temporary name for a moment. That name records what the file held when the
+change read it. So the sweep after a crash can tell our own file, which it removes, from a save, which it keeps.
 """
 
 from __future__ import annotations
@@ -12,20 +12,18 @@ from contextlib import suppress
 
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError, PathRefused, StorageError
-from nexus_mcp.store import swap
-from nexus_mcp.store.opening import let_go, reason
+from nexus_mcp.store import atomic
+from nexus_mcp.store.folder import close_fd, reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from nexus_mcp.store.folder import Folder
-    from nexus_mcp.store.original import Original
 
     Mark = tuple[int, int]
     """Bytes of a file, and the CRC-32 of all of them, or of its end alone."""
 
-TEMPORARY = ".nexus-tmp-"
 PREFIX = "conflict-"
 MOST = 64
 """Copies of one file that are kept in its folder. Beyond that a change that would need one more is refused."""
@@ -49,8 +47,8 @@ def temporary(name: str, known: Mark, kind: str, new: os.stat_result | None, old
     `kind`: whether the checksum is of the WHOLE file or of its END; SAME of the whole where both files are equal.
     """
     mark_of_new = 0 if new is None else _fingerprint(new)
-    unique = older[len(TEMPORARY) :][:8] or os.urandom(4).hex()
-    return f"{TEMPORARY}{unique}-{known[0] & _LOW:x}.{kind}.{known[1]:x}.{mark_of_new:x}-{name}"
+    unique = older[len(atomic.PREFIX) :][:8] or os.urandom(4).hex()
+    return f"{atomic.PREFIX}{unique}-{known[0] & _LOW:x}.{kind}.{known[1]:x}.{mark_of_new:x}-{name}"
 
 
 def _fingerprint(info: os.stat_result) -> int:
@@ -67,7 +65,7 @@ def is_settled(folder: Folder, name: str) -> bool:
     Where the whole project was copied since, inodes tell nothing, but the file itself may: it still has what was read.
     Raises StorageError.
     """
-    parsed = _parsed(name)
+    parsed = _parse(name)
     if parsed is None:
         return True
     target, known, kind, new = parsed
@@ -81,6 +79,22 @@ def is_settled(folder: Folder, name: str) -> bool:
     return False
 
 
+def sweep(folder: Folder) -> None:
+    """Remove temporary files that a crash left in this folder; keep a file that another program saved as a copy.
+
+    Only under the lock: no live temporary file can be there. Raises StorageError.
+    """
+    for name in folder.names():
+        if name.startswith(atomic.PREFIX):
+            try:
+                if is_settled(folder, name):
+                    folder.unlink(name)
+            except IsADirectoryError:
+                continue  # none of ours
+            except OSError as error:
+                raise StorageError(folder.show(name), "remove the leftover", reason(error)) from error
+
+
 def keep(folder: Folder, held: str, name: str, id_: str = "") -> str:
     """Give what lies under the name `held` the name of a copy of `name`; returns it. No other file is ever replaced.
 
@@ -90,10 +104,10 @@ def keep(folder: Folder, held: str, name: str, id_: str = "") -> str:
     copy = f"{PREFIX}{id_ or os.urandom(8).hex()}-{name}"
     try:
         try:
-            swap.place(folder, held, copy)
+            atomic.place(folder, held, copy)
         except FileExistsError:
             copy = f"{PREFIX}{os.urandom(8).hex()}-{name}"
-            swap.place(folder, held, copy)
+            atomic.place(folder, held, copy)
     except OSError as error:
         raise StorageError(folder.show(held), "keep", reason(error)) from error
     warn(folder, copy, name)
@@ -108,21 +122,21 @@ def add_name(folder: Folder, held: str, name: str) -> None:
     with suppress(OSError, NexusError):
         check_room(folder, name)
         copy = f"{PREFIX}{os.urandom(8).hex()}-{name}"
-        swap.add_name(folder, held, copy)
+        atomic.add_name(folder, held, copy)
 
 
-def drop_twins(folder: Folder, original: Original) -> None:
-    """Remove the copies that are other names of a file which a change was built upon. Never raises."""
+def drop_twins(folder: Folder, is_same: Callable[[Folder, str], bool]) -> None:
+    """Remove the copies for which `is_same` holds: other names of the file that a change was built on. Never raises."""
     with suppress(OSError, NexusError):
         for name in folder.names():
-            if name.startswith(PREFIX) and original.is_file(folder, name):
+            if name.startswith(PREFIX) and is_same(folder, name):
                 folder.unlink(name)
 
 
 def warn(folder: Folder, copy: str, name: str) -> None:
-    """Say on stderr where a copy lies."""
-    told = f"{folder.show(copy)} keeps what another program saved in {name} while a change replaced it"
-    log.warning(f"{told}. Compare the two, take over what is missing, then move the copy away.")
+    """Log where a copy lies."""
+    text = f"{folder.show(copy)} keeps what another program saved in {name} while a change replaced it"
+    log.warning(f"{text}. Compare the two, take over what is missing, then move the copy away.")
 
 
 def check_room(folder: Folder, name: str) -> None:
@@ -137,7 +151,7 @@ def check_room(folder: Folder, name: str) -> None:
         )
 
 
-def listed(state: Folder) -> list[str]:
+def find_all(state: Folder) -> list[str]:
     """The paths from the project root of the copies in `.nexus/state` and among its artifacts. Raises StorageError."""
     found = [state.show(name) for name in state.names() if name.startswith(PREFIX)]
     artifacts = state.child("artifacts")
@@ -147,7 +161,7 @@ def listed(state: Folder) -> list[str]:
     return sorted(found)
 
 
-def among_notes(nexus: Folder) -> list[str]:
+def find_among_notes(nexus: Folder) -> list[str]:
     """The paths from the project root of the copies that lie among the notes. Folders that cannot be used have none."""
     found = []
     for kind in NOTES:
@@ -182,13 +196,13 @@ def _child(folder: Folder, name: str, depth: int, left: list[int]) -> list[str]:
 
 
 def is_copy(name: str) -> bool:
-    """Whether a name among artifacts or notes is that of a copy; anything else is somebody's artifact, or note."""
+    """Whether a name among artifacts or notes is that of a copy; anything else is a user's artifact, or note."""
     id_, _, rest = name.removeprefix(PREFIX).partition("-")
     return name.startswith(PREFIX) and bool(rest) and len(id_) == 16 and not id_.strip("0123456789abcdef")
 
 
-def _parsed(name: str) -> tuple[str, Mark, str, int] | None:
-    parts = name.removeprefix(TEMPORARY).split("-", 2)
+def _parse(name: str) -> tuple[str, Mark, str, int] | None:
+    parts = name.removeprefix(atomic.PREFIX).split("-", 2)
     fields = parts[1].split(".") if len(parts) == 3 else []
     if len(fields) != 4 or fields[1] not in (WHOLE, END, SAME):
         return None
@@ -211,7 +225,7 @@ def mark(folder: Folder, name: str, kind: str) -> Mark | None:
     except OSError as error:
         raise StorageError(folder.show(name), "read", reason(error)) from error
     finally:
-        let_go(fd)
+        close_fd(fd)
 
 
 def mark_of(fd: int, kind: str) -> Mark:

@@ -1,7 +1,9 @@
-"""A folder below the project, reached without following a link.
+"""Open folders and files below the project without following a link.
 
-Where the platform has it, everything goes through a descriptor of the folder (openat and its kin), so that swapping
-a folder for a link while we work cannot lead outside; elsewhere each step is checked by lstat first.
+Where the platform has it, everything goes through a descriptor of the folder (openat and its kin), so that replacing
+a folder by a link meanwhile cannot lead outside; elsewhere each step is checked by lstat first. No open waits for a
+pipe. Linux lets the owner of a file open it without updating its access time (open(2), O_NOATIME): that update would be
+a write that the next sync waits for.
 """
 
 from __future__ import annotations
@@ -12,10 +14,10 @@ import stat
 from contextlib import suppress
 
 from nexus_mcp.errors import NexusError, PathRefused, StateError, StorageError
-from nexus_mcp.store import opening, permissions
-from nexus_mcp.store.opening import ADVICE, let_go, reason, refused
+from nexus_mcp.store import permissions
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, Self
@@ -43,7 +45,7 @@ class Folder:
             if not AT and not os.path.isdir(path):
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
             # The path has no links in it; one that is there now was put there since.
-            return cls(path, "", opening.folder(path) if AT else None)
+            return cls(path, "", open_folder(path) if AT else None)
         except OSError as error:
             gone = error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
             advice = "Restart the server in a folder that exists." if gone else ""
@@ -57,13 +59,13 @@ class Folder:
 
     def close(self) -> None:
         if self.descriptor is not None and self.descriptor >= 0:
-            let_go(self.descriptor)
+            close_fd(self.descriptor)
             self.descriptor = -1  # no descriptor; None would be the current folder
 
     def make(self, name: str, *, confirm: bool = True) -> tuple[Folder, bool]:
         """(the folder `name` in this one, whether it was made now). Raises PathRefused, StorageError.
 
-        Unless `confirm` is false its name is on disk then. Otherwise that is left to who puts something into it.
+        Unless `confirm` is false its name is on disk then. Otherwise the caller that writes into it does that.
         """
         made, child = False, None
         try:
@@ -75,7 +77,7 @@ class Folder:
             if child is None:
                 raise StorageError(self.show(name), "open", os.strerror(errno.ENOENT))
             permissions.share_folder(child.descriptor, above if made else None)
-            # Whoever made it may have died before its name was synced; nobody puts anything into it before that.
+            # Its maker may have died before its name was synced; no process writes into it before that.
             if confirm and (made or not child.names()):
                 self.sync()
         except (OSError, NexusError) as error:
@@ -94,7 +96,7 @@ class Folder:
         path = f"{self.path}{name}" if self.path.endswith(os.sep) else f"{self.path}{os.sep}{name}"
         if AT:
             try:
-                return Folder(path, shown, opening.folder(name, self.descriptor))
+                return Folder(path, shown, open_folder(name, self.descriptor))
             except FileNotFoundError:
                 return None
             except OSError as error:
@@ -102,7 +104,7 @@ class Folder:
                     raise StorageError(shown, "open", reason(error)) from error
         seen = self.look(name)
         if seen is not None and not stat.S_ISDIR(seen.st_mode):
-            raise refused(shown, seen.st_mode, "a folder")
+            raise refusal(shown, seen.st_mode, "a folder")
         if AT:  # a link or a file stood there a moment ago
             raise PathRefused(shown, "is not a plain folder", next_step=ADVICE)
         return None if seen is None else Folder(path, shown, None)
@@ -114,7 +116,7 @@ class Folder:
         """
         if (found := self.hold(name, limit)) is None:
             return None
-        let_go(found[1])
+        close_fd(found[1])
         return found[0]
 
     def hold(self, name: str, limit: int) -> tuple[bytes, int, os.stat_result] | None:
@@ -124,16 +126,16 @@ class Folder:
             fd = self.open(name, os.O_RDONLY)
             info = os.fstat(fd)
             if not stat.S_ISREG(info.st_mode):
-                raise refused(shown, info.st_mode, "a file")
+                raise refusal(shown, info.st_mode, "a file")
             if info.st_size > limit:
                 raise StateError(shown, f"is larger than the {limit >> 20} MiB that are read")
             chunks = [os.read(fd, info.st_size + 1)]
-            while chunks[-1] and len(chunks[0]) != info.st_size:  # else less came than was asked for: its end
+            while chunks[-1] and len(chunks[0]) != info.st_size:  # else less came than requested: its end
                 chunks.append(os.read(fd, 1 << 16))
             return b"".join(chunks), fd, info
         except BaseException as error:
             if fd >= 0:
-                let_go(fd)
+                close_fd(fd)
             elif isinstance(error, FileNotFoundError):
                 return None
             if isinstance(error, OSError):
@@ -148,9 +150,9 @@ class Folder:
         """The same, made with the bits `mode` less the umask. A link is refused, a pipe not waited for."""
         if not AT:
             self._plain(name)
-            return os.open(os.path.join(self.path, name), flags | opening.FILE, mode)
+            return os.open(os.path.join(self.path, name), flags | FILE, mode)
         try:
-            return opening.file(name, flags, mode, self.descriptor)
+            return open_file(name, flags, mode, self.descriptor)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
                 self._plain(name)
@@ -168,7 +170,7 @@ class Folder:
     def _plain(self, name: str) -> os.stat_result | None:
         seen = self.look(name)
         if seen is not None and not stat.S_ISREG(seen.st_mode):
-            raise refused(self.show(name), seen.st_mode, "a file")
+            raise refusal(self.show(name), seen.st_mode, "a file")
         return seen
 
     def rename(self, old: str, new: str) -> None:
@@ -241,3 +243,60 @@ class Folder:
 
     def _dir_fd(self) -> dict[str, Any]:
         return {"dir_fd": self.descriptor} if AT else {}
+
+
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NOFOLLOW | _CLOEXEC
+FILE = _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | _CLOEXEC  # a pipe of that name must not keep us waiting
+
+ADVICE = "Look at what was put there and why; move it away yourself if it is not needed, then call again."
+
+# Errors for a user that is not the owner (EPERM), and of file systems that know no such flag.
+_NO_ATIME_REFUSED = frozenset({errno.EPERM, errno.EINVAL, errno.EOPNOTSUPP})
+_no_atime = [getattr(os, "O_NOATIME", 0)]
+
+
+def open_folder(name: str, within: int | None = None) -> int:
+    """A descriptor of the folder `name`, in the one with the descriptor `within`. Raises OSError."""
+    return _open_without_atime(name, _FOLDER, 0, within)
+
+
+def open_file(name: str, flags: int, mode: int, within: int | None) -> int:
+    """A descriptor of the file `name`, in the same way. Raises OSError."""
+    if flags & os.O_CREAT:  # what is made may come to belong to another user (CIFS), and would be left when refused
+        return os.open(name, flags | FILE, mode, dir_fd=within)
+    return _open_without_atime(name, flags | FILE, mode, within)
+
+
+def _open_without_atime(name: str, flags: int, mode: int, within: int | None) -> int:
+    undated = _no_atime[0]  # another thread may come to know better meanwhile
+    try:
+        return os.open(name, flags | undated, mode, dir_fd=within)
+    except OSError as error:
+        if not undated or error.errno not in _NO_ATIME_REFUSED:
+            raise
+    fd = os.open(name, flags, mode, dir_fd=within)
+    _no_atime[0] = 0  # that flag was the cause: do not use it again
+    return fd
+
+
+def refusal(shown: str, mode: int, wanted: str) -> PathRefused:
+    """For what stands where `wanted`, a file or a folder, belongs."""
+    kinds = {stat.S_IFLNK: "a symbolic link", stat.S_IFDIR: "a folder", stat.S_IFREG: "a file"}
+    seen = kinds.get(stat.S_IFMT(mode), "a special file")
+    return PathRefused(shown, f"is {seen} where {wanted} belongs", next_step=ADVICE)
+
+
+def close_fd(fd: int) -> None:
+    """Close a descriptor that was only read, or whose data is on disk: raised, what close reports then would make a
+    change that was carried out look like one that failed."""
+    try:  # noqa: SIM105 - a change closes eight of them, and `suppress` is three calls
+        os.close(fd)
+    except OSError:
+        pass
+
+
+def reason(error: OSError) -> str:
+    """The system's own words for an error, without the path that Python adds."""
+    return error.strerror or type(error).__name__

@@ -1,20 +1,36 @@
-"""The files that a harness keeps for itself in `.nexus/state/<harness id>/`, and the log of the tools beside them."""
+"""Small files of a harness in `.nexus/state/<harness id>/`, and the tool log that all harnesses share.
+
+`tool-log.jsonl`: which agent used which tool on which file. `memory-access.jsonl`: how often each note was read, and by
+which agent. `hook-errors.jsonl`: failed hooks. `remembered.extension.json`: session memory, between the events.
+"""
 
 from __future__ import annotations
 
+import os
+import stat
 from contextlib import contextmanager
 
-from nexus_mcp.errors import NotConfirmed
-from nexus_mcp.store import atomic, jsonl
+from nexus_mcp import schemas
+from nexus_mcp.errors import NexusError, NotConfirmed, StateError, StorageError
+from nexus_mcp.state import remembered
+from nexus_mcp.store import atomic, conflicts, jsonl
+from nexus_mcp.store.codec import compact, decode, encode, encode_utf8
+from nexus_mcp.store.folder import Folder, close_fd, reason
 from nexus_mcp.store.journal import SESSION_LIMIT
+from nexus_mcp.store.original import read
+from nexus_mcp.store.permissions import PRIVATE
+from nexus_mcp.store.replacing import Replacement, retry
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
-    from nexus_mcp.store.folder import Folder
-    from nexus_mcp.store.lock import Held
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from nexus_mcp.state.remembered import Entry
+    from nexus_mcp.store.lock import HeldLock
     from nexus_mcp.store.store import Store
+    from nexus_mcp.workspace import Workspace
 
 TRACKER = "agent-tracker.json"
 ACCESS = "memory-access.jsonl"
@@ -46,13 +62,13 @@ def tool_log(store: Store) -> tuple[list[dict[str, object]], int] | None:
 
 
 @contextmanager
-def own_folder(store: Store, harness_id: str) -> Iterator[tuple[Folder, Held]]:
+def own_folder(store: Store, harness_id: str) -> Iterator[tuple[Folder, HeldLock]]:
     """The folder of the harness, made when absent, with the lock held. A first call that fails takes it away again."""
     with store.locked_state() as (state, held):
         own, is_new = state.make(harness_id)
         with own:
             try:
-                atomic.sweep(own)
+                conflicts.sweep(own)
                 yield own, held
             except NotConfirmed:
                 raise
@@ -60,3 +76,198 @@ def own_folder(store: Store, harness_id: str) -> Iterator[tuple[Folder, Held]]:
                 if is_new:
                     state.remove_folder(harness_id)
                 raise
+
+
+TOOL_LOG_MAX_BYTES = 1 << 20
+"""Bytes. A log that would grow beyond loses its older half: some 4 000 lines are left, the uses of an hour and more."""
+TOOL_USE_MAX_BYTES = 1 << 16
+"""Bytes that one use of a tool may add."""
+
+
+def log_tool_uses(store: Store, lines: list[dict[str, str]]) -> bool:
+    """Add a line for each; False, and nothing is added, when they are too long to be any use of a tool.
+
+    Under the lock, so that no line is lost to another writer. No fsync: the log is advice, and a power cut may take its
+    last lines. Raises StateError, PathRefused and StorageError with nothing added, NotConfirmed.
+    """
+    data = b"\n".join(encode_utf8(compact(line)) for line in lines)
+    if len(data) > TOOL_USE_MAX_BYTES:
+        return False
+    with store.locked_state() as (state, _):
+        try:
+            jsonl.append(state, TOOL_LOG, data, TOOL_LOG_MAX_BYTES)
+        except atomic.Unsynced as error:
+            raise NotConfirmed(state.show(TOOL_LOG), reason(error.cause)) from error
+        except OSError as error:
+            raise StorageError(state.show(TOOL_LOG), "write", reason(error)) from error
+    return True
+
+
+SCHEMA = "state/memory-access"
+
+
+def note_read(store: Store, harness_id: str, path: str, agent: str) -> dict[str, Any]:
+    """Count one more read of the note at `path`, from the project root, by `agent`; its line as it is now.
+
+    All other lines stay as they are, to the byte, those that cannot be read among them. Raises StateError, PathRefused
+    and StorageError with nothing written, NotConfirmed.
+    """
+    with own_folder(store, harness_id) as (own, held):
+        return retry(lambda: _count_read(own, held, path, store.stamp(), agent))
+
+
+def _count_read(own: Folder, held: HeldLock, path: str, now: str, agent: str) -> dict[str, Any]:
+    """As `note_read`, once. Raises ChangedMeanwhile when another program saved the file."""
+    original = read(own, ACCESS, SESSION_LIMIT)
+    data = original.content() or b""
+    lines = data.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    at, line = _counted_line(lines, path, now, agent)
+    lines[at : at + 1] = [encode_utf8(compact(line))]
+    changed = b"\n".join(lines) + b"\n"
+    if len(changed) > SESSION_LIMIT:
+        raise StateError(own.show(ACCESS), f"would grow beyond {SESSION_LIMIT >> 20} MiB")
+    Replacement(own, ACCESS, original).put(changed, held.check)()
+    return line
+
+
+def _counted_line(lines: list[bytes], path: str, now: str, agent: str) -> tuple[int, dict[str, Any]]:
+    """(the number of the line that tells of the note, that of a new one when none does; what it says from now on)."""
+    fields = {"path": path, "last_accessed_ts": now, "access_count": 1, "last_agent": agent}
+    spelt = encode_utf8(compact(path))
+    for number in reversed(range(len(lines))):
+        line = lines[number]
+        if spelt not in line and b"\\" not in line:  # nor is it there in another spelling
+            continue
+        known = jsonl.parse(line, ACCESS) if line.strip() else None
+        if known is None or known.get("path") != path or schemas.faults(schemas.readable(SCHEMA), known, most=1):
+            continue
+        return number, {**known, **fields, "access_count": int(known["access_count"]) + 1}
+    return len(lines), fields
+
+
+# The hook error log is advice: never needed, never synced, never waited for. It is written without the workspace lock,
+# because that may be what failed: one write appends a line, which the system keeps apart from those of others. A full
+# log is renamed to the old one, and a new one is begun.
+
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+ERROR_LOG = "hook-errors.jsonl"
+ERROR_LOG_OLD = "hook-errors.old.jsonl"
+ERROR_LOG_MAX_BYTES = 1 << 16
+ERROR_MAX_CHARACTERS = 1000
+"""Characters of a text, at most."""
+_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
+
+
+def log_hook_error(workspace: Workspace, now: str, event: str, error: str) -> None:
+    """Add a line; `error` must hold nothing of a payload. Never raises: the hook has to answer."""
+    line = encode_utf8(compact({"timestamp": now, "event": event, "error": error[:ERROR_MAX_CHARACTERS]})) + b"\n"
+    try:
+        with _state(workspace) as state, state.make(workspace.harness_id, confirm=False)[0] as own:
+            _append(own, line)
+    except (NexusError, OSError):
+        return
+
+
+def _state(workspace: Workspace) -> Folder:
+    """`.nexus/state`. Raises FileNotFoundError where there is none: a failure does not make a project one of ours."""
+    with Folder.root(workspace.root) as root:
+        nexus = root.child(".nexus")
+        if nexus is None:
+            raise FileNotFoundError
+        with nexus:
+            state = nexus.child("state")
+    if state is None:
+        raise FileNotFoundError
+    return state
+
+
+def _append(own: Folder, line: bytes) -> None:
+    fd = own.open(ERROR_LOG, _FLAGS, PRIVATE)
+    try:
+        info = os.fstat(fd)
+        if not stat.S_ISREG(info.st_mode) or info.st_nlink != 1:
+            return
+        if info.st_size + len(line) > ERROR_LOG_MAX_BYTES and _is_ours(own, fd):
+            own.rename(ERROR_LOG, ERROR_LOG_OLD)
+            new = own.open(ERROR_LOG, _FLAGS, PRIVATE)
+            try:
+                os.write(new, line)
+            finally:
+                close_fd(new)
+            return
+        os.write(fd, line)
+    finally:
+        close_fd(fd)
+
+
+def _is_ours(own: Folder, fd: int) -> bool:
+    """Whether no other process renames this file, or has done so. The lock goes with the descriptor."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return own.is_file(ERROR_LOG, fd)
+
+
+SESSION_MEMORY = "remembered.extension.json"
+SESSION_MEMORY_MAX_BYTES = 1 << 20
+
+
+def read_sessions(store: Store, harness_id: str) -> list[Entry]:
+    """The sessions that are remembered; none when there is no file, or one that cannot be used.
+
+    Raises PathRefused, StorageError.
+    """
+    with store.state() as state:
+        own = None if state is None else state.child(harness_id)
+        if own is None:
+            return []
+        with own:
+            return _read(own)[0]
+
+
+def has_place(store: Store, harness_id: str) -> bool:
+    """Whether the harness has its folder here: some session began. Raises PathRefused, StorageError."""
+    with store.state() as state:
+        own = None if state is None else state.child(harness_id)
+        if own is not None:
+            own.close()
+        return own is not None
+
+
+def change_sessions(store: Store, harness_id: str, make: Callable[[list[Entry]], list[Entry]]) -> str:
+    """Put what `make` makes of them in their place. A file that cannot be used is kept under another name: "" for none.
+
+    Raises StateError, PathRefused and StorageError with nothing written, NotConfirmed.
+    """
+    from nexus_mcp.store import atomic
+
+    with own_folder(store, harness_id) as (own, held):
+        entries, is_good = _read(own)
+        made = make(entries)
+        if is_good and made == entries:
+            return ""
+        kept = "" if is_good else own.show(atomic.set_aside(own, SESSION_MEMORY, f"conflict-{SESSION_MEMORY}"))
+        atomic.put(own, SESSION_MEMORY, encode({"sessions": made}), held.check)
+        return kept
+
+
+def _read(own: Folder) -> tuple[list[Entry], bool]:
+    """(the sessions, whether the file is one of ours or absent)."""
+    try:
+        data = own.read(SESSION_MEMORY, SESSION_MEMORY_MAX_BYTES)
+        value = {"sessions": []} if data is None else decode(data, own.show(SESSION_MEMORY))
+    except StateError:
+        return [], False
+    sessions = remembered.parse(value)
+    return ([], False) if sessions is None else (sessions, True)

@@ -1,6 +1,6 @@
-"""history.json as a whole, for whoever mends, merges or explains it: its text, and where each cycle lies in it.
+"""Parse history.json as a whole, to repair, merge or explain it: its text, and the position of each cycle.
 
-The tools read it through an index instead (history/archive.py), which says the same of where cycles lie.
+The tools read it through an index instead (history/archive.py), which agrees on the positions.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 from nexus_mcp.errors import StateError
-from nexus_mcp.store.codec import ARCHIVE_DEPTH, guarded, text_of
+from nexus_mcp.store.codec import ARCHIVE_DEPTH, decode_text, parse_guarded
 from nexus_mcp.store.history import EMPTY, SHOWN
 from nexus_mcp.store.history.frame import Frame, skip
 
@@ -38,13 +38,13 @@ class HistoryFile:
     __slots__ = ("closing", "cycles", "members", "opening", "spans", "text", "with_floats")
 
     def __init__(self, data: bytes | None, file: str = SHOWN) -> None:
-        self.text = EMPTY if data is None else text_of(data, file, advice())
+        self.text = EMPTY if data is None else decode_text(data, file, advice())
         self.cycles: list[dict[str, Any]] = []
         self.members: dict[str, Any] = {}
         self.spans: list[tuple[int, int]] = []
         self.opening = self.closing = -1
         self.with_floats: set[int] = set()
-        guarded(self.text, file, self._walk, ARCHIVE_DEPTH, advice())
+        parse_guarded(self.text, file, self._walk, ARCHIVE_DEPTH, advice())
         if self.closing < 0:
             raise StateError(file, "is not a valid history file: /cycles must be an array of objects")
         for index, cycle in enumerate(self.cycles):

@@ -1,8 +1,8 @@
-"""Changes of several files at once: all of them or none, also across a crash.
+"""Change several files at once: all of them or none, also across a crash.
 
-`state/txn.json` is the commit point. Once it is there the change happens: it is applied at once, or rolled forward by
-whoever takes the lock next. It holds the new cycle with its time fixed and, for each file, a digest of the bytes before
-and after and the bytes themselves, and what the operation log will say. Applying it twice does no harm.
+`state/txn.json` is the commit point. Once it is there the change happens: it is applied at once, or the next lock
+holder rolls it forward. It holds the new cycle with its time fixed; for each file a digest of the bytes before and
+after, and the new bytes; and the entry of the operation log. Applying it twice does no harm.
 
 Version 1 has a cycle and session files; version 2 has neither cycle nor answer, and perhaps artifacts. Each journal is
 of the first version that can hold it, so that an older nexus-mcp can complete the closes of a newer one.
@@ -11,18 +11,28 @@ of the first version that can hold it, so that an older nexus-mcp can complete t
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 
 from nexus_mcp.errors import JournalError, NewerJournal, StateError
 from nexus_mcp.state import oplog, shapes
-from nexus_mcp.store import history, places
+from nexus_mcp.store import atomic, conflicts, history, paths
 from nexus_mcp.store.codec import JOURNAL_DEPTH, decode, encode
+from nexus_mcp.store.original import ChangedMeanwhile, read
+from nexus_mcp.store.replacing import Replacement, retry
 from nexus_mcp.workspace import DEFAULT_HARNESS_ID
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.history.append import Growth
+    from nexus_mcp.store.original import Original
+
+    Prepared = Mapping[str, tuple[str, Original | None]]
+    """The path of a file -> (the temporary file that holds its new bytes, the file as the change read it)."""
 
 NAME = "txn.json"
 SHOWN = f".nexus/state/{NAME}"
@@ -47,7 +57,7 @@ def record(
 
     `answer` is kept for a caller that comes back after a crash; None when the call's answer is not to be kept. The
     journal has the id of `log_entry`, which goes into the operation log once it was applied; one without it gets what
-    can be told, as those of an older nexus-mcp do.
+    is known, as those of an older nexus-mcp do.
     """
     return {
         "version": VERSION_WITHOUT_CYCLE if cycle is None else VERSION,
@@ -67,7 +77,7 @@ def record(
     }
 
 
-def pending(state: Folder) -> dict[str, Any] | None:
+def read_pending(state: Folder) -> dict[str, Any] | None:
     """The journal that waits in `state`, None when there is none. Raises JournalError when we cannot complete it."""
     try:
         data = state.read(NAME, HISTORY_LIMIT)
@@ -118,7 +128,7 @@ def _has_cycle(journal: dict[str, Any]) -> bool:
     return (
         journal.get("version") == VERSION
         and shapes.is_cycle(journal.get("cycle"))
-        and all(file["name"] in places.SESSION for file in journal["files"])
+        and all(file["name"] in paths.SESSION for file in journal["files"])
     )
 
 
@@ -128,7 +138,7 @@ def _has_none(journal: dict[str, Any]) -> bool:
         and journal.get("cycle", ...) is None
         and journal["answer"] is None
         and oplog.is_entry(journal.get("log"))
-        and all(places.is_place(file["name"]) for file in journal["files"])
+        and all(paths.is_place(file["name"]) for file in journal["files"])
     )
 
 
@@ -137,7 +147,7 @@ def log_entry(journal: dict[str, Any]) -> oplog.Entry:
     carried = journal.get("log")
     if oplog.is_entry(carried):
         return carried
-    files = [oplog.left(f["name"], content_of(f)) for f in journal["files"]]
+    files = [oplog.file_after(f["name"], content_of(f)) for f in journal["files"]]
     at = journal["cycle"]["completed_at"]
     return oplog.entry(journal["id"], at, oplog.By(oplog.UNKNOWN, DEFAULT_HARNESS_ID, ""), files, cycle=at)
 
@@ -151,7 +161,7 @@ def _bytes(content: str) -> bytes:
     return content.encode("utf-8", "backslashreplace")
 
 
-def encoded(journal: dict[str, Any]) -> bytes:
+def encode_record(journal: dict[str, Any]) -> bytes:
     """The journal's own bytes."""
     return encode(journal)
 
@@ -163,3 +173,86 @@ def digest(data: bytes | None) -> str | None:
     import hashlib
 
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def apply(nexus: Folder, state: Folder, change: dict[str, Any], growth: Growth | None, prepared: Prepared) -> list[str]:
+    """Bring the files to where the journal `change` says. The names of copies of what other programs saved meanwhile.
+
+    `growth` is what the prepared file of the history was made from, under this lock. It is None, and `prepared` empty,
+    after a crash. The journal itself stays. Raises OSError, Unsynced or a NexusError; then it can be applied again
+    later.
+    """
+    if change["cycle"] is not None:
+        _apply_cycle(nexus, state, change["cycle"], growth, prepared.get(HISTORY, ("", None))[0])
+    kept: list[str] = []
+    for file in change["files"]:
+        with ExitStack() as stack:
+            # A folder that is gone is made for what belongs into it, not for what is to go.
+            gone = file["content"] is None
+            place = paths.find(stack, state, file["name"])
+            folder, name = place if gone or place[0] else paths.make(stack, state, file["name"], [])
+            if folder is not None:
+                if folder is not state and not prepared:
+                    conflicts.sweep(folder)  # temporary files of a dead process
+                kept += _apply_prepared(folder, name, file, change["id"], prepared.get(file["name"]))
+                if folder is not state:
+                    atomic.confirm(folder)
+    atomic.confirm(state)
+    return kept
+
+
+def _apply_prepared(
+    folder: Folder, name: str, file: dict[str, Any], id_: str, prepared: tuple[str, Original | None] | None
+) -> list[str]:
+    """As `_apply_file`, again where the file came or went meanwhile. Raises ChangedMeanwhile where it always does."""
+    if prepared is not None and prepared[1] is not None:
+        try:
+            replacement = Replacement(folder, name, prepared[1], id_)
+            replacement.install(prepared[0], content_of(file))
+            return [replacement.copy] * bool(replacement.copy)
+        except ChangedMeanwhile:
+            pass
+    return retry(lambda: _apply_file(folder, name, file, id_))
+
+
+def _apply_file(folder: Folder, name: str, file: dict[str, Any], id_: str) -> list[str]:
+    found = read(folder, name, SESSION_LIMIT)
+    seen = digest(found.content())
+    if seen == file["after"]:
+        return []
+    if found.data is not None and seen != file["before"]:
+        found.disown()  # a program without our lock changed it meanwhile: its save is kept under another name
+    content = content_of(file)
+    replacement = Replacement(folder, name, found, id_)
+    replacement.install("" if content is None else replacement.prepare(content), content)
+    return [replacement.copy] * bool(replacement.copy)
+
+
+def _apply_cycle(nexus: Folder, state: Folder, cycle: dict[str, Any], growth: Growth | None, temporary: str) -> None:
+    if growth is not None and temporary:
+        if growth.is_due() and _is_installed(growth, temporary):
+            return
+        nexus.unlink(temporary)  # git has written another history since: that one is to have the cycle, too
+    retry(lambda: _append(nexus, state, cycle))
+
+
+def _is_installed(growth: Growth, temporary: str) -> bool:
+    try:
+        growth.install(temporary)
+    except ChangedMeanwhile:
+        return False
+    return True
+
+
+def _append(nexus: Folder, state: Folder, cycle: dict[str, Any]) -> None:
+    from nexus_mcp.store.history.append import Growth
+    from nexus_mcp.store.history.archive import Archive
+    from nexus_mcp.store.history.lookup import Memory
+
+    with Archive(nexus, state, Memory()) as past:
+        if past.has(cycle):
+            atomic.confirm(nexus)  # perhaps by a rename that never was: the only other copies go in the next step
+            return
+        shapes.check_writable(past.version, SHOWN_HISTORY)
+        growth = Growth(past, cycle)
+        growth.install(growth.prepare())

@@ -1,4 +1,4 @@
-"""Files of one JSON object a line that only grow: appended under the lock, read whatever a crash left of a line."""
+"""Append to and read files of one JSON object a line; a line that a crash truncated does no harm."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nexus_mcp import log
 from nexus_mcp.errors import PathRefused, StateError
 from nexus_mcp.store import atomic
 from nexus_mcp.store.codec import decode
-from nexus_mcp.store.opening import let_go
+from nexus_mcp.store.folder import close_fd
 from nexus_mcp.store.permissions import PRIVATE
 
 TYPE_CHECKING = False
@@ -36,15 +36,15 @@ def append(folder: Folder, name: str, line: bytes, limit: int, is_ours: Callable
             problem = "is not a plain file of one name"
             raise PathRefused(folder.show(name), problem, next_step="Look at what was put there and why.")
         data = line + b"\n"
-        if info.st_size and atomic.read(fd, info.st_size - 1, 1) != b"\n":
+        if info.st_size and atomic.read_up_to(fd, info.st_size - 1, 1) != b"\n":
             data = b"\n" + data
         if info.st_size + len(data) <= limit:
             atomic.write_all(fd, data)
             return
         kept = _newer_half(fd, info.st_size, limit // 2)
-        ours = is_ours is None or any(map(is_ours, atomic.read(fd, 0, limit // 2).split(b"\n")))
+        ours = is_ours is None or any(map(is_ours, atomic.read_up_to(fd, 0, limit // 2).split(b"\n")))
     finally:
-        let_go(fd)
+        close_fd(fd)
     if not ours:
         aside = atomic.set_aside(folder, name, f"conflict-{name}")
         log.warning(f"{folder.show(name)} was set aside as {aside}: it was full of what is none of ours")
@@ -56,7 +56,7 @@ def append(folder: Folder, name: str, line: bytes, limit: int, is_ours: Callable
 
 def _newer_half(fd: int, size: int, most: int) -> bytes:
     """The whole lines in the last `most` bytes."""
-    end = atomic.read(fd, max(0, size - most), most)
+    end = atomic.read_up_to(fd, max(0, size - most), most)
     return end.partition(b"\n")[2]
 
 
@@ -72,13 +72,13 @@ def lines(
     if data is None:
         return None
     return [
-        (number, parsed(line, name) if len(line) >= least else None)
+        (number, parse(line, name) if len(line) >= least else None)
         for number, line in enumerate(data.split(b"\n"), 1)
         if line.strip()
     ]
 
 
-def parsed(line: bytes, name: str) -> dict[str, Any] | None:
+def parse(line: bytes, name: str) -> dict[str, Any] | None:
     """The object of a line of the file `name`, None when it is none."""
     try:
         value = decode(line, name)

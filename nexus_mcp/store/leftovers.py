@@ -1,12 +1,12 @@
-"""What writers that died left: in `.nexus` and its state, among the notes, and in the folders of artifacts.
+"""Remove the temporary files of writers that died: in `.nexus`, its state, the notes and the artifact folders.
 
-Elsewhere each change sweeps where it writes.
+Other folders are swept by each change that writes to them.
 """
 
 from __future__ import annotations
 
 from nexus_mcp.errors import NexusError
-from nexus_mcp.store import atomic, places
+from nexus_mcp.store import conflicts, paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ def sweep(nexus: Folder, state: Folder, *, notes: bool) -> None:
     Git tracks the notes, and would take in what lies beside them; so it does not wait for the next change of a note.
     Raises StorageError, for the notes never: the change does not need that.
     """
-    atomic.sweep(nexus)
-    atomic.sweep(state)
+    conflicts.sweep(nexus)
+    conflicts.sweep(state)
     for name in _NOTES if notes else ():
         _sweep_child(nexus, name, 1, [1])
 
@@ -36,7 +36,7 @@ def sweep_artifacts(state: Folder) -> None:
     not need it.
     """
     left = [MOST_FOLDERS]
-    _sweep_child(state, places.ARTIFACTS, DEPTH, left)
+    _sweep_child(state, paths.ARTIFACTS, DEPTH, left)
 
 
 def _sweep_child(parent: Folder, name: str, depth: int, left: list[int]) -> None:
@@ -49,7 +49,7 @@ def _sweep_child(parent: Folder, name: str, depth: int, left: list[int]) -> None
     with folder:
         left[0] -= 1
         try:
-            atomic.sweep(folder)
+            conflicts.sweep(folder)
             names = folder.names()
         except NexusError:
             return

@@ -1,13 +1,19 @@
 """One exclusive lock per workspace: the file `.nexus/state/lock`.
 
-With flock, where the platform has it (2 µs, and the kernel wakes who waits at once), the file stays when it is let go;
-only a first write that fails takes it back, while holding it. Whoever gets a lock looks whether its file is still the
-one that others find, so a removed file (git clean) lets nobody in beside another. Without flock, `filelock` polls.
+With flock, where the platform has it (2 µs, and the kernel wakes a waiting process at once), the file stays after the
+release; only a first write that fails removes it, while holding it. After taking a lock, a process checks that its file
+is still the one that others find, so a removed file (git clean) never lets two holders in. Without flock, `filelock`
+polls.
 
-Who waits goes in order, nearly: a lock that is free is whose call comes first, also while others are only just being
-woken. One turn of a hundred is passed by a later comer, and nobody was seen to starve (docs/decisions/0007).
+Waiting processes are served nearly in order: a free lock goes to the call that comes first, also while others are being
+woken. About one turn in a hundred is passed by a later call; no call was seen to starve (docs/decisions/0007).
 
-There is no weaker fallback: without the lock nothing is written. A new descriptor for each transaction, because a
+flock has no timeout, so a thread waits in our place. A thread whose caller gave up cannot be called back: it keeps its
+place in the queue, and the next wait of this process for the same file takes over that place. So there are never more
+threads and descriptors than there were waits at once. An idle thread stays for IDLE seconds: starting one takes long
+enough to lose the place in the queue.
+
+There is no weaker fallback: without the lock nothing is written. Each transaction opens a new descriptor, because a
 shared one would let two threads of a process in together.
 """
 
@@ -16,40 +22,42 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import threading
 import time
 from contextlib import suppress
 
 from nexus_mcp.errors import FolderGone, LockTimeout, StorageError, WaitStopped
-from nexus_mcp.store.folder import Folder
-from nexus_mcp.store.opening import let_go, reason
-from nexus_mcp.store.waiter import queued
+from nexus_mcp.store.folder import Folder, close_fd, reason
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Self
+
+    import filelock
 
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import TracebackType
-    from typing import Self
-
 
 NAME = "lock"
 WAIT_SECONDS = 10.0
 _SIZE = 48  # of what is in the file: a size that stays is no work for the file system
-_SETTLED = b"settled "
-_LOOK_UP = 0.1  # seconds between looks at whether the server is asked to stop
-# What a file system says that has no locks: nobody can hold one there.
-_NONE = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP})
+_CLEAN = b"settled "
+_STOP_CHECK_S = 0.1  # seconds between checks for a stop of the server
+# Errors of a file system without locks: no process can hold one there.
+_NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP})
 
 
 class Unlockable(StorageError):
     """There are no locks here."""
 
 
-class Held:
+class HeldLock:
     """The lock while it is held: a context, at the end of which it is let go. `created`: its file was made for it, so
     nothing was ever written here before.
 
@@ -81,7 +89,7 @@ class Held:
                 _unsign(self._fd, self._found, self._settled if self.orderly else self._found)
         finally:
             if self._fd is not None:
-                let_go(self._fd)
+                close_fd(self._fd)
             self.end()
 
     def leave_signed(self) -> None:
@@ -89,7 +97,7 @@ class Held:
         self._found = None
 
     def is_ours(self) -> bool:
-        """Whether the lock file and its folder are still there; else somebody else may hold a new one."""
+        """Whether the lock file and its folder are still there; else another process may hold a new one."""
         return self._fd is None or (self._state.is_current() and self._state.is_file(NAME, self._fd))
 
     def end(self) -> None:
@@ -106,44 +114,42 @@ class Held:
             )
 
 
-def held(
+def acquire(
     state: Folder,
     wait: float = WAIT_SECONDS,
     stopped: Callable[[], bool] = bool,
     meanwhile: Callable[[], object] = bool,
-) -> Held:
+) -> HeldLock:
     """Take the workspace lock, whose file lies in the folder `state`, and hold it to the end of a `with` block.
 
-    `meanwhile` is called once when somebody else has it. Without flock neither that nor `stopped` is called. Raises
+    `meanwhile` is called once when another call has it. Without flock neither that nor `stopped` is called. Raises
     LockTimeout after `wait` seconds, with the holder's pid, WaitStopped when `stopped()` becomes true while waiting,
     and StorageError when it cannot be locked at all. The end of the block raises what `afterwards` raises.
     """
     if fcntl is None:
-        from nexus_mcp.store.lock_by_package import held_by_package
-
-        return held_by_package(state, wait)
+        return acquire_with_filelock(state, wait)
     end = time.monotonic() + wait
     while True:
-        fd, created = opened(state)
+        fd, created = open_file(state)
         try:
-            fd = _acquire(fd, state.show(NAME), wait, end, stopped=stopped, meanwhile=meanwhile)
+            fd = _flock(fd, state.show(NAME), wait, end, stopped=stopped, meanwhile=meanwhile)
         except Unlockable:
-            if created:  # nobody else can have it either
+            if created:  # no other process can have it either
                 state.unlink(NAME)
             raise
         try:
-            file = _looked_at(state, fd)
-            # Whoever removed the file while we waited for it left us with a lock that a newcomer does not see.
+            file = _check_file(state, fd)
+            # If the file was removed while we waited, we hold a lock that a newcomer does not see.
             named = state.look(NAME)
             if named is not None and os.path.samestat(named, file):
-                return Held(state, fd, created=created, found=_sign(fd, file), settled=settled(file))
+                return HeldLock(state, fd, created=created, found=_sign(fd, file), settled=clean_mark(file))
         except BaseException:
-            let_go(fd)
+            close_fd(fd)
             raise
-        let_go(fd)
+        close_fd(fd)
 
 
-def opened(state: Folder) -> tuple[int, bool]:
+def open_file(state: Folder) -> tuple[int, bool]:
     """(a descriptor of the lock file, whether it was made for it). Raises FolderGone, StorageError, PathRefused."""
     try:
         for _ in range(2):
@@ -159,7 +165,7 @@ def opened(state: Folder) -> tuple[int, bool]:
         raise StorageError(state.show(NAME), "open the lock", reason(error)) from error
 
 
-def _looked_at(state: Folder, fd: int) -> os.stat_result:
+def _check_file(state: Folder, fd: int) -> os.stat_result:
     try:
         file = os.fstat(fd)
     except OSError as error:
@@ -170,7 +176,7 @@ def _looked_at(state: Folder, fd: int) -> os.stat_result:
     return file
 
 
-def _acquire(
+def _flock(
     fd: int, shown: str, wait: float, end: float, *, stopped: Callable[[], bool], meanwhile: Callable[[], object]
 ) -> int:
     """The descriptor that has the lock: `fd`, or another one of the same file. Closes `fd` where it is not that one."""
@@ -181,18 +187,18 @@ def _acquire(
         except BlockingIOError:
             meanwhile()
         except OSError as error:
-            raise (Unlockable if error.errno in _NONE else StorageError)(shown, "lock", reason(error)) from error
+            raise (Unlockable if error.errno in _NO_LOCKS else StorageError)(shown, "lock", reason(error)) from error
         try:
-            waiter = queued(fd)  # it is woken at once
+            waiter = join_queue(fd)  # it is woken at once
         except OSError as error:
             raise StorageError(shown, "wait for", reason(error)) from error
         except RuntimeError as error:
             raise StorageError(shown, "wait for", str(error)) from error
     except BaseException:
-        let_go(fd)
+        close_fd(fd)
         raise
     try:
-        while not waiter.wait(max(0.0, min(_LOOK_UP, end - time.monotonic()))):
+        while not waiter.wait(max(0.0, min(_STOP_CHECK_S, end - time.monotonic()))):
             if stopped():
                 raise WaitStopped(shown, "wait for", "this process is asked to stop", next_step="Call again later.")
             if time.monotonic() >= end:
@@ -206,14 +212,16 @@ def _acquire(
 
 
 def _sign(fd: int, file: os.stat_result) -> bytes | None:
-    """Leave our pid in the lock file, for those who wait in vain: what was in it before, None when it was left alone.
+    """Write our pid into the lock file, for the error of a call that times out.
+
+    Returns what was in it before, None when it was left alone.
 
     Advice only, so a full disk does not matter. Only in an empty file of one name, or over what we left there (which a
-    power cut may have made zeros of): a planted one could be somebody's own.
+    power cut may have made zeros of): a planted one could be a user's own.
     """
     try:
         before = os.pread(fd, _SIZE, 0)
-        own = before.startswith(_SETTLED) or _pid_in(before) or not before.strip(b"\0 \n")
+        own = before.startswith(_CLEAN) or _pid_in(before) or not before.strip(b"\0 \n")
         if file.st_nlink != 1 or file.st_size > _SIZE or not own:
             return None
         os.pwrite(fd, b"%-*d\n" % (_SIZE - 1, os.getpid()), 0)
@@ -222,12 +230,12 @@ def _sign(fd: int, file: os.stat_result) -> bytes | None:
     return before
 
 
-def settled(file: os.stat_result) -> bytes:
-    """What whoever lets go leaves in the lock file: that the folders on the way to it are on disk, and nobody died.
+def clean_mark(file: os.stat_result) -> bytes:
+    """The mark of a clean release: the folders on the way to the lock file are on disk, and no holder died.
 
     It names the file itself, so that a copy of it, or one that came with a repository, vouches for nothing.
     """
-    return (_SETTLED + b"%x %x" % (file.st_dev, file.st_ino)).ljust(_SIZE - 1) + b"\n"
+    return (_CLEAN + b"%x %x" % (file.st_dev, file.st_ino)).ljust(_SIZE - 1) + b"\n"
 
 
 def _unsign(fd: int, found: bytes, left: bytes) -> None:
@@ -249,3 +257,170 @@ def _pid_in(text: bytes) -> int | None:
     with suppress(ValueError):
         return int(text)
     return None
+
+
+THREAD = "nexus-lock"
+IDLE = 1.0
+"""Seconds that a thread stays when there is nothing to wait for."""
+
+_guard = threading.Lock()
+_abandoned: dict[tuple[int, int], list[Waiter]] = {}
+"""Those whose wait was in vain, by device and inode of the file."""
+_idle: list[_WaitThread] = []
+
+
+class Waiter:
+    """A place in the queue for the lock on a file. `fd` has the lock, unless `error` tells why not, after `wait`."""
+
+    __slots__ = ("_ended", "_file", "_under_way", "error", "fd")
+
+    def __init__(self, fd: int, file: tuple[int, int]) -> None:
+        self.fd = fd
+        self.error: OSError | None = None
+        self._file = file
+        self._ended = False
+        self._under_way = _new_locked()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it is over, within `seconds`; not to be called again once it is."""
+        return self._under_way.acquire(timeout=seconds)
+
+    def leave(self) -> None:
+        """Give the place up: the next wait may take it over; otherwise the lock is released once it comes."""
+        with _guard:
+            if not self._ended:
+                _abandoned.setdefault(self._file, []).append(self)
+                return
+        close_fd(self.fd)
+
+    def queue(self) -> None:
+        """Wait for the lock, however long that takes."""
+        import fcntl
+
+        try:
+            fcntl.flock(self.fd, fcntl.LOCK_EX)
+        except OSError as error:
+            self.error = error
+        with _guard:
+            unwanted = _abandoned.get(self._file, [])
+            if self not in unwanted:
+                self._ended = True
+                self._under_way.release()
+                return
+            _remove_waiter(unwanted, self)
+        close_fd(self.fd)
+
+
+class _WaitThread:
+    """A thread that waits for one after the other."""
+
+    __slots__ = ("_called", "_waiter")
+
+    _waiter: Waiter
+
+    def __init__(self) -> None:
+        self._called = _new_locked()
+
+    def call(self, waiter: Waiter) -> None:
+        """Let it wait for the next one. Only for the caller that took it out of `_idle`, or made it."""
+        self._waiter = waiter
+        self._called.release()
+
+    def run(self) -> None:
+        """What the thread does."""
+        while self._is_called():
+            self._waiter.queue()
+            with _guard:
+                _idle.append(self)
+
+    def _is_called(self) -> bool:
+        if self._called.acquire(timeout=IDLE):
+            return True
+        with _guard:
+            if self in _idle:
+                _idle.remove(self)
+                return False
+        return self._called.acquire()  # by the caller that took it just now
+
+
+def join_queue(fd: int) -> Waiter:
+    """A place in the queue for the lock on the open file `fd`, which is the waiter's from now on.
+
+    Raises OSError, and RuntimeError when there is no thread to be had: then `fd` is the caller's still.
+    """
+    about = os.fstat(fd)
+    file = about.st_dev, about.st_ino
+    with _guard:
+        waiter = _remove_waiter(_abandoned[file]) if file in _abandoned else None
+        line = _idle.pop() if waiter is None and _idle else None
+    if waiter is not None:
+        close_fd(fd)
+        return waiter
+    if line is None:
+        line = _WaitThread()
+        threading.Thread(target=line.run, name=THREAD, daemon=True).start()
+    waiter = Waiter(fd, file)
+    line.call(waiter)
+    return waiter
+
+
+def _remove_waiter(left: list[Waiter], waiter: Waiter | None = None) -> Waiter:
+    """`waiter`, or the first of `left`, removed from it."""
+    taken = left.pop(0 if waiter is None else left.index(waiter))
+    if not left:
+        del _abandoned[taken._file]
+    return taken
+
+
+def _new_locked() -> threading.Lock:
+    lock = threading.Lock()
+    lock.acquire()
+    return lock
+
+
+def _reset_after_fork() -> None:
+    """In a fork there are none of these threads; what they have open would keep their locks from all others."""
+    global _guard  # noqa: PLW0603 - its holder is not here to release it
+    _guard = threading.Lock()
+    for left in _abandoned.values():
+        for waiter in left:
+            close_fd(waiter.fd)
+    _abandoned.clear()
+    _idle.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reset_after_fork)
+
+
+class FilelockLock(HeldLock):
+    """The same lock, with nothing written into its file."""
+
+    __slots__ = ("_lock",)
+
+    def __init__(self, state: Folder, lock: filelock.BaseFileLock, *, created: bool) -> None:
+        super().__init__(state, None, created=created)
+        self._lock = lock
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        try:
+            self._lock.release()
+        finally:
+            super().__exit__(kind, error, at)
+
+
+def acquire_with_filelock(state: Folder, wait: float) -> FilelockLock:
+    """As `acquire`. Raises LockTimeout after `wait` seconds, StorageError."""
+    import filelock
+
+    fd, created = open_file(state)
+    close_fd(fd)
+    shown = state.show(NAME)
+    ours = filelock.FileLock(os.path.join(state.path, NAME), timeout=wait, thread_local=False)
+    try:
+        ours.acquire(poll_interval=0.005)
+    except filelock.Timeout as error:
+        raise LockTimeout(shown, wait, None) from error
+    except OSError as error:
+        raise StorageError(shown, "lock", reason(error)) from error
+    return FilelockLock(state, ours, created=created)

@@ -1,8 +1,8 @@
-"""The operation log, `state/oplog.jsonl`: advice for people, and what undo works from. It is never in a change's way.
+"""Append to and read the operation log, `state/oplog.jsonl`: advice for people, and the source of undo.
 
-An entry is added once its change is on disk, under the same lock, and without an fsync of its own. One that a crash
-took is missed by nobody but undo, which then finds files that are not as the log says, and refuses. The entry of a
-change with a cycle is synced, because undo must not go past it: it is in the log, or there is no log.
+An entry is added once its change is on disk, under the same lock, and without an fsync of its own. Only undo misses an
+entry that a crash took: it finds files that differ from the log, and refuses. The entry of a change with a cycle is
+synced, because undo must not go past it: it is in the log, or there is no log.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from contextlib import suppress
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError, StateError
 from nexus_mcp.state import oplog
-from nexus_mcp.store import atomic, jsonl, places
+from nexus_mcp.store import atomic, jsonl, paths
 from nexus_mcp.store.codec import compact
-from nexus_mcp.store.opening import reason
+from nexus_mcp.store.folder import reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ with a clone, would keep the lock for long."""
 _SHORTENED = (
     "The next change that is noted shortens it or sets it aside. Or move it away yourself: that begins a new one."
 )
-_told: set[str] = set()
+_warned: set[str] = set()
 
 
 def new_id() -> str:
@@ -46,7 +46,7 @@ def new_id() -> str:
 
 def note(state: Folder, make: Callable[[], Entry | None]) -> None:
     """Add the entry that `make` makes, if any. Only under the lock, after its change was made. Never raises."""
-    add(state, line(state, make))
+    add(state, make_line(state, make))
 
 
 def note_cycle(state: Folder, make: Callable[[], Entry | None]) -> None:
@@ -65,7 +65,7 @@ def note_cycle(state: Folder, make: Callable[[], Entry | None]) -> None:
         _set_aside(state)
 
 
-def line(state: Folder, make: Callable[[], Entry | None]) -> bytes | None:
+def make_line(state: Folder, make: Callable[[], Entry | None]) -> bytes | None:
     """The line of the entry that `make` makes; None when there is none, or it cannot be made. Never raises."""
     try:
         entry = make()
@@ -88,7 +88,7 @@ def add(state: Folder, made: bytes | None) -> None:
         _warn_once(state.show(NAME), error)
 
 
-def unless_there(state: Folder, entry: Entry) -> Entry | None:
+def skip_if_logged(state: Folder, entry: Entry) -> Entry | None:
     """The entry, None when the log has it already. Raises as `read` does."""
     data = state.read(NAME, READ_LIMIT) or b""
     wanted = entry["id"].encode()
@@ -107,13 +107,13 @@ def read(state: Folder | None) -> list[Line]:
 
 
 def _entry_in(line: bytes) -> Entry | None:
-    value = jsonl.parsed(line, NAME) if len(line) >= SHORTEST else None
+    value = jsonl.parse(line, NAME) if len(line) >= SHORTEST else None
     return value if _is_ours(value) else None
 
 
 def _is_ours(value: object) -> TypeGuard[Entry]:
     # The names are walked to: a log that came with a clone must not lead elsewhere.
-    return oplog.is_entry(value) and all(places.is_place(file["name"]) for file in value["files"])
+    return oplog.is_entry(value) and all(paths.is_place(file["name"]) for file in value["files"])
 
 
 def _line(entry: Entry) -> bytes:
@@ -139,6 +139,6 @@ def _warn_once(shown: str, error: Exception) -> None:
     text = error.fault if isinstance(error, NexusError) else str(error)
     if isinstance(error, OSError):
         text = reason(error)
-    if text not in _told:
-        _told.add(text)
+    if text not in _warned:
+        _warned.add(text)
         log.warning(f"could not note a change in {shown}: {text}. Changes are made all the same; undo stops there.")

@@ -1,7 +1,7 @@
-"""A file as a change read it, held open until the change is over: is what lies there still what was read?
+"""Hold a file open as a change read it, and check whether the file on disk still is that one.
 
-Inode, size and times tell of most saves, bytes of all: within a tick of the clock a file can be written again, in
-place, and look the same.
+Inode, size and times reveal most saves, the bytes reveal all: within a tick of the clock a file can be written again,
+in place, and look the same.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 import os
 
 from nexus_mcp.errors import StateError, StorageError
-from nexus_mcp.store import atomic
-from nexus_mcp.store.folder import AT
-from nexus_mcp.store.opening import let_go, reason
+from nexus_mcp.store import atomic, conflicts
+from nexus_mcp.store.folder import AT, close_fd, reason
 from nexus_mcp.store.permissions import Permissions
 
 TYPE_CHECKING = False
@@ -41,7 +40,7 @@ class Original:
 
     Holds the file open until nothing refers to this any more. To free what a replaced file took on the disk takes a
     fifth of the time of a short change, so that is left until the change was answered. `checksum` gives the CRC-32 of
-    the bytes, where somebody knows it already.
+    the bytes, where it is known already.
     """
 
     __slots__ = ("_end", "_fd", "_info", "_limit", "_seen", "checksum", "data", "is_foreign")
@@ -68,7 +67,7 @@ class Original:
     def close(self) -> None:
         """Let go of the file."""
         if self._fd is not None:
-            let_go(self._fd)
+            close_fd(self._fd)
             self._fd = None
 
     def content(self) -> bytes | None:
@@ -148,20 +147,18 @@ class Original:
         if size <= _CHUNK:
             return atomic.read_at(self._fd, size + 1, 0) == data
         return os.fstat(self._fd).st_size == size and all(
-            atomic.read(self._fd, at, _CHUNK) == data[at : at + _CHUNK] for at in range(0, size, _CHUNK)
+            atomic.read_up_to(self._fd, at, _CHUNK) == data[at : at + _CHUNK] for at in range(0, size, _CHUNK)
         )
 
     def saved_since(self) -> bytes | None:
         """What was written in place, since it was read, to the file that has no name any more. Raises OSError."""
         if self._fd is None or self.is_unwritten():
             return None
-        return atomic.read(self._fd, 0, os.fstat(self._fd).st_size)
+        return atomic.read_up_to(self._fd, 0, os.fstat(self._fd).st_size)
 
     def temporary(self, name: str, after: object, new: os.stat_result | None, older: str = "") -> str:
         """The temporary name (conflicts.py) that the file has from when `after`, which is the file `new`, takes its
         place until it was looked at. `older` is the temporary name of `new`."""
-        from nexus_mcp.store import conflicts
-
         if self.is_foreign:
             return conflicts.temporary(name, (-1, 0), conflicts.SAME, new, older)  # no file is like that
         if self.data is ... or self.data is None:
@@ -184,7 +181,7 @@ def read(folder: Folder, name: str, limit: int) -> Original:
         return Original(limit=limit)
     data, fd, info = found
     if not AT:  # Windows replaces no file that is open
-        let_go(fd)
+        close_fd(fd)
     return Original(data, fd if AT else None, info, limit)
 
 
@@ -211,8 +208,6 @@ def _identity(info: os.stat_result) -> tuple[int, ...]:
 
 
 def _end(fd: int) -> tuple[int, int]:
-    from nexus_mcp.store import conflicts
-
     return conflicts.mark_of(fd, conflicts.END)
 
 

@@ -14,8 +14,15 @@ from contextlib import suppress
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import Protocol
 
-    from nexus_mcp.store.folder import Folder
+    class Parent(Protocol):
+        """What this module needs of the open folder (folder.Folder) that a file is made in."""
+
+        def open_as(self, name: str, flags: int, mode: int) -> int: ...
+        def look(self, name: str) -> os.stat_result | None: ...
+        def unlink(self, name: str) -> None: ...
+
 
 HAS_MODES = hasattr(os, "fchmod") and hasattr(os, "getegid")
 _OWNER, _GROUP, _OTHERS = stat.S_IRWXU, stat.S_IRWXG, stat.S_IRWXO
@@ -62,7 +69,7 @@ class Copy:
 PRIVATE = Copy()
 
 
-def create(folder: Folder, name: str, flags: int, wanted: Permissions | Copy | None) -> int:
+def create(folder: Parent, name: str, flags: int, wanted: Permissions | Copy | None) -> int:
     """Open the file `name` in `folder` with `flags`, and make it where it is absent; returns a descriptor.
 
     `wanted`: the permissions to keep, what the new file copies, or None for any new file. A file that is there keeps
@@ -80,7 +87,7 @@ def create(folder: Folder, name: str, flags: int, wanted: Permissions | Copy | N
     raise AssertionError
 
 
-def _create(folder: Folder, name: str, flags: int, wanted: Permissions | Copy | None) -> int:
+def _create(folder: Parent, name: str, flags: int, wanted: Permissions | Copy | None) -> int:
     if isinstance(wanted, Permissions):
         if not HAS_MODES:
             return folder.open_as(name, flags, _READ_WRITE)
@@ -100,7 +107,7 @@ def _create(folder: Folder, name: str, flags: int, wanted: Permissions | Copy | 
     return fd
 
 
-def _or_closed(folder: Folder, name: str, fd: int, settle: Callable[[], None]) -> int:
+def _or_closed(folder: Parent, name: str, fd: int, settle: Callable[[], None]) -> int:
     """The descriptor, once `settle` has set its permissions; a file for which that fails is removed."""
     try:
         settle()
@@ -152,7 +159,7 @@ def _share(fd: int, above: os.stat_result, allowed: int) -> None:
             os.fchmod(fd, shared)
 
 
-def _keep(folder: Folder, fd: int, wanted: Permissions) -> None:
+def _keep(folder: Parent, fd: int, wanted: Permissions) -> None:
     """Give the new file the bits `wanted`, and its group, unless the folder says which that is. Raises OSError,
     StorageError."""
     info = os.fstat(fd)

@@ -13,8 +13,8 @@ from contextlib import suppress
 
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError, NotConfirmed, StateError, StorageError
-from nexus_mcp.store import atomic, conflicts, swap
-from nexus_mcp.store.opening import reason
+from nexus_mcp.store import atomic, conflicts
+from nexus_mcp.store.folder import reason
 from nexus_mcp.store.original import ChangedMeanwhile
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ TRIES = 8
 """So often a change runs when another program saves its file each time. Then it is refused, with nothing changed."""
 
 
-def repeated(change: Callable[[], Result]) -> Result:
+def retry(change: Callable[[], Result]) -> Result:
     """What `change` returns, called again while it raises ChangedMeanwhile, TRIES times at most."""
     for _ in range(TRIES - 1):
         try:
@@ -88,7 +88,7 @@ class Replacement:
             raise StorageError(folder.show(name), "write", reason(error)) from error
         except atomic.Unsynced as error:
             raise NotConfirmed(folder.show(name), reason(error.cause)) from error
-        return atomic.confirming(folder, name)
+        return atomic.make_confirm(folder, name)
 
     def _check(self) -> None:
         """Look at the file once more before it is replaced. Raises ChangedMeanwhile, PathRefused, StorageError."""
@@ -116,12 +116,12 @@ class Replacement:
             return
         try:
             if not original.is_there:
-                swap.place(folder, temporary, name)
+                atomic.place(folder, temporary, name)
                 return
             held = original.temporary(name, new, None if new is None else folder.look(temporary), temporary)
             folder.rename(name if new is None else temporary, held)
             temporary = held
-            if new is not None and not swap.exchange(folder, held, name):
+            if new is not None and not atomic.exchange(folder, held, name):
                 self._rename(held, new)
                 return
         except OSError as error:
@@ -135,7 +135,7 @@ class Replacement:
         """See to what came out, which has the name `held`. Raises as `install` does, but no OSError."""
         folder, name, is_forward = self._folder, self._name, self._forward is not None
         try:
-            # Who changes permissions is heard, too, unless the change can only go forward: its file has the old ones.
+            # A change of permissions counts, too, unless the change can only go forward: its file has the old ones.
             if self._original.is_at(folder, held) and (is_forward or new is None or not self._original.is_chmodded):
                 self._let_go(held)
                 return
@@ -147,8 +147,8 @@ class Replacement:
             if isinstance(error, OSError):
                 raise StorageError(folder.show(name), "replace", reason(error)) from error
             raise
-        # A second name as a copy, until a later try has built upon it: who loads our file just now, and saves it once
-        # more, writes over what is put back.
+        # A second name as a copy, until a later try has built upon it: a program that loads our file just now, and
+        # saves it once more, writes over what is put back.
         if new is not None:
             conflicts.add_name(folder, held, name)
         self._put_back(held, new)
@@ -158,23 +158,23 @@ class Replacement:
         """Remove the old file, which has the name `held`. Raises OSError."""
         self._folder.unlink(held)
         # A save that was put back by an earlier try, and is built upon now. A change that only goes forward has not
-        # built upon it: its user may have given a copy its first name back by a link.
+        # built upon it: a user may have linked a copy to its first name again.
         if self._original.names > 1 and self._forward is None:
-            conflicts.drop_twins(self._folder, self._original)
+            conflicts.drop_twins(self._folder, self._original.is_file)
 
     def _put_back(self, held: str, new: New | None) -> None:
-        """Give what came out its name again. What somebody saved under that name meanwhile is kept as a copy.
+        """Give what came out its name again. What another program saved under that name meanwhile is kept as a copy.
 
         Raises atomic.Unsynced where it cannot be put back: the change was made then. StorageError.
         """
         folder, name = self._folder, self._name
         try:
             is_exchanged = False
-            with suppress(FileNotFoundError):  # somebody removed what we had put there
-                is_exchanged = new is not None and swap.exchange(folder, held, name)
+            with suppress(FileNotFoundError):  # another program removed our file
+                is_exchanged = new is not None and atomic.exchange(folder, held, name)
             if not is_exchanged:
                 try:
-                    swap.place(folder, held, name)
+                    atomic.place(folder, held, name)
                 except FileExistsError:
                     conflicts.keep(folder, held, name)
             elif new is not None and not _holds(folder, held, new):
@@ -189,18 +189,18 @@ class Replacement:
         """Where names cannot be exchanged: look as late as can be, rename, and keep what was written in place since.
 
         The old file gets a second name first, so that a save in place is not lost with it, whatever fails or dies from
-        then on. What somebody puts there by a rename of his own right before ours is lost. Raises as `install` does.
+        then on. What another program renames to that name right before ours is lost. Raises as `install` does.
         """
         folder, name, original = self._folder, self._name, self._original
         aside = ""
         try:
             if original.is_foreign:
                 self.install("", None)
-                swap.place(folder, temporary, name)
+                atomic.place(folder, temporary, name)
                 return
             original.check(folder, name)
             second = original.temporary(name, new, folder.look(temporary))
-            aside = second if swap.add_name(folder, name, second) else ""
+            aside = second if atomic.add_name(folder, name, second) else ""
             if aside and not original.is_at(folder, aside):
                 raise ChangedMeanwhile(folder.show(name))
             folder.rename(temporary, name)
@@ -226,7 +226,7 @@ class Replacement:
         saved = self._original.saved_since()
         if saved is not None:
             copy = f"{conflicts.PREFIX}{self._forward or os.urandom(8).hex()}-{name}"
-            swap.place(folder, atomic.prepare(folder, [saved], folder.permissions(name)), copy)
+            atomic.place(folder, atomic.prepare(folder, [saved], folder.permissions(name)), copy)
             conflicts.warn(folder, copy, name)
             self.copy = copy
 

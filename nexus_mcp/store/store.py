@@ -1,4 +1,4 @@
-"""The store: what the tools read and change (docs/decisions/0003)."""
+"""The store: what the tools read and change (docs/decisions/0003), with artifacts and undo."""
 
 from __future__ import annotations
 
@@ -6,28 +6,65 @@ import time
 from contextlib import contextmanager, suppress
 
 from nexus_mcp.errors import NexusError
+from nexus_mcp.state import oplog as changes
 from nexus_mcp.state import times
-from nexus_mcp.store import lock, unanswered
-from nexus_mcp.store.access import Access
-from nexus_mcp.store.history.memory import Memory
-from nexus_mcp.store.patience import Patience
-from nexus_mcp.store.places import SESSION
-from nexus_mcp.store.session.kept import Both, Kept
+from nexus_mcp.store import atomic, close_receipt, lock
+from nexus_mcp.store.access import Access, Deadline
+from nexus_mcp.store.history.lookup import Memory
+from nexus_mcp.store.paths import SESSION
+from nexus_mcp.store.replacing import retry
+from nexus_mcp.store.session.kept import SessionCache, SessionSnapshot
 from nexus_mcp.store.transaction import PLAN, TASKS, Transaction, read_history, read_session, value_of
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from nexus_mcp.state.oplog import By
+    from nexus_mcp.store.folder import Folder
+
+    Noted = Callable[[dict[str, Any]], changes.Entry]
     from collections.abc import Callable, Iterator
     from typing import Any, TypeVar
 
-    from nexus_mcp.state.oplog import By, Entry
+    from nexus_mcp.state.oplog import Entry
     from nexus_mcp.store.access import Locked
-    from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.history.archive import Archive
+    from nexus_mcp.store.transaction import Transaction
     from nexus_mcp.workspace import Workspace
 
     Found = TypeVar("Found")
     Make = Callable[[Transaction], dict[str, Any]]
+
+
+def undo(store: Store, by: By, count: int, *, dry_run: bool = False) -> dict[str, Any]:
+    """Take the last `count` changes back that were not taken back yet: all of them or, when one must stay, none.
+
+    -> `undone`: their entries, the newest first · `files`: path from `.nexus/state` -> whether the file is there
+    afterwards. Raises UndoRefused, StateError, PathRefused, StorageError with nothing changed, NotAppliedYet,
+    NotConfirmed. With `dry_run` nothing is changed at all. An undo that was interrupted is completed first, as by any
+    call, and then refused once: repeating it asks for no more to be undone, and there is no redo.
+    """
+
+    def change(now: Transaction) -> dict[str, Any]:
+        changes.check_completed(now.completed)
+        lines = now.log()
+        entries = changes.last_changes(lines, count)
+        changes.check_names({file["name"] for entry in entries for file in entry["files"]})
+        files: dict[str, bytes | None] = {}
+        for entry in entries:
+            for file in entry["files"]:
+                name = file["name"]
+                files[name] = changes.restore(file, files[name] if name in files else now.current(name), entry)
+        for name, data in files.items():
+            now.restore(name, data)
+        now.undoes = [entry["id"] for entry in entries]
+        now.what = f"takes back {count} change{'s' * (count > 1)}"
+        return {"undone": entries, "files": {name: data is not None for name, data in files.items()}}
+
+    return store.preview(change, by) if dry_run else store.change(change, by)
 
 
 class Store:
@@ -37,7 +74,7 @@ class Store:
     raises nothing, may be called with the answer of a change before that is on disk: while the disk is at work.
     """
 
-    __slots__ = ("_access", "_done", "_kept", "_meanwhile", "_memory", "_now", "patience")
+    __slots__ = ("_access", "_done", "_meanwhile", "_memory", "_now", "_session", "deadline")
 
     def __init__(
         self,
@@ -48,9 +85,9 @@ class Store:
         in_all: bool = False,
         meanwhile: Callable[[dict[str, Any]], object] = bool,
     ) -> None:
-        self.patience = Patience(wait, in_all=in_all)
-        self._kept = Kept()
-        self._access = Access(workspace.root, self.patience, self._kept.prepare)
+        self.deadline = Deadline(wait, in_all=in_all)
+        self._session = SessionCache()
+        self._access = Access(workspace.root, self.deadline, self._session.prepare)
         self._memory = Memory()
         self._meanwhile = meanwhile
         self._now = now or time.time
@@ -58,21 +95,21 @@ class Store:
 
     def plan(self) -> dict[str, Any] | None:
         """plan.json as it is now, None when there is no plan. Raises StateError, PathRefused, StorageError."""
-        return self._access.look(lambda _, state: value_of(read_session(state, PLAN, self._kept)))
+        return self._access.look(lambda _, state: value_of(read_session(state, PLAN, self._session)))
 
     def tasks(self) -> dict[str, Any] | None:
         """tasks.json as it is now, None when absent. Raises StateError, PathRefused, StorageError."""
-        return self._access.look(lambda _, state: value_of(read_session(state, TASKS, self._kept)))
+        return self._access.look(lambda _, state: value_of(read_session(state, TASKS, self._session)))
 
-    def both(self) -> Both:
+    def snapshot(self) -> SessionSnapshot:
         """plan.json and tasks.json as they were at one moment. Apart, a close might be seen half done.
 
-        Raises nothing: what is wrong is raised by whoever asks for the one or the other.
+        Raises nothing: plan() and tasks() of the result raise what is wrong.
         """
         try:
-            return self._access.look(lambda _, state: Both(self._kept, state), several=True)
+            return self._access.look(lambda _, state: SessionSnapshot(self._session, state), several=True)
         except NexusError as error:
-            return Both(self._kept, error)
+            return SessionSnapshot(self._session, error)
 
     def history(self, at: Callable[[Archive], Found]) -> Found:
         """What `at` returns for history.json as it is now. Raises StateError, PathRefused, StorageError."""
@@ -100,9 +137,9 @@ class Store:
         yield
 
         for name in SESSION:
-            # What is wrong is told by whoever reads it.
+            # The next read reports what is wrong.
             with suppress(NexusError), self._access.folders() as (_, state):
-                self._kept.read(state, name)
+                self._session.read(state, name)
             yield
         from nexus_mcp.store import commit, jsonl  # noqa: F401
 
@@ -110,29 +147,26 @@ class Store:
         import bisect  # noqa: F401 - a shared object, like the next
         import zlib  # noqa: F401
 
-        from nexus_mcp.store import swap
-
-        swap.prepare()
+        atomic.load_renameat2()
 
         with self._access.folders() as (_, state):
-            self._kept.prepare(state)
+            self._session.prepare(state)
         from nexus_mcp.state import shapes
 
-        for schema in shapes.of_changes():
+        for schema in shapes.change_schemas():
             yield
             schema.prepare()
 
     def stop(self) -> None:
-        """End all waiting for the lock: the server is asked to stop. May be called from any thread."""
+        """End all waiting for the lock: the server stops. May be called from any thread."""
         self._access.stopping = True
 
     def tidy(self) -> None:
-        """Do what nobody waits for, once the last change was answered: let go of what it replaced, and of the values
-        that it was made from."""
+        """Free the files and values of the last change, once it was answered: no call waits for that."""
         self._done = None
 
     def change(self, make: Make, by: By) -> dict[str, Any]:
-        """Run `make` under the lock, write what it asked for, return its answer. `by` is for the operation log.
+        """Run `make` under the lock, write what it requested, return its answer. `by` is for the operation log.
 
         `make` may be run several times and must do nothing but read the transaction and ask for writes: again where
         another program saved a file that it read. What it raises goes out, with nothing written. A change with a cycle,
@@ -148,16 +182,16 @@ class Store:
         """
         with (
             self._access.looking() as (nexus, state, completed),
-            self._asked(nexus, state, by, lambda _: None, completed) as asked,
+            self._transaction(nexus, state, by, lambda _: None, completed) as change,
         ):
-            return make(asked)
+            return make(change)
 
     def close(
         self, make: Make, by: By, is_answer: Callable[[dict[str, Any]], bool]
-    ) -> tuple[dict[str, Any], unanswered.Unanswered | None]:
+    ) -> tuple[dict[str, Any], close_receipt.Receipt | None]:
         """As `change`, and the answer is kept until it was written out: (answer, the marker that keeps it).
 
-        `is_answer` says of a kept answer, which comes from a file, whether it is one that `make` could have given.
+        `is_answer` says of a kept answer, which comes from a file, whether it is one that `make` could have returned.
         """
         return self._change(make, by, is_answer)
 
@@ -178,14 +212,14 @@ class Store:
             yield nexus
 
     @contextmanager
-    def locked_state(self) -> Iterator[tuple[Folder, lock.Held]]:
+    def locked_state(self) -> Iterator[tuple[Folder, lock.HeldLock]]:
         """`.nexus/state`, made when absent, and the lock, held: for files that need no transaction."""
         with self._access.writing() as at:
             at.begin()
             yield at.state, at.held
 
     @contextmanager
-    def locked_nexus(self) -> Iterator[tuple[Folder, lock.Held]]:
+    def locked_nexus(self) -> Iterator[tuple[Folder, lock.HeldLock]]:
         """`.nexus` itself in the same way: for the notes."""
         with self._access.writing() as at:
             at.begin()
@@ -193,41 +227,40 @@ class Store:
 
     def _change(
         self, make: Make, by: By, is_answer: Callable[[dict[str, Any]], bool] | None = None
-    ) -> tuple[dict[str, Any], unanswered.Unanswered | None]:
+    ) -> tuple[dict[str, Any], close_receipt.Receipt | None]:
         # Not at the start, and before anything is written.
         from nexus_mcp.store import commit  # noqa: F401
-        from nexus_mcp.store.replacing import repeated
 
         with self._access.writing(lambda nexus, state: self._rehearse(nexus, state, make, by)) as at:
-            return repeated(lambda: self._made(at, make, by, is_answer))
+            return retry(lambda: self._made(at, make, by, is_answer))
 
     def _made(
         self, at: Locked, make: Make, by: By, is_answer: Callable[[dict[str, Any]], bool] | None
-    ) -> tuple[dict[str, Any], unanswered.Unanswered | None]:
+    ) -> tuple[dict[str, Any], close_receipt.Receipt | None]:
         """As `_change`, once. Raises ChangedMeanwhile with nothing changed."""
         from nexus_mcp.store.commit import carry_out
 
-        markers = unanswered.Markers(at.state, at.names, self._access.state, is_answer)
-        with self._asked(at.nexus, at.state, by, markers.answer, at.completed) as asked:
-            answer = make(asked)
-            if markers.given is not None:
-                return answer, markers.given
+        markers = close_receipt.Receipts(at.state, at.names, self._access.state, is_answer)
+        with self._transaction(at.nexus, at.state, by, markers.answer, at.completed) as change:
+            answer = make(change)
+            if markers.repeated is not None:
+                return answer, markers.repeated
             at.begin()
             keep = None if is_answer is None else answer
-            name = carry_out(at.nexus, at.state, asked, at.held, keep, meanwhile=lambda: self._meanwhile(answer))
-            kept = None if name is None else unanswered.held(at.state, name, self._access.state)
+            name = carry_out(at.nexus, at.state, change, at.held, keep, meanwhile=lambda: self._meanwhile(answer))
+            kept = None if name is None else close_receipt.lock_receipt(at.state, name, self._access.state)
             at.keep()
-            self._done = asked
-            if asked.cycle is not None or not asked.writes.keys().isdisjoint(SESSION):
-                markers.forget(at.held.end)  # not for an artifact: who waits for an answer may not be who wrote it
+            self._done = change
+            if change.cycle is not None or not change.writes.keys().isdisjoint(SESSION):
+                markers.forget(at.held.end)  # not for an artifact: another client may wait for the answer
             return answer, kept
 
     def _rehearse(self, nexus: Folder | None, state: Folder | None, make: Make, by: By) -> None:
         """Where nothing was ever written, a call that is going to fail must not leave so much as a folder."""
-        with self._asked(nexus, state, by, lambda _: None) as asked:
-            make(asked)
+        with self._transaction(nexus, state, by, lambda _: None) as change:
+            make(change)
 
-    def _asked(
+    def _transaction(
         self,
         nexus: Folder | None,
         state: Folder | None,
@@ -235,5 +268,5 @@ class Store:
         recovered: Callable[[Archive], dict[str, Any] | None],
         completed: Entry | None = None,
     ) -> Transaction:
-        kept, memory = self._kept, self._memory
+        kept, memory = self._session, self._memory
         return Transaction(nexus, state, by, self._now, recovered, kept=kept, memory=memory, completed=completed)

@@ -1,4 +1,7 @@
-"""What one change sees and wants: the state read under the lock, and the writes that are asked for."""
+"""Collect what one change reads and writes under the lock, and carry it out.
+
+One file is replaced by itself; a change of several files, or with a cycle, goes through the journal.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,14 @@ from contextlib import ExitStack
 from nexus_mcp.errors import StateError, StorageError
 from nexus_mcp.state import shapes, times
 from nexus_mcp.state.oplog import Step
-from nexus_mcp.store import journal, places
+from nexus_mcp.store import journal, paths
 from nexus_mcp.store.codec import Invalid, decode
-from nexus_mcp.store.history.memory import Memory
+from nexus_mcp.store.history.lookup import Memory
 from nexus_mcp.store.original import Original, read
-from nexus_mcp.store.session.kept import Kept
+from nexus_mcp.store.session.kept import SessionCache
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
@@ -21,19 +25,19 @@ if TYPE_CHECKING:
 
     from nexus_mcp.state.oplog import By, Entry, Line
     from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.history.append import Growth
     from nexus_mcp.store.history.archive import Archive
-    from nexus_mcp.store.history.growing import Growth
     from nexus_mcp.store.session.document import Document
 
-PLAN, TASKS = places.SESSION
+PLAN, TASKS = paths.SESSION
 _SCHEMAS = {PLAN: shapes.PLAN, TASKS: shapes.TASKS}
 
 
 class Transaction:
-    """The state as it is, and the changes asked for. Nothing is written here.
+    """The state as it is, and the requested changes. Nothing is written here.
 
     `plan`, `tasks` and `history` are read and checked at first use; they raise StateError when they cannot be used. For
-    the operation log: `by` is who asks, `what` may be set to a few words about the change, `undoes` to the ids of the
+    the operation log: `by` is the caller, `what` may be set to a few words about the change, `undoes` to the ids of the
     changes that it takes back; `completed` is what roll_forward returned before. `originals`: the files as they were
     read. A context, which closes the history.
     """
@@ -41,11 +45,11 @@ class Transaction:
     __slots__ = (
         "_documents",
         "_history",
-        "_kept",
         "_memory",
         "_nexus",
         "_now",
         "_recovered",
+        "_session",
         "_stamp",
         "_state",
         "by",
@@ -66,13 +70,13 @@ class Transaction:
         now: Callable[[], float],
         recovered: Callable[[Archive], dict[str, Any] | None],
         *,
-        kept: Kept | None = None,
+        kept: SessionCache | None = None,
         memory: Memory | None = None,
         completed: Entry | None = None,
     ) -> None:
         self._nexus = nexus
         self._state = state
-        self._kept = kept or Kept()
+        self._session = kept or SessionCache()
         self._memory = memory or Memory()
         self._now = now
         self._stamp = ""
@@ -107,7 +111,7 @@ class Transaction:
 
     def growth(self) -> Growth:
         """The history with the new cycle. Raises OSError."""
-        from nexus_mcp.store.history.growing import Growth
+        from nexus_mcp.store.history.append import Growth
 
         assert self.cycle is not None
         return Growth(self.history, self.cycle)
@@ -122,7 +126,7 @@ class Transaction:
             original.close()
 
     def recovered(self) -> dict[str, Any] | None:
-        """The answer of a close that a crash kept from its client, None when there is none. To be given once."""
+        """The answer of a close that a crash kept from its client, None when there is none. To be returned once."""
         return self._recovered(self.history)
 
     def stamp(self) -> str:
@@ -143,7 +147,7 @@ class Transaction:
             shapes.check_writable(before.value, shown)
         shapes.check_new(fields, shapes.fields(part), part)
         try:
-            after = self._kept.made(name, before, value)
+            after = self._session.compose(name, before, value)
         except Invalid as error:
             raise StateError(shown, "would hold a number with more digits than can be read back") from error
         if len(after.data) > journal.SESSION_LIMIT:
@@ -158,7 +162,8 @@ class Transaction:
 
     def log(self) -> list[Line]:
         """The operation log. Raises StateError, PathRefused, StorageError when it cannot be read."""
-        from nexus_mcp.store import oplog
+
+        from nexus_mcp.store import oplog  # not at the start
 
         return oplog.read(self._state)
 
@@ -171,7 +176,7 @@ class Transaction:
         if name in self.originals:
             return self.originals[name].content(), self._state is not None
         with ExitStack() as stack:
-            folder, last = (None, "") if self._state is None else places.found(stack, self._state, name)
+            folder, last = (None, "") if self._state is None else paths.find(stack, self._state, name)
             if folder is not None:
                 self.originals[name] = read(folder, last, journal.SESSION_LIMIT)
             return (None, False) if folder is None else (self.originals[name].content(), True)
@@ -188,7 +193,7 @@ class Transaction:
             if value is not None:
                 shapes.check_writable(value, shown)
             if data is not None:
-                shapes.check_writable(shapes.checked(decode(data, shown), _SCHEMAS[name], shown), shown)
+                shapes.check_writable(shapes.check(decode(data, shown), _SCHEMAS[name], shown), shown)
         before, has_folder = self._current(name)
         if data is not None and not has_folder:
             # It was there when the file was last written. Made now, it could stand where another file belongs.
@@ -213,8 +218,8 @@ class Transaction:
         shapes.check_new(envelope, shapes.part(shapes.CYCLE), "cycle")
         self.cycle = {
             **cycle,
-            "plan": shapes.ordered(cycle["plan"], shapes.part(shapes.PLAN)),
-            "tasks": [shapes.ordered(task, shapes.part(shapes.TASK)) for task in cycle["tasks"]],
+            "plan": shapes.order(cycle["plan"], shapes.part(shapes.PLAN)),
+            "tasks": [shapes.order(task, shapes.part(shapes.TASK)) for task in cycle["tasks"]],
         }
 
     def _value(self, name: str) -> dict[str, Any] | None:
@@ -224,12 +229,12 @@ class Transaction:
         if name not in self._documents:
             self._current(name)
             found = self.originals.setdefault(name, Original())
-            document = self._documents[name] = self._kept.understood(name, found.content())
+            document = self._documents[name] = self._session.parse(name, found.content())
             found.checksum = None if document is None else document.checksum
         return self._documents[name]
 
 
-def read_session(state: Folder | None, name: str, kept: Kept) -> Document | None:
+def read_session(state: Folder | None, name: str, kept: SessionCache) -> Document | None:
     """plan.json or tasks.json as it is now, None when absent. Raises StateError, PathRefused, StorageError."""
     return kept.read(state, name)
 

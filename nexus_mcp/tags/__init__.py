@@ -1,1 +1,1 @@
-"""Bracket tags in a user's message, such as [plan] and [m]: found, explained, and for some of them carried out."""
+"""Bracket tags of a user message, such as [plan] and [m]: parse, explain and carry out."""

@@ -1,62 +1,113 @@
-"""Carries out the inline actions of a message: [m], [m:gc] and [rule:…] do their file work; [d] is for the agent."""
+"""Carry out the inline actions of a message, and describe their results in lines of text.
+
+[m], [m:gc] and [rule:…] write files here. [d] is left to the agent, which knows the question that it answers.
+"""
 
 from __future__ import annotations
 
 from nexus_mcp.errors import NexusError
+from nexus_mcp.quoting import inert, quoted
 from nexus_mcp.tags.message import Message
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.store.store import Store
-    from nexus_mcp.tags.actions.definition import Desk
+    from nexus_mcp.tags.actions.definition import ActionContext
+
+_LONGEST = 400
+RESULTS = {
+    "creates": "would begin {path}",
+    "extends": "would add to {path}",
+    "unchanged": "{path} has it already",
+    "would_extend": "belongs to {path}",
+    "created": "began {path}",
+    "extended": "added to {path}",
+    "proposed": "these notes could go",
+    "deletes": "would delete these notes at once",
+    "deleted": "deleted, as commit {commit}",
+    "nothing": "no note could go",
+    "for_the_agent": "left to the agent",
+    "failed": "not done",
+}
+
 
 FOR_THE_AGENT, FAILED = "for_the_agent", "failed"
 _DECIDE = "Call plan_decide for the question that it decides, with the text behind the tag."
 
 
 def act(text: str, catalog: Catalog, store: Store) -> dict[str, Any]:
-    """{"steps": […], "left_out": tags beyond those looked at}, of the shape schemas/catalog/act.schema.json.
+    """Carry out the actions of a message; return {"steps": […], "left_out": …} as in schemas/catalog/act.schema.json.
 
-    A step for each tag that is an action, in order; tags that start a skill are none. One that cannot be done has
-    FAILED, with the reason as `next_step`; the others are done all the same.
+    There is one step for each tag with an action, in order; `left_out` counts the tags beyond the limit. The result of
+    a step that cannot be done is FAILED, with the reason as `next_step`; the other steps are still done.
     """
     message = Message(text, catalog.vocabulary["tags"])
-    return {"steps": steps(message, catalog, store), "left_out": message.left_out}
+    return {"steps": run_steps(message, catalog, store), "left_out": message.left_out}
 
 
-def steps(message: Message, catalog: Catalog, store: Store) -> list[dict[str, Any]]:
-    """The steps for the tags of a message."""
+def run_steps(message: Message, catalog: Catalog, store: Store) -> list[dict[str, Any]]:
+    """Carry out the actions of a message; return its steps."""
     if not message.tags:
         return []
-    from nexus_mcp.tags.actions.definition import Desk
+    from nexus_mcp.tags.actions.definition import ActionContext
     from nexus_mcp.tags.route import SKILL
 
-    desk, table = Desk(catalog, store), catalog.vocabulary["tags"]
-    return [_whole(message, tag, _step(tag, desk)) for tag in message.tags if table[tag["tag"]]["kind"] != SKILL]
+    ctx, table = ActionContext(catalog, store), catalog.vocabulary["tags"]
+    return [
+        _with_warning(message, tag, _run_step(tag, ctx)) for tag in message.tags if table[tag["tag"]]["kind"] != SKILL
+    ]
 
 
-def _whole(message: Message, tag: dict[str, Any], step: dict[str, Any]) -> dict[str, Any]:
-    """The step of a text that is kept, with what is not kept of it."""
+def lines(step: dict[str, Any], *, quoting: bool = False) -> list[str]:
+    """Return the result of a step in one line, then its details; without `next_step`.
+
+    With `quoting`, for a model, the names of notes are quoted, because they are untrusted.
+    """
+    shown = (lambda text: quoted(text, _LONGEST)) if quoting else str
+    path = shown(f".nexus/{step.get('path', '')}")
+    found = [RESULTS[step["result"]].format(path=path, commit=step.get("commit", "")[:12])]
+    found += [f"  also like it: {shown('.nexus/' + other)}" for other in step.get("similar", ())]
+    found += [
+        f"  gone: {shown('.nexus/' + gone['path'])}; back with: {shown(gone['restore'])}"
+        for gone in step.get("deleted", ())
+    ]
+    found += [_proposal(one, shown) for one in step.get("deletes", ())]
+    if (step.get("deleted") or step.get("deletes")) and step.get("proposals"):
+        found.append("these could go, too")
+    found += [_proposal(one, shown) for one in step.get("proposals", ())]
+    if step.get("more"):
+        found.append(f"  and {step['more']} more")
+    return [inert(line) for line in found]
+
+
+def _with_warning(message: Message, tag: dict[str, Any], step: dict[str, Any]) -> dict[str, Any]:
+    """Return the step; if it stores a text, with a warning about a truncated one."""
     if "path" not in step:
         return step
-    return {**step, "next_step": " ".join(filter(None, [step["next_step"], message.cut(tag)]))}
+    return {**step, "next_step": " ".join(filter(None, [step["next_step"], message.truncation_warning(tag)]))}
 
 
-def _step(tag: dict[str, Any], desk: Desk) -> dict[str, Any]:
+def _run_step(tag: dict[str, Any], ctx: ActionContext) -> dict[str, Any]:
     from nexus_mcp.tags.actions import ACTIONS
-    from nexus_mcp.tags.actions.definition import told
-    from nexus_mcp.tags.outcomes import PLAN_DECIDE, variant_of
+    from nexus_mcp.tags.actions.definition import error_text
+    from nexus_mcp.tags.route import PLAN_DECIDE, variant_of
 
-    spec, unknown = variant_of(desk.catalog.vocabulary["tags"][tag["tag"]], tag)
-    step = {member: tag[member] for member in ("tag", "variant", "start", "end")} | {"action": spec["action"]}
+    spec, unknown = variant_of(ctx.catalog.vocabulary["tags"][tag["tag"]], tag)
+    step = {field: tag[field] for field in ("tag", "variant", "start", "end")} | {"action": spec["action"]}
     if unknown:
         return {**step, "result": FAILED, "next_step": unknown}
     if spec["action"] == PLAN_DECIDE:
         return {**step, "result": FOR_THE_AGENT, "next_step": _DECIDE}
     try:
-        return {**step, **ACTIONS[spec["action"]]().run(desk, tag["variant"], tag["text"])}
+        return {**step, **ACTIONS[spec["action"]]().run(ctx, tag["variant"], tag["text"])}
     except NexusError as error:
-        return {**step, "result": FAILED, "next_step": told(error)}
+        return {**step, "result": FAILED, "next_step": error_text(error)}
+
+
+def _proposal(one: dict[str, Any], shown: Callable[[str], str]) -> str:
+    return f"  {shown('.nexus/' + one['path'])}: {', '.join(one['reasons'])}"

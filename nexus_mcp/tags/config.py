@@ -1,6 +1,6 @@
-"""`.nexus/config.yml`: what a project sets for itself (schemas/catalog/config.schema.json, docs/config.md).
+"""Read `.nexus/config.yml`, the settings of a project (schemas/catalog/config.schema.json, docs/config.md).
 
-YAML is loaded only where there is such a file.
+The YAML library is loaded only if the file exists.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ _NEXT_STEP = (
 
 
 def read(nexus: Folder | None) -> dict[str, Any]:
-    """What the file says, {} when there is none. Raises CatalogError with file, line and column of each fault,
-    PathRefused, StorageError."""
+    """Return the settings, {} without a file.
+
+    Raises CatalogError with file, line and column of each fault, PathRefused, StorageError.
+    """
     try:
         data = None if nexus is None else nexus.read(NAME, LIMIT)
     except StateError as error:
-        told = f"{error.file}: larger than the {LIMIT >> 10} KiB that are read"
-        raise CatalogError([told], next_step=_NEXT_STEP) from error
+        problem = f"{error.file}: larger than the {LIMIT >> 10} KiB that are read"
+        raise CatalogError([problem], next_step=_NEXT_STEP) from error
     if nexus is None or data is None:
         return {}
     from nexus_mcp import schemas
@@ -44,20 +46,22 @@ def read(nexus: Folder | None) -> dict[str, Any]:
     value = {} if document.value is None else document.value
     found = schemas.faults(schemas.load(_SCHEMA), value, most=20)
     if found:
-        raise CatalogError([document.told(fault.pointer, _told(fault)) for fault in found], next_step=_NEXT_STEP)
-    # A name with nothing behind it, as where all below it is a comment, is as one that is left out.
-    return {name: _given(part) for name, part in _given(value).items()}
+        raise CatalogError(
+            [document.fault_at(fault.pointer, _fault_text(fault)) for fault in found], next_step=_NEXT_STEP
+        )
+    # A key without a value counts as absent: everything below it may be commented out.
+    return {name: _without_nulls(part) for name, part in _without_nulls(value).items()}
 
 
-def _given(part: dict[str, Any]) -> dict[str, Any]:
+def _without_nulls(part: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in part.items() if value is not None}
 
 
-def _told(fault: Any) -> str:
+def _fault_text(fault: Any) -> str:
     from nexus_mcp.quoting import quoted
     from nexus_mcp.schemas import UNKNOWN_FIELD
 
     name = fault.pointer.rpartition("/")[2]
-    if fault.message == UNKNOWN_FIELD:  # somebody's own words, and a model may be told of it
+    if fault.message == UNKNOWN_FIELD:  # untrusted text, which a model may read
         name = quoted(name, _LONGEST)
     return f"{name} {fault.message}" if name else f"the file {fault.message}"

@@ -1,42 +1,41 @@
-"""Finds the bracket tags of a message: `[plan]`, `[plan:auto]`, `[rule:frontend]`, in any case."""
+"""Parse the bracket tags of a message: `[plan]`, `[plan:auto]`, `[rule:frontend]`, in any case."""
 
 from __future__ import annotations
 
-from nexus_mcp.tags.ahead import Ahead
+from nexus_mcp.tags.markdown import Lookahead, find_plain_brackets, split_blocks
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
 LONGEST = 80
-"""Characters between the brackets, at most."""
+"""Maximum characters between the brackets."""
 
 
 def parse(text: str, table: Collection[str]) -> list[dict[str, Any]]:
-    """The tags in `text`, in order: [{"tag": "plan", "variant": "auto" or "", "start": int, "end": int, "text": str}].
+    """Return the tags in order: [{"tag": "plan", "variant": "auto" or "", "start": int, "end": int, "text": str}].
 
-    `table` has the names of the tags, in lower case. `text[start:end]` is the tag with its brackets, `text` what
-    follows it up to the next tag or the end, stripped. Tag and variant are in lower case; a variant is any text of one
-    line, and whether there is such a one is for others to say. Where a tag is none: tags/inline.py, tags/blocks.py.
+    `table` has the tag names in lower case. `text[start:end]` is the tag with its brackets; the field `text` is what
+    follows up to the next tag or the end, stripped. Tag and variant are in lower case. A variant is any text of one
+    line; the caller checks whether the vocabulary has it. Markdown code and links hold no tags (tags/markdown.py).
     """
-    found = starts(text, table)
-    return [made(text, start, until) for start, until in zip(found, [*found[1:], len(text)], strict=False)]
+    found = find_starts(text, table)
+    return [read_tag(text, start, until) for start, until in zip(found, [*found[1:], len(text)], strict=False)]
 
 
-def starts(text: str, table: Collection[str]) -> list[int]:
-    """Where the tags in `text` begin, in order: all of them, and nothing more, for a message may have millions."""
+def find_starts(text: str, table: Collection[str]) -> list[int]:
+    """Return the start of each tag, in order. Only positions, because a message may have millions of tags."""
     candidates = _Candidates(text, table)
     if not candidates.exist():
         return []
-    from nexus_mcp.tags import blocks, inline  # most messages have no tag
-
-    pieces, labels = blocks.split(text)
-    return [found for start, end in pieces for found in inline.outside(text, start, end, candidates, labels)]
+    blocks, labels = split_blocks(text)
+    return [at for start, end in blocks for at in find_plain_brackets(text, start, end, candidates, labels)]
 
 
-def made(text: str, start: int, until: int) -> dict[str, Any]:
-    """The tag that begins at `start`, whose text ends at `until`."""
+def read_tag(text: str, start: int, until: int) -> dict[str, Any]:
+    """Return the tag at `start`; its text ends at `until`."""
     close = text.index("]", start)
     name, _, variant = text[start + 1 : close].partition(":")
     after = text[close + 1 : until].strip()
@@ -46,9 +45,9 @@ def made(text: str, start: int, until: int) -> dict[str, Any]:
 
 
 class _Candidates:
-    """The places of what looks like a tag of the table, wherever it stands.
+    """The positions of everything that looks like a tag of the table, in Markdown markup or not.
 
-    To be asked for those of opening brackets, in rising order.
+    Membership tests must use positions of opening brackets that do not decrease.
     """
 
     __slots__ = ("_close", "_table", "_text")
@@ -56,10 +55,10 @@ class _Candidates:
     def __init__(self, text: str, table: Collection[str]) -> None:
         self._text = text
         self._table = table
-        self._close = Ahead(text, "]", len(text))
+        self._close = Lookahead(text, "]", len(text))
 
     def __contains__(self, start: object) -> bool:
-        return isinstance(start, int) and self._fits(start, self._close.of(start))
+        return isinstance(start, int) and self._fits(start, self._close.next_from(start))
 
     def _fits(self, start: int, close: int) -> bool:
         if not 0 < close - start <= LONGEST + 1 or close == len(self._text):
@@ -67,11 +66,11 @@ class _Candidates:
         inner = self._text[start + 1 : close]
         name, _, variant = inner.partition(":")
         tag = name.lower()
-        # A list's check box is no tag, whatever the table says.
+        # The check box of a task list is no tag, even if the table has an "x".
         return "[" not in inner and "\n" not in variant and name.isascii() and tag in self._table and tag != "x"
 
     def exist(self) -> bool:
-        """Whether there is any."""
+        """Return whether the text has any candidate."""
         text, begin = self._text, 0
         close = text.find("]")
         while close >= 0:

@@ -1,58 +1,195 @@
-"""What a message would do: for each of its tags the skill it starts, the action it stands for, or why it does nothing.
+"""Predict what the tags of a message would do: start a skill, run an action, or nothing, with the reason.
 
-Changes nothing, and fails for nothing that one tag needs and another does not.
+Nothing is changed. An error that concerns one tag does not affect the others.
 """
 
 from __future__ import annotations
 
 from nexus_mcp.errors import NexusError
+from nexus_mcp.quoting import quoted_name
+from nexus_mcp.state import plan as plans
+from nexus_mcp.state import tasks as task_lists
+from nexus_mcp.tags.actions import ACTIONS
+from nexus_mcp.tags.actions.definition import ActionContext
 from nexus_mcp.tags.message import Message
+from nexus_mcp.tags.skills import harness_notes
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.catalog.load import Catalog
+    from nexus_mcp.store.session.kept import SessionSnapshot
     from nexus_mcp.store.store import Store
 
 SKILL, ACTION, NOTHING = "skill", "action", "nothing"
+PLAN_DECIDE = "plan_decide"
+_CLOSE = (
+    "Nothing is left to run. Close the cycle: see the whole once more, bring the notes in line with [sync], keep what "
+    "closing drops (the goal and the decisions beside the tasks: in a note, or with plan_decide), then call task_close."
+)
+"""A short form of the last step of nx-run."""
+_RUN, _PLAN = "nx-run", "nx-plan"
+
+
+def variant_of(spec: dict[str, Any], tag: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """Return (the vocabulary entry of the tag and its variant, "" or why there is no such variant)."""
+    variant = tag["variant"]
+    if not variant or spec.get("any_variant"):
+        return spec, ""
+    known = spec["variants"]
+    if variant in known:
+        return {**spec, **known[variant]}, ""
+    from nexus_mcp.catalog.placeholders import near
+
+    name, shown = tag["tag"], quoted_name(variant)
+    names = [f"[{name}:{one}]" for one in near(variant, known) or known]
+    instead = f"Did you mean {' or '.join(names)}?" if names else f"Write [{name}], and what belongs to it behind it."
+    return spec, f"There is no [{name}:{shown}]. {instead}"
 
 
 def route(text: str, catalog: Catalog, store: Store, harness_id: str = "") -> dict[str, Any]:
-    """{"tags": […], "left_out": tags beyond MOST}, of the shape schemas/catalog/route.schema.json."""
+    """Return {"tags": […], "left_out": number of tags beyond MOST}, as in schemas/catalog/route.schema.json."""
     message = Message(text, catalog.vocabulary["tags"])
-    return {"tags": routed(message, message.tags, catalog, store, harness_id), "left_out": message.left_out}
+    return {"tags": route_tags(message, message.tags, catalog, store, harness_id), "left_out": message.left_out}
 
 
-def routed(
+def route_tags(
     message: Message, tags: list[dict[str, Any]], catalog: Catalog, store: Store, harness_id: str
 ) -> list[dict[str, Any]]:
-    """These `tags` of a message, each with what it would do.
+    """Return `tags`, a selection of the tags of a message, each with its outcome.
 
-    A tag has its place in the message, an `outcome` (SKILL, ACTION, NOTHING) and `advice`: what to do first, or
-    instead; "" for nothing to say. Of a skill: `skill`, `mode` (the variant), `body` with its placeholders,
-    `harness_notes`. Of an action: `action`, `would`, what it would come to.
+    Fields: the tag's own, `outcome` (SKILL, ACTION, NOTHING) and `advice` (what to do first or instead, or "").
+    SKILL adds `skill`, `mode` (the variant), `body` with its placeholders and `harness_notes`; ACTION adds `action`
+    and `would`, its preview.
     """
     if not tags:
         return []
-    from nexus_mcp.tags.outcomes import Outcomes
 
     outcomes = Outcomes(catalog, store, harness_id)
-    return [{**tag, **_whole(message, tag, _outcome(outcomes, tag))} for tag in tags]
+    return [{**tag, **_with_warning(message, tag, _outcome(outcomes, tag))} for tag in tags]
 
 
-def _whole(message: Message, tag: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    """The outcome of a text that would be kept, with what would not be kept of it."""
+class Outcomes:
+    """The outcomes of the tags of one message. Plan and tasks are read once, and only for a tag that needs them."""
+
+    __slots__ = ("_both", "_catalog", "_context", "_harness_id", "_store")
+
+    def __init__(self, catalog: Catalog, store: Store, harness_id: str) -> None:
+        self._catalog = catalog
+        self._store = store
+        self._harness_id = harness_id
+        self._context = ActionContext(catalog, store)
+        self._both: SessionSnapshot | None = None
+
+    def of(self, tag: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields of the outcome of a tag. Raises NexusError for unreadable files and forbidden paths."""
+        spec, unknown = variant_of(self._catalog.vocabulary["tags"][tag["tag"]], tag)
+        if unknown:
+            return _nothing(unknown)
+        if spec["kind"] == SKILL:
+            return self._skill(spec["skill"], tag["variant"])
+        action = spec["action"]
+        if action == PLAN_DECIDE:
+            return self._decision(tag["text"])
+        would = ACTIONS[action]().preview(self._context, tag["variant"], tag["text"])
+        return {"outcome": ACTION, "action": action, "would": would, "advice": would["next_step"]}
+
+    def _skill(self, name: str, mode: str) -> dict[str, Any]:
+        advice = ""
+        if name == _RUN:
+            stops = self._nothing_to_run()
+            if stops:
+                return _nothing(stops)
+        elif name == _PLAN:
+            finished = self._finished()
+            advice = f"{finished} Call task_close first; then plan." if finished else ""
+        skill = self._catalog.skill(name)
+        return {
+            "outcome": SKILL,
+            "skill": name,
+            "mode": mode,
+            "body": self._catalog.body("skills", name),
+            "harness_notes": harness_notes(skill, self._harness_id),
+            "advice": advice,
+        }
+
+    def _decision(self, text: str) -> dict[str, Any]:
+        plan = self._plan()
+        if plan is None:
+            return _nothing(
+                "No plan is open, so there is no question to decide. Start one first: [plan] and the topic."
+            )
+        pending = plans.pending(plan)
+        if not plan["issues"]:
+            return _nothing("The plan has no question to decide. Add one with plan_update first.")
+        if not pending:
+            return _nothing("Every question of the plan is decided. Reopen one or add one with plan_update first.")
+        if not text.strip():
+            return _nothing("Nothing is written behind [d]. Write the decision there: [d] what was decided.")
+        finished = self._finished()
+        open_ones = [{"id": issue["id"], "title": issue["title"]} for issue in pending]
+        advice = f"{finished} If this belongs to something new, call task_close first." if finished else ""
+        return {"outcome": ACTION, "action": PLAN_DECIDE, "would": {"pending": open_ones}, "advice": advice}
+
+    def _nothing_to_run(self) -> str:
+        """Return why [run] has nothing to run; "" if there is a task to run."""
+        tasks = self._tasks()
+        if tasks is None or not tasks["tasks"]:
+            plan = self._plan()
+            if plan is None:
+                return "There are no tasks to run, and no plan. Begin with [plan] and the topic."
+            pending = len(plans.pending(plan))
+            if pending:
+                what = "a question" if pending == 1 else f"{pending} questions"
+                return (
+                    f"There are no tasks to run, and {what} of the plan {'is' if pending == 1 else 'are'} open. Decide "
+                    "first: [d] and the decision; then call task_add for each decision."
+                )
+            if not plan["issues"]:
+                return "There are no tasks to run, and the plan has no question. Add one with plan_update first."
+            return "There are no tasks to run. Derive them from the plan first: call task_add for each decision."
+        finished = self._finished()
+        return f"{finished} {_CLOSE}" if finished else ""
+
+    def _finished(self) -> str:
+        """Return a sentence about a cycle with all tasks completed that is not closed yet; "" if there is none."""
+        tasks = self._tasks()
+        if tasks is None or not tasks["tasks"] or task_lists.count(tasks, task_lists.COMPLETED) < len(tasks["tasks"]):
+            return ""
+        number = len(tasks["tasks"])
+        what = "The only task is" if number == 1 else f"All {number} tasks are"
+        return f"{what} completed, but the cycle is not closed."
+
+    def _plan(self) -> dict[str, Any] | None:
+        return self._session().plan()
+
+    def _tasks(self) -> dict[str, Any] | None:
+        return self._session().tasks()
+
+    def _session(self) -> SessionSnapshot:
+        if self._both is None:
+            self._both = self._store.snapshot()
+        return self._both
+
+
+def _nothing(advice: str) -> dict[str, Any]:
+    return {"outcome": NOTHING, "advice": advice}
+
+
+def _with_warning(message: Message, tag: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """Return the outcome; if it would store a text, with a warning about a truncated one."""
     if "path" not in found.get("would", ()):
         return found
-    return {**found, "advice": " ".join(filter(None, [found["advice"], message.cut(tag)]))}
+    return {**found, "advice": " ".join(filter(None, [found["advice"], message.truncation_warning(tag)]))}
 
 
 def _outcome(outcomes: Any, tag: dict[str, Any]) -> dict[str, Any]:
     try:
         found: dict[str, Any] = outcomes.of(tag)
     except NexusError as error:
-        from nexus_mcp.tags.actions.definition import told
+        from nexus_mcp.tags.actions.definition import error_text
 
-        return {"outcome": NOTHING, "advice": told(error)}
+        return {"outcome": NOTHING, "advice": error_text(error)}
     return found

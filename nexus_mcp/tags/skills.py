@@ -1,8 +1,8 @@
-"""Skills as tags need them: which may be offered for automatic selection, and what a harness adds to a body."""
+"""Skills for tags: which an agent may select by itself, and what a harness adds to their text."""
 
 from __future__ import annotations
 
-from nexus_mcp.catalog.harness_notes import read
+from nexus_mcp.catalog.placeholders import read_notes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 def selectable(catalog: Catalog) -> list[dict[str, str]]:
-    """The skills that an agent may choose by itself: [{"id", "name", "description"}], by id.
+    """Return the skills that an agent may select by itself: [{"id", "name", "description"}], by id.
 
-    One that is started by hand alone (contract §5: an explicit tag or slash command) is never among them.
+    A skill that only an explicit tag or slash command starts (contract §5) is not included.
     """
     return [
-        {member: skill[member] for member in ("id", "name", "description")}
+        {field: skill[field] for field in ("id", "name", "description")}
         for _, skill in sorted(catalog.skills.items())
         if not skill["manual_only"]
     ]
 
 
 def harness_notes(skill: dict[str, Any], harness_id: str) -> str:
-    """How the harness starts and resumes agents, for a skill that needs it; "" where it does not, or nobody knows."""
-    return read(harness_id).strip() if skill["harness_notes"] else ""
+    """Return how the harness starts and resumes agents; "" if the skill does not need it, or it is unknown."""
+    return read_notes(harness_id).strip() if skill["harness_notes"] else ""

@@ -1,6 +1,6 @@
-"""The check of a call's arguments, in the contract's order: unknown names, missing ones, types and values.
+"""Check a call's arguments in the contract's order: unknown names, missing ones, types and values.
 
-All faults of the first kind that occurs are told at once, up to a hundred unknown names. Three habits of real model
+All faults of the first kind that occurs are reported together, up to a hundred unknown names. Three habits of model
 clients are accepted: a number sent as a string, an array or object sent as its JSON text, and null for an optional
 parameter.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from nexus_mcp.errors import InvalidArguments
 from nexus_mcp.schemas import is_integer
-from nexus_mcp.store.codec import MAX_DIGITS, SESSION_DEPTH, STRICT, strict_decoder, too_deep
+from nexus_mcp.store.codec import MAX_DIGITS, SESSION_DEPTH, STRICT, is_too_deep, strict_decoder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,30 +22,30 @@ _MOST_UNKNOWN = 100  # a line has room for hundreds of thousands
 
 
 class _Unfit(Exception):
-    """A value that its parameter does not take; the text says what it must be, or where within."""
+    """A value of the wrong type or range; the text continues a sentence that begins with the parameter."""
 
 
-def checked(tool: Tool, given: dict[str, Any]) -> dict[str, Any]:
-    """The arguments that `tool.run` gets: coerced, absent ones left out. Raises InvalidArguments."""
-    unknown = [name for name in given if name not in tool.parameters]
+def check_arguments(tool: Tool, call_arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments for `tool.run`: coerced, absent ones left out. Raises InvalidArguments."""
+    unknown = [name for name in call_arguments if name not in tool.parameters]
     if unknown:
         accepted = ", ".join(tool.parameters)
         hint = f"the accepted parameters are {accepted}" if accepted else "no parameters are accepted"
-        told = [f"unknown parameter {_shown(name)}" for name in unknown[:_MOST_UNKNOWN]]
-        more = [f"{len(unknown) - len(told)} more unknown parameters"] if len(unknown) > len(told) else []
-        raise InvalidArguments([*told, *more, hint])
-    missing = [name for name in tool.required if given.get(name) is None]
+        texts = [f"unknown parameter {_shown(name)}" for name in unknown[:_MOST_UNKNOWN]]
+        more = [f"{len(unknown) - len(texts)} more unknown parameters"] if len(unknown) > len(texts) else []
+        raise InvalidArguments([*texts, *more, hint])
+    missing = [name for name in tool.required if call_arguments.get(name) is None]
     if missing:
         raise InvalidArguments([f"{name} is required" for name in missing])
     arguments: dict[str, Any] = {}
     unfit: list[str] = []
     for name, schema in tool.parameters.items():
-        if given.get(name) is None:
+        if call_arguments.get(name) is None:
             continue
         if name in tool.own_checks:
             schema = {"type": schema["type"]}  # noqa: PLW2901
         try:
-            arguments[name] = _fitted(given[name], schema)
+            arguments[name] = _coerce(call_arguments[name], schema)
         except _Unfit as fault:
             unfit.append(f"{name} {fault}")
     if unfit:
@@ -60,7 +60,7 @@ def _shown(name: str) -> str:
     return quoted(name, _SHOWN_NAME)
 
 
-def _fitted(value: Any, schema: dict[str, Any]) -> Any:
+def _coerce(value: Any, schema: dict[str, Any]) -> Any:
     return _BY_TYPE[schema["type"]](value, schema)
 
 
@@ -110,7 +110,7 @@ def _object(value: Any, schema: dict[str, Any]) -> dict[str, Any]:
 
 def _inner(place: str, value: Any, schema: dict[str, Any]) -> Any:
     try:
-        return _fitted(value, schema)
+        return _coerce(value, schema)
     except _Unfit as fault:
         raise _Unfit(f"{place} {fault}") from None
 
@@ -139,4 +139,4 @@ def _json_in(text: str) -> Any:
         value = STRICT.decode(text)
     except (ValueError, RecursionError):
         return None
-    return None if too_deep(value, SESSION_DEPTH) else value
+    return None if is_too_deep(value, SESSION_DEPTH) else value

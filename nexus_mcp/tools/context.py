@@ -5,8 +5,7 @@ from __future__ import annotations
 from nexus_mcp.errors import StateError
 from nexus_mcp.state import tasks
 from nexus_mcp.store.transaction import TASKS
-from nexus_mcp.tools.definition import Tool, ToolContext, answer
-from nexus_mcp.tools.stored import COUNT, NAMES
+from nexus_mcp.tools.definition import COUNT, NAMES, Tool, ToolContext, answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

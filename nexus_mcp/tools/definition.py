@@ -1,24 +1,29 @@
-"""What a tool is: plain data about its calls, and the function that carries one out."""
+"""The class Tool (plain data and a `run` function) and the output schemas that tools share.
+
+Files of other harnesses may hold unknown fields, and optional ones of odd types. Answers return them unchanged, so the
+shared schemas restrict only required fields: a client that validates answers must not fail.
+"""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
     from nexus_mcp.state.oplog import By
+    from nexus_mcp.store.close_receipt import Receipt
     from nexus_mcp.store.store import Store
-    from nexus_mcp.store.unanswered import Unanswered
     from nexus_mcp.workspace import Workspace
 
     Schema = dict[str, Any]
 
 
 class ToolContext:
-    """What `run` gets beside the arguments: the workspace, its store, and who is calling.
+    """What `run` gets beside the arguments: the workspace, its store and the caller.
 
-    A tool that returns an answer which must be kept until it was written out puts its marker in `unanswered`.
+    `unanswered` holds the receipt of a close until its response was written.
     """
 
     __slots__ = ("by", "store", "unanswered", "workspace")
@@ -27,16 +32,16 @@ class ToolContext:
         self.workspace = workspace
         self.store = store
         self.by = by
-        self.unanswered: Unanswered | None = None
+        self.unanswered: Receipt | None = None
 
 
 class Tool:
     """One tool of the contract.
 
-    `parameters` maps each parameter to its JSON Schema; those in `required` must be given. `output` is the JSON
-    Schema of the answer. `own_checks` are parameters whose values the tool itself checks, because its other errors
-    come first; only their type is checked before. The hints are MCP's tool annotations; openWorldHint is false
-    everywhere, because no tool reaches beyond the project. `run(ctx, arguments)` gets arguments that keep the schemas
+    `parameters` maps each parameter to its JSON Schema; `required` names the mandatory ones. `output` is the JSON
+    Schema of the answer. `own_checks` names parameters whose values the tool checks itself, because its other errors
+    come first; only their types are checked before. The hints are MCP's tool annotations; openWorldHint is false
+    everywhere, because no tool reaches beyond the project. `run(ctx, arguments)` gets valid arguments
     and returns the answer.
     """
 
@@ -83,14 +88,14 @@ class Tool:
 
     @property
     def input_schema(self) -> Schema:
-        """The JSON Schema of the whole arguments object, as it is advertised."""
+        """Return the advertised JSON Schema of the arguments object."""
         schema: Schema = {"type": "object", "properties": self.parameters, "additionalProperties": False}
         if self.required:
             schema["required"] = list(self.required)
         return schema
 
     def definition(self, prefix: str = "") -> Schema:
-        """The tool as `tools/list` shows it (MCP `Tool`), registered under `prefix`."""
+        """Return the tool as `tools/list` shows it (MCP `Tool`), with `prefix` before its name."""
         return {
             "name": prefix + self.name,
             "title": self.title,
@@ -111,8 +116,10 @@ _ERROR = {"type": "string", "description": "What went wrong; only in a failed ca
 
 
 def _or_error(output: Schema) -> Schema:
-    """The schema of a tool's answers, failures included: clients (OpenCode 1.18, Inspector 2.12) check those too,
-    and show the model their own complaint in place of the error when it does not fit."""
+    """Return the schema of a tool's answers, failures included.
+
+    Clients (OpenCode 1.18, Inspector 2.12) validate failures too, and hide the error when it does not fit.
+    """
     return {
         **{key: value for key, value in output.items() if key != "required"},
         "properties": {**output["properties"], "error": _ERROR},
@@ -121,10 +128,56 @@ def _or_error(output: Schema) -> Schema:
 
 
 def answer(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
-    """The schema of an answer with exactly these members."""
+    """Return the schema of an object with exactly these fields."""
     return {
         "type": "object",
         "properties": {**required, **(optional or {})},
         "required": list(required),
         "additionalProperties": False,
     }
+
+
+COUNT: dict[str, Any] = {"type": "integer", "minimum": 0}
+ID: dict[str, Any] = {"type": "integer", "minimum": 1}
+NAMES: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
+
+ISSUE: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "id": ID,
+        "title": {"type": "string"},
+        "status": {"type": "string", "enum": ["pending", "decided"]},
+        "decision": {"description": "What was decided (string)."},
+        "how_agents": {"description": "Agents that were asked for advice (array of strings)."},
+        "how_summary": {"description": "Their advice by agent name (object of strings)."},
+        "how_agent_ids": {"description": "Their ids by agent name (object of strings)."},
+    },
+    "required": ["id", "title", "status"],
+}
+
+ISSUE_LINE: dict[str, Any] = {
+    "type": "object",
+    "properties": {name: ISSUE["properties"][name] for name in ("id", "title", "status")},
+    "required": ["id", "title", "status"],
+    "additionalProperties": False,
+}
+
+TASK: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "id": ID,
+        "title": {"type": "string"},
+        "context": {"type": "string"},
+        "approach": {"description": "How to go about it (string)."},
+        "acceptance": {"description": "How to tell that it is done (string)."},
+        "risk": {"description": "What may go wrong (string)."},
+        "status": {"type": "string", "enum": ["pending", "in_progress", "completed"]},
+        "deps": {"type": "array", "items": {"type": "number"}, "description": "Ids of the tasks it waits for."},
+        "plan_issue": {"description": "Id of the plan issue it carries out (integer)."},
+        "owner": {"description": "Agent that does it (string)."},
+        "owner_agent_id": {"description": "The harness's id of that agent (string)."},
+        "owner_reuse_policy": {"description": "fresh, resume_if_same_artifact or resume."},
+        "created_at": {"type": "string"},
+    },
+    "required": ["id", "title", "context", "status", "deps", "created_at"],
+}

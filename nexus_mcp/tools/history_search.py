@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from nexus_mcp.state import history
-from nexus_mcp.tools.definition import Tool, ToolContext, answer
-from nexus_mcp.tools.stored import COUNT
+from nexus_mcp.tools.definition import COUNT, Tool, ToolContext, answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from nexus_mcp.errors import ToolError
 from nexus_mcp.state import plan, shapes
 from nexus_mcp.store.transaction import PLAN, Transaction
-from nexus_mcp.tools.definition import Tool, ToolContext, answer
-from nexus_mcp.tools.stored import ID, ISSUE_LINE, NAMES
+from nexus_mcp.tools.definition import ID, ISSUE_LINE, NAMES, Tool, ToolContext, answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,14 +16,14 @@ _RECORDED = ("decision", "how_agents", "how_summary", "how_agent_ids")
 
 
 def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Mark the issue decided and write those of the fields that were given."""
-    given = {name: arguments[name] for name in _RECORDED if name in arguments}
+    """Mark the issue decided and write the recorded fields that are present."""
+    recorded = {name: arguments[name] for name in _RECORDED if name in arguments}
 
     def change(now: Transaction) -> dict[str, Any]:
         if now.plan is None:
             raise ToolError(plan.NO_PLAN)
-        changed, issue = plan.decide(now.plan, arguments["issue_id"], given)
-        now.put(PLAN, changed, shapes.ISSUE, {"status": issue["status"], **given})
+        changed, issue = plan.decide(now.plan, arguments["issue_id"], recorded)
+        now.put(PLAN, changed, shapes.ISSUE, {"status": issue["status"], **recorded})
         now.what = f"decides issue {issue['id']}"
         remaining = plan.pending(changed)
         shown = {"decided": True, "issue": issue["title"], "allComplete": not remaining}

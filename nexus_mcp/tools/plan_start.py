@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from nexus_mcp.state import history, plan, shapes
 from nexus_mcp.store.transaction import PLAN, Transaction
-from nexus_mcp.tools.definition import Tool, ToolContext, answer
-from nexus_mcp.tools.stored import COUNT, ID
+from nexus_mcp.tools.definition import COUNT, ID, Tool, ToolContext, answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

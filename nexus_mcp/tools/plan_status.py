@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from nexus_mcp.state import plan
-from nexus_mcp.tools.definition import Tool, ToolContext, answer
-from nexus_mcp.tools.stored import COUNT, ID, ISSUE
+from nexus_mcp.tools.definition import COUNT, ID, ISSUE, Tool, ToolContext, answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

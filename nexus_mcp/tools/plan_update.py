@@ -5,8 +5,7 @@ from __future__ import annotations
 from nexus_mcp.errors import ToolError
 from nexus_mcp.state import plan, shapes
 from nexus_mcp.store.transaction import PLAN, Transaction
-from nexus_mcp.tools.definition import Tool, ToolContext, answer
-from nexus_mcp.tools.stored import ID
+from nexus_mcp.tools.definition import ID, Tool, ToolContext, answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def _shown(issue: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Apply one action; its own parameters are asked for only after the plan and the action are known."""
+    """Apply one action; check its own parameters only after the plan and the action."""
     title = arguments.get("title", "")
 
     def change(now: Transaction) -> dict[str, Any]:

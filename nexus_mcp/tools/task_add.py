@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from nexus_mcp.state import shapes, tasks
 from nexus_mcp.store.transaction import TASKS, Transaction
-from nexus_mcp.tools.definition import Tool, ToolContext, answer
-from nexus_mcp.tools.stored import ID, NAMES, TASK
+from nexus_mcp.tools.definition import ID, NAMES, TASK, Tool, ToolContext, answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
         )
         now.put(TASKS, changed, shapes.TASK, task)
         now.what = f"adds task {task['id']}"
-        return {"task": shapes.ordered(task, shapes.part(shapes.TASK))}
+        return {"task": shapes.order(task, shapes.part(shapes.TASK))}
 
     return ctx.store.change(change, ctx.by)
 

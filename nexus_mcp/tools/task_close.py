@@ -5,8 +5,7 @@ from __future__ import annotations
 from nexus_mcp import schemas
 from nexus_mcp.state import history, plan
 from nexus_mcp.store.transaction import PLAN, TASKS, Transaction
-from nexus_mcp.tools.definition import Tool, ToolContext, answer
-from nexus_mcp.tools.stored import COUNT
+from nexus_mcp.tools.definition import COUNT, Tool, ToolContext, answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from nexus_mcp.errors import ToolError
 from nexus_mcp.state import shapes, tasks
 from nexus_mcp.store.transaction import TASKS, Transaction
-from nexus_mcp.tools.definition import Tool, ToolContext, answer
-from nexus_mcp.tools.stored import ID, TASK
+from nexus_mcp.tools.definition import ID, TASK, Tool, ToolContext, answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
         changed, task = tasks.set_status(there, arguments["id"], arguments["status"])
         now.put(TASKS, changed, shapes.TASK, {"status": task["status"]})
         now.what = f"sets task {task['id']} to {task['status']}"
-        return {"task": shapes.ordered(task, shapes.part(shapes.TASK))}
+        return {"task": shapes.order(task, shapes.part(shapes.TASK))}
 
     return ctx.store.change(change, ctx.by)
 

@@ -85,7 +85,7 @@ def placeholder_faults(text: str) -> list[str]:
         "skill": catalog.skills,
         "action": catalog.vocabulary["invocations"],
     }
-    return [told() for _, told in placeholders.faults(text, known)]
+    return [told() for _, told in placeholders.find_faults(text, known)]
 
 
 def sentences(text: str) -> set[str]:

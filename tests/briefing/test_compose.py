@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nexus_mcp.briefing.binding import binding_text
-from nexus_mcp.briefing.compose import joined, parts
-from nexus_mcp.briefing.limits import limits_text, tools_text
-from nexus_mcp.briefing.task_text import LIMIT, block, task_text
-from nexus_mcp.catalog import harness_notes
+from nexus_mcp.briefing.compose import LIMIT, binding_text, block, joined, limits_text, parts, task_text, tools_text
+from nexus_mcp.catalog import placeholders
 from nexus_mcp.catalog.load import Catalog, load
 from nexus_mcp.errors import UnknownEntry
 from tests.support import Json, issue, plan, stamp, task, tasks
@@ -132,7 +129,7 @@ def test_tool_names(catalog: Catalog, harness: str, name: str) -> None:
 def test_the_parts_in_their_order(catalog: Catalog) -> None:
     """The task, the notes, the names of the tools, the limits, and what the harness needs."""
     notes = [{"path": "memory/a.md", "kind": "memory", "tags": ["x"], "size": 3}]
-    own = harness_notes.read(CLAUDE)
+    own = placeholders.read_notes(CLAUDE)
     found = parts(catalog, task(1), "engineer", CLAUDE, notes=notes, harness_notes=own)
     assert list(found) == ["task", "notes", "tools", "limits", "harness"]
     assert found["notes"].startswith("NOTES:\n")
@@ -148,9 +145,9 @@ def test_parts_without_anything_to_say(catalog: Catalog) -> None:
 
 def test_notes_of_harnesses(catalog: Catalog) -> None:
     """Each harness with a map has notes; a name that leads elsewhere has none."""
-    assert [bool(harness_notes.read(name)) for name in catalog.maps] == [True, True, True]
-    assert [harness_notes.read(name) for name in (PLAIN, "../../x", "")] == ["", "", ""]
-    assert harness_notes.read("absent") == ""
+    assert [bool(placeholders.read_notes(name)) for name in catalog.maps] == [True, True, True]
+    assert [placeholders.read_notes(name) for name in (PLAIN, "../../x", "")] == ["", "", ""]
+    assert placeholders.read_notes("absent") == ""
 
 
 def test_an_unknown_agent(catalog: Catalog) -> None:

@@ -73,8 +73,8 @@ def test_a_disk_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with monkeypatch.context() as patch:
         patch.setattr(Folder, "read", fails)
         assert own_faults(tmp_path)[0] == f"{DBA}/meta.yml: could not be read: Input/output error"
-        assert len(usable(str(tmp_path)).told) == 3
-    assert usable(str(tmp_path)).told == []
+        assert len(usable(str(tmp_path)).warnings) == 3
+    assert usable(str(tmp_path)).warnings == []
     assert "dba" in load(str(tmp_path)).agents
 
 

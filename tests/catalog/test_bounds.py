@@ -78,7 +78,7 @@ def test_large_files(tmp_path: Path, path: str) -> None:
     assert f".nexus/{path}: larger than the 64 KiB that are read" in own_faults(tmp_path)
     put(tmp_path / ".nexus", {path: "#" * (64 << 10)})
     assert f".nexus/{path}: is empty" in own_faults(tmp_path)
-    assert usable(str(tmp_path)).told != []
+    assert usable(str(tmp_path)).warnings != []
 
 
 def test_long_lists_of_a_map(tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ def test_what_cannot_be_right_is_made_anew(project: Path, change: Callable[[Json
     edited(project, change)
     again = usable(str(project))
     assert (again.agents, again.skills, again.maps) == (first.agents, first.skills, first.maps)
-    assert again.told == []
+    assert again.warnings == []
 
 
 def test_a_change_in_place_is_noticed(project: Path) -> None:

@@ -48,7 +48,7 @@ CAPABILITIES = {
 
 def test_catalog_json_is_current() -> None:
     """What hooks and servers read is what the files beside it say: `make catalog` writes it anew."""
-    assert Path(data_path("assets", shipped.NAME)).read_text(encoding="utf-8") == shipped.made()
+    assert Path(data_path("assets", shipped.NAME)).read_text(encoding="utf-8") == shipped.build_json()
 
 
 def test_agents_are_those_of_the_contract() -> None:

@@ -49,7 +49,7 @@ def test_all_files_together_are_bounded(tmp_path: Path, files: dict[str, Any], t
         first = limits.index(EVERY)
         assert first > 1
         assert limits == [0] * first + [EVERY] * (len(own) - first)
-        assert told in catalog.told[0]
+        assert told in catalog.warnings[0]
     assert any(rows.NO_ROOM in fault for fault in own_faults(tmp_path))
 
 
@@ -90,7 +90,7 @@ def test_too_many_entries(tmp_path: Path, kind: str, number: int) -> None:
         (tmp_path / f".nexus/{kind}/x{entry}").mkdir()
     for _ in ("read", "kept"):
         catalog = usable(str(tmp_path))
-        assert catalog.told[0].startswith(f".nexus/{kind}: has ")
+        assert catalog.warnings[0].startswith(f".nexus/{kind}: has ")
         restricted = {name: len(effective(agent)) == EVERY for name, agent in catalog.agents.items()}
         assert set(restricted.values()) == ({True} if kind == "agents" else {False})
         unlisted = catalog.unlisted("gardener")

@@ -39,7 +39,7 @@ def project(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 def found(project: Path) -> Catalog:
     """The catalog, the same the second time."""
     first, second = usable(str(project)), usable(str(project))
-    for member in ("agents", "skills", "maps", "told"):
+    for member in ("agents", "skills", "maps", "warnings"):
         assert getattr(first, member) == getattr(second, member)
     return second
 
@@ -51,7 +51,8 @@ def restrictions(catalog: Catalog) -> dict[str, list[str]]:
 def test_without_a_fault_nothing_is_told(project: Path) -> None:
     """What can be used is all there is."""
     catalog, whole = found(project), load(str(project))
-    assert (catalog.told, catalog.agents, catalog.skills, catalog.maps) == ([], whole.agents, whole.skills, whole.maps)
+    assert catalog.warnings == []
+    assert (catalog.agents, catalog.skills, catalog.maps) == (whole.agents, whole.skills, whole.maps)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,7 @@ def test_a_fault_elsewhere_takes_nothing_away(project: Path, path: str, content:
     assert {name: after[name] for name in before.agents} == restrictions(before)
     assert catalog.maps == before.maps
     assert catalog.skills == {name: skill for name, skill in before.skills.items() if name != gone}
-    assert len(catalog.told) == 1
+    assert len(catalog.warnings) == 1
     with pytest.raises(CatalogError):
         load(str(project))
 
@@ -102,9 +103,9 @@ def test_an_agent_at_fault_may_do_nothing(project: Path, name: str, content: byt
         False,
         True,
     ]
-    assert len(catalog.told) == 1
-    assert catalog.told[0].startswith(f".nexus/agents/{name}/meta.yml:")
-    assert f"until that is mended {name} may do nothing that can be forbidden. nexus-mcp" in catalog.told[0]
+    assert len(catalog.warnings) == 1
+    assert catalog.warnings[0].startswith(f".nexus/agents/{name}/meta.yml:")
+    assert f"until that is mended {name} may do nothing that can be forbidden. nexus-mcp" in catalog.warnings[0]
     if name == "engineer":
         shipped = load(None)
         assert agent["capabilities"] == shipped.agent(name)["capabilities"]
@@ -131,7 +132,7 @@ def test_a_map_at_fault(project: Path) -> None:
     catalog = found(project)
     assert catalog.maps == load(None).maps
     assert restrictions(catalog) == restrictions(before)
-    assert catalog.told == [
+    assert catalog.warnings == [
         ".nexus/capability-map.yml:4:3: claude-code/extra is not a known field; until that is mended the shipped map "
         "holds for each harness that it is about. nexus-mcp catalog check tells all that is wrong."
     ]
@@ -162,7 +163,7 @@ def test_agents_that_cannot_be_listed(project: Path, tmp_path_factory: pytest.Te
         (project / ".nexus/agents").symlink_to(tmp_path_factory.mktemp("outside"))
     catalog = found(project)
     assert restrictions(catalog) == dict.fromkeys(load(None).agents, ALL)
-    assert "where a folder belongs; until that is mended every agent may do nothing that can be" in catalog.told[0]
+    assert "where a folder belongs; until that is mended every agent may do nothing that can be" in catalog.warnings[0]
     assert "prune" in catalog.skills
 
 
@@ -178,7 +179,7 @@ def test_what_is_told_is_bounded(project: Path) -> None:
     """The first few entries with a fault, each on a line that is not too long, and how many more there are."""
     keys = "".join(f"{'x' * 250}{number}: 1\n" for number in range(20))
     put(project / ".nexus", {f"skills/s{number}/meta.yml": f"id: s{number}\n{keys}" for number in range(9)})
-    told = found(project).told
+    told = found(project).warnings
     assert [line.partition(":")[0] for line in told[:3]] == [f".nexus/skills/s{number}/meta.yml" for number in range(3)]
     assert told[3:] == [
         "6 more agents, skills or maps of this project cannot be used. nexus-mcp catalog check tells all that is wrong."
@@ -197,12 +198,12 @@ def test_what_is_at_fault_is_kept(project: Path, monkeypatch: pytest.MonkeyPatch
         patch.setattr(building, "usable_value", None)
         assert usable(str(project)).agents == first.agents
     put(project / ".nexus", {"agents/engineer/meta.yml": "id: engineer\n"})
-    assert usable(str(project)).told == []
+    assert usable(str(project)).warnings == []
 
 
 def test_a_name_that_is_no_text(project: Path) -> None:
     """A folder may be called by bytes that are no UTF-8."""
     (project / ".nexus/agents/\udcff").mkdir()
     catalog = found(project)
-    assert catalog.told[0].startswith('".nexus/agents/\\udcff/meta.yml": is missing (and 1 more); ')
+    assert catalog.warnings[0].startswith('".nexus/agents/\\udcff/meta.yml": is missing (and 1 more); ')
     assert effective(catalog.agents["\udcff"]) != []

@@ -70,7 +70,7 @@ def test_the_core_schema(text: str, value: Any, loader: Any, monkeypatch: pytest
 )
 def test_places(pointer: str, place: str) -> None:
     """A member is told at its key, an item where it begins, what is missing where it would be."""
-    assert yaml_file.read(TEXT, "f.yml").told(pointer, "is odd") == f"f.yml:{place}: is odd"
+    assert yaml_file.read(TEXT, "f.yml").fault_at(pointer, "is odd") == f"f.yml:{place}: is odd"
 
 
 @pytest.mark.parametrize(

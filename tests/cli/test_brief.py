@@ -81,7 +81,7 @@ def test_an_unknown_harness(some_tasks: Project, capsys: pytest.CaptureFixture[s
     assert (code, out.partition("\n")[0]) == (0, "TASK: Do it")
     assert err.startswith("nexus-mcp: There is no capability map of claudecode, so no tool is refused, ")
     assert "; did you mean claude-code? " in err
-    assert brief(some_tasks, capsys, "1")[2].startswith("nexus-mcp: No --harness-id was given, so nothing is known of ")
+    assert brief(some_tasks, capsys, "1")[2].startswith("nexus-mcp: --harness-id is missing, so the tools that ")
 
 
 def test_another_agent(some_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:

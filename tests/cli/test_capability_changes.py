@@ -132,7 +132,7 @@ class TestChanges:
         words = ("--class", "structured_document_edit", "--harness-id", "claude-code", "--tool")
         stays = (
             "nexus-mcp: NotebookEdit is of structured_document_edit in the map of claude-code that is shipped, and may "
-            "not be taken out: whoever may not do what the class is about could do it with that; nothing was changed. "
+            "not be taken out: agents that may not use the class could use this tool then; nothing was changed. "
         )
         added = f"{stays}This project added nothing to the class.\n"
         assert run(project, capsys, "remove", *words, "NotebookEdit") == (1, "", added)

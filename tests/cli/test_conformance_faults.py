@@ -41,9 +41,9 @@ def told(ran: Ran) -> str:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--server", "a", "--url", "http://x"], "--server and --url are two targets; give one of them."),
+        (["--server", "a", "--url", "http://x"], "--server and --url both name a target. Use only one of them."),
         (["--server", "  "], "--server needs a command, not '  '"),
-        (["--server", "a 'b"], "--server \"a 'b\" is no command: no closing quotation"),
+        (["--server", "a 'b"], "--server \"a 'b\" is not a command: no closing quotation"),
         (
             ["--url", "http://127.0.0.1:1/mcp"],
             "--url and --project belong together: --project is the empty folder that the server serves.",
@@ -60,22 +60,22 @@ def told(ran: Ran) -> str:
             ["--url", "http://x/mcp", "--project", "gone"],
             "--project: 'gone' is not a folder. Name the folder that the server serves.",
         ),
-        (["--env", "A=1"], "--env is for a server that is started here: it needs --server."),
+        (["--env", "A=1"], "--env needs --server: it applies to a server that this command starts."),
         (["--server", "a", "--env", "secret"], "--env needs KEY=VALUE"),
-        (["--server", "a", "--project-env", "A=B"], "--project-env 'A=B' is no name of a variable"),
-        (["--harness-id", "Me"], "--harness-id 'Me' is no harness id: a-z first, then a-z, 0-9 and -"),
+        (["--server", "a", "--project-env", "A=B"], "--project-env 'A=B' is not a variable name"),
+        (["--harness-id", "Me"], "--harness-id 'Me' is not a harness id: a-z first, then a-z, 0-9 and -"),
         (["--timeout", "soon"], "--timeout 'soon' is not a number of seconds above 0"),
         (["--timeout", "0"], "--timeout '0' is not a number of seconds above 0"),
         (["--jobs", "0"], "--jobs needs a number from 1, not '0'."),
         (["-j", "many"], "--jobs needs a number from 1, not 'many'."),
         (["--tool-prefix", "a b"], "The tool prefix 'a b' is not usable: a letter, then letters, digits, _ and -, "
          "at most 32 in all. Example: --tool-prefix nx_"),
-        (["--tool-map", "names.yml"], "names.yml:1: no fixture asks a tool task_ad; did you mean task_add?"),
+        (["--tool-map", "names.yml"], "names.yml:1: no fixture calls a tool task_ad; did you mean task_add?"),
         (["--tool-map", "gone.yml"], "gone.yml: could not be read: No such file or directory"),
-        (["--report", "gone/junit.xml"], "--report gone/junit.xml: there is no folder gone. "
-         "Make it, then start again."),
-        (["--report", "junit.txt"], "--report junit.txt: the name does not tell what to write. "
-         "It ends in .xml (JUnit), .html or .json; badge.json is a badge."),
+        (["--report", "gone/junit.xml"], "--report gone/junit.xml: the folder gone does not exist. "
+         "Create it, then start again."),
+        (["--report", "junit.txt"], "--report junit.txt: the name does not show which report to write. "
+         "Use a name that ends in .xml (JUnit), .html or .json; badge.json is a badge."),
     ],
 )  # fmt: skip
 def test_one_line(folder: Path, options: list[str], message: str) -> None:
@@ -96,8 +96,8 @@ def test_a_secret_is_not_repeated(folder: Path) -> None:
     ("path", "message"),
     [
         ("typo.json", "typo.json: /postconditions: is not a known field; did you mean postcondition or precondition?"),
-        ("gone", "gone: there is no such file or folder"),
-        ("empty", "empty: is a folder without fixtures: no *.json file is in it"),
+        ("gone", "gone: no such file or folder"),
+        ("empty", "empty: is a folder without fixtures (*.json files)"),
     ],
 )
 def test_fixtures(folder: Path, words: list[str], path: str, message: str) -> None:
@@ -112,9 +112,9 @@ def test_selection(folder: Path) -> None:
     )
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.splitlines() == [
-        "nexus-mcp: --only task_add_frist: no fixture has such an id; did you mean task_add_first?",
-        "nexus-mcp: --tool task_ad: no fixture asks it; did you mean task_add?",
-        "nexus-mcp: --list shows what there is.",
+        "nexus-mcp: --only task_add_frist: no fixture matches it; did you mean task_add_first?",
+        "nexus-mcp: --tool task_ad: no fixture calls it; did you mean task_add?",
+        "nexus-mcp: Use --list to see all fixtures.",
     ]
 
 
@@ -123,8 +123,8 @@ def test_expected_failures(folder: Path) -> None:
     ran = nexus("conformance", "run", "--fixtures", "suite", "--expected-failures", "known.yml", cwd=folder)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.splitlines() == [
-        "nexus-mcp: known.yml:1: no fixture is called task_add_frist; did you mean task_add_first?",
-        "nexus-mcp: Take the entry out, or mend its name.",
+        "nexus-mcp: known.yml:1: no fixture has the id task_add_frist; did you mean task_add_first?",
+        "nexus-mcp: Remove the entry, or correct its id.",
     ]
 
 
@@ -132,7 +132,7 @@ def test_expected_failures(folder: Path) -> None:
 def test_compare_needs_two(servers: list[str]) -> None:
     """A comparison of fewer than two is none."""
     assert told(nexus("conformance", "compare", *servers)) == (
-        "compare needs --server twice or more. conformance run judges a single one."
+        "compare needs at least two --server options. To judge one server, use conformance run."
     )
 
 
@@ -141,7 +141,7 @@ def test_lint(folder: Path) -> None:
     assert nexus("conformance", "lint", "--fixtures", "typo.json", "--fixtures", "empty", cwd=folder) == (
         1,
         "typo.json: /postconditions: is not a known field; did you mean postcondition or precondition?\n"
-        "empty: is a folder without fixtures: no *.json file is in it\n"
+        "empty: is a folder without fixtures (*.json files)\n"
         "2 faults\n",
         "",
     )

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.cli import main, mount
+from nexus_mcp.cli.demonstration.screen import select, shorten
 from nexus_mcp.cli.demonstration.script import CYCLE
-from nexus_mcp.cli.demonstration.values import select, short
 from nexus_mcp.tools import TOOLS
 from tests.cli.support import CHECKOUT, Ran, nexus, nexus_on_terminal
 
@@ -125,7 +125,7 @@ def test_a_server_that_does_not_start(monkeypatch: pytest.MonkeyPatch, capsys: p
 )
 def test_short(value: object, text: str) -> None:
     """Values are shown as JSON without quotes around names, long texts cut."""
-    assert short(value) == text
+    assert shorten(value) == text
 
 
 def test_select() -> None:

@@ -29,7 +29,7 @@ def test_a_fresh_project(project: Project) -> None:
     before = traces(project.root)
     assert nexus("doctor", "--project", str(project.root)) == (
         0,
-        f"{project.root}\nHealthy: nothing is here yet; nexus-mcp init makes .nexus/.\n",
+        f"{project.root}\nHealthy: there is no .nexus/ yet. nexus-mcp init creates it.\n",
         "",
     )
     assert traces(project.root) == before
@@ -37,7 +37,7 @@ def test_a_fresh_project(project: Project) -> None:
     before = traces(project.root)
     ran = nexus("doctor", cwd=project.root)
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.endswith("\nHealthy. 4 files and folders looked at: 0 errors, 0 warnings, 0 notes.\n")
+    assert ran.out.endswith("\nHealthy. 4 files and folders checked: 0 errors, 0 warnings, 0 notes.\n")
     assert traces(project.root) == before
 
 
@@ -49,7 +49,7 @@ def test_findings(broken: Project) -> None:
     assert "\nwarning  .nexus/state/tasks.json, line 10, column 15, /tasks/0/deps\n" in ran.out
     assert "\nnote     .nexus/\\x1b[31mred\n" in ran.out
     assert [line for line in ran.out.splitlines() if len(line) > 80 or not line.isprintable()] == []
-    assert ran.out.splitlines()[-1] == "5 files and folders looked at: 0 errors, 1 warning, 1 note."
+    assert ran.out.splitlines()[-1] == "5 files and folders checked: 0 errors, 1 warning, 1 note."
     assert traces(broken.root) == before
 
 

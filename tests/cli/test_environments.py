@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from nexus_mcp.cli import encoding, hook, main, payload
+from nexus_mcp.cli import hook, main, payload, text_output
 from nexus_mcp.errors import PathRefused
-from nexus_mcp.lifecycle import EVENTS, safely
+from nexus_mcp.lifecycle import EVENTS, guard
 from nexus_mcp.server.faults import Fault
 from nexus_mcp.state.times import LAST, stamp
 from nexus_mcp.store import artifacts
@@ -74,7 +74,7 @@ def test_a_hook_that_fails_is_noted_at_any_time(
     """The line in the log has a date, and the hook its answer."""
     project.state.mkdir(parents=True)
     monkeypatch.setattr("time.time", lambda: seconds)
-    answer = safely.failed("user_message", "a fault", Workspace(str(project.root)))
+    answer = guard.answer_failure("user_message", "a fault", Workspace(str(project.root)))
     assert answer["decision"] == "continue"
     assert "a fault" in project.get("state/nexus-mcp/hook-errors.jsonl").decode()
 
@@ -83,14 +83,14 @@ def test_no_note_goes_by_a_clock_beyond_all_years(real_repository: Project) -> N
     """By such a clock each would be old enough to be deleted unasked."""
     from nexus_mcp.catalog.load import load
     from nexus_mcp.tags.actions import memory_gc
-    from nexus_mcp.tags.actions.definition import Desk
+    from nexus_mcp.tags.actions.definition import ActionContext
 
     project = real_repository
     notes(project, old=200, rare=200)
     read(project, "rare", 1, 150)
     project.put("config.yml", UNASKED)
     committed(project)
-    desk = Desk(load(str(project.root)), store_of(project, float("inf")))
+    desk = ActionContext(load(str(project.root)), store_of(project, float("inf")))
     assert memory_gc.clean(desk, apply=False)["deleted"] == []
     assert there(project) == ["old", "rare"]
     assert clean(project, apply=False)["result"] == "deleted"
@@ -148,12 +148,12 @@ def test_where_the_program_cannot_start_again(monkeypatch: pytest.MonkeyPatch) -
         raise OSError(errno.ENOENT, "No such file or directory")
 
     monkeypatch.setattr(os, "execv", execv)
-    encoding.prepare(is_program=True)
+    text_output.ensure_utf8(is_program=True)
     assert begun == []
     monkeypatch.setattr(sys, "getfilesystemencoding", lambda: "ascii")
-    encoding.prepare(is_program=False)
+    text_output.ensure_utf8(is_program=False)
     assert begun == []
-    encoding.prepare(is_program=True)
+    text_output.ensure_utf8(is_program=True)
     assert begun == [[sys.executable, "-X", "utf8", *sys.orig_argv[1:]]]
 
 
@@ -172,13 +172,13 @@ def test_a_name_that_no_file_can_have_here(project: Project, monkeypatch: pytest
     with monkeypatch.context() as patch:
         patch.setattr("nexus_mcp.store.folder.Folder.child", lambda _, name: ascii_only("Ü"))
         with pytest.raises(Fault, match="Resource not found"):
-            App(Workspace(str(project.root))).look(
+            App(Workspace(str(project.root))).read(
                 "resources/read", {"uri": "nexus://artifacts/%C3%9C.md"}, modern=False
             )
 
 
 @pytest.mark.parametrize("event", EVENTS)
-@pytest.mark.parametrize("broken", ["answered", "failed"])
+@pytest.mark.parametrize("broken", ["answer_event", "answer_failure"])
 def test_the_last_resort_of_a_hook(
     project: Project,
     monkeypatch: pytest.MonkeyPatch,
@@ -192,8 +192,8 @@ def test_the_last_resort_of_a_hook(
         raise MemoryError
 
     monkeypatch.chdir(project.root)
-    monkeypatch.setattr(safely, broken, fail)
-    if broken == "failed":
+    monkeypatch.setattr(guard, broken, fail)
+    if broken == "answer_failure":
         monkeypatch.setattr(hook, "params", unusable)
     monkeypatch.setattr(hook, "read", lambda data, _: data.extend(b"{}"))
     assert main(["hook", event]) == 0

@@ -26,7 +26,7 @@ def test_registers_and_takes_back(real_repository: Project) -> None:
         "  added          .gitattributes  .nexus/history.json merge=nexus-history",
         "  set            configuration   merge.nexus-history",
         "",
-        "Commit .gitattributes. Others who work here run nexus-mcp init --git-merge once, too: "
+        "Commit .gitattributes. Each user of the repository runs nexus-mcp init --git-merge once: "
         "git takes no command from a repository.",
         "To take it back: nexus-mcp init --git-merge --remove",
     ]

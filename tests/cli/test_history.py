@@ -44,7 +44,7 @@ def test_a_conflict(project: Project) -> None:
         "  cycle 2: 1970-01-01T00:02:00.000Z, our side",
         "  cycle 3: 1970-01-01T00:03:00.000Z, their side",
         "Repaired. The file as it was is kept as .nexus/history.backup.json, which git does not ignore: "
-        "remove it when you need it no more.",
+        "delete it when you no longer need it.",
         f"If it was added to git with the markers, git add {FILE} again.",
     ]
     assert titles(project.get("history.json")) == [1, 2, 3]
@@ -149,7 +149,7 @@ def test_a_comma_is_called_a_comma(project: Project, capsys: Capture, data: str,
     [
         (None, 0, f"There is no {FILE}: nothing was closed here yet."),
         (ONE, 0, f"{FILE} is whole, with 2 cycles: nothing to repair."),
-        (b"", 1, "It cannot be repaired: it does not begin as a history does."),
+        (b"", 1, "It cannot be repaired: it does not begin like a history."),
         (MARKED[:-16], 1, f"the conflict markers are not those of one merge (line {MARKED[:-16].count(N)})."),
         (b'{"cycles": [{"a": 1, "a": 2}]}', 1, "an object with the same key twice"),
     ],
@@ -219,8 +219,8 @@ def test_merge_undecided(three: list[str], capsys: Capture) -> None:
     assert main(["history", "merge", "--marker-size=9", *three]) == 1
     assert capsys.readouterr() == (
         "",
-        "nexus-mcp: The histories are not merged, because their side lacks, or has changed, a cycle of the common past."
-        " It is left to you as a conflict; nexus-mcp history repair --dry-run tells what can be kept.\n",
+        "nexus-mcp: The histories are not merged, because their side lacks or has changed a cycle of the common "
+        "ancestor. It is left to you as a conflict; nexus-mcp history repair --dry-run tells what can be kept.\n",
     )
     assert b"\n<<<<<<<<< ours\n" in Path("A").read_bytes()
 

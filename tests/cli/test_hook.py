@@ -39,7 +39,7 @@ def test_an_answer_is_one_line(project: Project) -> None:
         "resumed": False,
         "warnings": [
             'No agent "é 1" is in the tracker of nexus-mcp, so nothing was recorded. '
-            "Tell of an agent with agent_spawn when it begins."
+            "Send agent_spawn when an agent begins."
         ],
     }
     assert ran == (0, compact(answer) + "\n", "")
@@ -120,7 +120,7 @@ def test_nothing_heavy_is_imported(project: Project, event: str) -> None:
     modules = set(done.stderr.split())
     heavy = {*HEAVY, *LAZY, "nexus_mcp.tools", "nexus_mcp.server"}
     assert (done.returncode, modules & heavy) == (0, set())
-    assert "could not be dealt with" not in done.stdout
+    assert "could not be handled" not in done.stdout
     own = {name for name in modules if name.startswith("nexus_mcp.lifecycle.")}
     others = {f"nexus_mcp.lifecycle.{name}" for name in EVENTS} - {f"nexus_mcp.lifecycle.{ALIASES.get(event, event)}"}
     assert own & others == set()

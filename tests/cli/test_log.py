@@ -123,10 +123,10 @@ def test_what_became_of_a_file() -> None:
     """Where no tool says what it did, it is told by the file: made, removed, replaced, or no more than written."""
     by = oplog.By("artifact_write", "codex", "")
     made = [
-        oplog.changed("artifacts/a", None, b"1"),
-        oplog.changed("artifacts/a", b"1", b"2"),
-        oplog.changed("artifacts/a", b"2", None),
-        oplog.left("artifacts/a", b"3"),
+        oplog.file_change("artifacts/a", None, b"1"),
+        oplog.file_change("artifacts/a", b"1", b"2"),
+        oplog.file_change("artifacts/a", b"2", None),
+        oplog.file_after("artifacts/a", b"3"),
     ]
     rows = table([oplog.entry("0" * 16, "now", by, [file]) for file in made] + [oplog.entry("0", "now", by, made[:2])])
     assert [row.split("  ")[2] for row in rows] == [

@@ -14,8 +14,8 @@ import pytest
 
 from nexus_mcp.cli import main
 from nexus_mcp.store import lock
+from nexus_mcp.store.lock import join_queue
 from nexus_mcp.store.store import Store
-from nexus_mcp.store.waiter import queued
 from nexus_mcp.workspace import Workspace
 from tests.cli.support import COMMAND, LIMIT, environment
 from tests.conftest import git
@@ -68,9 +68,9 @@ def test_an_interrupt_while_it_waits(
 
     def then_queued(fd: int) -> object:
         signal.raise_signal(signal.SIGINT)
-        return queued(fd)
+        return join_queue(fd)
 
-    with Store(Workspace(str(old.root))).locked_state(), patch.object(lock, "queued", then_queued):
+    with Store(Workspace(str(old.root))).locked_state(), patch.object(lock, "join_queue", then_queued):
         assert main(["memory", "gc", "--apply"]) == 130
     assert capsys.readouterr() == ("", "nexus-mcp: Interrupted; nothing was changed.\n")
     assert there(old) == ["old"]

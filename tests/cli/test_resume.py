@@ -93,12 +93,12 @@ def test_an_unknown_harness(
 
 def test_no_harness(two_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """Without --harness-id that is what is told, with the ids that there are: the default has no map of its own."""
-    why = "no --harness-id was given, and it takes one to resume an agent"
+    why = "--harness-id is missing, and resuming an agent needs it"
     assert resume(two_tasks, capsys, "1") == (
         0,
         f"fresh\nwhy: {why}\n",
-        "nexus-mcp: No --harness-id was given, so nothing is known of the tools that start and resume agents. "
-        "Give the id of the client: claude-code, codex, opencode.\n",
+        "nexus-mcp: --harness-id is missing, so the tools that start and resume agents are unknown. "
+        "Add it with the id of your client: claude-code, codex, opencode.\n",
     )
     assert json.loads(resume(two_tasks, capsys, "1", "--json")[1])["reason"] == why
     told = "nexus-mcp: There is no capability map of nexus-mcp, "
@@ -151,7 +151,7 @@ def test_an_edit_of_the_main_agent(two_tasks: Project, capsys: pytest.CaptureFix
     assert json.loads(out)["reason"] == 'the main agent may have edited src/a.py since "e1\\u202e" did'
     two_tasks.put("state/tool-log.jsonl", "{broken\n")
     code, out, err = resume(two_tasks, capsys, "1", "--harness-id", "claude-code")
-    told = "nexus-mcp: .nexus/state/tool-log.jsonl has 1 unreadable line; what they say is not counted.\n"
+    told = "nexus-mcp: .nexus/state/tool-log.jsonl has 1 unreadable line; they are ignored.\n"
     assert (code, out.partition(" ")[0], err) == (0, "resume", told)
 
 

@@ -8,7 +8,7 @@ import tomllib
 
 import pytest
 
-from nexus_mcp.cli.spelling import quoted, quoted_list
+from nexus_mcp.cli.text_output import json_array, json_string
 from nexus_mcp.program import shell_line
 
 ODD = [
@@ -29,7 +29,7 @@ ODD = [
 @pytest.mark.parametrize("text", ODD, ids=ascii)
 def test_quoted(text: str) -> None:
     """What is written can be printed, and JSON and TOML read the text back from it."""
-    written = quoted(text)
+    written = json_string(text)
     assert written.isprintable()
     assert (json.loads(written), tomllib.loads(f"x = {written}")["x"]) == (text, text)
 
@@ -37,7 +37,7 @@ def test_quoted(text: str) -> None:
 def test_quoted_list() -> None:
     """A list is read back by JSON and TOML, an empty one too."""
     for texts in ([], ODD):
-        assert json.loads(quoted_list(texts)) == tomllib.loads(f"x = {quoted_list(texts)}")["x"] == texts
+        assert json.loads(json_array(texts)) == tomllib.loads(f"x = {json_array(texts)}")["x"] == texts
 
 
 def test_shell_line() -> None:
@@ -52,4 +52,4 @@ def test_shell_line() -> None:
 def test_plain_words_stay_plain() -> None:
     """Words without such characters are written as a person would."""
     assert shell_line(["/opt/nexus mcp", "serve"]) == "'/opt/nexus mcp' serve"
-    assert (quoted("é"), quoted_list(["a", "b"])) == ('"é"', '["a", "b"]')
+    assert (json_string("é"), json_array(["a", "b"])) == ('"é"', '["a", "b"]')

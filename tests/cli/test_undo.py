@@ -11,11 +11,11 @@ import pytest
 
 from nexus_mcp.cli import main
 from nexus_mcp.cli import undo as command
-from nexus_mcp.cli.uninterrupted import uninterrupted
+from nexus_mcp.cli.exits import defer_interrupt
 from nexus_mcp.store import lock
 from nexus_mcp.store.folder import Folder
+from nexus_mcp.store.lock import join_queue
 from nexus_mcp.store.store import Store
-from nexus_mcp.store.waiter import queued
 from nexus_mcp.workspace import Workspace
 from tests.cli.support import nexus
 from tests.store.logged import TASK, answered, entries, files
@@ -114,10 +114,10 @@ def test_two_numbers(capsys: pytest.CaptureFixture[str], there: Project) -> None
 @pytest.mark.requirement("undo.command")
 def test_an_output_that_takes_nothing(capsys: pytest.CaptureFixture[str], there: Project) -> None:
     """When what was done cannot be printed, stderr says that it was done all the same."""
-    with patch.object(command, "_tell", side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))):
+    with patch.object(command, "_print_result", side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))):
         code, _, err = run(capsys)
     assert code == 1
-    assert command.UNTOLD in err
+    assert command.NOT_PRINTED in err
     assert files(there.root) == {"artifacts/a.md": b"new"}
 
 
@@ -145,9 +145,9 @@ def test_an_interrupt_while_it_waits(capsys: pytest.CaptureFixture[str], there: 
 
     def then_queued(fd: int) -> object:
         signal.raise_signal(signal.SIGINT)
-        return queued(fd)
+        return join_queue(fd)
 
-    with Store(Workspace(str(there.root))).locked_state(), patch.object(lock, "queued", then_queued):
+    with Store(Workspace(str(there.root))).locked_state(), patch.object(lock, "join_queue", then_queued):
         assert run(capsys, *option) == (130, "", "nexus-mcp: Interrupted; nothing was changed.\n")
     assert files(there.root) == before
 
@@ -156,7 +156,7 @@ def test_an_interrupt_that_is_ignored() -> None:
     """Where SIGINT is ignored, as by nohup, it ends no wait."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with uninterrupted(lambda: pytest.fail("was interrupted")):
+        with defer_interrupt(lambda: pytest.fail("was interrupted")):
             signal.raise_signal(signal.SIGINT)
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:

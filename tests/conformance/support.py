@@ -13,10 +13,9 @@ import psutil
 
 from nexus_mcp.conformance.authoring.build import fixture
 from nexus_mcp.conformance.fixture import Fixture
-from nexus_mcp.conformance.processes.allowance import Allowance
+from nexus_mcp.conformance.processes.pipes import Allowance
 from nexus_mcp.conformance.result import FixtureResult
-from nexus_mcp.conformance.session import Session
-from nexus_mcp.conformance.target import Place, TargetOptions, stdio
+from nexus_mcp.conformance.target import Place, Session, TargetOptions, stdio
 from tests.conformance.servers import nasty
 
 NASTY = (sys.executable, str(Path(nasty.__file__)))

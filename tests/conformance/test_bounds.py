@@ -84,7 +84,7 @@ def test_numbers_without_measure(tmp_path: Path) -> None:
     assert read([str(path)]).faults == [
         f"{path}: /0/repeat: must be of type integer",
         f"{path}: /1/postcondition/return_value/$.a/minLength: must be an integer from 0",
-        f"{path}: /1/test_id: one is that of {path}: /0 too",
+        f"{path}: /1/test_id: one is also the id of {path}: /0",
     ]
 
 
@@ -98,7 +98,7 @@ def test_large_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(last, raw())
     monkeypatch.setattr(loading, "FIXTURE_FILES", last.stat().st_size - 1)
     assert read([str(last)]).faults == [
-        f"{last}: is not read: all files together must have at most {last.stat().st_size - 1} bytes"
+        f"{last}: is not read: all files together may have at most {last.stat().st_size - 1} bytes"
     ]
 
 

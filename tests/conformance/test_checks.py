@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from nexus_mcp.conformance.checks import answer_checks, file_checks
+from nexus_mcp.conformance.failures import Reply
 from nexus_mcp.conformance.fixture import Asserts
-from nexus_mcp.conformance.reply import Reply
 from nexus_mcp.conformance.result import MISSING, Assertion
 
 FINE = Reply(payload={"a": 1}, text='{"a":1}')
@@ -57,7 +57,7 @@ def test_messages(reply: Reply, message: str) -> None:
 
 def test_a_success_where_an_error_belongs() -> None:
     """A call that must fail and does not is a failed assertion, once; its message is not looked for."""
-    missed = Assertion("error", False, "the call must fail, and it did not", expected=True, seen=False)
+    missed = Assertion("error", False, "the call must fail, but it succeeded", expected=True, seen=False)
     assert answer_checks(Asserts(error=True), FINE) == [missed]
     assert answer_checks(Asserts(error_contains="x"), FINE) == [missed]
 
@@ -102,7 +102,7 @@ def test_values() -> None:
         Assertion("answer", True, "", "step 2", "", "$.b", None, MISSING, "$"),
         Assertion("answer", False, "must be 2, is missing", "step 2", "", "$.c[0]", 2, MISSING, "$"),
         Assertion(
-            "shape", False, "must have exactly the members b, has a", "step 2", "", "$", {"keys": ["b"]}, {"a": 1}
+            "shape", False, "must have exactly the keys b, has a", "step 2", "", "$", {"keys": ["b"]}, {"a": 1}
         ),
         Assertion("answer", False, 'must be "y", is missing', "step 2", "", "$.a.x", "y", MISSING, "$['a']"),
     ]  # fmt: skip
@@ -141,7 +141,7 @@ def test_the_whole_result() -> None:
 def test_no_result() -> None:
     """A protocol error has no result: no assertion on it holds, not even a null."""
     found = answer_checks(Asserts(result={"$.isError": None}, error=True), PROTOCOL)
-    message = 'the answer is no result of a call: "Unknown tool: x"'
+    message = 'the answer is not the result of a call: "Unknown tool: x"'
     assert found[1:] == [Assertion("answer", False, message, path="$", seen=MISSING)]
 
 
@@ -173,10 +173,10 @@ def test_absent_and_present() -> None:
     gone = Assertion("files", True, "", "step 1", "a.json", seen=MISSING)
     assert checked(None, None) == [gone]
     assert checked(None, b"12") == [
-        Assertion("files", False, "must be absent, is there", "step 1", "a.json", seen="(2 bytes)")
+        Assertion("files", False, "must be absent, but exists", "step 1", "a.json", seen="(2 bytes)")
     ]
     assert checked({}, b"\xff{") == [Assertion("files", True, "", "step 1", "a.json")]
-    missing = Assertion("files", False, "must be there, is missing", "step 1", "a.json", seen=MISSING)
+    missing = Assertion("files", False, "is missing", "step 1", "a.json", seen=MISSING)
     assert checked({}, None) == [missing]
     assert checked({"$.a": None}, None) == [missing]
 
@@ -193,14 +193,14 @@ def test_what_a_file_holds() -> None:
 @pytest.mark.parametrize(
     ("path", "data", "message"),
     [
-        ("a.json", b"", "is no JSON: line 1, column 1: Expecting value"),
-        ("a.json", b'{\n "a": }', "is no JSON: line 2, column 7: Expecting value"),
-        ("a.json", b'{"a": NaN}', "is no JSON: line 1, column 7: NaN is no JSON"),
+        ("a.json", b"", "is not JSON: line 1, column 1: Expecting value"),
+        ("a.json", b'{\n "a": }', "is not JSON: line 2, column 7: Expecting value"),
+        ("a.json", b'{"a": NaN}', "is not JSON: line 1, column 7: NaN is not JSON"),
         ("a.json", b'{"a": "\xff"}', "is not UTF-8: byte 8"),
-        ("a.json", b'{"a": [{"b": 1, "b": 1}]}', 'is no JSON: the same key twice in an object: "b"'),
-        ("a.jsonl", b'{"":1,"":2}', 'is no JSON: the same key twice in an object: ""'),
-        ("a.json", b"{}{}", "is no JSON: line 1, column 3: Extra data"),
-        ("a.jsonl", b"{}\n\n{\n", "is no JSON: line 3, column 2: Expecting property name enclosed in double quotes"),
+        ("a.json", b'{"a": [{"b": 1, "b": 1}]}', 'is not JSON: duplicate key in an object: "b"'),
+        ("a.jsonl", b'{"":1,"":2}', 'is not JSON: duplicate key in an object: ""'),
+        ("a.json", b"{}{}", "is not JSON: line 1, column 3: Extra data"),
+        ("a.jsonl", b"{}\n\n{\n", "is not JSON: line 3, column 2: Expecting property name enclosed in double quotes"),
     ],
 )
 def test_broken_files(path: str, data: bytes, message: str) -> None:
@@ -227,5 +227,5 @@ def test_two_forms_of_one_answer() -> None:
     """A text block that does not say what structuredContent does fails, though no assertion asks for it."""
     (told,) = answer_checks(Asserts(), Reply(payload={"a": 1}, text='{"a":2}', text_differs=True), "step 1")
     assert (told.kind, told.passed, told.step, told.seen) == ("answer", False, "step 1", '{"a":2}')
-    assert told.message.startswith("the text block does not hold what structuredContent does")
+    assert told.message.startswith("the text block differs from structuredContent")
     assert answer_checks(Asserts(), FINE) == []

@@ -12,9 +12,9 @@ import yaml
 from nexus_mcp.cli.conformance.run import COMMAND
 from nexus_mcp.cli.options import parse
 from nexus_mcp.conformance.loading import load
-from nexus_mcp.conformance.pytest_plugin import OPTIONS
+from nexus_mcp.conformance.pytest_plugin.options import OPTIONS
 from nexus_mcp.conformance.report import files
-from nexus_mcp.conformance.settings import expected, given
+from nexus_mcp.conformance.settings import expected, parsing
 from tests.conftest import CHECKOUT
 
 PAGE = (CHECKOUT / "docs" / "conformance.md").read_text(encoding="utf-8")
@@ -34,7 +34,7 @@ def test_files(tmp_path: Path) -> None:
     assert len(expected.load(str(known), [fixture.test_id for fixture in suite])) == 2
     names = tmp_path / "tools.yml"
     names.write_text(block("# tools.yml"))
-    assert given.tool_names(str(names), suite) == {"task_add": "createTask", "task_list": "listTasks"}
+    assert parsing.load_tool_names(str(names), suite) == {"task_add": "createTask", "task_list": "listTasks"}
 
 
 def test_job() -> None:
@@ -44,7 +44,7 @@ def test_job() -> None:
     values = parse(shlex.split(line)[3:], COMMAND.options, "run")
     assert values.lists["--report"] == ["reports/junit.xml", "reports/report.html", "reports/badge.json"]
     assert [files.kind(path).__name__ for path in values.lists["--report"]] == ["_junit", "_html", "_badge"]
-    assert given.event_command(values["--event-command"], "--event-command")[-1] == "{type}"
+    assert parsing.parse_event_command(values["--event-command"], "--event-command")[-1] == "{type}"
     assert job["steps"][-1]["with"]["path"] == "reports/"
 
 

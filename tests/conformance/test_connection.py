@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from nexus_mcp.conformance.client import connection
+from nexus_mcp.conformance.failures import TargetFailure
 from nexus_mcp.conformance.runner import run
-from nexus_mcp.conformance.session import Session
-from nexus_mcp.conformance.target import stdio
-from nexus_mcp.conformance.trouble import TargetTrouble
+from nexus_mcp.conformance.target import Session, stdio
 from nexus_mcp.errors import HarnessFault
 from tests.conformance.support import NASTY, act, nasty_fixture, talk
 
@@ -35,7 +34,7 @@ def test_a_connection_that_breaks(tmp_path: Path) -> None:
     async def ask(session: Session) -> str:
         assert session.transport is not None
         session.transport.after_send = _break
-        with pytest.raises(TargetTrouble) as caught:
+        with pytest.raises(TargetFailure) as caught:
             await session.call("act", act("wave"))
         return str(caught.value)
 

@@ -7,9 +7,15 @@ from typing import Any
 
 import pytest
 
-from nexus_mcp.conformance.authoring.fields import fields_of, schema_of, state_schemas, touched_fields, touched_members
-from nexus_mcp.conformance.authoring.parameters import asserted
-from nexus_mcp.conformance.coverage import Coverage, Gap, coverage
+from nexus_mcp.conformance.authoring.claims import (
+    asserted_parameters,
+    fields_of,
+    schema_of,
+    state_schemas,
+    touched_fields,
+    touched_members,
+)
+from nexus_mcp.conformance.lint import Coverage, Gap, coverage
 from tests.conformance.writing import GONE, loaded, raw, stepped
 
 HISTORY = ".nexus/history.json"
@@ -135,7 +141,7 @@ def post(**members: Any) -> dict[str, Any]:
 def test_asserted_parameters(tmp_path: Path, params: Any, members: Any, names: set[str]) -> None:
     """A parameter is asserted by its name in a path, by a telling value, by a file's path or by an error's message."""
     (fixture,) = loaded(tmp_path, with_params(params, **members))
-    assert asserted(fixture) == names
+    assert asserted_parameters(fixture) == names
 
 
 def test_parameters_of_events_and_lanes(tmp_path: Path) -> None:
@@ -149,8 +155,8 @@ def test_parameters_of_events_and_lanes(tmp_path: Path) -> None:
                 {"kill": {"action": {"tool": "b", "params": {"r": 6}}, "seed": 1, "retry": True}}, test_id="lanes",
                 postcondition={"return_value": {"$.c": 6}}),
     )  # fmt: skip
-    assert asserted(event) == {"harness_id"}
-    assert asserted(lanes) == {"p", "r"}
+    assert asserted_parameters(event) == {"harness_id"}
+    assert asserted_parameters(lanes) == {"p", "r"}
     assert coverage([event, lanes]).having("unasserted") == (
         Gap("unasserted", "agent_name", "event", event.source),
         Gap("unasserted", "q", "lanes", lanes.source),
@@ -170,7 +176,7 @@ def test_answers_to_something_else(tmp_path: Path, members: Any, names: set[str]
     """A value counts in the answer of its own call and in files; in the answer to another call it may be another's."""
     first, last = ({"action": {"tool": "t", "params": {name: "Abc"}}} for name in ("title", "other"))
     (fixture,) = loaded(tmp_path, stepped(first, last, {"restart": True}, **members))
-    assert asserted(fixture) == names
+    assert asserted_parameters(fixture) == names
 
 
 def test_gaps(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ class Name(str):
 def test_names_that_stand_twice() -> None:
     """The names that an object has more than once are told in their order, each once."""
     value = parse('{"c": 1, "a": 1, "b": 1, "a": 2, "c": 2, "c": 3}')
-    assert (value, value.twice) == ({"a": 2, "b": 1, "c": 3}, ("c", "a"))
+    assert (value, value.duplicates) == ({"a": 2, "b": 1, "c": 3}, ("c", "a"))
 
 
 def test_many_names() -> None:
@@ -33,7 +33,7 @@ def test_many_names() -> None:
     Name.compared = 0
     members = document._members([(name, 1) for name in [*names, Name("k7")]])
     assert isinstance(members, Members)
-    assert (members.twice, Name.compared < 10_000) == (("k7",), True)
+    assert (members.duplicates, Name.compared < 10_000) == (("k7",), True)
 
 
 @pytest.mark.parametrize("rest", [", NaN]", ', "' + '\\"' * 500_000], ids=["a word", "a text without an end"])
@@ -44,7 +44,7 @@ def test_a_number_of_too_many_digits(rest: str) -> None:
 
 
 def test_a_large_file() -> None:
-    """A file of many names, one of them twice, is no JSON by that name."""
+    """A file of many names, one of them twice, is not JSON by that name."""
     text = json.dumps(dict.fromkeys(map(str, range(200_000))))
-    with pytest.raises(Unparsable, match=r'^the same key twice in an object: "7"$'):
+    with pytest.raises(Unparsable, match=r'^duplicate key in an object: "7"$'):
         parse_file("a.json", f'{text[:-1]}, "7": 1}}')

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nexus_mcp.conformance.trial.emptying import empty, remove_at
+from nexus_mcp.conformance.trial.emptying import empty_folder, remove_at
 from tests.conformance.servers.nasty import deep
 
 
@@ -33,7 +33,7 @@ def doomed(tmp_path: Path) -> Path:
 def test_empty(doomed: Path) -> None:
     """A folder is emptied, whatever is in it and however deep; what its links lead to stays."""
     fd = os.open(doomed, os.O_RDONLY)
-    empty(fd)
+    empty_folder(fd)
     os.close(fd)
     assert list(doomed.iterdir()) == []
     assert (doomed.parent / "kept" / "file").read_text() == "kept"

@@ -9,15 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nexus_mcp.conformance.evidence import MANY, Space, assertion, exchange, fit, fitted, keep
+from nexus_mcp.conformance.document import count_values, string_size
+from nexus_mcp.conformance.evidence import MANY, Space, cut_result, cut_to, cut_value, record_assertion, record_exchange
+from nexus_mcp.conformance.failures import Reply
 from nexus_mcp.conformance.limits import FIXTURE_EVIDENCE, ITEM, REMAINDER, VALUES
-from nexus_mcp.conformance.processes.allowance import Allowance
-from nexus_mcp.conformance.processes.tail import KEPT, Tail
-from nexus_mcp.conformance.reply import Reply
+from nexus_mcp.conformance.processes.pipes import KEPT, Allowance, Tail
 from nexus_mcp.conformance.report.json_report import json_text, to_json
 from nexus_mcp.conformance.report.texts import escaped
 from nexus_mcp.conformance.result import MISSING, Cut
-from nexus_mcp.conformance.weight import characters, values
 from tests.conformance.runs import failed, run
 
 JSON = st.recursive(
@@ -47,52 +46,52 @@ def deep() -> Any:
 )
 def test_what_is_kept(value: Any, kept: Any) -> None:
     """A value that is too large is cut where the space ends, and says there how large it was."""
-    assert fitted(value, 40) == kept
+    assert cut_value(value, 40) == kept
 
 
 def test_numbers_that_python_does_not_spell() -> None:
     """A whole number beyond what Python spells is kept as its size."""
-    assert fitted(10**5000) == "(a number of 16610 bits)"
+    assert cut_value(10**5000) == "(a number of 16610 bits)"
 
 
 def test_deep_values() -> None:
     """A value that is nested too deeply is cut at a depth that every report can show."""
-    assert "nested too deeply" in json.dumps(fitted(deep()))
+    assert "nested too deeply" in json.dumps(cut_value(deep()))
 
 
 @given(JSON, st.integers(0, 300))
 def test_any_value_is_bounded(value: Any, limit: int) -> None:
     """Whatever the value, what is kept of it takes little more than its limit, in JSON as the reports escape it."""
-    assert len(json_text(fitted(value, limit))) < 30 * limit + 3000
+    assert len(json_text(cut_value(value, limit))) < 30 * limit + 3000
 
 
 def test_small_values_stay_whole() -> None:
     """What has room is kept as it is, and nothing is counted as left out."""
     value = {"a": [1, 2.5, None, True, "é\n"], "b": {}}
     space = Space(ITEM)
-    assert (fit(value, space), bool(space.cut)) == (value, False)
+    assert (cut_to(value, space), bool(space.cut)) == (value, False)
 
 
 def test_records_count_what_they_lack() -> None:
     """An assertion and an exchange know how much of their values is left out."""
-    one = assertion("answer", "m" * 9000, "", path="$", expected=1, seen="x" * (ITEM + 1000))
+    one = record_assertion("answer", "m" * 9000, "", path="$", expected=1, seen="x" * (ITEM + 1000))
     assert 0 < one.cut.characters <= 1100
     assert len(one.message) < 2100
-    late = exchange("", "act", {}, Reply(payload={"a": "y" * 5000}), earlier=MANY)
+    late = record_exchange("", "act", {}, Reply(payload={"a": "y" * 5000}), earlier=MANY)
     assert late.cut.characters > 5000 - 2 * REMAINDER
 
 
 def test_a_fixture_and_a_run_have_bounds() -> None:
     """However much a fixture has to show, its evidence and that of a run are bounded, and what failed is kept first."""
-    many = tuple(assertion("answer", "wrong", "", path="$", seen="z" * ITEM) for _ in range(500))
+    many = tuple(record_assertion("answer", "wrong", "", path="$", seen="z" * ITEM) for _ in range(500))
     result = failed("large", assertions=many, files={f"{n}.md": "f" * 8000 for n in range(40)}, stderr="e" * 8000)
     space = Space(1 << 20)
-    kept = keep(result, space)
+    kept = cut_result(result, space)
     assert len(to_json(run(kept))) < 3 * FIXTURE_EVIDENCE + 500 * 400
     assert kept.assertions[0].seen == "z" * ITEM or kept.assertions[0].seen.startswith("z" * 10_000)
     assert kept.cut.characters > 300 * ITEM
     assert (1 << 20) - space.left < 2 * FIXTURE_EVIDENCE
-    after = keep(result, Space(0))
+    after = cut_result(result, Space(0))
     assert len(to_json(run(after))) < 500 * 1000
     assert str(Cut(5_000_000, 2)) == "5,000,000 characters and 2 items"
 
@@ -102,13 +101,18 @@ def test_a_fixture_and_a_run_have_bounds() -> None:
 )
 def test_values_are_counted_before_they_are_parsed(text: bytes, count: int) -> None:
     """Only what stands outside of strings counts as the structure of a text."""
-    assert values(text, 3) == count if count <= 4 else values(text, 3) > 3
+    assert count_values(text, 3) == count if count <= 4 else count_values(text, 3) > 3
 
 
 def test_wide_characters_weigh_more() -> None:
     """One character beyond U+FFFF, written or escaped, makes a long text four times as heavy."""
     long = b"x" * 100_000
-    assert [characters(long + end) // 100_000 for end in (b"", "é".encode(), "😀".encode(), b"\\ud83d")] == [1, 2, 4, 4]
+    assert [string_size(long + end) // 100_000 for end in (b"", "é".encode(), "😀".encode(), b"\\ud83d")] == [
+        1,
+        2,
+        4,
+        4,
+    ]
 
 
 def test_fixtures_that_run_at_once_share_an_allowance() -> None:

@@ -50,11 +50,11 @@ def test_nothing_expected(tmp_path: Path, text: str) -> None:
         (
             "task_add_basic: a\n\ntask_add_bsic: b\nxyz: c\n",
             [
-                "known.yml:3: no fixture is called task_add_bsic; did you mean task_add_basic or task_add_keys?",
-                "known.yml:4: no fixture is called xyz",
+                "known.yml:3: no fixture has the id task_add_bsic; did you mean task_add_basic or task_add_keys?",
+                "known.yml:4: no fixture has the id xyz",
             ],
         ),
-        ("task_add_basic: a\ntask_add_basic: b\n", ["known.yml:2: task_add_basic is there already, in line 1"]),
+        ("task_add_basic: a\ntask_add_basic: b\n", ["known.yml:2: task_add_basic is already defined in line 1"]),
         (
             "task_add_basic:\ntask_add_keys: ' '\nplan_start_basic: 5\n",
             [
@@ -67,9 +67,9 @@ def test_nothing_expected(tmp_path: Path, text: str) -> None:
         ("5: a\n", ["known.yml:1: the test_id must be a text; put it in quotes"]),
         ("? [a]\n: b\n", ["known.yml:1: the test_id must be a text; put it in quotes"]),
         ("- task_add_basic\n", ["known.yml:1: must be a mapping, test_id: reason"]),
-        ("a: b: c\n", ["known.yml:1: is no YAML: mapping values are not allowed here"]),
-        ("a: b\n---\nc: d\n", ["known.yml:2: is no YAML: but found another document"]),
-        ("a: \x01", ["known.yml: is no YAML: unacceptable character #x0001: special characters are not allowed"]),
+        ("a: b: c\n", ["known.yml:1: is not YAML: mapping values are not allowed here"]),
+        ("a: b\n---\nc: d\n", ["known.yml:2: is not YAML: but found another document"]),
+        ("a: \x01", ["known.yml: is not YAML: unacceptable character #x0001: special characters are not allowed"]),
         (b"a: \xff\n", ["known.yml: is not UTF-8: byte 4"]),
         ("[" * 5000, ["known.yml: is nested too deeply"]),
     ],

@@ -18,7 +18,7 @@ KILL = {"kill": {"action": {"tool": "task_list"}, "seed": 1}}
 EVENT = {"event": {"type": "x"}}
 OUTSIDE = path_fault("../a")
 KINDS = "action, event, restart, write_file, kill, parallel"
-NO_ANSWER = "has no answer to look at: only action, event, kill have one"
+NO_ANSWER = "has no answer to check: only action, event, kill have one"
 
 
 def wrote(**members: Any) -> dict[str, Any]:
@@ -52,7 +52,7 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     (raw(action={"params": []}), ["/action/tool: is required", "/action/params: must be of type object"]),
     (raw(uncovered_params="x"), ["/uncovered_params: must be of type array"]),
     (raw(covers={"state_schemas": {"plans.json": ["id"]}}), [
-        "/covers/state_schemas/plans.json: is no schema of a state file; did you mean plan.schema.json?"
+        "/covers/state_schemas/plans.json: is not a state file schema; did you mean plan.schema.json?"
     ]),
     (raw(covers={"returns": {}}), ["/covers/returns: is not a known field; did you mean return_value?"]),
     (stepped(), ["/steps: must have a step"]),
@@ -77,10 +77,10 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
         "assert_result, assert_error",
     ]),
     (stepped({"parallel": [[{**CALL, "assert_return": {"$.*": 1}}]]}), [
-        "/steps/0/parallel/0/0/assert_return/$.*: is no singular JSONPath: only names and indexes select a single node"
+        "/steps/0/parallel/0/0/assert_return/$.*: is not a singular JSONPath: use names and indexes only"
     ]),
     (stepped({"parallel": [[{**CALL, "assert_result": {"$.a": {"typ": 1}}}]]}), [
-        "/steps/0/parallel/0/0/assert_result/$.a/typ: is not a known member of a matcher; did you mean type?",
+        "/steps/0/parallel/0/0/assert_result/$.a/typ: is not a known key of a matcher; did you mean type?",
         "/steps/0/parallel/0/0/assert_result/$.a: must have type or keys: an object is a matcher here",
     ]),
     (stepped({**EVENT, "assert_result": {"$.a": 1}}), [f"/steps/0/assert_result: {NO_RESULT}"]),
@@ -89,8 +89,8 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     ]),
     (raw(action=GONE, **EVENT, postcondition={"result": {"$.a": 1}}), [f"/postcondition/result: {NO_RESULT}"]),
     (after(result={"$.content[*]": {"typ": 1}}), [
-        "/postcondition/result/$.content[*]: is no singular JSONPath: only names and indexes select a single node",
-        "/postcondition/result/$.content[*]/typ: is not a known member of a matcher; did you mean type?",
+        "/postcondition/result/$.content[*]: is not a singular JSONPath: use names and indexes only",
+        "/postcondition/result/$.content[*]/typ: is not a known key of a matcher; did you mean type?",
         "/postcondition/result/$.content[*]: must have type or keys: an object is a matcher here",
     ]),
     (stepped({"kill": {"action": {"tool": "a"}}}), ["/steps/0/kill/seed: is required"]),
@@ -111,8 +111,8 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
         "/steps/0/write_file: must have only one of text, json, base64, symlink, absent; it has text and absent"
     ]),
     (wrote(path="/a", text=""), [f"/steps/0/write_file/path: {OUTSIDE}"]),
-    (wrote(path="a", base64="a"), ["/steps/0/write_file/base64: is no base64"]),
-    (wrote(path="a", base64="é==="), ["/steps/0/write_file/base64: is no base64"]),
+    (wrote(path="a", base64="a"), ["/steps/0/write_file/base64: is not base64"]),
+    (wrote(path="a", base64="é==="), ["/steps/0/write_file/base64: is not base64"]),
     (wrote(path="a", text="\ud800"), [
         "/steps/0/write_file/text: has a lone surrogate, which can neither be sent nor written"
     ]),
@@ -123,7 +123,7 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     (before(files={"../a": "x"}), [f"/precondition/files/..~1a: {OUTSIDE}"]),
     (before(files={"a": {}}), ["/precondition/files/a: must have base64, symlink or directory"]),
     (before(files={"a": 1}), ["/precondition/files/a: must be of type string or object"]),
-    (before(files={"a": {"base64": "!"}}), ["/precondition/files/a/base64: is no base64"]),
+    (before(files={"a": {"base64": "!"}}), ["/precondition/files/a/base64: is not base64"]),
     (before(files={"a": {"symlink": "b", "directory": True}}), [
         "/precondition/files/a: must have only one of base64, symlink, directory; it has symlink and directory"
     ]),
@@ -147,22 +147,22 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     (after(state_files={".git/HEAD": {}}), [f"/postcondition/state_files/.git~1HEAD: {path_fault('.git', git=False)}"]),
     (after(state_files={"a": 1}), ["/postcondition/state_files/a: must be of type null or object"]),
     (after(state_files={"a": {"b": 1}}), [
-        "/postcondition/state_files/a/b: is no JSONPath: expected '$', found 'b', line 1, column 0"
+        "/postcondition/state_files/a/b: is not a JSONPath: expected '$', found 'b', line 1, column 0"
     ]),
     (after(state_files={"a": {"text": 1}}), [
         "/postcondition/state_files/a/text: must be a string or a matcher with type string: it is about the text of the"
         " file"
     ]),
     (after(return_value={"text": "x"}), [
-        "/postcondition/return_value/text: is no JSONPath: expected '$', found 't', line 1, column 0"
+        "/postcondition/return_value/text: is not a JSONPath: expected '$', found 't', line 1, column 0"
     ]),
     (after(return_value={"$.a": {"typ": "string"}}), [
-        "/postcondition/return_value/$.a/typ: is not a known member of a matcher; did you mean type?",
+        "/postcondition/return_value/$.a/typ: is not a known key of a matcher; did you mean type?",
         "/postcondition/return_value/$.a: must have type or keys: an object is a matcher here",
     ]),
     (after(return_value={"$.a": [{"keys": ["a", "a"]}]}), ["/postcondition/return_value/$.a/0/keys: names a twice"]),
     (stepped({"restart": True}, postcondition={"error": True}), [
-        "/postcondition/error: has no answer to look at: no step asks anything"
+        "/postcondition/error: has no answer to check: no step makes a request"
     ]),
     (raw(action=GONE, event={"type": "x", "params": {"harness_id": "../x"}},
          postcondition={"state_files": {"{HARNESS_ID}/a": None}}), [

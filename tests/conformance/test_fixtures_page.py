@@ -7,8 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from nexus_mcp.conformance.coverage import coverage
-from nexus_mcp.conformance.lint import lint
+from nexus_mcp.conformance.lint import coverage, lint
 from nexus_mcp.conformance.loading import load
 from nexus_mcp.conformance.tokens import PATH_TOKENS, PROJECT_ROOT
 from tests.conftest import CHECKOUT

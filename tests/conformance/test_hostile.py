@@ -26,7 +26,7 @@ def test_the_runner_bears_every_deed(tmp_path: Path) -> None:
     result = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
     assert {one["status"] for one in result["results"]} == {"failed"}
     assert (result["left_behind"], result["cut"]["characters"] > 10_000_000) == ([], True)
-    assert "Left out of the evidence, which has bounds: " in found.output
+    assert "Left out of the evidence because of its size: " in found.output
 
 
 def test_the_runner_bears_names(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def served() -> Iterator[str]:
     [
         ("large", "flooded: it sent an answer of more than 4 MiB"),
         ("blocks", "sent a message of more than 20,000 parts beside its payload"),
-        ("compressed", "sent a compressed answer, although it was asked for a plain one"),
+        ("compressed", "sent a compressed response, although the request allows only identity"),
         ("members", ""),
     ],
 )

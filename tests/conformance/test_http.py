@@ -14,8 +14,8 @@ import uvicorn
 
 from nexus_mcp.conformance.runner import run
 from nexus_mcp.conformance.target import TargetOptions, over_http
-from nexus_mcp.conformance.trial.ground import Ground
 from nexus_mcp.conformance.trial.steps import Steps
+from nexus_mcp.conformance.trial.workspace_root import WorkspaceRoot
 from nexus_mcp.errors import HarnessFault
 from nexus_mcp.server.app import App
 from nexus_mcp.server.sdk import build_server
@@ -92,14 +92,14 @@ def test_nobody_there(folder: Path) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))  # bound, but nobody listens
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/mcp"
-        with pytest.raises(HarnessFault, match=r"^The server did not get ready: it could not be connected to: "):
+        with pytest.raises(HarnessFault, match=r"^The server did not become ready: it could not be reached: "):
             run([made(ADD)], over_http(url, str(folder), TargetOptions(start_timeout=30)))
     assert list(folder.iterdir()) == []
 
 
 def test_what_a_killed_run_left(folder: Path) -> None:
     """The bare repository that a run had made when it was killed is known again."""
-    Ground(str(folder)).sandbox().lay_git()
+    WorkspaceRoot(str(folder)).sandbox().lay_git()
     with served(folder) as url:
         (result,) = run([made(ADD, **FIRST)], over_http(url, str(folder))).results
     assert outcome(result) == ("passed", [])
@@ -128,6 +128,6 @@ def test_a_folder_replaced_by_a_link(
     fixtures = [made(ADD, test_id="a"), made(ADD, test_id="b")]
     with served(folder) as url, pytest.raises(HarnessFault) as caught:
         run(fixtures, over_http(url, str(folder)), on_start=lambda _: swap() if moment == "between" else None)
-    problem = f"{folder} is not the folder any more that this run began with: nothing at that path was touched."
+    problem = f"{folder} was replaced by another folder during this run: nothing at that path was changed."
     assert caught.value.faults == [problem]
     assert {path.name: path.read_text() for path in precious.iterdir()} == {"file": "mine"}

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from nexus_mcp.conformance.in_thread import in_thread
 from nexus_mcp.conformance.runner import run
 from nexus_mcp.conformance.target import stdio
-from nexus_mcp.conformance.trial import ground
-from nexus_mcp.conformance.trial.ground import Ground
+from nexus_mcp.conformance.threads import in_thread
+from nexus_mcp.conformance.trial import workspace_root
 from nexus_mcp.conformance.trial.sandbox import Sandbox
+from nexus_mcp.conformance.trial.workspace_root import WorkspaceRoot
 from tests.conformance.support import NASTY, act, nasty_fixture
 
 
@@ -37,12 +37,12 @@ def test_it_is_done_beside_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     for name in ("snapshot", "read", "texts"):
         watched(Sandbox, name)
-    watched(ground, "empty")
+    watched(workspace_root, "empty_folder")
     steps = (act("mkdir", path=".nexus"), act("write", path=".nexus/a.json", text="[]"))
     more = {"write_file": {"path": "b.json", "json": 1}}
     after = {"state_files": {".nexus/a.json": {"$[0]": 1}}, "unchanged": True}
     run([nasty_fixture(*steps, more, postcondition=after)], stdio(NASTY))
-    assert seen == {("snapshot", False), ("read", False), ("texts", False), ("empty", False)}
+    assert seen == {("snapshot", False), ("read", False), ("texts", False), ("empty_folder", False)}
 
 
 def test_it_waits_when_it_is_cancelled() -> None:
@@ -72,7 +72,7 @@ def test_it_waits_when_it_is_cancelled() -> None:
 def test_a_sandbox_that_is_being_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sandbox that is looked at in the very moment in which another is made sees no stranger in it."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    made, mkdir = Ground(), os.mkdir
+    made, mkdir = WorkspaceRoot(), os.mkdir
     first = made.sandbox()
     before, seen = first.snapshot(), []
 

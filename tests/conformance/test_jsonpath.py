@@ -121,7 +121,7 @@ def test_refuses_what_is_no_query(query: str) -> None:
 )
 def test_refuses_what_is_not_singular(query: str) -> None:
     """A query that may select several nodes is refused, by that reason."""
-    with pytest.raises(ValueError, match="is no singular JSONPath"):
+    with pytest.raises(ValueError, match="is not a singular JSONPath"):
         jsonpath.compile(query)
 
 

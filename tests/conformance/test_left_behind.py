@@ -15,25 +15,25 @@ from xml.etree import ElementTree
 
 import pytest
 
-from nexus_mcp.conformance import halting
-from nexus_mcp.conformance.halting import Halt, Halted
-from nexus_mcp.conformance.processes import endings
-from nexus_mcp.conformance.processes.endings import Ending, carried_out, held, orderly
+from nexus_mcp.conformance import threads
+from nexus_mcp.conformance.processes import signals
+from nexus_mcp.conformance.processes.signals import Ending, block_signals, handle_signals, run_under_signals
 from nexus_mcp.conformance.report.html import to_html
 from nexus_mcp.conformance.report.json_report import to_json
 from nexus_mcp.conformance.report.junit import to_junit
-from nexus_mcp.conformance.report.left import left_lines
-from nexus_mcp.conformance.result import Left, RunResult
+from nexus_mcp.conformance.report.texts import leftover_lines
+from nexus_mcp.conformance.result import Leftover, RunResult
 from nexus_mcp.conformance.runner import run
 from nexus_mcp.conformance.target import TargetOptions, stdio
-from nexus_mcp.conformance.trial import emptying, ground, mounts, snapshot
-from nexus_mcp.conformance.trial.emptying import MOUNTED, empty, remove_at
+from nexus_mcp.conformance.threads import Halt, Halted
+from nexus_mcp.conformance.trial import emptying, snapshot, workspace_root
+from nexus_mcp.conformance.trial.emptying import MOUNTED, empty_folder, remove_at
 from nexus_mcp.errors import HarnessFault
 from tests.conformance.runs import GOOD
 from tests.conformance.support import NASTY, act, nasty_fixture, outcome
 
 STATE = act("mkdir", path=".nexus/state")
-IMMUTABLE = "it may not be deleted, as if it were immutable (lsattr shows that)"
+IMMUTABLE = "it may be immutable: check with lsattr"
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_an_immutable_file(temporary: Path, monkeypatch: pytest.MonkeyPatch, num
     assert (left.path.startswith(str(folder)), left.path.endswith("/project/.nexus/state/stuck")) == (True, True)
     assert left.reason == reason
     (failure,) = found.results[0].failures
-    assert failure.message.startswith("the target left what cannot be deleted: ")
+    assert failure.message.startswith("the target left files that cannot be deleted: ")
     assert failure.message.endswith(f"/stuck: {reason}")
     assert found.good is False
     assert [path.name for path in folder.rglob("*") if path.is_file()] == ["stuck"]
@@ -94,15 +94,15 @@ def test_an_immutable_file(temporary: Path, monkeypatch: pytest.MonkeyPatch, num
 
 def test_every_report_says_so() -> None:
     """What was left behind stands in every report, with advice that deletes nothing by itself."""
-    found = RunResult(**{**vars(GOOD), "left": (Left("/tmp/x\x1b", "why"),)})
-    lines = left_lines(found)
-    assert lines[:2] == ["Left behind, since it cannot be deleted:", "  /tmp/x\\u001b: why"]
+    found = RunResult(**{**vars(GOOD), "left": (Leftover("/tmp/x\x1b", "why"),)})
+    lines = leftover_lines(found)
+    assert lines[:2] == ["Left behind, because it could not be deleted:", "  /tmp/x\\u001b: why"]
     assert "rm " not in lines[-1]
     assert json.loads(to_json(found))["left_behind"] == [{"path": "/tmp/x\x1b", "reason": "why"}]
     page, suites = to_html(found), ElementTree.fromstring(to_junit(found))
     assert ("/tmp/x\\u001b: why" in page, suites.get("failures")) == (True, "1")
     assert len(suites.findall(".//testcase/failure")) == 1
-    assert left_lines(GOOD) == []
+    assert leftover_lines(GOOD) == []
 
 
 def test_a_mount_is_never_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +114,7 @@ def test_a_mount_is_never_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (doomed / "file").write_text("")
     mounted(monkeypatch, "elsewhere")
     fd = os.open(doomed, os.O_RDONLY)
-    assert empty(fd, "X") == [Left("X/a/elsewhere", MOUNTED)]
+    assert empty_folder(fd, "X") == [Leftover("X/a/elsewhere", MOUNTED)]
     inside = os.open("a", os.O_RDONLY, dir_fd=fd)
     with pytest.raises(OSError, match=MOUNTED):
         remove_at(inside, "elsewhere")
@@ -138,8 +138,8 @@ def test_a_mount_in_a_project(temporary: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_what_tells_a_mount() -> None:
     """Folders of one mount are told to be of one, and /proc is another."""
     fds = [os.open(path, os.O_RDONLY) for path in ("/", "/proc")]
-    one, other = map(mounts.mount_of, fds)
-    again = mounts.mount_of(fds[0])
+    one, other = map(emptying.mount_of, fds)
+    again = emptying.mount_of(fds[0])
     for fd in fds:
         os.close(fd)
     assert (one == again, one == other) == (True, False)
@@ -156,20 +156,20 @@ def test_a_folder_with_more_than_is_held(tmp_path: Path, monkeypatch: pytest.Mon
         (doomed / f"d{number}" / "e").mkdir(parents=True)
     (doomed / "stuck").write_text("")
     fd = os.open(doomed, os.O_RDONLY)
-    assert empty(fd, "X") == [Left("X/stuck", IMMUTABLE)]
+    assert empty_folder(fd, "X") == [Leftover("X/stuck", IMMUTABLE)]
     os.close(fd)
     assert [path.name for path in doomed.iterdir()] == ["stuck"]
 
 
-def test_a_given_folder_that_stays_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_served_folder_that_stays_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the folder of a server over HTTP cannot be emptied, the fault names what remains and why."""
     refusing(monkeypatch, "stuck", errno.EPERM)
     served = tmp_path / "served"
     served.mkdir()
-    made = ground.Ground(str(served))
+    made = workspace_root.WorkspaceRoot(str(served))
     sandbox = made.sandbox()
     (served / "stuck").write_text("")
-    with pytest.raises(HarnessFault, match=r"stuck remains: .*/stuck: it may not be deleted"):
+    with pytest.raises(HarnessFault, match=r"stuck remains: .*/stuck: it may be immutable"):
         sandbox.clear()
     made.remove()
 
@@ -179,34 +179,34 @@ def test_work_that_has_to_stop() -> None:
 
     def endless() -> None:
         while True:
-            halting.check()
+            threads.check()
 
     asked, late = Halt(600), Halt(0.01)
-    asked.ask()
+    asked.stop()
     for halt in (asked, late):
-        with halting.obeying(halt), pytest.raises(Halted):
+        with threads.set_halt(halt), pytest.raises(Halted):
             endless()
-    halting.check()  # outside of such work it says nothing
+    threads.check()  # outside of such work it says nothing
 
 
 def test_cleaning_obeys_a_signal(monkeypatch: pytest.MonkeyPatch) -> None:
     """A signal that comes while a run deletes its folder leaves it little time, and is obeyed afterwards."""
-    monkeypatch.setattr(endings, "GRACE_S", 0.05)
+    monkeypatch.setattr(signals, "GRACE_S", 0.05)
     begun = threading.Event()
 
     def endless() -> None:
         begun.set()
         while True:
-            halting.check()
+            threads.check()
 
     def alarm() -> None:
         begun.wait(60)
         os.kill(os.getpid(), signal.SIGTERM)
 
     def clean() -> None:
-        with orderly() as ending, held():
+        with handle_signals() as ending, block_signals():
             threading.Thread(target=alarm, daemon=True).start()
-            assert carried_out(endless, ending) is None
+            assert run_under_signals(endless, ending) is None
 
     with pytest.raises(SystemExit) as caught:
         clean()

@@ -20,12 +20,12 @@ def lane(**members: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("document", "faults"),
     [
-        (raw(postcondition={}), ["asserts nothing, so nothing about it can fail"]),
+        (raw(postcondition={}), ["has no assertion that can fail"]),
         (raw(postcondition={"return_value": {}, "state_files": {}, "unchanged": []}), [
-            "asserts nothing, so nothing about it can fail"
+            "has no assertion that can fail"
         ]),
-        (stepped(CALL, {"restart": True}), ["asserts nothing, so nothing about it can fail"]),
-        (lane(), ["asserts nothing, so nothing about it can fail"]),
+        (stepped(CALL, {"restart": True}), ["has no assertion that can fail"]),
+        (lane(), ["has no assertion that can fail"]),
         (lane(assert_error=True), []),
         (raw(postcondition={"error": False}), []),
         (raw(postcondition={"error_contains": "x"}), []),
@@ -33,14 +33,14 @@ def lane(**members: Any) -> dict[str, Any]:
         (raw(postcondition={"state_files": {"a": None}}), []),
         (stepped({**CALL, "assert_unchanged": ["a"]}), []),
         (raw(covers={"state_schemas": {"plan.schema.json": ["topic", "tpic", "issues[]", "zzz"]}}), [
-            "/covers/state_schemas/plan.schema.json/1: tpic is no field of it; did you mean topic?",
-            "/covers/state_schemas/plan.schema.json/2: issues[] is no field of it; did you mean issues or issues[].id?",
-            "/covers/state_schemas/plan.schema.json/3: zzz is no field of it; known: schema_version, id, topic, issues"
+            "/covers/state_schemas/plan.schema.json/1: tpic is not in it; did you mean topic?",
+            "/covers/state_schemas/plan.schema.json/2: issues[] is not in it; did you mean issues or issues[].id?",
+            "/covers/state_schemas/plan.schema.json/3: zzz is not in it; known: schema_version, id, topic, issues"
             ", issues[].id, issues[].title, issues[].status, issues[].decision, issues[].how_agents, "
             "issues[].how_summary, issues[].how_agent_ids, research_summary, created_at",
         ]),
         (raw(covers={"return_value": {"task_list": ["x"], "tasks_list": ["x"]}}), [
-            "/covers/return_value/tasks_list: is not asked by this fixture; did you mean task_list?"
+            "/covers/return_value/tasks_list: is not called by this fixture; did you mean task_list?"
         ]),
         (raw(test_id=5), ["/test_id: must be of type string"]),
     ],
@@ -62,9 +62,9 @@ def test_places_in_a_list(tmp_path: Path) -> None:
     first, *others = lint([str(tmp_path), str(tmp_path / "b")])
     assert first.startswith(f"{path}: /1/x: is not a known field")
     assert others == [
-        f"{tmp_path}/b: there is no such file or folder",
-        f"{path}: /0: asserts nothing, so nothing about it can fail",
-        f"{path}: /2/covers/return_value/y: is not asked by this fixture; known: task_list",
+        f"{tmp_path}/b: no such file or folder",
+        f"{path}: /0: has no assertion that can fail",
+        f"{path}: /2/covers/return_value/y: is not called by this fixture; known: task_list",
     ]
 
 
@@ -86,8 +86,8 @@ def test_tools_that_are_almost_others(tmp_path: Path) -> None:
         ],
     )
     assert lint([path]) == [
-        f"{path}: /1: plan_statu is asked by no other fixture; did you mean plan_status or plan_start?",
-        f"{path}: /3: event agent_span is asked by no other fixture; did you mean event agent_spawn?",
+        f"{path}: /1: plan_statu is not called by any other fixture; did you mean plan_status or plan_start?",
+        f"{path}: /3: event agent_span is not called by any other fixture; did you mean event agent_spawn?",
     ]
 
 
@@ -107,11 +107,11 @@ def test_files_that_are_almost_others(tmp_path: Path) -> None:
         ),
     )
     assert lint([path]) == [
-        f"{path}: {{STATE_ROOT}}/plans.json is no known state file; did you mean plan.json?",
-        f"{path}: {{STATE_ROOT}}/x/agent_tracker.json is no known state file; did you mean agent-tracker.json?",
-        f"{path}: .nexus/histroy.json is no known state file; did you mean history.json?",
-        f"{path}: {{STATE_ROOT}}/task.json is no known state file; did you mean tasks.json?",
-        f"{path}: {{STATE_ROOT}}/x/memory-access.json is no known state file; did you mean memory-access.jsonl?",
+        f"{path}: {{STATE_ROOT}}/plans.json is not a known state file; did you mean plan.json?",
+        f"{path}: {{STATE_ROOT}}/x/agent_tracker.json is not a known state file; did you mean agent-tracker.json?",
+        f"{path}: .nexus/histroy.json is not a known state file; did you mean history.json?",
+        f"{path}: {{STATE_ROOT}}/task.json is not a known state file; did you mean tasks.json?",
+        f"{path}: {{STATE_ROOT}}/x/memory-access.json is not a known state file; did you mean memory-access.jsonl?",
     ]
 
 

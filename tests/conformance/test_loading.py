@@ -177,10 +177,10 @@ def test_all_faults_at_once(tmp_path: Path) -> None:
         load([good, one, str(broken), str(empty), str(tmp_path / "missing"), none, str(latin)])
     assert told.value.faults == [
         f"{one}: /0/descripton: is not a known field; did you mean description?",
-        f"{one}: /1/test_id: one is that of {good} too",
+        f"{one}: /1/test_id: one is also the id of {good}",
         f"{broken}: line 2, column 11: Expecting property name enclosed in double quotes",
-        f"{empty}: is a folder without fixtures: no *.json file is in it",
-        f"{tmp_path}/missing: there is no such file or folder",
+        f"{empty}: is a folder without fixtures (*.json files)",
+        f"{tmp_path}/missing: no such file or folder",
         f"{none}: holds no fixture",
         f"{latin}: is not UTF-8: byte 3",
     ]
@@ -191,14 +191,14 @@ def test_all_faults_at_once(tmp_path: Path) -> None:
     [
         ("", "line 1, column 1: Expecting value"),
         ('{"a": 1}\n{', "line 2, column 1: Extra data"),
-        ('{"a": "NaN",\n "b": [1, NaN]}', "line 2, column 11: NaN is no JSON"),
-        ("[-Infinity]", "line 1, column 2: -Infinity is no JSON"),
+        ('{"a": "NaN",\n "b": [1, NaN]}', "line 2, column 11: NaN is not JSON"),
+        ("[-Infinity]", "line 1, column 2: -Infinity is not JSON"),
         ("5", "must be of type object"),
         ('["x"]', "/0: must be of type object"),
     ],
 )
 def test_no_fixture(tmp_path: Path, text: str, fault: str) -> None:
-    """What is no JSON is told with line and column, what is no object by its place."""
+    """What is not JSON is told with line and column, what is no object by its place."""
     path = tmp_path / "a.json"
     path.write_text(text)
     assert read([str(path)]).faults == [f"{path}: {fault}"]
@@ -221,8 +221,8 @@ def test_members_that_stand_there_twice(tmp_path: Path) -> None:
         ' "action": {"tool": "x", "params": {"a": [{"b": 1, "b": 1}]}}}'
     )
     assert read([str(path)]).faults == [
-        f"{path}: /test_id: stands there twice",
-        f"{path}: /action/params/a/0/b: stands there twice",
+        f"{path}: /test_id: appears twice",
+        f"{path}: /action/params/a/0/b: appears twice",
     ]
 
 
@@ -237,7 +237,7 @@ def test_ids_are_unique_in_a_file(tmp_path: Path) -> None:
     """The second fixture of a name is told, with the place of the first."""
     path = write(tmp_path / "a.json", [raw(), raw(), raw(test_id=GONE)])
     assert read([path]).faults == [
-        f"{path}: /1/test_id: one is that of {path}: /0 too",
+        f"{path}: /1/test_id: one is also the id of {path}: /0",
         f"{path}: /2/test_id: is required",
     ]
 
@@ -247,4 +247,4 @@ def test_a_pipe(tmp_path: Path, kind: str) -> None:
     """A pipe is no fixture file, and nobody waits for what might come out of it."""
     pipe = tmp_path / "pipe.json"
     os.mkfifo(pipe)
-    assert read([str(pipe if kind == "alone" else tmp_path)]).faults == [f"{pipe}: is no plain file"]
+    assert read([str(pipe if kind == "alone" else tmp_path)]).faults == [f"{pipe}: is not a regular file"]

@@ -12,8 +12,8 @@ from nexus_mcp.conformance.result import FixtureResult
 from nexus_mcp.conformance.runner import run
 from nexus_mcp.conformance.target import stdio
 from nexus_mcp.conformance.trial import snapshot
-from nexus_mcp.conformance.trial.ground import Ground
-from nexus_mcp.conformance.trial.unchanged import strays
+from nexus_mcp.conformance.trial.unchanged import describe_strays
+from nexus_mcp.conformance.trial.workspace_root import WorkspaceRoot
 from tests.conformance.support import NASTY, act, nasty_fixture, outcome
 
 GONE = "the target deleted, moved or replaced the folder of its project"
@@ -69,12 +69,12 @@ def test_a_deleted_project(temporary: Path) -> None:
     ("given", "message"),
     [
         (act("mode", path=".", mode=0), "the target changed the permissions of the folder of its project"),
-        (act("mode", path=".git", mode=0o711), "the target changed what is not below .nexus: .git"),
-        (act("write", path=".git/config", text=""), "the target changed what is not below .nexus: .git/config"),
-        (act("mkdir", path=".git/hooks/x"), "the target changed what is not below .nexus: .git/hooks, .git/hooks/x"),
+        (act("mode", path=".git", mode=0o711), "the target changed files outside .nexus: .git"),
+        (act("write", path=".git/config", text=""), "the target changed files outside .nexus: .git/config"),
+        (act("mkdir", path=".git/hooks/x"), "the target changed files outside .nexus: .git/hooks, .git/hooks/x"),
         (
             act("rename", path=".git/HEAD", to=".git/H"),
-            "the target changed what is not below .nexus: .git/H, .git/HEAD",
+            "the target changed files outside .nexus: .git/H, .git/HEAD",
         ),
         (act("write", path="../../evil", text=""), "the target wrote outside of its project: ../../evil"),
         (act("link", path=".nexus", to="/tmp"), "the target made a link that leads out of its project: .nexus"),
@@ -89,7 +89,7 @@ def test_a_deleted_repository() -> None:
     """A target that deletes .git is told of it."""
     status, ((kind, _, message),) = outcome(done(act("delete", path=".git")))
     assert (status, kind) == ("failed", "process")
-    assert message.startswith("the target changed what is not below .nexus: .git, .git/HEAD, ")
+    assert message.startswith("the target changed files outside .nexus: .git, .git/HEAD, ")
 
 
 def test_links_below_nexus() -> None:
@@ -112,7 +112,7 @@ def test_what_the_fixture_writes_in_git() -> None:
 
 def test_a_deep_tree(temporary: Path) -> None:
     """Folders nested without measure are a failure, and are deleted."""
-    message = "the target left a tree of more than 64 folders in one another"
+    message = "the target left a tree of more than 64 nested folders"
     assert outcome(done(act("deep", path=".nexus/state", folders=3000))) == ("failed", [("process", "", message)])
     assert list(temporary.iterdir()) == []
 
@@ -140,12 +140,12 @@ def test_a_large_file() -> None:
 
 def test_a_neighbour() -> None:
     """Where several were there at once, it is said that another may have done it."""
-    ground = Ground()
+    ground = WorkspaceRoot()
     one, other = ground.sandbox(), ground.sandbox()
     before = one.snapshot()
     Path(one.project, "evil").write_text("")
-    said = strays(before, one.snapshot(), one)
+    said = describe_strays(before, one.snapshot(), one)
     other.clear()
     one.clear()
     ground.remove()
-    assert said == "changed what is not below .nexus: evil (or another target of this run did, at the same time)"
+    assert said == "changed files outside .nexus: evil (or another target of this run did, at the same time)"

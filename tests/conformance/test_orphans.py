@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.conformance.processes import orphans, starting
-from nexus_mcp.conformance.processes.endings import orderly
+from nexus_mcp.conformance.processes.signals import handle_signals
 from nexus_mcp.conformance.runner import run
 from nexus_mcp.conformance.target import TargetOptions, stdio
 from nexus_mcp.errors import HarnessFault
@@ -36,9 +36,9 @@ def test_a_daemon() -> None:
 
 def test_children_of_ours() -> None:
     """A child that somebody in this process starts while a run goes on is no orphan."""
-    with orphans.adopting():
+    with orphans.adopt_orphans():
         child = subprocess.Popen(SLEEPER)
-        assert orphans.of(child.pid) == set()
+        assert orphans.find_orphans(child.pid) == set()
     assert child.poll() is None
     child.kill()
     child.wait()
@@ -62,7 +62,7 @@ def test_no_more_files(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_room(monkeypatch: pytest.MonkeyPatch, files: int, lanes: int, fixtures: int) -> None:
     """The limit of open files bounds how many fixtures run at once."""
     monkeypatch.setattr("resource.getrlimit", lambda _which: (files, files))
-    assert starting.room(lanes) == fixtures
+    assert starting.max_parallel_fixtures(lanes) == fixtures
 
 
 @pytest.mark.parametrize(("number", "raised"), [(signal.SIGTERM, SystemExit), (signal.SIGINT, KeyboardInterrupt)])
@@ -73,5 +73,5 @@ def test_a_signal_in_a_callback(number: signal.Signals, raised: type[BaseExcepti
         signal.raise_signal(number)
         return "went on"
 
-    with orderly() as ending, pytest.raises(raised):
+    with handle_signals() as ending, pytest.raises(raised):
         ending.run(stubborn())

@@ -40,5 +40,5 @@ def test_below_a_repository(temporary: Path) -> None:
     (temporary.parent / ".git").write_text("gitdir: elsewhere")
     with pytest.raises(HarnessFault) as told:
         run([nasty_fixture(act("wave"), precondition=NO_GIT)], stdio(NASTY), jobs=1)
-    assert f"{temporary.parent}, which is above it, has a .git" in told.value.faults[0]
+    assert f"{temporary.parent}, a parent folder, has a .git" in told.value.faults[0]
     assert run([nasty_fixture(act("wave"))], stdio(NASTY), jobs=1).results[0].status == "passed"

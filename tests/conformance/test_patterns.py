@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.conformance import patterns
-from nexus_mcp.conformance.authoring.parameters import asserted
+from nexus_mcp.conformance.authoring.claims import asserted_parameters
 from nexus_mcp.conformance.matchers import faults
-from nexus_mcp.conformance.patterns import Budget, Unmatched, budget, found
+from nexus_mcp.conformance.patterns import Budget, Unmatched, budget, search
 from nexus_mcp.conformance.processes import pattern_worker
 from nexus_mcp.conformance.processes.helper import Helpers
 from nexus_mcp.conformance.runner import run
@@ -34,11 +34,11 @@ from nexus_mcp.conformance import patterns
 from nexus_mcp.conformance.runner import run
 from nexus_mcp.conformance.target import TargetOptions, stdio
 from tests.conformance.support import nasty_fixture
-ask = patterns._helpers.ask
+ask = patterns._helpers.request
 def told(request, seconds):
     open(sys.argv[1], "w").write("matching")
     return ask(request, seconds)
-patterns._helpers.ask = told
+patterns._helpers.request = told
 wanted = {"return_value": {"$.given.text": {"type": "string", "pattern": "^(a+)+$"}}}
 fixtures = [nasty_fixture({"do": "wave", "text": "a" * 60 + "!"}, postcondition=wanted)]
 run(fixtures, stdio(sys.argv[2:], TargetOptions(timeout=600)), jobs=1)
@@ -51,19 +51,19 @@ run(fixtures, stdio(sys.argv[2:], TargetOptions(timeout=600)), jobs=1)
 )
 def test_patterns_mean_what_re_means(pattern: str, text: str) -> None:
     """A pattern is in a text exactly when `re.search` finds it there."""
-    assert found(pattern, text) is (re.search(pattern, text) is not None)
+    assert search(pattern, text) is (re.search(pattern, text) is not None)
 
 
 def test_forks_do_not_share_a_helper() -> None:
     """Each forked process starts a helper of its own, and the one of the parent goes on."""
 
-    def search(letter: str) -> list[bool]:
-        return [found(letter, one) for one in "abcd" * 50]
+    def look(letter: str) -> list[bool]:
+        return [search(letter, one) for one in "abcd" * 50]
 
-    assert found("a", "a")
-    seen = dict(forked("abcd", search, 60, processes=4))
+    assert search("a", "a")
+    seen = dict(forked("abcd", look, 60, processes=4))
     assert seen == {letter: [letter == one for one in "abcd" * 50] for letter in "abcd"}
-    assert not found("a", "b")
+    assert not search("a", "b")
 
 
 def test_an_endless_pattern_fails_and_says_so() -> None:
@@ -77,7 +77,7 @@ def test_an_endless_pattern_fails_and_says_so() -> None:
         (
             "answer",
             "",
-            'must match "w"; the pattern was not tried: the patterns of this fixture took more than 1 s before it; '
+            'must match "w"; the pattern was not matched: earlier patterns of this fixture took more than 1 s; '
             'is "wave"',
         ),
     ]
@@ -89,18 +89,21 @@ def test_a_budget_is_that_of_one_fixture() -> None:
     token = budget.set(Budget(0))
     try:
         with pytest.raises(Unmatched, match="takes more than 1 s to match"):
-            found(ENDLESS, LETTERS)
+            search(ENDLESS, LETTERS)
     finally:
         budget.reset(token)
-    assert found("a", "a") is True
+    assert search("a", "a") is True
 
 
 @pytest.mark.parametrize(
     ("pattern", "said"),
     [
-        ("(", "is no regular expression: missing ), unterminated subpattern at position 0"),
-        ("(?L)a", "is no regular expression: bad inline flags: cannot use 'L' flag with a str pattern at position 3"),
-        ("(" * 900 + ")" * 900, "is no regular expression: it is nested too deeply"),
+        ("(", "is not a valid regular expression: missing ), unterminated subpattern at position 0"),
+        (
+            "(?L)a",
+            "is not a valid regular expression: bad inline flags: cannot use 'L' flag with a str pattern at position 3",
+        ),
+        ("(" * 900 + ")" * 900, "is not a valid regular expression: it is nested too deeply"),
         ("[[a]", ""),
     ],
 )
@@ -114,7 +117,7 @@ def test_a_pattern_that_takes_long_to_read(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(patterns, "MOST_S", 0.3)
     pattern = "(?i)" + "[\x01-\U0010ffff]" * 390
     (fault,) = faults({"type": "string", "pattern": pattern})
-    assert fault.message == "is no regular expression: it takes more than 0.3 s to read"
+    assert fault.message == "is not a valid regular expression: it takes more than 0.3 s to read"
 
 
 def test_a_pattern_that_takes_much_memory() -> None:
@@ -135,7 +138,7 @@ def test_coverage_matches_with_a_deadline(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(patterns, "MOST_S", 0.3)
     wanted = {"$.x_text": [{"type": "string", "pattern": ENDLESS}], "$.text": [{"type": "string", "pattern": ENDLESS}]}
     action = {"action": {"tool": "act", "params": {"x_text": [LETTERS]}}}
-    assert asserted(made(action, postcondition={"return_value": wanted})) == {"x_text"}
+    assert asserted_parameters(made(action, postcondition={"return_value": wanted})) == {"x_text"}
 
 
 def test_a_helper_that_ends_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,8 +146,8 @@ def test_a_helper_that_ends_by_itself(tmp_path: Path, monkeypatch: pytest.Monkey
     script = tmp_path / "worker.py"
     script.write_text("import sys; print(flush=True); sys.stdin.readline(); sys.exit(3)")
     monkeypatch.setattr(patterns, "_helpers", Helpers(str(script)))
-    with pytest.raises(HarnessFault, match="the process that matches it ended by itself, with exit code 3"):
-        found("a", "a")
+    with pytest.raises(HarnessFault, match="the process that matches it ended unexpectedly, with exit code 3"):
+        search("a", "a")
 
 
 @pytest.mark.parametrize(

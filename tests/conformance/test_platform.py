@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.cli import main
+from nexus_mcp.conformance.failures import TargetFailure
 from nexus_mcp.conformance.processes import process
 from nexus_mcp.conformance.result import FixtureResult
 from nexus_mcp.conformance.runner import run
-from nexus_mcp.conformance.session import Session
-from nexus_mcp.conformance.target import TargetOptions, stdio
-from nexus_mcp.conformance.trouble import TargetTrouble
+from nexus_mcp.conformance.target import Session, TargetOptions, stdio
 from tests.conformance.support import NASTY, act, gone, nasty_fixture, outcome, talk
 
 
@@ -48,7 +47,7 @@ def test_a_signal_without_waitid(tmp_path: Path) -> None:
     async def ask(session: Session) -> str:
         assert session.process is not None
         os.kill(session.process.pid, signal.SIGSEGV)
-        with pytest.raises(TargetTrouble) as caught:
+        with pytest.raises(TargetFailure) as caught:
             await session.call("act", act("wave"))
         assert gone(session.process.pid)
         return str(caught.value)

@@ -156,13 +156,13 @@ def test_names_and_variables(elsewhere: Elsewhere) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--nexus-fixtures", "gone"), "there is no such file or folder"),
+        (("--nexus-fixtures", "gone"), "no such file or folder"),
         (("--nexus-fixtures", "typo.json"), "descripton"),
-        (("nexus::status_of_nothin",), "no fixture is called status_of_nothin; did you mean status_of_nothing?"),
+        (("nexus::status_of_nothin",), "no fixture has the id status_of_nothin; did you mean status_of_nothing?"),
         (("--nexus-timeout", "soon"), "--nexus-timeout 'soon' is not a number of seconds above 0"),
         (("--nexus-env", "A"), "--nexus-env needs KEY=VALUE"),
         (("--nexus-event-command", "hook"), "--nexus-event-command needs {type} where the event's type belongs."),
-        (("--nexus-harness-id", "A b"), "--nexus-harness-id 'A b' is no harness id"),
+        (("--nexus-harness-id", "A b"), "--nexus-harness-id 'A b' is not a harness id"),
         (("--nexus-expected-failures", "gone.yml"), "gone.yml: could not be read: No such file or directory"),
         (("--nexus-server", ""), "--nexus-server needs a command, not ''"),
         (("--nexus-server", "no-such-command-anywhere"), "no-such-command-anywhere"),
@@ -184,7 +184,8 @@ def test_inert_without_its_option(elsewhere: Elsewhere) -> None:
         "test_own.py",
         "import sys\n\n\ndef test_own():\n"
         "    ours = {name for name in sys.modules if name.startswith('nexus_mcp')}\n"
-        "    assert ours == {'nexus_mcp', 'nexus_mcp.conformance', 'nexus_mcp.conformance.pytest_plugin'}\n"
+        "    plugin = 'nexus_mcp.conformance.pytest_plugin'\n"
+        "    assert ours == {'nexus_mcp', 'nexus_mcp.conformance', plugin, f'{plugin}.options'}\n"
         "    assert not {'mcp', 'rich', 'yaml', 'psutil', 'jsonpath_rfc9535'}.intersection(sys.modules)\n",
     )
     ran = elsewhere.pytest("--nexus-fixtures", "gone", "--nexus-tool-prefix", "nx_", server=None)

@@ -6,10 +6,9 @@ import io
 
 import pytest
 
-from nexus_mcp.conformance.report.compare import Share, compared, document
-from nexus_mcp.conformance.report.side_by_side import show
+from nexus_mcp.conformance.report.compare import Share, compared, document, show
 from nexus_mcp.conformance.result import RunResult
-from nexus_mcp.conformance.settings.prefix import find_prefix
+from nexus_mcp.conformance.settings.selection import find_prefix
 from tests.conformance import runs
 
 A = runs.run(

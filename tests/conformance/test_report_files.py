@@ -41,18 +41,18 @@ def test_unknown_kinds(path: str) -> None:
     with pytest.raises(UsageError) as caught:
         files.kind(path)
     assert str(caught.value) == (
-        f"--report {path}: the name does not tell what to write. "
-        "It ends in .xml (JUnit), .html or .json; badge.json is a badge."
+        f"--report {path}: the name does not show which report to write. "
+        "Use a name that ends in .xml (JUnit), .html or .json; badge.json is a badge."
     )
 
 
 @pytest.mark.parametrize(
     ("paths", "message"),
     [
-        (["gone/a.xml"], "--report gone/a.xml: there is no folder gone. Make it, then start again."),
-        (["a.xml", "there.xml"], "--report there.xml: there is a folder of this name."),
-        (["file/a.xml"], "--report file/a.xml: there is no folder file. Make it, then start again."),
-        (["a.xml", "./a.xml"], "--report ./a.xml is given twice."),
+        (["gone/a.xml"], "--report gone/a.xml: the folder gone does not exist. Create it, then start again."),
+        (["a.xml", "there.xml"], "--report there.xml: it is a folder."),
+        (["file/a.xml"], "--report file/a.xml: the folder file does not exist. Create it, then start again."),
+        (["a.xml", "./a.xml"], "--report ./a.xml appears twice."),
     ],
 )
 def test_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, paths: list[str], message: str) -> None:
@@ -98,7 +98,7 @@ def test_nowhere_to_write(path: str, reason: str) -> None:
     """A folder that takes no files and a name that is too long are found out before the run."""
     with pytest.raises(UsageError) as caught:
         files.check("--report", [path])
-    assert str(caught.value) == f"--report {path}: no file can be made there: {reason}."
+    assert str(caught.value) == f"--report {path}: no file can be created there: {reason}."
 
 
 def test_a_long_name(tmp_path: Path) -> None:

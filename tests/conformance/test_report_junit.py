@@ -46,7 +46,7 @@ def test_outcomes() -> None:
     }
     assert messages == {
         "restart_keeps": ("skipped", "not run: needs a process"),
-        "task_add_healed": ("failure", "passed, but the expected failures name it: take the entry out"),
+        "task_add_healed": ("failure", "passed, but the expected failures name it: remove the entry"),
         "task_add_ids": ("failure", "answer: $.plan_id must be 1 (and 3 more)"),
         "task_add_known": ("skipped", "expected failure: numbers from 0, issue 12"),
         "spawn_one": ("skipped", "not run: needs --event-command"),

@@ -9,7 +9,7 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
-from nexus_mcp.conformance.report.summary import last_line
+from nexus_mcp.conformance.report.matrix import last_line
 from nexus_mcp.conformance.report.terminal import Screen, make_console
 from nexus_mcp.conformance.result import Assertion, RunResult
 from tests.conformance import runs
@@ -52,7 +52,7 @@ FAILED   killed (0.12 s): process: no answer in 10 s
   process: no answer in 10 s
 
 expected failure: task_add_known: numbers from 0, issue 12
-task_add_healed passed, but is expected to fail (was slow once): take the entry out
+task_add_healed passed, but is expected to fail (was slow once): remove the entry
 
 2 passed, 2 failed, 3 not run (2 need --event-command, 1 needs a process), 1 expected failure, \
 1 expected to fail but passed"""

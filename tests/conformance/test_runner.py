@@ -71,7 +71,7 @@ def test_a_result() -> None:
     [
         ("die", [("process", "", "the target exited with code 3")]),
         ("hang", [("process", "", "the target did not answer act within 0.5 s")]),
-        ("lines", [("process", "", "the target flooded: it printed more than 5000 lines that nobody asked for")]),
+        ("lines", [("process", "", "the target flooded: it printed more than 5000 unrequested lines")]),
         ("refuse", [("error", "", 'the call must not fail: "not today"')]),
         (
             "break the schema",
@@ -98,9 +98,9 @@ def test_a_failed_result_shows_the_files() -> None:
     ("given", "message"),
     [
         ({"do": "write", "path": "../beside.txt"}, "the target wrote outside of its project: ../beside.txt"),
-        ({"do": "write", "path": "notes.txt"}, "the target changed what is not below .nexus: notes.txt"),
-        ({"do": "mkdir", "path": "a/b"}, "the target changed what is not below .nexus: a, a/b"),
-        ({"do": "link", "path": "a", "to": "/etc"}, "the target changed what is not below .nexus: a"),
+        ({"do": "write", "path": "notes.txt"}, "the target changed files outside .nexus: notes.txt"),
+        ({"do": "mkdir", "path": "a/b"}, "the target changed files outside .nexus: a, a/b"),
+        ({"do": "link", "path": "a", "to": "/etc"}, "the target changed files outside .nexus: a"),
     ],
 )
 def test_stray_writes(given: dict[str, Any], message: str) -> None:
@@ -160,11 +160,11 @@ def test_a_callback_that_raises() -> None:
         run([nasty_fixture(act("wave"))], stdio(NASTY), on_result=broken)
 
 
-def test_a_project_that_cannot_be_laid() -> None:
+def test_a_project_that_cannot_be_created() -> None:
     """A precondition that contradicts itself is a fault of its file."""
     files = {"a": {"symlink": ".."}, "a/b": "text"}
     with pytest.raises(
-        HarnessFault, match=r"^made.json: /: the project of made cannot be laid: .*a link stands on the"
+        HarnessFault, match=r"^made.json: /: the project of made cannot be created: .*a link is in the path"
     ):
         one(act("wave"), precondition={"files": files})
 
@@ -181,18 +181,18 @@ def test_repeats() -> None:
     [
         (("nowhere-server",), "The server could not be started: nowhere-server: No such file or directory."),
         (("/etc/passwd",), "The server could not be started: /etc/passwd: Permission denied."),
-        ((*NASTY[:1], "-c", "pass"), "The server did not get ready: it exited with code 0."),
+        ((*NASTY[:1], "-c", "pass"), "The server did not become ready: it exited with code 0."),
         (
             (*NASTY[:1], "-c", "import sys; sys.exit('no licence')"),
-            'The server did not get ready: it exited with code 1 (the end of its stderr: "no licence").',
+            'The server did not become ready: it exited with code 1 (the end of its stderr: "no licence").',
         ),
         (
             (*NASTY[:1], "-c", "print('Hello'); input()"),
-            'The server did not get ready: it printed a line to stdout that is no JSON-RPC message: "Hello".',
+            'The server did not become ready: it printed a line to stdout that is not a JSON-RPC message: "Hello".',
         ),
         (
             (*NASTY[:1], "-c", "import signal; signal.pause()"),
-            "The server did not get ready: it did not answer the handshake within 0.5 s.",
+            "The server did not become ready: it did not answer the handshake within 0.5 s.",
         ),
     ],
 )
@@ -226,7 +226,7 @@ def test_a_relative_path(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_tool_that_is_known(prefix: str, hint: str) -> None:
     """A target with none of the tools is no target; names that are there under a prefix are told."""
     fixtures = [made({"action": {"tool": "act" if prefix else "ct"}})]
-    message = rf"^The server has none of the tools that the fixtures ask; it lists act\. .*{hint}"
+    message = rf"^The server has none of the tools that the fixtures call; it lists act\. .*{hint}"
     with pytest.raises(HarnessFault, match=message):
         run(fixtures, stdio(NASTY, TargetOptions(prefix=prefix)))
 
@@ -244,5 +244,5 @@ def test_slow_starts() -> None:
     target.manner = PLAIN  # as after a good preflight
     found = run([nasty_fixture(act("wave"), test_id=f"f{n}") for n in range(4)], target, jobs=1)
     slow = "the target did not answer the handshake within 0.1 s"
-    given_up = "the target did not get ready twice in a row, so it is not started again"
+    given_up = "the target did not become ready in two starts in a row; it is not started again"
     assert [one.failures[0].message for one in found.results] == [slow, slow, given_up, given_up]

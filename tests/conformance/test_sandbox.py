@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from nexus_mcp.conformance.trial.ground import Ground
 from nexus_mcp.conformance.trial.sandbox import Sandbox
 from nexus_mcp.conformance.trial.snapshot import Snapshot, changed, digest, snapshot
+from nexus_mcp.conformance.trial.workspace_root import WorkspaceRoot
 from tests.conformance.support import made
 
 CONTEXT: dict[str, Any] = {"action": {"tool": "context"}}
@@ -22,7 +22,7 @@ CONTEXT: dict[str, Any] = {"action": {"tool": "context"}}
 @pytest.fixture
 def sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    ground = Ground()
+    ground = WorkspaceRoot()
     yield ground.sandbox()
     ground.remove()
 
@@ -83,7 +83,7 @@ def test_nothing_is_written_through_a_link(sandbox: Sandbox, tmp_path: Path, pat
     Path(sandbox.project, "up").symlink_to(tmp_path)
     (tmp_path / "file").write_text("kept")
     before = seen(tmp_path)
-    with pytest.raises(OSError, match="a link stands on the way"):
+    with pytest.raises(OSError, match="a link is in the path"):
         sandbox.write(path, b"lost", None)
     assert changed(before, seen(tmp_path)) == []
 

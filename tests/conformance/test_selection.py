@@ -47,20 +47,20 @@ def test_selection(only: list[str], tools: list[str], chosen: list[str]) -> None
         (
             ["task_add_basik"],
             [],
-            ["--only task_add_basik: no fixture has such an id; did you mean task_add_basic or task_add_keys?"],
+            ["--only task_add_basik: no fixture matches it; did you mean task_add_basic or task_add_keys?"],
         ),
-        (["task_*", "Z*"], [], ["--only Z*: no fixture has such an id"]),
-        (["TASK_*"], [], ["--only TASK_*: no fixture has such an id"]),
-        ([], ["task_ad"], ["--tool task_ad: no fixture asks it; did you mean task_add?"]),
+        (["task_*", "Z*"], [], ["--only Z*: no fixture matches it"]),
+        (["TASK_*"], [], ["--only TASK_*: no fixture matches it"]),
+        ([], ["task_ad"], ["--tool task_ad: no fixture calls it; did you mean task_add?"]),
         (
             ["zzz"],
             ["xyzzy"],
             [
-                "--only zzz: no fixture has such an id",
-                "--tool xyzzy: no fixture asks it; there is agent_spawn, event agent_spawn, task_add, task_close.",
+                "--only zzz: no fixture matches it",
+                "--tool xyzzy: no fixture calls it; known: agent_spawn, event agent_spawn, task_add, task_close.",
             ],
         ),
-        (["spawn"], ["task_add", "task_close"], ["No fixture matches --only spawn and asks task_add or task_close."]),
+        (["spawn"], ["task_add", "task_close"], ["No fixture matches --only spawn and calls task_add or task_close."]),
     ],
 )
 def test_nothing_matches(only: list[str], tools: list[str], faults: list[str]) -> None:

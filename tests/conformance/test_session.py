@@ -11,10 +11,8 @@ from typing import Any
 
 import pytest
 
-from nexus_mcp.conformance.reply import Reply
-from nexus_mcp.conformance.session import Session
-from nexus_mcp.conformance.target import TargetOptions
-from nexus_mcp.conformance.trouble import TargetTrouble
+from nexus_mcp.conformance.failures import Reply, TargetFailure
+from nexus_mcp.conformance.target import Session, TargetOptions
 from tests.conformance.servers.nasty import RESULTS
 from tests.conformance.support import NASTY, act, gone, talk
 
@@ -35,7 +33,7 @@ def trouble(folder: Path, options: TargetOptions | None = None, how: str = "", *
     """What is told of a call that gets no answer. The process and all that it started are gone then."""
 
     async def ask(session: Session) -> str:
-        with pytest.raises(TargetTrouble) as caught:
+        with pytest.raises(TargetFailure) as caught:
             await session.call("act", arguments)
         session.kill()
         assert session.process is not None
@@ -94,12 +92,12 @@ def test_a_text_that_differs(tmp_path: Path) -> None:
         ("crash", "was ended by SIGSEGV"),
         ("long line", "flooded: it printed a line of more than 4 MiB"),
         ("bytes", "flooded: it printed more than 16 MiB"),
-        ("lines", "flooded: it printed more than 5000 lines that nobody asked for"),
+        ("lines", "flooded: it printed more than 5000 unrequested lines"),
         ("stderr", "flooded: it printed more than 16 MiB"),
-        ("garbage", f'printed a line to stdout that is no JSON-RPC message: "{GARBAGE}"'),
+        ("garbage", f'printed a line to stdout that is not a JSON-RPC message: "{GARBAGE}"'),
         ("blank", "printed a blank line to stdout, where only JSON-RPC messages may stand"),
         ("close stdout", "closed its stdout, but went on running"),
-        ("no result", "answered act with what is no result of a call: content: Input should be a valid list"),
+        ("no result", "sent an invalid result for act: content: Input should be a valid list"),
     ],
 )
 def test_trouble(tmp_path: Path, do: str, said: str) -> None:
@@ -126,7 +124,7 @@ def test_an_unknown_tool(tmp_path: Path) -> None:
     """A tool that is not in the list is not asked; prefix and map give the real names."""
 
     async def ask(session: Session) -> str:
-        with pytest.raises(TargetTrouble) as caught:
+        with pytest.raises(TargetFailure) as caught:
             await session.call("wave", {})
         assert (await session.call("do", act("wave"))).payload["did"] == "wave"
         return str(caught.value)
@@ -172,8 +170,8 @@ def test_children_left_behind(tmp_path: Path) -> None:
     ("then", "said"),
     [
         ("stay", "did not end within 0.3 s after its stdin was closed"),
-        ("print", 'printed a line to stdout that is no JSON-RPC message: "Goodbye"'),
-        ("mumble", 'printed a line to stdout that is no JSON-RPC message: "Good"'),
+        ("print", 'printed a line to stdout that is not a JSON-RPC message: "Goodbye"'),
+        ("mumble", 'printed a line to stdout that is not a JSON-RPC message: "Good"'),
         ("crash", "was ended by SIGSEGV after its stdin was closed"),
         ("fail", "exited with code 3 after its stdin was closed"),
     ],
@@ -208,7 +206,7 @@ def test_the_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ("twice", "sent an answer to what it was not asked, or a second one"),
+        ("twice", "sent a response without a request, or a second response"),
         ("hang up", "closed its stdout, but went on running"),
     ],
 )

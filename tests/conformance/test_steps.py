@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nexus_mcp.conformance.pytest_plugin import failure
+from nexus_mcp.conformance.pytest_plugin import items
 from nexus_mcp.conformance.report.html import to_html
 from nexus_mcp.conformance.report.json_report import to_json
 from nexus_mcp.conformance.report.junit import to_junit
@@ -59,7 +59,7 @@ def test_restart() -> None:
     """A restart ends one process and begins another, and is seen in the exchanges."""
     result = one(add(), {"restart": True}, call("task_list", assert_return={"$.summary.total": 1}))
     assert outcome(result) == ("passed", [])
-    assert [(one.step, one.asked) for one in result.exchanges] == [
+    assert [(one.step, one.request) for one in result.exchanges] == [
         ("step 1", "task_add"),
         ("step 2", "restart"),
         ("step 3", "task_list"),
@@ -82,7 +82,7 @@ def test_write_file() -> None:
         call("task_list", assert_return={"$.exists": False}, assert_unchanged=["note.txt", TASKS]),
         add(assert_unchanged=[TASKS, "note.txt"]),
     ]
-    message = f"must be as before, but this changed: {TASKS}"
+    message = f"must be unchanged, but changed: {TASKS}"
     assert outcome(one(*steps)) == ("failed", [("unchanged", "step 5", message)])
 
 
@@ -95,7 +95,7 @@ def test_unchanged_in_the_end() -> None:
     paths = ", ".join(f".nexus/{name}" for name in own)
     assert (status, failures) == (
         "failed",
-        [("unchanged", "", f"must be as before, but this changed: {paths}")],
+        [("unchanged", "", f"must be unchanged, but changed: {paths}")],
     )
 
 
@@ -118,7 +118,7 @@ def test_kill() -> None:
     steps = [add(), {"kill": kill}, call("history_search", assert_return={"$.total": 1})]
     result = one(*steps, repeat=8)
     assert (outcome(result), result.repeats) == (("passed", []), 8)
-    assert [one.asked for one in result.exchanges][1] == "kill task_close"
+    assert [one.request for one in result.exchanges][1] == "kill task_close"
 
 
 def test_kill_that_comes_late() -> None:
@@ -126,7 +126,7 @@ def test_kill_that_comes_late() -> None:
     late = {"action": {"tool": "context"}, "seed": 3, "within_ms": 2000}
     result = one({"kill": late, "assert_return": {"$.activeMode": None}}, call("task_list"))
     assert outcome(result) == ("passed", [])
-    assert [(one.asked, one.error) for one in result.exchanges] == [("kill context", ""), ("task_list", "")]
+    assert [(one.request, one.error) for one in result.exchanges] == [("kill context", ""), ("task_list", "")]
 
 
 def test_kill_that_comes_early() -> None:
@@ -134,7 +134,7 @@ def test_kill_that_comes_early() -> None:
     early = {"action": {"tool": "task_close"}, "seed": 1, "within_ms": 0}
     result = one({"kill": early, "assert_return": {"$.closed": True}}, call("task_list"))
     assert outcome(result) == ("passed", [])
-    assert [(one.asked, one.error) for one in result.exchanges] == [
+    assert [(one.request, one.error) for one in result.exchanges] == [
         ("kill task_close", "killed before it answered"),
         ("task_list", ""),
     ]
@@ -181,7 +181,7 @@ def test_events(event: str, post: dict[str, Any], expected: Any) -> None:
 
 
 def test_an_event_command_that_is_not_there() -> None:
-    """An event command that cannot be started says nothing about the target."""
+    """An event command that cannot be started does not apply to the target."""
     target = memory(TargetOptions(event_command=("nowhere-hook", "{type}")))
     with pytest.raises(
         HarnessFault, match=r"^The event command nowhere-hook could not be started: .*\. Give the program "
@@ -195,5 +195,5 @@ def test_reports_show_the_description_of_an_event() -> None:
     result = one(step, target=memory(TargetOptions(event_command=EVENT)))
     run = runs.run(result)
     assert json.loads(to_json(run))["results"][0]["exchanges"][0]["description"] == "The harness shuts down."
-    for report in (failure.text(result), to_junit(run), to_html(run)):
+    for report in (items.text(result), to_junit(run), to_html(run)):
         assert "The harness shuts down." in report

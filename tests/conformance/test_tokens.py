@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nexus_mcp.conformance.fixture import Asserts
 from nexus_mcp.conformance.matchers import mismatch
-from nexus_mcp.conformance.tokens import expand_path, fill, fill_expected, path_fault, settle
+from nexus_mcp.conformance.tokens import expand_path, fill, fill_expected, path_fault, replace_tokens
 
 
 @pytest.mark.parametrize(
@@ -29,8 +29,8 @@ def test_paths(path: str, expanded: str) -> None:
 
 @pytest.mark.parametrize("harness_id", ["", "..", "a/b", "Claude", "9a", "a_b", "a\n", "{STATE_ROOT}"])
 def test_only_a_harness_id_gets_into_a_path(harness_id: str) -> None:
-    """What is no harness id cannot lead a path elsewhere; where none is needed, none is looked at."""
-    with pytest.raises(ValueError, match="is no harness id"):
+    """What is not a harness id cannot lead a path elsewhere; where none is needed, none is looked at."""
+    with pytest.raises(ValueError, match="is not a harness id"):
         expand_path("{STATE_ROOT}/{HARNESS_ID}/x", harness_id)
     assert expand_path("{STATE_ROOT}/x", harness_id) == ".nexus/state/x"
 
@@ -110,7 +110,7 @@ def test_assertions_are_settled() -> None:
         error_contains="{PROJECT_ROOT}",
         unchanged=("{STATE_ROOT}/{HARNESS_ID}",),
     )
-    assert settle(asserts, "/p", "me") == Asserts(
+    assert replace_tokens(asserts, "/p", "me") == Asserts(
         return_value={"$.path": "/p/a"},
         result={"$.content[0].text": "/p/b"},
         state_files={".nexus/state/x": None, ".nexus/state/me/y": {}, "z": {"text": "/p"}},
@@ -118,4 +118,4 @@ def test_assertions_are_settled() -> None:
         error_contains="/p",
         unchanged=(".nexus/state/me",),
     )
-    assert settle(Asserts(unchanged=True), "/p", "me") == Asserts(unchanged=True)
+    assert replace_tokens(Asserts(unchanged=True), "/p", "me") == Asserts(unchanged=True)

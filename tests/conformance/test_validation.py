@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.conformance.client import validation
+from nexus_mcp.conformance.failures import TargetFailure
 from nexus_mcp.conformance.processes.helper import Helpers
 from nexus_mcp.conformance.runner import run
-from nexus_mcp.conformance.session import Session
-from nexus_mcp.conformance.target import stdio
-from nexus_mcp.conformance.trouble import TargetTrouble
+from nexus_mcp.conformance.target import Session, stdio
 from nexus_mcp.errors import HarnessFault
 from tests.conformance.support import NASTY, act, nasty_fixture, talk
 
@@ -22,7 +21,7 @@ def test_a_pattern_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(validation, "MOST", 0.5)
 
     async def ask(session: Session) -> tuple[str, str]:
-        with pytest.raises(TargetTrouble) as caught:
+        with pytest.raises(TargetFailure) as caught:
             await session.call("act", act("think"))
         return str(caught.value), (await session.call("act", act("break the schema"))).schema_fault
 
@@ -38,6 +37,6 @@ def test_a_check_that_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(HarnessFault) as caught:
         run([nasty_fixture(act("wave"))], stdio(NASTY))
     assert str(caught.value) == (
-        "Whether an answer of act keeps its output schema could not be found out: the process that checks it ended by "
-        "itself, with code 3. Run it again; if it stays so, please report it."
+        "Whether an answer of act matches its output schema could not be checked: the process that checks it ended "
+        "unexpectedly, with code 3. Run it again; if it happens again, please report it."
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nexus_mcp.store import swap
+from nexus_mcp.store import atomic
 from tests.support import SMALLEST, Client, Project, cycle, issue, plan, task, tasks, unpack, without_lock, without_own
 
 CHANGES = (
@@ -67,17 +67,17 @@ def disk(number: int, action: Callable[[str], None]) -> Iterator[Disk]:
 
     for name in real:
         setattr(os, name, wrap(name))
-    exchange = swap.exchange
+    exchange = atomic.exchange
 
     def exchanged(folder: Any, one: str, other: str) -> bool:
         made.step(_EXCHANGE)
         return exchange(folder, one, other)
 
-    swap.exchange = exchanged
+    atomic.exchange = exchanged
     try:
         yield made
     finally:
-        swap.exchange = exchange
+        atomic.exchange = exchange
         for name, function in real.items():
             setattr(os, name, function)
 

@@ -10,8 +10,8 @@ from unittest.mock import DEFAULT, Mock, patch
 import pytest
 
 from nexus_mcp import schemas
-from nexus_mcp.server import rendered
-from nexus_mcp.store import applying, commit, journal, store
+from nexus_mcp.server import response_json
+from nexus_mcp.store import commit, journal, store
 from tests.support import SMALLEST, Client, Project, unpack
 
 FULL = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
@@ -41,7 +41,7 @@ def test_a_journal_that_cannot_be_made(call: Client, project: Project, error: Ex
 def test_what_cannot_be_loaded_after_the_commit_point(call: Client, project: Project) -> None:
     """A module that is missing once the change is recorded: it is told as recorded, and completes."""
     call("task_add", **SMALLEST["task_add"])
-    with patch.object(applying, "apply", side_effect=ImportError("no hashlib")):
+    with patch.object(journal, "apply", side_effect=ImportError("no hashlib")):
         content = unpack(call.app.call("task_close", {}))
     assert "is recorded in .nexus/state/txn.json" in content["error"]
     assert call.app.call("plan_status", {}).result["isError"] is False
@@ -52,7 +52,7 @@ def test_what_cannot_be_loaded_after_the_commit_point(call: Client, project: Pro
 @pytest.mark.parametrize("when", ["writing", "answering"])
 def test_what_may_have_been_written(call: Client, project: Project, when: str) -> None:
     """Once writing has begun nobody says that nothing was changed."""
-    real: Any = commit.put_one
+    real: Any = commit.write_one
 
     def failing(*arguments: Any, **more: Any) -> None:
         real(*arguments, **more)
@@ -60,8 +60,8 @@ def test_what_may_have_been_written(call: Client, project: Project, when: str) -
             raise ZeroDivisionError
 
     failures = [MemoryError, MemoryError, DEFAULT]  # while the disk is at work, and when it is answered
-    dumps = patch.object(rendered, "content", Mock(wraps=rendered.content, side_effect=failures))
-    with patch.object(commit, "put_one", failing):
+    dumps = patch.object(response_json, "content", Mock(wraps=response_json.content, side_effect=failures))
+    with patch.object(commit, "write_one", failing):
         if when == "answering":
             dumps.start()
         result = call.app.call("task_add", SMALLEST["task_add"]).result
@@ -75,8 +75,8 @@ def test_what_may_have_been_written(call: Client, project: Project, when: str) -
 @pytest.mark.requirement("storage.disk")
 def test_an_answer_that_cannot_be_made_beforehand(call: Client, project: Project) -> None:
     """What is only done early, while the disk is at work, is in nobody's way: it is done again when it is due."""
-    content = Mock(wraps=rendered.content, side_effect=[MemoryError, DEFAULT])
-    with patch.object(rendered, "content", content):
+    content = Mock(wraps=response_json.content, side_effect=[MemoryError, DEFAULT])
+    with patch.object(response_json, "content", content):
         assert call("task_add", **SMALLEST["task_add"])["task"]["id"] == 1
     assert content.call_count == 2
     assert len(project.json("state/tasks.json")["tasks"]) == 1

@@ -11,7 +11,7 @@ import anyio
 import mcp_types as types
 from mcp.server.stdio import stdio_server
 
-from nexus_mcp.server.calls import correlation_key
+from nexus_mcp.server.call_queue import correlation_key
 from nexus_mcp.server.sdk import build_server
 from nexus_mcp.server.sdk.pump import LISTEN
 

@@ -16,8 +16,7 @@ from jsonschema import Draft202012Validator
 from nexus_mcp import schemas
 from nexus_mcp.doctor.examine import examine
 from nexus_mcp.doctor.finding import Finding, Report
-from nexus_mcp.doctor.json_report import to_json
-from nexus_mcp.doctor.text import to_text
+from nexus_mcp.doctor.reports import to_json, to_text
 from nexus_mcp.server.app import App
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.workspace import Workspace

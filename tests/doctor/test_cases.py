@@ -149,7 +149,7 @@ def test_shared_plan_ids_are_told_at_once(made: Project) -> None:
     puts("history.json", {"cycles": cycles})(made)
     finding = only(made.root)
     assert (finding.code, finding.severity, finding.pointer) == ("repeated-plan-id", NOTE, "/cycles/3/plan/id")
-    assert finding.problem == "has 3 plan ids that several plans share: 1, 2, 3"
+    assert finding.problem == "has 3 plan ids in several plans: 1, 2, 3"
 
 
 def test_faults_of_one_line(made: Project) -> None:

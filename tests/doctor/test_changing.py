@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from nexus_mcp.doctor import examine as examining
-from nexus_mcp.doctor.examine import LOOKS, examine
+from nexus_mcp.doctor.examine import MAX_PASSES, examine
 from nexus_mcp.doctor.site import Site
-from nexus_mcp.store.lock import held
+from nexus_mcp.store.lock import acquire
 from tests.doctor.support import answered, look, opened, shown
 from tests.forks import forked
 from tests.support import Project, plan, task, tasks
@@ -77,7 +77,7 @@ def test_what_lasts_is_told(made: Project, disturbed: Callable[..., list[int]]) 
     looks = disturbed(lambda number: made.put("state/plan.json", plan(number)))
     report = examine(str(made.root), 0.0)
     assert [finding.code for finding in report.findings] == ["unparsable", "busy"]
-    assert looks == list(range(1, LOOKS + 1))
+    assert looks == list(range(1, MAX_PASSES + 1))
 
 
 def test_what_passes_is_not_told(made: Project, disturbed: Callable[..., list[int]]) -> None:
@@ -93,10 +93,10 @@ def test_no_look_is_believed_alone_while_the_lock_is_held(made: Project, disturb
     """Somebody may be inside a change although nothing was seen to change: each look is taken."""
     made.put("state/tasks.json", "{")
     looks = disturbed(lambda _: None)
-    with opened(made.root, ".nexus", "state") as state, held(state):
+    with opened(made.root, ".nexus", "state") as state, acquire(state):
         codes = [finding.code for finding in examine(str(made.root), 0.0).findings]
     assert codes == ["unparsable", "lock-held"]
-    assert looks == list(range(1, LOOKS + 1))
+    assert looks == list(range(1, MAX_PASSES + 1))
 
 
 def test_looks_that_agree_on_nothing(made: Project, disturbed: Callable[..., list[int]]) -> None:

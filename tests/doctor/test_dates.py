@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nexus_mcp.doctor.dates import AHEAD, FUTURE, IMPOSSIBLE, judged
+from nexus_mcp.doctor.values import AHEAD, FUTURE, IMPOSSIBLE, judge_time
 
 NOW = float(timegm((2026, 6, 1, 12, 0, 0)))
 
@@ -24,7 +24,7 @@ NOW = float(timegm((2026, 6, 1, 12, 0, 0)))
 )  # fmt: skip
 def test_a_time_that_no_calendar_has(text: str) -> None:
     """The day, the hour, the minute, the second and the offset have to be there."""
-    assert judged(text, NOW) == IMPOSSIBLE
+    assert judge_time(text, NOW) == IMPOSSIBLE
 
 
 @pytest.mark.parametrize(
@@ -38,12 +38,12 @@ def test_a_time_that_no_calendar_has(text: str) -> None:
 )  # fmt: skip
 def test_legal_forms_of_iso_8601_are_accepted(text: str) -> None:
     """Whatever form another harness uses, a time that was is none to tell of."""
-    assert judged(text, NOW) == ""
+    assert judge_time(text, NOW) == ""
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2026-W13-9", "2026-366T00:00Z", "13/45/2026", "2026-1-1", "9" * 99])
 def test_other_texts_are_left_to_the_schema(text: str) -> None:
-    assert judged(text, NOW) == ""
+    assert judge_time(text, NOW) == ""
 
 
 @pytest.mark.parametrize(
@@ -57,14 +57,14 @@ def test_other_texts_are_left_to_the_schema(text: str) -> None:
 def test_a_time_in_the_future(text: str, code: str) -> None:
     """Clocks may differ by some minutes; a time without an offset may be that of any place."""
     assert AHEAD == 300
-    assert judged(text, NOW) == code
+    assert judge_time(text, NOW) == code
 
 
 @given(st.datetimes().map(lambda moment: f"{moment.isoformat(timespec='milliseconds')}Z"))
 def test_every_real_time_is_possible(text: str) -> None:
-    assert judged(text, NOW) != IMPOSSIBLE
+    assert judge_time(text, NOW) != IMPOSSIBLE
 
 
 @given(st.text("0123456789-:TZ.+ ", max_size=30))
-def test_any_text_is_judged(text: str) -> None:
-    assert judged(text, NOW) in ("", IMPOSSIBLE, FUTURE)
+def test_any_text_is_judge_time(text: str) -> None:
+    assert judge_time(text, NOW) in ("", IMPOSSIBLE, FUTURE)

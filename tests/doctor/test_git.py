@@ -8,12 +8,12 @@ import sys
 import pytest
 
 from nexus_mcp.doctor import git as asking
-from nexus_mcp.merging import attributes, registration
+from nexus_mcp.merging import registration
 from tests.conftest import git
 from tests.doctor.support import answered, codes, commit, look, only, whole_cycle
 from tests.support import Project
 
-ATTRIBUTE = attributes.line(".nexus/history.json").decode() + "\n"
+ATTRIBUTE = registration.attribute_line(".nexus/history.json").decode() + "\n"
 
 
 def register(project: Project, command: str) -> None:
@@ -85,7 +85,7 @@ def test_the_lines_of_both_sides(used: Project) -> None:
 def test_a_driver_that_is_not_registered(used: Project) -> None:
     """A clone knows the attribute, but not the driver: that is a warning until it is registered."""
     commit(used, ".nexus/.gitignore", ".nexus/history.json")
-    register(used, registration.command([sys.executable, "-m", "nexus_mcp"]))
+    register(used, registration.driver_command([sys.executable, "-m", "nexus_mcp"]))
     assert look(used.root).findings == ()
     git(used.root, "config", "--unset", registration.DRIVER_KEY)
     finding = only(used.root)
@@ -102,7 +102,7 @@ def test_a_driver_for_the_history_before_there_is_one(real_repository: Project) 
 def test_a_driver_whose_program_is_gone(used: Project) -> None:
     """A driver that git could not start is told, whatever is odd in its path; what the shell has to say is let be."""
     gone = used.root / "100% gone" / "nexus-mcp"
-    register(used, registration.command([str(gone)]))
+    register(used, registration.driver_command([str(gone)]))
     assert only(used.root).code == "merge-driver-broken"
     gone.parent.mkdir()
     gone.write_text("#!/bin/sh\n")
@@ -150,9 +150,9 @@ def test_git_that_is_not_there(used: Project, monkeypatch: pytest.MonkeyPatch) -
         ("/bin/sleep 1000; exit 0", "git did not answer in 0.01 seconds"),
         ("echo 'fatal: \x1b[31mdubious ownership'; echo more; exit 128", "fatal: \\x1b[31mdubious ownership"),
         ("echo 'warning: odd'; echo 'fatal: bad config'; exit 128", "fatal: bad config"),
-        ("echo false", "it is no working tree"),
+        ("echo false", "it is not a working tree"),
         ('case "$*" in *rev-parse*) echo true;; *) exit 128;; esac', "git cannot read its index"),
-        ('case "$*" in *rev-parse*) echo true;; *ignore*) exit 128;; esac', "git cannot tell what is ignored"),
+        ('case "$*" in *rev-parse*) echo true;; *ignore*) exit 128;; esac', "git cannot determine what is ignored"),
     ],
 )
 def test_git_that_does_not_answer(used: Project, monkeypatch: pytest.MonkeyPatch, script: str, told: str) -> None:
@@ -163,7 +163,7 @@ def test_git_that_does_not_answer(used: Project, monkeypatch: pytest.MonkeyPatch
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", str(fake.parent))
     if "sleep" in script:
-        monkeypatch.setattr(asking, "SECONDS", 0.01)
+        monkeypatch.setattr(asking, "TIMEOUT_S", 0.01)
     finding = only(used.root)
     assert finding.code == "git-not-asked"
     assert f"({told})" in finding.problem

@@ -116,16 +116,16 @@ def test_git_has_so_much_time_in_all(used: Project, monkeypatch: pytest.MonkeyPa
         asked.append(words[0])
         return run(git, until, root, *words)
 
-    questions = asking.Questions(str(used.root))
-    before = questions.ask()
+    questions = asking.Queries(str(used.root))
+    before = questions.run()
     assert before.tracked == (".nexus/state/lock",)
     fifo = hanging(used, monkeypatch, "rev-parse")
-    monkeypatch.setattr(asking, "SECONDS", 0.05)
+    monkeypatch.setattr(asking, "TIMEOUT_S", 0.05)
     monkeypatch.setattr(asking, "_run", counted)
-    questions._left = asking.SECONDS
-    assert [questions.ask() for _ in range(3)] == [before] * 3
-    late = asking.Questions(str(used.root))
-    assert {late.ask().reason for _ in range(3)} == {"git did not answer in 0.05 seconds"}
+    questions._left = asking.TIMEOUT_S
+    assert [questions.run() for _ in range(3)] == [before] * 3
+    late = asking.Queries(str(used.root))
+    assert {late.run().reason for _ in range(3)} == {"git did not answer in 0.05 seconds"}
     assert asked == ["rev-parse"] * 2
     gone(fifo)
 

@@ -71,7 +71,7 @@ def test_a_chain_and_a_circle_without_end(made: Project) -> None:
     assert codes(made.root) == []
     made.put(TASKS, json.dumps(tasks(*rows[:-1], task(5_000, deps=[1]))))
     problem = only(made.root).problem
-    assert problem == "has tasks wait in a circle: 1 -> 2 -> 3 -> 4 -> 5 -> 6 -> 7 -> 8 -> ... -> 1"
+    assert problem == "has tasks that depend on each other in a cycle: 1 -> 2 -> 3 -> 4 -> 5 -> 6 -> 7 -> 8 -> ... -> 1"
 
 
 def test_ids_without_end(made: Project) -> None:
@@ -79,8 +79,8 @@ def test_ids_without_end(made: Project) -> None:
     made.put(TASKS, json.dumps(tasks(task(1, deps=[10**4000]), task(10**4000 + 1, deps=[1e300]))))
     problems = [finding.problem for finding in look(made.root).findings]
     assert problems == [
-        "has task 1 wait for 10000000000000000000..., which is not there",
-        "has task 10000000000000000000... wait for 10000000000000000525..., which is not there",
+        "has task 1, which depends on 10000000000000000000...: no such task",
+        "has task 10000000000000000000..., which depends on 10000000000000000525...: no such task",
     ]
 
 

@@ -64,7 +64,7 @@ def test_a_recorded_change_of_a_history_that_is_broken(bare: Project) -> None:
     interrupted_close(bare.root)
     bare.put("history.json", "{")
     found = {finding.code: finding for finding in look(bare.root).findings}
-    assert found["journal-pending"].next_step == "Mend .nexus/history.json first; then any call completes the change."
+    assert found["journal-pending"].next_step == "Repair .nexus/history.json first. Then any call completes the change."
 
 
 def test_a_recorded_change_of_a_newer_history(bare: Project) -> None:
@@ -78,7 +78,7 @@ def test_a_recorded_change_of_a_newer_history(bare: Project) -> None:
 
 @pytest.mark.parametrize(
     ("path", "content", "wanted"),
-    [("artifacts/a/b.md/c", "", "b.md, where a file"), ("artifacts", "", "artifacts, where a folder")],
+    [("artifacts/a/b.md/c", "", "b.md: it has to be a file"), ("artifacts", "", "artifacts: it has to be a folder")],
 )
 def test_a_recorded_change_with_something_in_its_way(bare: Project, path: str, content: str, wanted: str) -> None:
     """Where something else stands in the place of a file that is to be written, that comes first."""
@@ -107,7 +107,7 @@ def test_a_recorded_change_without_a_cycle(bare: Project) -> None:
     noted = oplog.entry("a" * 16, "1970-01-01T00:00:00.000Z", oplog.By(oplog.UNKNOWN, "default", ""), [])
     bare.put("state/txn.json", json.dumps(journal.record(None, {}, None, noted)))
     problems = [finding.problem for finding in look(bare.root).findings if finding.code == "journal-pending"]
-    assert problems == ["holds a change that is not complete"]
+    assert problems == ["holds an incomplete change"]
 
 
 def test_an_unanswered_close(bare: Project) -> None:

@@ -13,7 +13,7 @@ import pytest
 from nexus_mcp.doctor import lock_watch
 from nexus_mcp.doctor.checks.lock import holder
 from nexus_mcp.doctor.examine import examine
-from nexus_mcp.store.lock import held
+from nexus_mcp.store.lock import acquire
 from tests.doctor.support import answered, codes, look, only, opened
 from tests.support import Project
 
@@ -36,10 +36,10 @@ def taken(project: Project, text: bytes) -> Iterator[None]:
     ("text", "told"),
     [
         (b"%-10d\n", "process {} ("),
-        (f"{NO_PROCESS}\n".encode(), f"process {NO_PROCESS}, which does not live"),
-        (b"", "a process that did not leave its number"),
-        (b"-5", "a process that did not leave its number"),
-        (b"\xff\x00 what is this", "a process that did not leave its number"),
+        (f"{NO_PROCESS}\n".encode(), f"process {NO_PROCESS}, which is not visible"),
+        (b"", "a process that did not record its pid"),
+        (b"-5", "a process that did not record its pid"),
+        (b"\xff\x00 what is this", "a process that did not record its pid"),
         (b"9" * 31, f"process {'9' * 31}"),
     ],
 )
@@ -49,7 +49,7 @@ def test_the_holder_is_named(made: Project, text: bytes, told: str) -> None:
     with taken(made, text % own if b"%" in text else text):
         finding = only(made.root)
     assert (finding.code, finding.file) == ("lock-held", ".nexus/state/lock")
-    assert f"was held all the time by {told.format(own)}" in finding.problem
+    assert f"was held during the whole check by {told.format(own)}" in finding.problem
     assert codes(made.root) == []
 
 
@@ -63,7 +63,7 @@ def test_a_moment_without_a_holder_is_waited_for(made: Project, monkeypatch: pyt
     """A lock that comes free while patience lasts is no finding."""
     made.put("state/.nexus-tmp-1", "")
     with opened(made.root, ".nexus", "state") as state:
-        writer = held(state)
+        writer = acquire(state)
         writer.__enter__()
         monkeypatch.setattr("nexus_mcp.doctor.lock_watch.time.sleep", lambda _: writer.__exit__(None, None, None))
         assert [finding.code for finding in examine(str(made.root), 5.0).findings] == ["leftover"]
@@ -89,7 +89,7 @@ def test_patience_is_that_of_the_whole_run(made: Project, monkeypatch: pytest.Mo
 def test_a_lock_that_was_replaced_says_nothing(made: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the file is exchanged for another while it is looked at, it is the other one that counts."""
     made.put("state/lock", "")
-    real = lock_watch._share
+    real = lock_watch._lock_shared
     others: list[int] = []
 
     def exchanged(fd: int) -> None:
@@ -97,9 +97,9 @@ def test_a_lock_that_was_replaced_says_nothing(made: Project, monkeypatch: pytes
         (made.state / "lock").unlink()
         others.append(os.open(made.state / "lock", os.O_RDWR | os.O_CREAT))
         fcntl.flock(others[0], fcntl.LOCK_EX)
-        monkeypatch.setattr(lock_watch, "_share", real)
+        monkeypatch.setattr(lock_watch, "_lock_shared", real)
 
-    monkeypatch.setattr(lock_watch, "_share", exchanged)
+    monkeypatch.setattr(lock_watch, "_lock_shared", exchanged)
     watch = lock_watch.LockWatch(patience=0.001)
     with opened(made.root, ".nexus") as nexus, watch.quiet(nexus) as quiet:
         assert (quiet, watch.is_stuck) == (False, True)

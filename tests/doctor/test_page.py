@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from nexus_mcp.doctor import lock_watch, survey
-from nexus_mcp.doctor.checks import knowledge, lines
+from nexus_mcp.doctor.checks import files, lines
 from nexus_mcp.doctor.codes import CODES
-from nexus_mcp.doctor.examine import LOOKS
+from nexus_mcp.doctor.examine import MAX_PASSES
 from nexus_mcp.doctor.finding import CAP
-from nexus_mcp.doctor.git import SECONDS
+from nexus_mcp.doctor.git import TIMEOUT_S
 from nexus_mcp.store import oplog
 from nexus_mcp.store.journal import HISTORY_LIMIT, SESSION_LIMIT
 from tests.conftest import CHECKOUT
@@ -26,12 +26,12 @@ def test_every_code_has_its_row() -> None:
 
 def test_the_bounds_are_those_of_the_code() -> None:
     """The page names the bounds that are kept."""
-    assert f"the first {CAP} are told" in TEXT
+    assert f"the first {CAP} are listed" in TEXT
     assert f"{survey.MAX_KEPT // 1000} 000 files and folders, {survey.MAX_DEPTH} levels deep" in TEXT
-    sizes = [limit >> 20 for limit in (SESSION_LIMIT, HISTORY_LIMIT, oplog.READ_LIMIT, knowledge.LIMIT)]
-    told = "({} MiB, `history.json` {} MiB, `oplog.jsonl` {} MiB), at notes of {} MiB"
-    assert told.format(*sizes) in TEXT
+    sizes = [limit >> 20 for limit in (SESSION_LIMIT, HISTORY_LIMIT, oplog.READ_LIMIT, files.LIMIT)]
+    sizes_text = "({} MiB, `history.json` {} MiB, `oplog.jsonl` {} MiB), notes of up to {} MiB"
+    assert sizes_text.format(*sizes) in TEXT
     assert f"{lines.MAX_LINES // 1000} 000 lines" in TEXT
-    assert (LOOKS, "four times at most" in TEXT) == (4, True)
-    assert (SECONDS, "for ten seconds at most" in TEXT) == (10.0, True)
-    assert (lock_watch.PATIENCE, "for a second in all" in TEXT) == (1.0, True)
+    assert (MAX_PASSES, "four times at most" in TEXT) == (4, True)
+    assert (TIMEOUT_S, "for ten seconds at most" in TEXT) == (10.0, True)
+    assert (lock_watch.PATIENCE_S, "for a second in all" in TEXT) == (1.0, True)

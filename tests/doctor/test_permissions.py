@@ -119,12 +119,12 @@ def test_what_the_group_of_a_shared_project_cannot_use(tmp_path: Path) -> None:
         project.put(path, "").chmod(bits)
     for path, bits in {".": 0o2770, "memory": 0o2750, "rules": 0o770, "state": 0o2775, "state/own": 0o2770}.items():
         (project.nexus / path).chmod(bits)
-    unwritten = "may not be written to by the group that shares"
+    unwritten = "is not writable for the group that shares"
     assert closed_to_group(project) == [
         [".nexus/memory", f"{unwritten} it"],
-        [".nexus/rules", "does not pass its group on to the files in it"],
+        [".nexus/rules", "does not give its group to new files in it"],
         [".nexus/state/lock", f"{unwritten} the folder"],
-        [".nexus/state/oplog.jsonl", "may not be read by the group that shares the folder"],
+        [".nexus/state/oplog.jsonl", "is not readable for the group that shares the folder"],
     ]
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 
 from nexus_mcp.doctor.finding import CAP, Finding, Findings, More, Report
-from nexus_mcp.doctor.json_report import to_json
-from nexus_mcp.doctor.text import MOST_PLACES, to_text
+from nexus_mcp.doctor.reports import MOST_PLACES, to_json, to_text
 from tests.doctor.support import shown
 
 CIRCLE = Finding(
-    "dependency-cycle", ".nexus/state/tasks.json", "has tasks wait in a circle: 1 -> 2 -> 1", "/tasks/0/deps", 9, 15
+    "dependency-cycle",
+    ".nexus/state/tasks.json",
+    "has tasks that depend on each other in a cycle: 1 -> 2 -> 1",
+    "/tasks/0/deps",
+    9,
+    15,
 )
 LEFT = [Finding("leftover", f".nexus/.nexus-tmp-{number}", "was left", advice="Nothing.") for number in range(8)]
 REPORT = Report("/p", 12, (Finding("link", ".nexus/memory", "is a symbolic link"), CIRCLE, *LEFT), {"leftover": 30})
@@ -19,12 +23,12 @@ TEXT = """\
 
 error    .nexus/memory
          is a symbolic link [link]
-         > Look at what was put there and why; move it away yourself if it is
-           not needed.
+         > Find out what created it. If you do not need it, move it away.
 
 warning  .nexus/state/tasks.json, line 9, column 15, /tasks/0/deps
-         has tasks wait in a circle: 1 -> 2 -> 1 [dependency-cycle]
-         > Decide which of them does not have to wait, and complete that one
+         has tasks that depend on each other in a cycle: 1 -> 2 -> 1
+         [dependency-cycle]
+         > Choose the task of the cycle that can be done first, and complete it
            first.
 
 warning  .nexus/.nexus-tmp-0
@@ -37,7 +41,7 @@ warning  .nexus/.nexus-tmp-0
          each was left [leftover]
          > Nothing.
 
-12 files and folders looked at: 1 error, 39 warnings, 0 notes."""
+12 files and folders checked: 1 error, 39 warnings, 0 notes."""
 
 
 def test_the_text() -> None:
@@ -50,17 +54,17 @@ def test_the_text_of_a_healthy_project() -> None:
     """A healthy project is called so, with its notes; one without `.nexus/` is told how to get it."""
     note = Finding("no-merge-driver", ".nexus/history.json", "has no merge driver")
     assert shown(Report("/p", 3, (note,), {})).split("\n")[-1] == (
-        "Healthy. 3 files and folders looked at: 0 errors, 0 warnings, 1 note."
+        "Healthy. 3 files and folders checked: 0 errors, 0 warnings, 1 note."
     )
-    assert shown(Report("/p", 0, (), {})) == "/p\nHealthy: nothing is here yet; nexus-mcp init makes .nexus/."
+    assert shown(Report("/p", 0, (), {})) == "/p\nHealthy: there is no .nexus/ yet. nexus-mcp init creates it."
 
 
 def test_the_text_of_a_folder_that_cannot_be_opened() -> None:
     """Where nothing could be looked at, what is in the way is told, and nothing is called healthy."""
-    closed = Finding("unreadable", ".nexus", "cannot be looked into: Too many open files")
+    closed = Finding("unreadable", ".nexus", "cannot be opened: Too many open files")
     text = shown(Report("/p", 0, (closed,), {}))
     assert "Too many open files [unreadable]" in text
-    assert text.endswith("\n0 files and folders looked at: 1 error, 0 warnings, 0 notes.")
+    assert text.endswith("\n0 files and folders checked: 1 error, 0 warnings, 0 notes.")
 
 
 def test_colour_is_nothing_but_colour() -> None:
@@ -92,8 +96,8 @@ def test_the_json() -> None:
         "line": 9,
         "column": 15,
         "pointer": "/tasks/0/deps",
-        "problem": "has tasks wait in a circle: 1 -> 2 -> 1",
-        "next_step": "Decide which of them does not have to wait, and complete that one first.",
+        "problem": "has tasks that depend on each other in a cycle: 1 -> 2 -> 1",
+        "next_step": "Choose the task of the cycle that can be done first, and complete it first.",
     }
     assert (value["healthy"], value["entries"], value["more"]) == (False, 12, {"leftover": 30})
     assert value["totals"] == {"error": 1, "warning": 39, "note": 0}
@@ -116,9 +120,9 @@ def test_what_two_looks_have_in_common() -> None:
     reworded = Finding("leftover", LEFT[1].file, "was left, again")
     journal = Finding("journal-pending", "txn.json", "holds", identity="a")
     second = Findings([reworded, journal, More("leftover", 2), More("tracked", 4)])
-    both = second.also_in(first)
+    both = second.intersect(first)
     assert list(both.kept.values()) == [reworded]
     assert both.more == {"leftover": 2}
     other = Findings([Finding("journal-pending", "txn.json", "holds", identity="b")])
-    assert other.also_in(second).kept == {}
-    assert other.also_in(second).are_notes
+    assert other.intersect(second).kept == {}
+    assert other.intersect(second).are_notes

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nexus_mcp.doctor import locate, places
-from nexus_mcp.doctor.checks.git_ignore import leaves_out_state
-from nexus_mcp.doctor.dependencies import cycles
-from nexus_mcp.doctor.numbers import listed, spelled
+from nexus_mcp.doctor import documents, places
+from nexus_mcp.doctor.checks.git import leaves_out_state
+from nexus_mcp.doctor.dependencies import find_cycles
 from nexus_mcp.doctor.survey import FILE, FOLDER
+from nexus_mcp.doctor.values import format_id, format_ids
 from nexus_mcp.schemas import escape
 
 GRAPHS = st.dictionaries(st.integers(1, 7), st.lists(st.integers(1, 8), max_size=4), max_size=7)
@@ -37,7 +37,7 @@ def test_one_circle_of_each_knot(graph: dict[int, list[int]]) -> None:
     """Each knot has one circle told: a real one, without a task twice, from the knot's first task."""
     order = list(graph)
     knots = {frozenset(b for b in graph if b in reached(graph, a) and a in reached(graph, b)) for a in graph}
-    found = list(cycles(graph))
+    found = list(find_cycles(graph))
     for circle in found:
         assert len(set(circle)) == len(circle)
         assert all(after in graph[task] for task, after in zip(circle, [*circle[1:], circle[0]], strict=True))
@@ -47,7 +47,7 @@ def test_one_circle_of_each_knot(graph: dict[int, list[int]]) -> None:
 
 def test_a_circle_is_a_short_one() -> None:
     """Of several ways round the shortest is told."""
-    assert list(cycles({1: [2, 3], 2: [3], 3: [1], 4: [1]})) == [[1, 3]]
+    assert list(find_cycles({1: [2, 3], 2: [3], 3: [1], 4: [1]})) == [[1, 3]]
 
 
 VALUES = st.recursive(
@@ -77,17 +77,22 @@ def test_a_pointer_has_its_place(value: Any, indent: int | str | None, ascii_onl
     """Where a pointer is said to lead, there is the value that it names."""
     text = "\n " + json.dumps(value, indent=indent, ensure_ascii=ascii_only)
     for pointer, wanted in pointers(value):
-        at = locate.position(text, pointer)
+        at = documents.find_value(text, pointer)
         assert json.JSONDecoder().raw_decode(text, at)[0] == wanted
-        line, column = locate.line_and_column(text, at)
+        line, column = documents.line_and_column(text, at)
         assert text.split("\n")[line - 1][column - 1 :] == text[at:].split("\n")[0]
 
 
 def test_what_is_not_there_has_the_place_around_it() -> None:
     """A pointer to a member, an item or below a text leads to the innermost value that is there."""
     text = '\ufeff{"a": [1, {"b": "c"}]}'
-    assert [locate.position(text, pointer, 1) for pointer in ("/x", "/a/7", "/a/1/x", "/a/1/b/0")] == [1, 7, 11, 17]
-    assert locate.line_and_column(text, 1) == (1, 1)
+    assert [documents.find_value(text, pointer, 1) for pointer in ("/x", "/a/7", "/a/1/x", "/a/1/b/0")] == [
+        1,
+        7,
+        11,
+        17,
+    ]
+    assert documents.line_and_column(text, 1) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -143,8 +148,8 @@ def test_roles(path: str, kind: str, role: str) -> None:
 
 def test_numbers() -> None:
     """Ids are spelled whole, and long lists by their ends."""
-    assert [spelled(number) for number in (1, 2.0, 1.5, 12345678, 10**30)] == [
+    assert [format_id(number) for number in (1, 2.0, 1.5, 12345678, 10**30)] == [
         "1", "2", "1.5", "12345678", "10000000000000000000...",
     ]  # fmt: skip
-    assert listed([1, 2.0]) == "1, 2"
-    assert listed(list(range(20))) == "0, 1, 2, 3, 4, 5, 6, 7, ..., 19"
+    assert format_ids([1, 2.0]) == "1, 2"
+    assert format_ids(list(range(20))) == "0, 1, 2, 3, 4, 5, 6, 7, ..., 19"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nexus_mcp.errors import PathRefused
-from nexus_mcp.knowledge import cleanup, reads
+from nexus_mcp.knowledge import cleanup
 from nexus_mcp.store.store import Store
 from nexus_mcp.workspace import Workspace
 from tests.support import Project
@@ -22,13 +22,13 @@ def line(path: str, count: Any = 1, at: str = "1972-01-01T00:00:00.000Z") -> str
     return json.dumps({"path": path, "last_accessed_ts": at, "access_count": count, "last_agent": "a"})
 
 
-def gathered(project: Project) -> reads.Reads:
+def gathered(project: Project) -> cleanup.Reads:
     with Store(Workspace(str(project.root))).state() as state:
-        return reads.gathered(state)
+        return cleanup.read_access_logs(state)
 
 
-def known(age: int, count: int, unread: int | None, since: int | None = None) -> tuple[Any, reads.Reads]:
-    record = reads.Reads()
+def known(age: int, count: int, unread: int | None, since: int | None = None) -> tuple[Any, cleanup.Reads]:
+    record = cleanup.Reads()
     if unread is not None:
         record.count["memory/a.md"], record.last["memory/a.md"] = count, NOW - unread * DAY
     record.since = None if since is None else NOW - since * DAY
@@ -51,7 +51,7 @@ def known(age: int, count: int, unread: int | None, since: int | None = None) ->
 def test_all_three_signals_at_once(age: int, count: int, unread: int | None, goes: bool) -> None:
     """A note is proposed when all hold; without a read on record it is unread since it was written."""
     signals, _ = known(age, count, unread)
-    assert cleanup.proposed(signals, LIMITS) == (signals if goes else [])
+    assert cleanup.select_proposed(signals, LIMITS) == (signals if goes else [])
 
 
 @pytest.mark.requirement("memory.automatic")
@@ -69,9 +69,9 @@ def test_all_three_signals_at_once(age: int, count: int, unread: int | None, goe
 def test_what_may_go_unasked(age: int, count: int, unread: int | None, since: int | None, goes: bool) -> None:
     """Only by what is on record: a copy that nothing is recorded in yet loses nothing, however old its files are."""
     signals, record = known(age, count, unread, since)
-    assert cleanup.certain(signals, LIMITS, record, NOW) == (signals if goes else [])
+    assert cleanup.select_certain(signals, LIMITS, record, NOW) == (signals if goes else [])
     record.unreadable = 1
-    assert cleanup.certain(signals, LIMITS, record, NOW) == []
+    assert cleanup.select_certain(signals, LIMITS, record, NOW) == []
 
 
 def test_reasons() -> None:
@@ -117,5 +117,5 @@ def test_a_record_that_is_not_to_be_had_is_told(project: Project) -> None:
 
 def test_no_state_no_reads() -> None:
     """Where there is no state there is no record."""
-    found = reads.gathered(None)
+    found = cleanup.read_access_logs(None)
     assert (found.count, found.last, found.since, found.unreadable) == ({}, {}, None, 0)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nexus_mcp.errors import PathRefused, StateError
-from nexus_mcp.knowledge import index, tag_line
+from nexus_mcp.knowledge import index
 from tests.knowledge.support import indexed
 from tests.support import Project
 
@@ -72,7 +72,7 @@ def test_a_thousand_notes_cost_one_listing_and_one_short_read_each(
     monkeypatch.undo()
     assert len(entries) == 1000
     assert entries[999] == note("memory/note-0999.md", ["a", "b"], 5020)
-    assert (seen, max(longest)) == ({"read": 1000, "list": 3}, tag_line.FIRST_BYTES)
+    assert (seen, max(longest)) == ({"read": 1000, "list": 3}, index.FIRST_BYTES)
 
 
 @pytest.mark.requirement("knowledge.bad")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nexus_mcp.knowledge import merge
-from nexus_mcp.knowledge.merge import Note, belongs_to
+from nexus_mcp.knowledge.merge import Note, find_matches
 
 POLICY = {"min_shared_tags": 2, "min_similarity": 0.3}
 LOCKS = Note("memory/locks.md", ["Locks", "nfs"], "Locks are slow on NFS shares.")
@@ -27,13 +27,13 @@ CACHE = Note("memory/cache.md", ["cache"], "Warm the cache before measuring anyt
 )
 def test_where_a_text_belongs(text: str, tags: list[str], paths: list[str]) -> None:
     """To a note with two tags in common, or enough words; one word in common is chance."""
-    assert belongs_to(text, tags, [CACHE, LOCKS], POLICY) == paths
+    assert find_matches(text, tags, [CACHE, LOCKS], POLICY) == paths
 
 
 def test_the_best_comes_first() -> None:
     """Of several notes the one most like the text, three at most."""
     notes = [Note(f"memory/{number}.md", [], "slow locks shares " + "more words here " * number) for number in range(5)]
-    assert belongs_to("slow locks shares", [], notes, POLICY) == ["memory/0.md", "memory/1.md", "memory/2.md"]
+    assert find_matches("slow locks shares", [], notes, POLICY) == ["memory/0.md", "memory/1.md", "memory/2.md"]
 
 
 @pytest.mark.parametrize("more", [0, 60])
@@ -41,7 +41,7 @@ def test_a_long_text_is_compared_as_a_short_one(more: int) -> None:
     """However many words it has; a word that is but a part of another one is none in common."""
     text = " ".join(["Locks shares", *(f"w{number}x" for number in range(more))])
     notes = [Note("memory/a.md", [], f"LOCKS, {text}"), Note("memory/b.md", [], f"unlockshares {text[6:].upper()[:1]}")]
-    assert belongs_to(text, [], notes, POLICY) == ["memory/a.md"]
+    assert find_matches(text, [], notes, POLICY) == ["memory/a.md"]
 
 
 @pytest.mark.parametrize("kept", [0, 1, 2])
@@ -54,6 +54,6 @@ def test_texts_of_one_message(monkeypatch: pytest.MonkeyPatch, kept: int) -> Non
     ]
     long = " ".join(f"word{number}" for number in range(60))
     asked = ["Locks slow", long, "Caches warm", f"Locks are slow on NFS shares {long[:200]}", "Locks slow"]
-    found = [belongs_to(text, [], notes, POLICY) for text in asked]
+    found = [find_matches(text, [], notes, POLICY) for text in asked]
     assert found == [["memory/a.md"], [], ["memory/b.md"], ["memory/a.md"], ["memory/a.md"]]
     assert [note.words is not None for note in notes] == [kept > 0, kept > 1]

@@ -16,7 +16,7 @@ PATTERN = r"^[a-z0-9][a-z0-9-]*\.md$"
 @pytest.mark.parametrize("name", ["a.md", "empirical-lock-order.md", "0-1.md", "external-x.md"])
 def test_names_by_the_policy(name: str) -> None:
     """Lower-case letters, digits and hyphens, with or without one of the prefixes."""
-    assert names.checked(name, PATTERN, ".nexus/memory") == name
+    assert names.check_name(name, PATTERN, ".nexus/memory") == name
 
 
 @pytest.mark.requirement("memory.names")
@@ -30,7 +30,7 @@ def test_names_by_the_policy(name: str) -> None:
 def test_other_names_are_refused(name: str) -> None:
     """Whatever could leave the folder, or be another file elsewhere, is refused on one short line."""
     with pytest.raises(PathRefused) as raised:
-        names.checked(name, PATTERN, ".nexus/memory")
+        names.check_name(name, PATTERN, ".nexus/memory")
     assert str(raised.value).isprintable()
     assert len(str(raised.value)) < 400
 
@@ -50,7 +50,7 @@ def test_other_names_are_refused(name: str) -> None:
 )
 def test_a_name_that_is_given(text: str, name: str, rest: str) -> None:
     """A name is the first word, with a colon behind it."""
-    assert names.given(text) == (name, rest)
+    assert names.split_name(text) == (name, rest)
 
 
 @pytest.mark.parametrize(
@@ -65,16 +65,16 @@ def test_a_name_that_is_given(text: str, name: str, rest: str) -> None:
 )
 def test_a_name_that_is_made(text: str, name: str) -> None:
     """The first words of a text, or its checksum where they have no Latin letters."""
-    assert names.made(text, ()) == name
+    assert names.make_name(text, ()) == name
 
 
 def test_a_name_that_is_taken() -> None:
     """A number is put behind it."""
-    assert names.made("Slow locks", {"slow-locks.md", "slow-locks-2.md"}) == "slow-locks-3.md"
+    assert names.make_name("Slow locks", {"slow-locks.md", "slow-locks-2.md"}) == "slow-locks-3.md"
 
 
 @given(st.text())
 def test_a_made_name_is_one_by_the_policy(text: str) -> None:
     """Whatever the text is."""
-    made = names.made(text, ())
-    assert names.checked(made, PATTERN, "x") == made
+    made = names.make_name(text, ())
+    assert names.check_name(made, PATTERN, "x") == made

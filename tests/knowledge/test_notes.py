@@ -53,14 +53,14 @@ def test_a_note_is_begun_and_added_to(project: Project) -> None:
 )
 def test_what_a_note_has_already(note: str, text: str, is_there: bool) -> None:
     """Whole paragraphs, in their order, whatever the line ends are; no part of one, and not the tags."""
-    assert notes.has(note, text) is is_there
+    assert notes.contains(note, text) is is_there
 
 
 def test_many_paragraphs_that_are_alike() -> None:
     """Each is looked at once: to compare all with all would take minutes here, under the lock."""
     note = "a\n\n" * 200_000
-    assert notes.has(note, "a\n\n" * 100_000)
-    assert not notes.has(note, "a\n\n" * 100_000 + "b")
+    assert notes.contains(note, "a\n\n" * 100_000)
+    assert not notes.contains(note, "a\n\n" * 100_000 + "b")
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def test_what_is_known_of_a_note(project: Project) -> None:
         ("memory/a.md", ["t", "u"]),
         ("memory/long.md", []),
     ]
-    assert [note.text for note in found.notes.values()] == ["about locks.\n\na second.\n", "z" * notes.COMPARED]
+    assert [note.text for note in found.notes.values()] == ["about locks.\n\na second.\n", "z" * notes.COMPARED_BYTES]
 
 
 def test_a_folder_that_is_absent() -> None:
@@ -35,7 +35,7 @@ def test_a_folder_that_is_absent() -> None:
     found = scan.Scan("memory")
     assert not found.refresh(None)
     assert found.notes == {}
-    assert found.holder(None, "text", ()) == ""
+    assert found.find_holder(None, "text", ()) == ""
 
 
 def test_what_cannot_be_read_is_left_out(project: Project) -> None:
@@ -92,14 +92,14 @@ def test_which_note_has_a_text(project: Project, before: int, monkeypatch: pytes
         project.put("memory/c.md", f"{filler}One line\n  and another.\n\nA paragraph. And more.")
         found = scan.Scan("memory")
         found.refresh(folder)
-        assert found.holder(folder, text, found.notes) == "b.md"
-        assert found.holder(folder, text, ["a.md", "c.md"]) == ""
-        assert found.holder(folder, "A second.", found.notes) == "a.md"
-        assert found.holder(folder, "second.", found.notes) == ""
+        assert found.find_holder(folder, text, found.notes) == "b.md"
+        assert found.find_holder(folder, text, ["a.md", "c.md"]) == ""
+        assert found.find_holder(folder, "A second.", found.notes) == "a.md"
+        assert found.find_holder(folder, "second.", found.notes) == ""
         monkeypatch.setattr(scan, "_ALL", 0)
         found = scan.Scan("memory")
         found.refresh(folder)
-        assert found.holder(folder, text, found.notes) == "b.md"
+        assert found.find_holder(folder, text, found.notes) == "b.md"
 
 
 def test_no_more_is_searched_than_so_much(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,5 +109,5 @@ def test_no_more_is_searched_than_so_much(project: Project, monkeypatch: pytest.
         found = scan.Scan("memory")
         found.refresh(folder)
         monkeypatch.setattr(scan, "_SEARCHED", 10_000)
-        assert found.holder(folder, "Here.", found.notes) == "b.md"
-        assert found.holder(folder, "There.", found.notes) == ""
+        assert found.find_holder(folder, "Here.", found.notes) == "b.md"
+        assert found.find_holder(folder, "There.", found.notes) == ""

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nexus_mcp.knowledge import shown
-from nexus_mcp.knowledge.shown import text
+from nexus_mcp.knowledge import index
+from nexus_mcp.knowledge.index import text
 
 
 def entry(path: str, *tags: str) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def test_a_thousand_notes_are_bounded() -> None:
     notes = [entry(f"memory/note-{number:04}.md", "tag") for number in range(1000)]
     told = text([entry("rules/r.md"), *notes])
     lines = told.split("\n")
-    assert len(told) <= shown.LIMIT
+    assert len(told) <= index.LIMIT
     assert lines[1] == '- "rules/r.md"'
     assert lines[-1] == f"Not listed here: {1000 - (len(lines) - 3)} in .nexus/memory/."
 
@@ -68,5 +68,5 @@ def test_long_names_and_many_tags_are_cut() -> None:
 def test_any_names_stay_on_their_lines(names: list[tuple[str, list[str]]]) -> None:
     """Whatever the files are called, the text is bounded and printable, one line a note."""
     told = text(entry(f"memory/{name}", *tags) for name, tags in names)
-    assert len(told) <= shown.LIMIT
+    assert len(told) <= index.LIMIT
     assert all(line.isprintable() for line in told.split("\n"))

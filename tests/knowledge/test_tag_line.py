@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nexus_mcp.knowledge import tag_line
+from nexus_mcp.knowledge import index
 
 
 @pytest.mark.requirement("knowledge.index")
@@ -32,23 +32,23 @@ from nexus_mcp.knowledge import tag_line
 )
 def test_tags_are_read(head: bytes, tags: list[str]) -> None:
     """Only a comment that is the whole first line and begins with `tags:` names tags."""
-    assert tag_line.read(head) == tags
+    assert index.read_tags(head) == tags
 
 
 def test_tags_are_bounded() -> None:
     """So many tags are taken, none of them longer than so much."""
-    many = tag_line.made(str(number) for number in range(100))
-    assert tag_line.read(many.encode()) == [str(number) for number in range(tag_line.MOST_TAGS)]
-    assert tag_line.read(tag_line.made(["x" * (tag_line.LONGEST_TAG + 1), "y"]).encode()) == ["y"]
+    many = index.tag_line(str(number) for number in range(100))
+    assert index.read_tags(many.encode()) == [str(number) for number in range(index.MOST_TAGS)]
+    assert index.read_tags(index.tag_line(["x" * (index.LONGEST_TAG + 1), "y"]).encode()) == ["y"]
 
 
 @given(st.lists(st.text("abcäß -_", min_size=1).map(str.strip).filter(bool), max_size=8, unique=True))
 def test_what_is_made_is_read(tags: list[str]) -> None:
     """A line that was made names the tags it was made from."""
-    assert tag_line.read(tag_line.made(tags).encode() + b"\nText") == tags
+    assert index.read_tags(index.tag_line(tags).encode() + b"\nText") == tags
 
 
 @given(st.binary())
 def test_reading_never_fails(head: bytes) -> None:
     """Whatever a file begins with, its tags are texts of one line."""
-    assert all(tag and "\n" not in tag for tag in tag_line.read(head))
+    assert all(tag and "\n" not in tag for tag in index.read_tags(head))

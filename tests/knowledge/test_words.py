@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nexus_mcp.knowledge.words import similarity, words
+from nexus_mcp.knowledge.merge import similarity, words
 
 
 @pytest.mark.parametrize(

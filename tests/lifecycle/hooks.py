@@ -50,5 +50,5 @@ def logged(project: Project, path: str = LOG) -> list[dict[str, str]]:
 
 
 def not_dealt_with(event: str, fault: str) -> dict[str, Any]:
-    warning = f"The event {event} could not be dealt with: {fault}"
+    warning = f"The event {event} could not be handled: {fault}"
     return {"event": event, "harness_id": "nexus-mcp", "decision": "continue", "warnings": [warning]}

@@ -56,5 +56,5 @@ def beside(project: Project) -> list[Json]:
 
 @contextmanager
 def locked(project: Project) -> Iterator[None]:
-    with Folder.root(str(project.state)) as state, lock.held(state):
+    with Folder.root(str(project.state)) as state, lock.acquire(state):
         yield

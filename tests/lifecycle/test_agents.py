@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from nexus_mcp.briefing.limits import limits_text
+from nexus_mcp.briefing.compose import limits_text
 from nexus_mcp.catalog.load import load
 from tests.lifecycle.support import SPAWN, TRACKER, UNMAPPED, Teller, entry, put, stored
 from tests.support import Clock, Project, compact, task, tasks, without_lock
 
 UNKNOWN = (
-    'No agent "a9" is in the tracker of nexus-mcp, so nothing was recorded. '
-    "Tell of an agent with agent_spawn when it begins."
+    'No agent "a9" is in the tracker of nexus-mcp, so nothing was recorded. Send agent_spawn when an agent begins.'
 )
 ENGINEER = limits_text(load(None), "engineer", "nexus-mcp")
 
@@ -170,9 +169,9 @@ def test_unfinished_tasks(tell: Teller, project: Project) -> None:
     assert answer["warnings"] == [
         "engineer has ended, but tasks of its own are not done: tasks 1 (pending), 4 (in_progress), 8 (in_progress), "
         "10 (pending). Have those that are finished checked, and set them to completed with task_update when they "
-        "pass; see who does the others.",
+        "pass; choose an agent for the others.",
         "engineer has ended, and tasks of its own still wait for others: tasks 6 (pending), 7 (pending). "
-        "See who does them when it is their turn.",
+        "Choose an agent for them when they are ready.",
     ]
     assert project.get("state/tasks.json") == before
 
@@ -184,7 +183,7 @@ def test_broken_tasks(tell: Teller, project: Project, clock: Clock) -> None:
     before = put(project, ".nexus/state/tasks.json", "{")
     answer = tell("agent_complete", agent_id="a1")
     assert len(answer["warnings"]) == 1
-    assert answer["warnings"][0].startswith("The tasks could not be looked at: .nexus/state/tasks.json (line 1, ")
+    assert answer["warnings"][0].startswith("The tasks could not be read: .nexus/state/tasks.json (line 1, ")
     assert stored(project, entry(at=clock.stamp(), status="completed", stopped_at=clock.stamp()))
     assert project.get("state/tasks.json") == before
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nexus_mcp.store import agents_extension, lock
-from nexus_mcp.store.agent_files import EVENT_WAIT_S
+from nexus_mcp.store.agents import EVENT_WAIT_S
 from nexus_mcp.store.folder import Folder
 from tests.events import handle
 from tests.lifecycle.sessions import BESIDE, OLD, OWN, TRACKER, beside, edits, locked, spawn, tracked
@@ -55,19 +55,19 @@ def test_events_that_cannot_get_the_lock(tell: Teller, project: Project) -> None
     assert [entry["resume_count"] for entry in json.loads((project.root / TRACKER).read_text())] == [1, 0, 2]
 
 
-@pytest.mark.requirement("agents.extension", "events.patience")
+@pytest.mark.requirement("agents.extension", "events.deadline")
 def test_an_agent_waits_for_the_lock_for_half_a_second(
     tell: Teller, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So that its event is recorded before the hook has to answer; other events have their whole time."""
     waits: list[float] = []
-    real = lock.held
+    real = lock.acquire
 
     def noted(state: Folder, wait: float, *more: Any) -> Any:
         waits.append(wait)
         return real(state, wait, *more)
 
-    monkeypatch.setattr("nexus_mcp.store.lock.held", noted)
+    monkeypatch.setattr("nexus_mcp.store.lock.acquire", noted)
     spawn(tell, "s1", "a1", "engineer")
     tell("session_end", session_id="s1")
     assert waits[0] == EVENT_WAIT_S

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from nexus_mcp.lifecycle import compaction, known
+from nexus_mcp.lifecycle import session_context, sources
 from nexus_mcp.lifecycle.definition import EventContext
-from nexus_mcp.lifecycle.picture import HEAD
+from nexus_mcp.lifecycle.progress_text import HEAD
 from tests.lifecycle.standing import BOTH, PLAN, PLAN_TEXT, TASKS, TASKS_TEXT, THE_PLAN, THE_TASKS
 from tests.lifecycle.support import SPAWN, TRACKER, Teller, put
 from tests.support import Json, Project, cycle, plan, tasks
@@ -66,14 +66,14 @@ def test_two_events_at_once(tell: Teller, working: Project, monkeypatch: pytest.
     tell("session_start", session_id="s")
     (second,) = events.keys() - {first}
     between: list[Json] = []
-    real = known.notes_of
+    real = sources.notes_of
 
     def notes_of(ctx: EventContext) -> list[dict[str, Any]]:
-        monkeypatch.setattr(compaction, "notes_of", real)
+        monkeypatch.setattr(session_context, "notes_of", real)
         between.append(context(tell(second, session_id="s", **events[second])))
         return real(ctx)
 
-    monkeypatch.setattr(compaction, "notes_of", notes_of)
+    monkeypatch.setattr(session_context, "notes_of", notes_of)
     assert context(tell(first, session_id="s", **events[first])) is None
     assert between == [BOTH]
 
@@ -130,7 +130,7 @@ def test_a_skill_after_a_compaction(tell: Teller) -> None:
     texts = [tell("user_message", session_id="s", prompt=tag)["context"] for tag in ("[run]", "[run]", "[plan]")]
     assert ["Work by its text:" in text for text in texts] == [True, False, True]
     assert texts[1] == "The user's tag [run] starts the skill nx-run."
-    auto = "The skill nx-plan is active now, mode auto. Work by its text, which you were given."
+    auto = "The skill nx-plan is active now, mode auto. Follow its text, which you have."
     again = [tell("user_message", session_id="s", prompt="[plan:auto]")["context"] for _ in range(2)]
     said = "The user's tag [plan:auto] starts the skill nx-plan."
     assert again == [f"{said}\n\n{auto}", said]

@@ -8,7 +8,7 @@ import pytest
 
 from nexus_mcp import schemas
 from nexus_mcp.catalog.load import load
-from nexus_mcp.lifecycle.picture import HEAD
+from nexus_mcp.lifecycle.progress_text import HEAD
 from tests.lifecycle.standing import BOTH, PLAN, TASKS, TASKS_TEXT
 from tests.lifecycle.support import SPAWN, UNMAPPED, Teller, put
 from tests.support import Project, issue, plan, task, tasks, without_lock
@@ -69,7 +69,7 @@ def test_broken_files(tell: Teller, working: Project) -> None:
     put(working, PLAN, "{")
     answer = tell("user_message")
     assert answer["context"] == f"{HEAD}\n\n{TASKS_TEXT}"
-    assert [text.partition(":")[0] for text in answer["warnings"]] == ["The plan could not be looked at"]
+    assert [text.partition(":")[0] for text in answer["warnings"]] == ["The plan could not be read"]
 
 
 @pytest.mark.requirement("user_message.tags")
@@ -144,7 +144,7 @@ def test_file_work(tell: Teller, working: Project, prompt: str, tag: str, writte
     [
         (
             "[m] On shares locks are slow",
-            'The user\'s tag [m] kept nothing yet. It belongs to "memory/locks-slow.md", so',
+            'The user\'s tag [m] stored nothing yet. It belongs to "memory/locks-slow.md", so',
         ),
         ("[m]", "The user's tag [m] did nothing: Nothing is written behind [m]"),
         ("[m:gx] x", "The user's tag [m:gx] did nothing: There is no [m:gx]. Did you mean [m:gc]?"),

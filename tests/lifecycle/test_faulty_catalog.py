@@ -50,8 +50,8 @@ def test_an_agent_at_fault_is_told_why(tell: Teller, project: Project, agent: st
     answer = tell("pre_tool_use", **EDIT, agent_name=agent)
     assert answer["decision"] == "deny"
     assert answer["reason"].endswith(
-        f" .nexus/agents/{agent}/meta.yml has a fault, and until it is mended {agent} may do nothing that can be "
-        "forbidden: tell whoever leads the work, whom nexus-mcp catalog check shows what is wrong."
+        f" .nexus/agents/{agent}/meta.yml has a fault, and until it is fixed {agent} may do nothing that can be "
+        "forbidden. Tell the lead: nexus-mcp catalog check shows what is wrong."
     )
     read = tell("pre_tool_use", **CLAUDE, tool="Read", tool_input={"file_path": "a"}, agent_name=agent)
     assert (read["decision"], len(read["warnings"])) == ("allow", 1)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from nexus_mcp.conformance.failures import Reply
 from nexus_mcp.conformance.fixture import Fixture, Parallel
 from nexus_mcp.conformance.loading import load
-from nexus_mcp.conformance.reply import Reply
 from nexus_mcp.conformance.result import PASSED
 from nexus_mcp.conformance.runner import run
 from nexus_mcp.conformance.target import TargetOptions, in_memory
 from nexus_mcp.conformance.trial import steps
-from nexus_mcp.lifecycle.safely import answered
+from nexus_mcp.lifecycle.guard import answer_event
 from nexus_mcp.server.app import App
 from nexus_mcp.server.sdk import build_server
 from nexus_mcp.workspace import Workspace
@@ -43,7 +43,7 @@ def of_events() -> list[Fixture]:
 async def answer_here(event: Event, _: TargetOptions, place: Place) -> Reply:
     """What the hook answers, without a process: a process takes most of its time to start."""
     given = json.loads(json.dumps(event.params, ensure_ascii=False))
-    answer = json.loads(json.dumps(answered(event.type, given, Workspace(place.project))))
+    answer = json.loads(json.dumps(answer_event(event.type, given, Workspace(place.project))))
     return Reply(answer, json.dumps(answer, ensure_ascii=False))
 
 

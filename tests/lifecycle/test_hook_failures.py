@@ -14,7 +14,7 @@ from tests.lifecycle.hooks import LOG, answer_of, hook, logged, not_dealt_with
 from tests.lifecycle.support import TRACKER
 from tests.support import Project, compact, without_lock
 
-MEND = "Mend the hook that tells of it, then all goes on as usual."
+MEND = "Fix the hook that sends it."
 TOO_LARGE = (
     "The params on stdin are larger than the 16 MiB that are read. "
     "Have the hook leave out what the event does not take, such as the answer of a tool."

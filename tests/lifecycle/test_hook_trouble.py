@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.errors import InvalidArguments
-from nexus_mcp.lifecycle import EVENTS, handle, safely
-from nexus_mcp.store import error_log, lock
+from nexus_mcp.lifecycle import EVENTS, guard
+from nexus_mcp.store import harness_files, lock
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.workspace import Workspace
 from tests.lifecycle.hooks import LOG, answer_of, hook, logged
@@ -61,10 +61,10 @@ def test_a_folder_that_is_none(project: Project, event: str, place: str, kind: s
 def test_a_lock_that_is_held(project: Project, monkeypatch: pytest.MonkeyPatch, event: str) -> None:
     """A lock that somebody keeps is waited for a while, then told, with the process that has it; the log needs none."""
     project.put("state/plan.json", "{}")
-    monkeypatch.setattr(handle, "WAIT_SECONDS", 0.05)
-    monkeypatch.setattr(handle.begun, "__defaults__", (None, 0.05))
-    with Folder.root(str(project.state)) as state, lock.held(state):
-        answer = safely.answered(event, PAYLOAD, Workspace(str(project.root)))
+    monkeypatch.setattr(guard, "WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(guard.begin, "__defaults__", (None, 0.05))
+    with Folder.root(str(project.state)) as state, lock.acquire(state):
+        answer = guard.answer_event(event, PAYLOAD, Workspace(str(project.root)))
     warning = answer["warnings"][0]
     assert answer["decision"] == "continue"
     assert f"Could not get the lock .nexus/state/lock: process {os.getpid()} has " in warning
@@ -73,7 +73,7 @@ def test_a_lock_that_is_held(project: Project, monkeypatch: pytest.MonkeyPatch, 
 
 def test_the_wait_is_short() -> None:
     """A hook waits for the lock for 2 seconds at most."""
-    assert (handle.WAIT_SECONDS, handle.begun.__defaults__) == (2.0, (None, 2.0))
+    assert (guard.WAIT_SECONDS, guard.begin.__defaults__) == (2.0, (None, 2.0))
 
 
 @pytest.mark.requirement("events.failed", "events.logged")
@@ -83,9 +83,9 @@ def test_a_fault_of_ours(project: Project, monkeypatch: pytest.MonkeyPatch) -> N
     def broken(*_: object) -> None:
         raise TypeError("SECRET")
 
-    monkeypatch.setattr(handle, "checked", broken)
+    monkeypatch.setattr(guard, "checked", broken)
     project.state.mkdir(parents=True)
-    answer = safely.answered("user_message", PAYLOAD, Workspace(str(project.root)))
+    answer = guard.answer_event("user_message", PAYLOAD, Workspace(str(project.root)))
     (warning,) = answer["warnings"]
     assert "nexus-mcp has a fault of its own: TypeError (lifecycle/test_hook_trouble.py, line " in warning
     assert "SECRET" not in compact(answer) + compact(logged(project))
@@ -114,14 +114,14 @@ def test_the_log_is_bounded(project: Project) -> None:
     workspace = Workspace(str(project.root))
     project.state.mkdir(parents=True)
     for number in range(200):
-        error_log.note(workspace, "2026-01-02T03:04:05.000Z", "session_end", f"{number} " + "é" * 5000)
+        harness_files.log_hook_error(workspace, "2026-01-02T03:04:05.000Z", "session_end", f"{number} " + "é" * 5000)
     older = LOG.replace("hook-errors", "hook-errors.old")
     sizes = [(project.root / path).stat().st_size for path in (LOG, older)]
-    assert max(sizes) <= error_log.LIMIT
+    assert max(sizes) <= harness_files.ERROR_LOG_MAX_BYTES
     errors = [line["error"] for line in (*logged(project, older), *logged(project))]
     numbers = [int(error.split()[0]) for error in errors]
     assert numbers == list(range(numbers[0], 200))
-    assert {len(error) for error in errors} == {error_log.LONGEST}
+    assert {len(error) for error in errors} == {harness_files.ERROR_MAX_CHARACTERS}
 
 
 @pytest.mark.requirement("events.logged")
@@ -129,11 +129,11 @@ def test_the_log_in_company(project: Project) -> None:
     """Hooks that fail at once lose no line, also while the log is put aside."""
     workspace = Workspace(str(project.root))
     project.state.mkdir(parents=True)
-    error_log.note(workspace, "2026-01-02T03:04:05.000Z", "first", "x")
+    harness_files.log_hook_error(workspace, "2026-01-02T03:04:05.000Z", "first", "x")
 
     def fail(name: str) -> None:
         for number in range(30):
-            error_log.note(workspace, "2026-01-02T03:04:05.000Z", f"{name}-{number}", "x" * 500)
+            harness_files.log_hook_error(workspace, "2026-01-02T03:04:05.000Z", f"{name}-{number}", "x" * 500)
 
     threads = [threading.Thread(target=fail, args=(name,)) for name in ("a", "b", "c")]
     for thread in threads:
@@ -170,14 +170,14 @@ def test_parallel_hooks(fast_path: Path) -> None:
     """Hooks of eight processes at once lose nothing: each agent is tracked, each use logged, each read counted."""
     code = """
 import sys
-from nexus_mcp.lifecycle.safely import answered
+from nexus_mcp.lifecycle.guard import answer_event
 from nexus_mcp.workspace import Workspace
 root, who = sys.argv[1:]
 for number in range(10):
     own = {"harness_id": "claude-code", "agent_id": f"{who}-{number}", "agent_name": "engineer"}
-    said = [answered("subagent_spawn", own, Workspace(root)),
-            answered("post_tool_use", {**own, "tool": "Read", "file": ".nexus/memory/a.md"}, Workspace(root)),
-            answered("subagent_complete", own, Workspace(root))]
+    said = [answer_event("subagent_spawn", own, Workspace(root)),
+            answer_event("post_tool_use", {**own, "tool": "Read", "file": ".nexus/memory/a.md"}, Workspace(root)),
+            answer_event("subagent_complete", own, Workspace(root))]
     assert not any(one["warnings"] for one in said), said
 """
     project = Project(fast_path)
@@ -196,9 +196,9 @@ for number in range(10):
 
 def test_an_answer_without_a_workspace() -> None:
     """Without a project there is an answer all the same."""
-    answer = safely.failed("session_end", "Nowhere.", None)
-    assert answer["warnings"] == ["The event session_end could not be dealt with: Nowhere."]
-    assert safely.fault_of(InvalidArguments(["x is required"])).startswith("x is required. Mend the hook")
+    answer = guard.answer_failure("session_end", "Nowhere.", None)
+    assert answer["warnings"] == ["The event session_end could not be handled: Nowhere."]
+    assert guard.fault_of(InvalidArguments(["x is required"])).startswith("x is required. Fix the hook")
 
 
 def test_a_first_event(tell: Teller, project: Project) -> None:

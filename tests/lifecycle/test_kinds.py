@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.catalog.load import load
-from nexus_mcp.lifecycle.kinds import Kinds
-from nexus_mcp.lifecycle.nexus_files import ARTIFACT, FILE, NOTE, SETTING, STATE, kind_of
+from nexus_mcp.lifecycle.nexus_files import ARTIFACT, FILE, NOTE, SETTING, STATE, Kinds, kind_of
 
 KINDS = [
     ("src/a.py", FILE),

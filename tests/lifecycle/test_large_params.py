@@ -8,7 +8,7 @@ import pytest
 
 from nexus_mcp.errors import InvalidArguments
 from nexus_mcp.lifecycle.agent_complete import FILES, MESSAGE, PATH
-from nexus_mcp.lifecycle.params import LONGEST
+from nexus_mcp.lifecycle.definition import LONGEST
 from tests.lifecycle.hooks import answer_of, hook
 from tests.lifecycle.support import SPAWN, TRACKER, Teller
 from tests.support import Json, Project, compact

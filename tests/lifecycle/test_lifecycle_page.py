@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nexus_mcp import schemas
 from nexus_mcp.lifecycle import EVENTS
-from nexus_mcp.lifecycle.params import FIELDS
+from nexus_mcp.lifecycle.definition import FIELDS
 from tests.cli.support import CHECKOUT, environment
 from tests.support import Project
 

@@ -80,7 +80,7 @@ def test_nobody_edits_state(tell: Teller, ready: Project, monkeypatch: pytest.Mo
     for params in ({}, {"agent_name": "engineer"}, {"agent_id": "x9", "agent_name": "Explore"}):
         answer = tell("pre_tool_use", **edits(told), **params)
         assert answer["decision"] == "deny"
-        assert "nobody edits it. Use " in answer["reason"]
+        assert "only tools and commands change that. Use " in answer["reason"]
     (ready.root / TASKS).unlink()
     assert decision(tell, **edits(told)) == "deny"
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from nexus_mcp.lifecycle import handle, safely
+from nexus_mcp.lifecycle import guard
 from nexus_mcp.store import lock
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.workspace import Workspace
@@ -22,19 +22,19 @@ LOG = ".nexus/state/claude-code/hook-errors.jsonl"
 @contextmanager
 def locked(project: Project) -> Iterator[None]:
     """Somebody has the lock, and keeps it."""
-    with Folder.root(str(project.state)) as state, lock.held(state):
+    with Folder.root(str(project.state)) as state, lock.acquire(state):
         yield
 
 
 def told(project: Project, event: str, **params: Json) -> dict[str, Json]:
-    answer = safely.answered(event, {**OWN, **params}, Workspace(str(project.root)))
+    answer = guard.answer_event(event, {**OWN, **params}, Workspace(str(project.root)))
     ANSWERED.validate(answer)
     return answer
 
 
 @pytest.fixture(autouse=True)
 def _no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handle.begun, "__defaults__", (None, 0.01))
+    monkeypatch.setattr(guard.begin, "__defaults__", (None, 0.01))
 
 
 @pytest.mark.requirement("events.readable", "events.logged")
@@ -57,7 +57,7 @@ def test_a_spawned_agent_that_cannot_be_recorded(working: Project) -> None:
     (working.state / "claude-code/agents.extension.jsonl").symlink_to(working.root)
     with locked(working):
         answer = told(working, "subagent_spawn", agent_name="architect", agent_id="a1")
-    assert answer["warnings"][0].startswith("The event subagent_spawn could not be dealt with: ")
+    assert answer["warnings"][0].startswith("The event subagent_spawn could not be handled: ")
     assert "Write" in str(answer["disallowed_tools"])
     assert [line["event"] for line in logged(working, LOG)] == ["subagent_spawn"]
 
@@ -79,7 +79,7 @@ def test_a_new_session(working: Project) -> None:
     """A session that cannot be begun hears of what an earlier one left."""
     with locked(working):
         answer = told(working, "session_start", source="startup")
-    heads = ("The event session_start could not be dealt with: ", "plan.json is left ", "tasks.json is left ")
+    heads = ("The event session_start could not be handled: ", "plan.json is left ", "tasks.json is left ")
     assert all(one.startswith(head) for one, head in zip(answer["warnings"], heads, strict=True))
 
 
@@ -89,5 +89,5 @@ def test_what_was_found_before_it_failed(working: Project) -> None:
     with locked(working):
         answer = told(working, "session_end")
     first, second = answer["warnings"]
-    assert first.startswith("The event session_end could not be dealt with: Could not get the lock")
+    assert first.startswith("The event session_end could not be handled: Could not get the lock")
     assert second.startswith("The session ends with unfinished work, tasks 2 (in_progress), 3 (pending)")

@@ -6,7 +6,7 @@ import pytest
 
 from nexus_mcp.errors import InvalidArguments, NexusError
 from nexus_mcp.lifecycle import EVENTS
-from nexus_mcp.lifecycle.params import FIELDS
+from nexus_mcp.lifecycle.definition import FIELDS
 from tests.lifecycle.support import SPAWN, Teller
 from tests.support import Json, Project
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from nexus_mcp.errors import JournalError, UsageError
-from nexus_mcp.lifecycle import handle, safely
+from nexus_mcp.lifecycle import guard
 from nexus_mcp.merging import repository
 from nexus_mcp.store import lock
+from nexus_mcp.store.access import SOON, Deadline
 from nexus_mcp.store.folder import Folder
-from nexus_mcp.store.patience import SOON, Patience
 from nexus_mcp.store.store import Store
 from nexus_mcp.workspace import Workspace
 from tests.lifecycle.support import put
@@ -28,7 +28,7 @@ UNASKED = "memory:\n  delete_unasked:\n    days_unread: 1\n    max_access_count:
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """How long each wait for the lock may take, by what the store says."""
     seen: list[float] = []
-    real = lock.held
+    real = lock.acquire
 
     def noted(state: Folder, wait: float = 1.0, *more: Any) -> Any:
         if more:
@@ -36,17 +36,17 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         return real(state, wait, *more)
 
     monkeypatch.setattr("nexus_mcp.store.lock.held", noted)
-    monkeypatch.setattr(handle.begun, "__defaults__", (None, 0.05))
+    monkeypatch.setattr(guard.begin, "__defaults__", (None, 0.05))
     return seen
 
 
-@pytest.mark.requirement("events.patience")
+@pytest.mark.requirement("events.deadline")
 def test_a_lock_for_many_tags(project: Project, waits: list[float]) -> None:
     """However many tags of a message need the lock, it is waited for once; each is told."""
     put(project, ".nexus/state/plan.json", "{}")
     prompt = "[rule] Use flex. [rule:css] No ids. [m] Locks are slow. [plan] Faster."
-    with Folder.root(str(project.state)) as state, lock.held(state):
-        answer = safely.answered("user_message", {**OWN, "prompt": prompt}, Workspace(str(project.root)))
+    with Folder.root(str(project.state)) as state, lock.acquire(state):
+        answer = guard.answer_event("user_message", {**OWN, "prompt": prompt}, Workspace(str(project.root)))
     assert answer["tags"] == ["rule", "rule:css", "m", "plan"]
     assert answer["context"].count("did nothing: Could not get the lock") == 3
     assert len(waits) >= 4
@@ -54,7 +54,7 @@ def test_a_lock_for_many_tags(project: Project, waits: list[float]) -> None:
     assert set(waits[1:]) == {0.0}
 
 
-@pytest.mark.requirement("events.patience")
+@pytest.mark.requirement("events.deadline")
 def test_a_git_that_hangs(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waits: list[float]
 ) -> None:
@@ -64,13 +64,13 @@ def test_a_git_that_hangs(
     (folder / "git").write_text(f"#!/bin/sh\necho >> {tmp_path}/asked\nexec tail -f /dev/null\n")
     (folder / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-    monkeypatch.setattr(handle.begun, "__defaults__", (None, 2.0))
+    monkeypatch.setattr(guard.begin, "__defaults__", (None, 2.0))
     project.put("memory/old.md", "x")
     os.utime(project.nexus / "memory/old.md", (1, 1))
     project.put("config.yml", UNASKED)
     project.put("state/claude-code/memory-access.jsonl", READ)
     prompt = "[m:gc] [m:gc] [m:gc]"
-    answer = safely.answered("user_message", {**OWN, "prompt": prompt}, Workspace(str(project.root)))
+    answer = guard.answer_event("user_message", {**OWN, "prompt": prompt}, Workspace(str(project.root)))
     told = [line for line in answer["context"].splitlines() if "did nothing" in line]
     assert ["git did not answer in " in line for line in told] == [True, False, False]
     assert ["No time is left for git rev-parse" in line for line in told] == [False, True, True]
@@ -78,12 +78,12 @@ def test_a_git_that_hangs(
     assert (project.nexus / "memory/old.md").exists()
 
 
-@pytest.mark.requirement("events.patience")
+@pytest.mark.requirement("events.deadline")
 def test_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """In all, each wait takes from the next ones; otherwise each has its own time."""
     now = 100.0
-    monkeypatch.setattr("nexus_mcp.store.patience.time.monotonic", lambda: now)
-    each, in_all = Patience(2.0), Patience(2.0, in_all=True)
+    monkeypatch.setattr("nexus_mcp.store.access.time.monotonic", lambda: now)
+    each, in_all = Deadline(2.0), Deadline(2.0, in_all=True)
     assert (each.left(), in_all.left(), in_all.left(10.0), in_all.left(0.5)) == (2.0, 2.0, 2.0, 0.5)
     now = 101.5
     assert (each.left(), each.left(10.0), in_all.left(), in_all.left(10.0)) == (2.0, 10.0, 0.5, 0.5)
@@ -91,14 +91,14 @@ def test_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (each.left(), in_all.left(), in_all.left(10.0)) == (2.0, 0.0, 0.0)
 
 
-@pytest.mark.requirement("events.patience")
+@pytest.mark.requirement("events.deadline")
 def test_no_time_for_git(tmp_path: Path) -> None:
     """Where no time is left git is not started."""
     with pytest.raises(UsageError, match="No time is left for git status in "):
-        repository.ask(str(tmp_path / "nowhere"), "status", seconds=0.0)
+        repository.run_git(str(tmp_path / "nowhere"), "status", seconds=0.0)
 
 
-@pytest.mark.requirement("events.patience", "storage.pending")
+@pytest.mark.requirement("events.deadline", "storage.pending")
 def test_a_large_journal(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A journal that is too large to be completed in the time of an event is not read; a tool has the time for it."""
     project.put("state/tasks.json", {"goal": "", "decisions": [], "tasks": []})
@@ -112,12 +112,12 @@ def test_a_large_journal(project: Project, monkeypatch: pytest.MonkeyPatch) -> N
         return real(self, name, most)
 
     monkeypatch.setattr(Folder, "read", noted)
-    answer = safely.answered("session_start", OWN, Workspace(str(project.root)))
+    answer = guard.answer_event("session_start", OWN, Workspace(str(project.root)))
     assert (
         ".nexus/state/txn.json is to hold a change that was begun, and is larger than the 16 " in answer["warnings"][0]
     )
     edit = {**OWN, "tool": "Write", "agent_id": "a1", "agent_name": "architect"}
-    assert safely.answered("pre_tool_use", edit, Workspace(str(project.root)))["decision"] == "deny"
+    assert guard.answer_event("pre_tool_use", edit, Workspace(str(project.root)))["decision"] == "deny"
     assert "txn.json" not in read
     with pytest.raises(JournalError, match=r"not JSON|is empty"):
         Store(Workspace(str(project.root))).plan()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nexus_mcp.errors import PathRefused
-from nexus_mcp.lifecycle.files import LONGEST_PATH, inside
+from nexus_mcp.lifecycle.nexus_files import LONGEST_PATH, inside
 from tests.lifecycle.support import Teller
 from tests.support import Clock, Project, compact, without_lock
 

@@ -22,7 +22,7 @@ FIRST = GATE + (
     "what to do, begin with plan_start. Notes below .nexus/ need none."
 )
 HAND_OVER = GATE + (
-    "You add no tasks yourself: end here, and tell whoever leads the work which task is missing, with title, context "
+    "You add no tasks yourself: end here, and tell the lead which task is missing, with title, context "
     "and acceptance. Notes below .nexus/ need none."
 )
 
@@ -128,7 +128,7 @@ def test_a_broken_tracker(tell: Teller, project: Project) -> None:
     before = put(project, TRACKER, '[{"agent_id": "a1"}]')
     answer = tell("pre_tool_use", **EDIT, agent_id="a1", agent_name="architect")
     assert (answer["decision"], len(answer["warnings"])) == ("deny", 1)
-    assert answer["warnings"][0].startswith("What the tracker says of the agent is not known: ")
+    assert answer["warnings"][0].startswith("The tracker entry of the agent could not be read: ")
     answer = tell("pre_tool_use", **EDIT, agent_id="a1")
     assert (answer["decision"], len(answer["warnings"])) == ("deny", 1)
     assert (project.root / TRACKER).read_bytes() == before

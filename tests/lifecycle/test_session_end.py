@@ -76,7 +76,7 @@ def test_broken_tasks(tell: Teller, project: Project, content: Json) -> None:
     tell("agent_spawn", **SPAWN)
     before = put(project, ".nexus/state/tasks.json", content)
     answer = tell("session_end")
-    assert [text.partition(":")[0] for text in answer["warnings"]] == ["The tasks could not be looked at"]
+    assert [text.partition(":")[0] for text in answer["warnings"]] == ["The tasks could not be read"]
     assert answer["deleted"] == [TRACKER]
     assert project.get("state/tasks.json") == before
 

@@ -143,10 +143,10 @@ def test_broken_files(tell: Teller, project: Project) -> None:
     texts = tell("session_start")["warnings"]
     aside = TRACKER.replace("agent-tracker", "conflict-agent-tracker")
     assert [text.partition(":")[0] for text in texts[:2]] == [
-        "The plan could not be looked at",
-        "The tasks could not be looked at",
+        "The plan could not be read",
+        "The tasks could not be read",
     ]
-    assert texts[2].endswith(f"is kept as {aside}. Look at it.")
+    assert texts[2].endswith(f"is kept as {aside}. Check its content.")
     after = without_lock(project.snapshot())
     assert (after.pop(TRACKER), after.pop(aside)) == (b"[]\n", before.pop(TRACKER))
     assert after.pop(".nexus/.gitignore") == b"state/\n"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nexus_mcp.state.agent_records import Records
+from nexus_mcp.state.agents import Records
 from tests.lifecycle.sessions import BESIDE, HOUR_MS, OWN, TRACKER, beside, edits, spawn, tracked
 from tests.lifecycle.support import Teller, put
 from tests.support import Clock, Project, tasks

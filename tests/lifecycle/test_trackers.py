@@ -70,8 +70,8 @@ def test_the_good_entries(tell: Teller, project: Project) -> None:
     put(project, place, [good, {"agent_id": "a2", "agent_name": "reviewer"}])
     fault = f"{place} is not a valid agent-tracker file: /1/harness_id is required; /1/started_at is required"
     for agent_id, decision, head in (
-        ("a1", "deny", "The tracker is not whole"),
-        ("a2", "deny", "What the tracker says of the agent is not known"),
+        ("a1", "deny", "The tracker is incomplete"),
+        ("a2", "deny", "The tracker entry of the agent could not be read"),
     ):
         answer = tell(
             "pre_tool_use", harness_id="claude-code", tool="Edit", agent_id=agent_id, file=".nexus/rules/x.md"
@@ -88,7 +88,7 @@ def test_broken_at_the_end(tell: Teller, project: Project, name: str) -> None:
         aside = TRACKER.replace("agent-tracker", f"conflict-agent-tracker{number}")
         answer = tell("session_end")
         assert answer["deleted"] == []
-        warning = f"The record of this session's agents could not be read, and is kept as {aside}. Look what it holds."
+        warning = f"The record of this session's agents could not be read, and is kept as {aside}. Check its content."
         assert answer["warnings"] == [warning]
         assert not (project.root / TRACKER).exists()
         assert (project.root / aside).read_bytes() == before

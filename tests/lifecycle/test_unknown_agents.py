@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nexus_mcp.state.agent_records import MOST_NAMES
+from nexus_mcp.state.agents import MOST_NAMES
 from tests.lifecycle.sessions import edits, of, spawn
 from tests.lifecycle.support import Teller, put
 from tests.support import Clock, Project, tasks
@@ -21,13 +21,12 @@ def test_an_unknown_agent(tell: Teller, project: Project) -> None:
     """An agent that nobody names may do what every agent may do, and the answer says so."""
     answer = tell("pre_tool_use", agent_id="x1", tool="Edit", file="a.py")
     assert (answer["decision"], answer["warnings"]) == ("deny", [])
-    assert answer["reason"].startswith('Which agent "x1" is cannot be told: neither the tracker nor the event names it')
+    assert answer["reason"].startswith('Agent "x1" is unknown: neither the tracker nor the event has its name')
     assert 'architect, designer, postdoc and 4 more may not use "Edit"' in answer["reason"]
     answer = tell("pre_tool_use", agent_id="x1", tool="Bash")
     assert answer["decision"] == "allow"
     assert answer["warnings"] == [
-        'Which agent "x1" is cannot be told: neither the tracker nor the event names it, so it may do what every agent '
-        "may do."
+        'Agent "x1" is unknown: neither the tracker nor the event has its name, so it may do what every agent may do.'
     ]
     assert tell("pre_tool_use", agent_id="x1", tool="Read")["warnings"] == []
     assert edits(tell, "", "x1", agent_name="  ") == "deny"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nexus_mcp.lifecycle import safely
-from nexus_mcp.lifecycle.outlines import UNUSABLE, outline
-from nexus_mcp.lifecycle.unsure import NAMES
+from nexus_mcp.lifecycle import guard
+from nexus_mcp.lifecycle.malformed_payload import NAMES, UNUSABLE, outline
 from nexus_mcp.workspace import Workspace
 from tests.lifecycle.hooks import answer_of, hook
 from tests.lifecycle.support import put
@@ -40,7 +39,7 @@ def test_a_restricted_agent(project: Project, kind: str) -> None:
     answer = answer_of(hook("pre_tool_use", project.root, stdin))
     assert answer["decision"] == "deny"
     assert answer["reason"].startswith("architect may not use Write (no_file_edit:")
-    assert answer["warnings"][0].startswith("The event pre_tool_use could not be dealt with: ")
+    assert answer["warnings"][0].startswith("The event pre_tool_use could not be handled: ")
     for tool, agent, decision in ((b"Read", b"architect", "continue"), (b"Write", b"engineer", "deny")):
         answer = answer_of(hook("pre_tool_use", project.root, HEAD % (tool, agent, INPUTS[kind])))
         assert answer["decision"] == decision
@@ -69,7 +68,7 @@ def test_whoever_stands_last(project: Project) -> None:
     cut = b'{"harness_id": "claude-code", "tool": "%s", "tool_input": {"file_path": "a'
     answer = answer_of(hook("pre_tool_use", project.root, cut % b"Write"))
     assert answer["decision"] == "deny"
-    assert answer["reason"].startswith('Which agent wants to use "Write" cannot be told, and architect, ')
+    assert answer["reason"].startswith('Which agent wants to use "Write" is unknown, and architect, ')
     assert answer_of(hook("pre_tool_use", project.root, cut % b"Read"))["decision"] == "continue"
 
 
@@ -94,9 +93,9 @@ def test_whoever_stands_last(project: Project) -> None:
 def test_wrong_types(project: Project, params: dict[str, Json], decision: str) -> None:
     """Of params of wrong types those that can be used decide; an agent that cannot be told may be any."""
     ready(project)
-    answer = safely.answered("pre_tool_use", {"harness_id": "claude-code", **params}, Workspace(str(project.root)))
+    answer = guard.answer_event("pre_tool_use", {"harness_id": "claude-code", **params}, Workspace(str(project.root)))
     assert (answer["decision"], "reason" in answer) == (decision, decision == "deny")
-    assert answer["warnings"][0].startswith("The event pre_tool_use could not be dealt with: ")
+    assert answer["warnings"][0].startswith("The event pre_tool_use could not be handled: ")
 
 
 @pytest.mark.requirement("pre_tool_use.unusable", "pre_tool_use.who")
@@ -155,7 +154,7 @@ def test_a_payload_that_is_no_object(project: Project, stdin: bytes) -> None:
     answer = answer_of(hook("pre_tool_use", project.root, stdin, "--harness-id", "claude-code"))
     assert answer["decision"] == "deny"
     assert answer["reason"].startswith("The payload names neither the tool nor the agent, and some agents may not use ")
-    assert answer["warnings"][0].startswith("The event pre_tool_use could not be dealt with: ")
+    assert answer["warnings"][0].startswith("The event pre_tool_use could not be handled: ")
     for event in ("session_start", "user_message", "subagent_spawn", "post_tool_use", "session_end"):
         assert answer_of(hook(event, project.root, stdin))["decision"] == "continue"
     assert answer_of(hook("pre_tool_use", project.root, stdin))["decision"] == "continue"  # a harness without a map
@@ -178,5 +177,5 @@ def test_the_file_of_a_payload_of_wrong_types(project: Project, who: dict[str, J
     ready(project)
     params = {"harness_id": "claude-code", "tool": "Edit", "session_id": 5, **who}
     for file, decision in ((".nexus/state/tasks.json", "deny"), ("src/a.py", "continue")):
-        answer = safely.answered("pre_tool_use", {**params, "file": file}, Workspace(str(project.root)))
+        answer = guard.answer_event("pre_tool_use", {**params, "file": file}, Workspace(str(project.root)))
         assert answer["decision"] == decision

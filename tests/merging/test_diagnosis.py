@@ -25,7 +25,7 @@ def test_sides_that_differ_beside_their_cycles() -> None:
     """What two sides say differently beside their cycles, nobody but a human can settle."""
     found = diagnose(MARKED.replace(b'{\n  "cycles"', b'{\n  "schema_version": "0.5",\n  "cycles"', 1))
     assert isinstance(found, Hopeless)
-    assert found.reason == "the two sides differ in what the file holds beside its cycles"
+    assert found.reason == "the two sides differ in fields other than the cycles"
 
 
 @pytest.mark.parametrize("side", [0, 1])

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nexus_mcp.merging import assemble
+from nexus_mcp.merging import threeway
+from nexus_mcp.merging.errors import Undecided
 from nexus_mcp.merging.threeway import merge, union
-from nexus_mcp.merging.undecided import Undecided
 from tests.merging.support import OURS, numbered, texts_of
 
 values = st.recursive(
@@ -67,17 +67,17 @@ def test_equal_as_values(one: dict[str, object], other: dict[str, object]) -> No
 @pytest.mark.parametrize(
     ("part", "text", "reason"),
     [
-        ("_lead", "{},", "would not hold what it should"),
-        ("_between", ",{},", "would not hold what it should"),
-        ("_trail", ',{"a": 1}', "would not hold what it should"),
-        ("_trail", '], "b": [', "would not hold what it should"),
+        ("_lead", "{},", "would lose or change"),
+        ("_between", ",{},", "would lose or change"),
+        ("_trail", ',{"a": 1}', "would lose or change"),
+        ("_trail", '], "b": [', "would lose or change"),
         ("_between", "", "is not JSON"),
     ],
 )
 def test_a_wrong_result_is_noticed(part: str, text: str, reason: str) -> None:
     """Were the text put together wrongly, nothing would come of it but a conflict."""
     base, ours, theirs = [numbered(1)], [numbered(1), numbered(2)], [numbered(1), numbered(3)]
-    with patch.object(assemble, part, return_value=text), pytest.raises(Undecided, match=f"the result.* {reason}"):
+    with patch.object(threeway, part, return_value=text), pytest.raises(Undecided, match=f"the result.* {reason}"):
         merge(OURS(base), OURS(ours), OURS(theirs))
 
 

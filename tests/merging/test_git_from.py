@@ -44,7 +44,9 @@ def test_a_file_of_which_nothing_is_left(repo: Repo, capsys: Capture, broken: by
     for options in ([], ["--yes"], ["--dry-run"]):
         assert run(repo, *options) == 1
         told = capsys.readouterr().out
-        assert "HEAD has a whole copy of it, with 3 cycles: nexus-mcp history repair --from HEAD writes that" in told
+        assert (
+            "HEAD has a complete copy of it, with 3 cycles: nexus-mcp history repair --from HEAD restores that" in told
+        )
         assert repo.history.read_bytes() == broken
     assert run(repo, "--from", "HEAD", "--dry-run") == 1
     assert repo.history.read_bytes() == broken
@@ -109,7 +111,7 @@ def test_yes_is_refused_where_git_does_not_answer(
     repo.history.write_bytes(torn)
     assert run(repo, "--yes") == 1
     told = capsys.readouterr().out
-    assert "Whether HEAD has cycles that cannot be read here is not known: git does not tell" in told
+    assert "Whether HEAD has cycles that cannot be read here is not known: git does not report" in told
     assert "Nothing was changed, also with --yes" in told
     assert repo.history.read_bytes() == torn
     assert not (repo.project / BACKUP).exists()
@@ -153,8 +155,8 @@ def test_a_file_that_was_deleted(repo: Repo, capsys: Capture) -> None:
         assert run(repo, *options) == 1
         assert capsys.readouterr().out.splitlines()[::2] == [
             "There is no .nexus/history.json.",
-            "Nothing was changed. HEAD has a whole copy of it, with 3 cycles: "
-            "nexus-mcp history repair --from HEAD writes that.",
+            "Nothing was changed. HEAD has a complete copy of it, with 3 cycles: "
+            "nexus-mcp history repair --from HEAD restores that.",
         ]
     assert run(repo, "--from", "HEAD") == 0
     assert repo.history.read_bytes() == whole
@@ -171,12 +173,12 @@ def test_a_file_that_was_deleted(repo: Repo, capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("revision", "code", "told"),
     [
-        ("nowhere", 2, "--from: git knows no commit 'nowhere' here. git log names the commits that there are."),
-        ("-x", 2, "--from: git knows no commit '-x' here."),
-        ("--all", 2, "--from: git knows no commit '--all' here."),
+        ("nowhere", 2, "--from: git has no commit 'nowhere' here. git log lists the commits."),
+        ("-x", 2, "--from: git has no commit '-x' here."),
+        ("--all", 2, "--from: git has no commit '--all' here."),
         ("", 2, "--from needs the name of a commit. Example: --from HEAD"),
         ("before", 1, "before has no .nexus/history.json"),
-        ("linked", 1, "it is no plain file in linked"),
+        ("linked", 1, "it is not a regular file in linked"),
     ],
 )
 def test_a_commit_that_is_of_no_use(repo: Repo, capsys: Capture, revision: str, code: int, told: str) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.merging import repository
+from nexus_mcp.merging.conflict import split
 from nexus_mcp.merging.diagnosis import Conflict, Hopeless
-from nexus_mcp.merging.markers import split
 from nexus_mcp.merging.registration import DRIVER_KEY
 from nexus_mcp.merging.repair import examine, repair
 from nexus_mcp.merging.repository import Repository
@@ -99,7 +99,7 @@ def test_a_side_that_is_gone(repo: Repo) -> None:
     (repo.path / ".git/objects" / name[:2] / name[2:]).unlink()
     found = examine(str(repo.project)).diagnosis
     assert isinstance(found, Hopeless)
-    assert found.reason.startswith("git does not tell what a side of it holds (")
+    assert found.reason.startswith("git does not report what one side holds (")
 
 
 def test_where_git_has_no_sides(repo: Repo) -> None:
@@ -136,8 +136,8 @@ def test_where_git_does_not_answer(repo: Repo, lacking: str, told: str, monkeypa
         repo.history.write_bytes(data)
         found = repair(str(repo.project)).diagnosis
         assert isinstance(found, Hopeless)
-        assert found.reason.startswith(f"git does not tell whether there is a conflict of it ({told}")
-        assert found.next_step.startswith("Have git answer there")
+        assert found.reason.startswith(f"git does not report whether the file has a conflict ({told}")
+        assert found.next_step.startswith("Run git status")
         assert repo.history.read_bytes() == data
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from nexus_mcp.merging import markers
+from nexus_mcp.merging import conflict as merging_conflict
+from nexus_mcp.merging.conflict import split
 from nexus_mcp.merging.diagnosis import Damaged, Hopeless, diagnose
-from nexus_mcp.merging.markers import split
-from nexus_mcp.merging.undecided import Undecided
+from nexus_mcp.merging.errors import Undecided
 from tests.merging.support import OURS, Layout, numbered
 
 STYLES = ("--diff3", "--zdiff3", "--no-diff3")
@@ -40,7 +40,7 @@ def test_both_sides_are_found(tmp_path: Path, style: str, layout: Layout, size: 
     # diff3 was the only other style of older gits, and their default has no option of its own.
     chosen = [] if style == "--no-diff3" else [style]
     marked = conflict(tmp_path, base, ours, theirs, *chosen, f"--marker-size={size}")
-    assert markers.found(marked)
+    assert merging_conflict.has_markers(marked)
     assert split(marked) == (ours, theirs)
 
 
@@ -99,7 +99,7 @@ def without(*left_out: int) -> bytes:
 def test_what_is_not_one_merge_is_refused(data: bytes, line: int) -> None:
     """Markers that are missing, nested or out of order are refused, with the line where that shows."""
     assert split(GOOD) == (b"a\nb\nd\n", b"a\nc\nd\n")
-    assert markers.found(data)
+    assert merging_conflict.has_markers(data)
     with pytest.raises(Undecided, match=rf"not those of one merge \(line {line}\)") as caught:
         split(data)
     assert "\n" not in caught.value.reason
@@ -117,7 +117,7 @@ def test_what_is_not_one_merge_is_refused(data: bytes, line: int) -> None:
 )
 def test_no_markers(data: bytes) -> None:
     """Marker-like text inside strings, and what is of several signs or not at the beginning of a line, is no marker."""
-    assert not markers.found(data)
+    assert not merging_conflict.has_markers(data)
 
 
 @pytest.mark.parametrize("style", STYLES)

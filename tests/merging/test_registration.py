@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nexus_mcp.errors import NexusError, PathRefused, UsageError
-from nexus_mcp.merging import attributes, registration
+from nexus_mcp.merging import registration
 from nexus_mcp.merging.registration import DRIVER_KEY, NAME_KEY, register, unregister
 from nexus_mcp.merging.repository import Repository
 from tests.conftest import git
@@ -42,16 +42,16 @@ def config(repository: Repository) -> bytes:
 def test_a_line_leaves_no_trace(text: list[str], more: str) -> None:
     """The line comes after what is there, is not added twice, and taken out again leaves what was there."""
     before = ("".join(text) + more).encode()
-    after = attributes.added(before, LINE)
+    after = registration.add_line(before, LINE)
     if LINE in [line.strip() for line in before.split(b"\n")]:
         assert after is None
         return
     assert after is not None
     assert after.startswith(before)
     assert after[len(before) :].strip() == LINE
-    assert attributes.added(after, LINE) is None
-    assert attributes.removed(after, LINE) == before
-    assert attributes.removed(before, LINE) is None
+    assert registration.add_line(after, LINE) is None
+    assert registration.remove_line(after, LINE) == before
+    assert registration.remove_line(before, LINE) is None
 
 
 def test_whole_way(repository: Repository) -> None:
@@ -226,14 +226,14 @@ def test_a_configuration_that_is_locked(repository: Repository) -> None:
 
 def test_changed_meanwhile(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     """A .gitattributes that somebody writes at the same moment is built upon."""
-    added = attributes.added
+    added = registration.add_line
 
     def late(data: bytes | None, line: bytes) -> bytes | None:
         if data is None:
             attributes_file(repository).write_bytes(b"new\n")
         return added(data, line)
 
-    monkeypatch.setattr(attributes, "added", late)
+    monkeypatch.setattr(registration, "add_line", late)
     assert register(repository, WORDS).attribute
     written = attributes_file(repository).read_bytes()
     assert written.startswith(b"new\n")

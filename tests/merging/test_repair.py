@@ -9,16 +9,14 @@ from typing import Any
 import pytest
 
 from nexus_mcp.errors import LockTimeout, NexusError, PathRefused, StateError
-from nexus_mcp.merging import backup
+from nexus_mcp.merging import repair as merging_repair
 from nexus_mcp.merging import repair as module
-from nexus_mcp.merging.backup import is_backup
 from nexus_mcp.merging.diagnosis import Conflict, Damaged, Diagnosis, Healthy, Hopeless, diagnose
-from nexus_mcp.merging.repair import examine, repair
+from nexus_mcp.merging.repair import examine, is_backup, repair
 from nexus_mcp.server.app import App
 from nexus_mcp.store import lock
-from nexus_mcp.store.access import Access
+from nexus_mcp.store.access import Access, Deadline
 from nexus_mcp.store.folder import Folder
-from nexus_mcp.store.patience import Patience
 from tests.merging.support import OURS, numbered, titles
 from tests.store.dying import failing_at, killed
 from tests.support import SMALLEST, Client, Project, without_lock
@@ -175,13 +173,13 @@ def test_whatever_fails(project: Project) -> None:
 def test_what_git_wrote_meanwhile_stays(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that another program changed since it was read is not replaced."""
     project.put("history.json", MARKED)
-    keep = backup.keep
+    keep = merging_repair.write_backup
 
     def late(nexus: Folder, data: bytes, check: Callable[[], None]) -> str:
         project.put("history.json", ONE)
         return keep(nexus, data, check)
 
-    monkeypatch.setattr(backup, "keep", late)
+    monkeypatch.setattr(merging_repair, "write_backup", late)
     with pytest.raises(StateError, match="was changed meanwhile; nothing was changed"):
         repair(str(project.root))
     assert project.get("history.json") == ONE
@@ -192,12 +190,12 @@ def test_takes_its_turn(project: Project, monkeypatch: pytest.MonkeyPatch) -> No
     project.put("history.json", MARKED)
     root = str(project.root)
     monkeypatch.setattr(lock, "WAIT_SECONDS", 0.0)
-    with Access(root, Patience(0.0)).locked(), pytest.raises(LockTimeout):
+    with Access(root, Deadline(0.0)).locked(), pytest.raises(LockTimeout):
         repair(root)
     assert project.get("history.json") == MARKED
-    seen = module._examined(root)
+    seen = module._examine(root)
     project.put("history.json", BOTH)
-    monkeypatch.setattr(module, "_examined", lambda *_: seen)
+    monkeypatch.setattr(module, "_examine", lambda *_: seen)
     assert isinstance(repair(root).diagnosis, Healthy)
     assert [name for name in os.listdir(project.nexus) if is_backup(name)] == []
 

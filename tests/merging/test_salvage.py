@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nexus_mcp.merging import pieces
-from nexus_mcp.merging.salvage import Salvaged, salvage
-from nexus_mcp.merging.undecided import Undecided
+from nexus_mcp.merging import scanner
+from nexus_mcp.merging.errors import Undecided
+from nexus_mcp.merging.scanner import Salvaged, salvage
 from nexus_mcp.store.history_file import HistoryFile
 from tests.merging.support import OURS, Layout, begin_of, cycles_of, layouts, numbered, texts_of
 from tests.support import plan
@@ -34,7 +34,7 @@ def test_a_file_that_was_cut_off(layout: Layout, cut: float, nuls: int) -> None:
     whole = [text for number, text in enumerate(texts_of(data), 1) if len(begin_of(data, number)) <= at]
     torn = data[:at] + bytes(nuls)
     if not whole:
-        with pytest.raises(Undecided, match=r"no cycle in it can be read|does not begin as a history"):
+        with pytest.raises(Undecided, match=r"no cycle in it is readable|does not begin like a history"):
             salvage(torn)
         return
     found = salvage(torn)
@@ -99,17 +99,17 @@ def test_small_damage(broken: str, mended: str) -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"\0" * 100, "does not begin as a history"),
-        (b"<html>", "does not begin as a history"),
-        (b'{"a": 1, "a": 2, "cycles": [{}', "does not begin as a history"),
-        (b'\0\0\0\0\0\0\0\0"cycles": [{"a": 1}]}', "does not begin as a history"),
-        (b'{"cycles": ["a"', "no cycle in it can be read"),
-        (b'{"cycles": [{"a": 1, "a": 2}, {"b"', r"line 1, column 13 can be read, but has an object with the same key"),
-        (b'{"cycles": [{}, \n{"a": NaN}, {"b"', "line 2, column 1 can be read, but has NaN"),
+        (b"\0" * 100, "does not begin like a history"),
+        (b"<html>", "does not begin like a history"),
+        (b'{"a": 1, "a": 2, "cycles": [{}', "does not begin like a history"),
+        (b'\0\0\0\0\0\0\0\0"cycles": [{"a": 1}]}', "does not begin like a history"),
+        (b'{"cycles": ["a"', "no cycle in it is readable"),
+        (b'{"cycles": [{"a": 1, "a": 2}, {"b"', r"line 1, column 13 is readable, but has an object with the same key"),
+        (b'{"cycles": [{}, \n{"a": NaN}, {"b"', "line 2, column 1 is readable, but has NaN"),
         (b'{"cycles": [{"a": ' + b"[" * 200 + b"]" * 200 + b"}, {", "nested too deeply"),
         (b'{"cycles": [' + b"[" * 100_000, "nested too deeply"),
         (b'{"schema_version": "2.0", "cycles": [{}', "only reads"),
-        (json.dumps({"cycles": CYCLES}).encode("utf-16"), "does not begin as a history"),
+        (json.dumps({"cycles": CYCLES}).encode("utf-16"), "does not begin like a history"),
     ],
 )  # fmt: skip
 def test_what_takes_a_human(data: bytes, reason: str) -> None:
@@ -189,9 +189,9 @@ def test_a_text_is_not_read_over_and_over(data: str, monkeypatch: pytest.MonkeyP
         parsed += len(part)
         return HistoryFile(part)
 
-    decoder = pieces._DECODER
-    monkeypatch.setattr(pieces, "_DECODER", Counting())
-    monkeypatch.setattr(pieces, "HistoryFile", history)
+    decoder = scanner._DECODER
+    monkeypatch.setattr(scanner, "_DECODER", Counting())
+    monkeypatch.setattr(scanner, "HistoryFile", history)
     with suppress(Undecided):
         salvage(data.encode())
     assert parsed < 10 * len(data)

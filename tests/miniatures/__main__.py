@@ -40,10 +40,10 @@ def main(arguments: Sequence[str]) -> int:
 
 def told(name: str, event: str, params: dict[str, Json], root: str) -> Json:
     """What a miniature answers to a lifecycle event."""
-    from nexus_mcp.lifecycle.safely import answered
+    from nexus_mcp.lifecycle.guard import answer_event
 
     def right(given: dict[str, Json]) -> Json:
-        return answered(event, given, Workspace(root))
+        return answer_event(event, given, Workspace(root))
 
     miniature = MINIATURES.get(name)
     if miniature is None or miniature.event is None or event not in miniature.tools:

@@ -11,7 +11,7 @@ from typing import Any
 from unittest.mock import patch
 
 from nexus_mcp.server.app import Answer
-from nexus_mcp.store import applying, atomic, journal, lock
+from nexus_mcp.store import atomic, journal, lock
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.replacing import Replacement
 from tests.miniatures.base import PROCESS, Call, Deviation, Json, Miniature, failed, load, save
@@ -31,24 +31,24 @@ def keeps_the_list(call: Call) -> Answer:
 
 
 @contextmanager
-def _open_door(state: Folder, *_: object) -> Iterator[lock.Held]:
-    ours = lock.Held(state, None, created=False)
+def _open_door(state: Folder, *_: object) -> Iterator[lock.HeldLock]:
+    ours = lock.HeldLock(state, None, created=False)
     yield ours
     ours.end()
 
 
 def takes_no_lock(call: Call) -> Answer:
     """Reads, thinks a moment, writes: what another process writes meanwhile is lost."""
-    _replace(call, lock, "held", _open_door)
+    _replace(call, lock, "acquire", _open_door)
     _replace(call, atomic, "prepare", _after_a_pause(atomic.prepare))
     return call.right()
 
 
 def forgets_what_it_began(call: Call) -> Answer:
     """Changes one file after the other, and after a kill nobody completes the rest."""
-    _replace(call, journal, "pending", lambda _: None)
-    _replace(call, applying, "apply", _after_a_pause(applying.apply))
-    _replace(call, applying, "_applied", _after_a_pause(applying._applied))
+    _replace(call, journal, "read_pending", lambda _: None)
+    _replace(call, journal, "apply", _after_a_pause(journal.apply))
+    _replace(call, journal, "_apply_prepared", _after_a_pause(journal._apply_prepared))
     return call.right()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nexus_mcp.server.app import Answer
-from nexus_mcp.tools.stored import TASK
+from nexus_mcp.tools.definition import TASK
 from tests.miniatures.base import (
     Call,
     Json,

@@ -58,9 +58,9 @@ ACCEPTED: tuple[tuple[str, str, str], ...] = (
         r"(True|False) -> (True|False)|.*entr(y|ies) is .*|return \{'agent_id'.*|tracker\.find.*|1 -> .*",
         _HINT,
     ),
-    ("lifecycle/unfinished", r".*", _HINT),
+    ("lifecycle/leftovers", r".*", _HINT),
     (
-        "lifecycle/params",
+        "lifecycle/definition",
         r"(raise|'the params|value if|value left|return False -> return None).*",
         "it is refused all the same, by an exception",
     ),

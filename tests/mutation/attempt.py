@@ -60,7 +60,10 @@ def failing(mutant: Mutant, fixtures: Sequence[Fixture], *, first: bool) -> list
     """The ids of the fixtures that fail; with `first`, none is run after some did. For a process of its own."""
     install(mutant.module, mutant.source)
     try:
-        from nexus_mcp.lifecycle import EVENTS, safely  # noqa: F401 - what every fork would load
+        from nexus_mcp.lifecycle import (
+            EVENTS,
+            guard,  # noqa: F401 - what every fork would load
+        )
         from nexus_mcp.server.app import App
         from nexus_mcp.server.sdk import build_server
         from nexus_mcp.workspace import Workspace

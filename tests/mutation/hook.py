@@ -7,8 +7,7 @@ import os
 import resource
 from typing import TYPE_CHECKING, Any
 
-from nexus_mcp.conformance.reply import Reply
-from nexus_mcp.conformance.trouble import TargetTrouble
+from nexus_mcp.conformance.failures import Reply, TargetFailure
 from tests.forks import forked
 
 _PROCESSOR_SECONDS = 3
@@ -20,17 +19,17 @@ if TYPE_CHECKING:
 
 
 async def send_in_fork(event: Event, options: TargetOptions, place: Place) -> Reply:
-    """What conformance/trial/events.py does with a command. Raises TargetTrouble where none would have answered."""
+    """What conformance/trial/steps.py does with a command. Raises TargetFailure where none would have answered."""
 
     def tell(event: Event) -> dict[str, Any]:
         resource.setrlimit(resource.RLIMIT_CPU, (_PROCESSOR_SECONDS, _PROCESSOR_SECONDS))
         os.chdir(place.project)
-        from nexus_mcp.lifecycle.safely import answered
+        from nexus_mcp.lifecycle.guard import answer_event
         from nexus_mcp.workspace import Workspace
 
-        return answered(event.type, json.loads(json.dumps(event.params)), Workspace(place.project))
+        return answer_event(event.type, json.loads(json.dumps(event.params)), Workspace(place.project))
 
     [(_, answer)] = forked([event], tell, options.timeout, processes=1)
     if answer is None:
-        raise TargetTrouble("gave no answer, or none in time", f"the event {event.type}")
+        raise TargetFailure("gave no answer, or none in time", f"the event {event.type}")
     return Reply(answer, json.dumps(answer, ensure_ascii=False))

@@ -28,9 +28,9 @@ SAMPLE = (
     ("tools/context", "'decisions' left out of {'branch': branch, 'activeMode': None, 'decisions': []}"),
     ("tools/plan_start", "now.put(PLAN, started, shapes.PLAN, started) left out"),
     ("tools/arguments", "value < least -> value <= least"),
-    ("lifecycle/holding", "now != before -> now == before"),
+    ("lifecycle/session_context", "now != before -> now == before"),
     ("lifecycle/post_tool_use", "'read' left out of {'read': counted[0]}"),
-    ("lifecycle/unsure", "if barred: -> if not barred:"),
+    ("lifecycle/malformed_payload", "if barred: -> if not barred:"),
 )
 
 

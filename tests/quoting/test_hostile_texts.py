@@ -7,13 +7,13 @@ from functools import cache
 
 import pytest
 
-from nexus_mcp.catalog import harness_notes
+from nexus_mcp.catalog import placeholders
 from nexus_mcp.catalog.load import load
 from nexus_mcp.cli import main
 from nexus_mcp.errors import UnknownTool
 from nexus_mcp.lifecycle import EVENTS
-from nexus_mcp.lifecycle.safely import answered
-from nexus_mcp.lifecycle.skill_text import text as skill_text
+from nexus_mcp.lifecycle.guard import answer_event
+from nexus_mcp.lifecycle.session_context import text as skill_text
 from nexus_mcp.server.app import App
 from nexus_mcp.server.faults import Fault
 from nexus_mcp.tools import TOOLS
@@ -74,7 +74,7 @@ def walk_events(project: Project, text: str, *, quoted: bool, only: str = "") ->
     for event, params in payloads(text):
         if only not in ("", event):
             continue
-        answer = answered(event, params, workspace)
+        answer = answer_event(event, params, workspace)
         context = answer.get("context", "")
         for skill in skills():
             context = context.replace(skill, "")
@@ -91,7 +91,7 @@ def skills() -> tuple[str, ...]:
     catalog = load(None)
     routed = ({"skill": name, "mode": "", "body": catalog.body("skills", name)} for name in catalog.skills)
     texts = (skill_text(catalog, HARNESS, {**one, "harness_notes": ""}) for one in routed)
-    return (*(text.partition("\n\n")[2] for text in texts), harness_notes.read(HARNESS).strip())
+    return (*(text.partition("\n\n")[2] for text in texts), placeholders.read_notes(HARNESS).strip())
 
 
 @pytest.mark.requirement("quoting.everywhere")

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from typing import Any
 from unittest.mock import patch
 
-from nexus_mcp.store.history import finding, identity
+from nexus_mcp.store.history import identity, lookup
 from tests.reliability.suite import Json
 from tests.store.history.made import settled, small
 
@@ -56,4 +56,4 @@ def counted(item: Json) -> Iterator[None]:
 
 def is_on() -> bool:
     """Whether short histories count as long ones now."""
-    return finding.CACHED_FROM == 0
+    return lookup.CACHE_FROM_BYTES == 0

@@ -8,8 +8,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from unittest.mock import patch
 
-from nexus_mcp.store import ranges
-from nexus_mcp.store.history import finding, identity
+from nexus_mcp.store import atomic
+from nexus_mcp.store.history import identity, lookup
 from tests.reliability import long
 from tests.reliability.suites.powercut.files import known_as
 from tests.reliability.suites.powercut.recording import Recording
@@ -21,7 +21,7 @@ def test_a_piece_says_whether_its_histories_are_long() -> None:
     for item, expected in (({"long": long.AS_IT_IS}, True), ({"kind": "x"}, False), (["list"], False)):
         with long.counted(item):
             assert long.is_on() is expected
-    assert finding.CACHED_FROM > 0
+    assert lookup.CACHE_FROM_BYTES > 0
 
 
 def test_no_time_tells_two_writes_apart_where_the_clock_stands_still(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_what_is_copied_by_the_kernel_is_recorded(tmp_path: Path) -> None:
     with patch.object(os, "copy_file_range", little) if real else nullcontext(), recording.running(random.Random(1)):
         source, target = os.open(root / "old", os.O_RDONLY), os.open(root / "new", os.O_RDWR | os.O_CREAT)
         os.write(target, b"begins")
-        ranges.copy(source, target, 50)
+        atomic.copy_range(source, target, 50)
         os.write(target, b"ends")
         os.close(source)
         os.close(target)

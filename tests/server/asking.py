@@ -23,7 +23,7 @@ class Asker:
         self.client = client
 
     def __call__(self, method: str, *, modern: bool = True, **params: Json) -> Json:
-        return self.app.look(method, params, self.client, modern=modern).result
+        return self.app.read(method, params, self.client, modern=modern).result
 
     def text(self, uri: str) -> str:
         """The text of a resource that has one content."""

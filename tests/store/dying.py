@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 from unittest.mock import patch
 
-from nexus_mcp.store import swap
+from nexus_mcp.store import atomic
 
 T = TypeVar("T")
 
@@ -136,7 +136,7 @@ def _patched(wrapped: Any, names: tuple[str, ...] = CALLS) -> Iterator[None]:
     # The store asks at import whether os.open and os.unlink take dir_fd, so replacing them here changes no path taken.
     owners: dict[str, Any] = {name: os if hasattr(os, name) else fcntl for name in names}
     if _EXCHANGE in owners:
-        owners[_EXCHANGE] = swap
+        owners[_EXCHANGE] = atomic
     patches = [patch.object(owner, name, wrapped(name, getattr(owner, name))) for name, owner in owners.items()]
     for each in patches:
         each.start()

@@ -8,8 +8,7 @@ from typing import Any
 
 from nexus_mcp.server.app import App
 from nexus_mcp.state.oplog import By
-from nexus_mcp.store.store import Store
-from nexus_mcp.store.undo import undo
+from nexus_mcp.store.store import Store, undo
 from nexus_mcp.workspace import Workspace
 
 PLAN: dict[str, Any] = {"topic": "Topic", "issues": ["One", "Two"], "research_summary": ""}

@@ -12,10 +12,9 @@ import pytest
 
 from nexus_mcp.errors import NexusError, PathRefused, StorageError
 from nexus_mcp.server.app import App
-from nexus_mcp.store import lock, unanswered
-from nexus_mcp.store.access import Access, Locked
+from nexus_mcp.store import close_receipt, lock
+from nexus_mcp.store.access import Access, Deadline, Locked
 from nexus_mcp.store.folder import Folder
-from nexus_mcp.store.patience import Patience
 from nexus_mcp.workspace import Workspace
 from tests.store.locks import is_held
 from tests.store.logged import answered
@@ -31,7 +30,7 @@ def descriptors() -> int:
 def access(tmp_path: Path) -> Access:
     """The access to a workspace in which something was written."""
     answered(tmp_path, "task_add", TASK)
-    return Access(str(tmp_path), Patience(0.0))
+    return Access(str(tmp_path), Deadline(0.0))
 
 
 def test_folders_that_cannot_all_be_opened_are_closed(access: Access) -> None:
@@ -47,9 +46,9 @@ def test_folders_that_cannot_all_be_opened_are_closed(access: Access) -> None:
 
 
 FAILING: dict[str, Callable[[], object]] = {
-    "looking for the lock": lambda: patch.object(lock, "_looked_at", side_effect=StorageError("x", "look at", "y")),
+    "looking for the lock": lambda: patch.object(lock, "_check_file", side_effect=StorageError("x", "look at", "y")),
     "taking it": lambda: patch("fcntl.flock", side_effect=OSError(errno.EIO, "Input/output error")),
-    "interrupted": lambda: patch.object(lock, "settled", side_effect=KeyboardInterrupt),
+    "interrupted": lambda: patch.object(lock, "clean_mark", side_effect=KeyboardInterrupt),
     "looking for a journal": lambda: patch.object(Folder, "names", side_effect=StorageError("x", "list", "y")),
     "out of memory": lambda: patch.object(Folder, "names", side_effect=MemoryError),
 }
@@ -105,7 +104,7 @@ def test_a_lock_file_that_goes_meanwhile_is_closed(access: Access) -> None:
 
 def test_what_came_with_a_write_stays_with_it(tmp_path: Path) -> None:
     """Where memory runs out once a first change is written, `.gitignore` stays, and nobody is told that it failed."""
-    with patch.object(unanswered.Markers, "forget", side_effect=MemoryError):
+    with patch.object(close_receipt.Receipts, "forget", side_effect=MemoryError):
         told = App(Workspace(str(tmp_path))).call("task_add", TASK).result["structuredContent"]["error"]
     assert "look at what is there" in told
     found = {path.name for path in (tmp_path / ".nexus").rglob("*") if path.is_file()}

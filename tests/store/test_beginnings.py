@@ -44,7 +44,7 @@ def test_a_first_write_syncs_each_thing_once(tmp_path: Path) -> None:
     """`.gitignore`, the folders on the way with what was put into them, the file; afterwards the file alone."""
     assert synced(tmp_path) == ["new", *WAY, *FILE]
     assert synced(tmp_path) == FILE
-    assert (tmp_path / LOCK).read_bytes() == lock.settled((tmp_path / LOCK).stat())
+    assert (tmp_path / LOCK).read_bytes() == lock.clean_mark((tmp_path / LOCK).stat())
 
 
 @pytest.mark.parametrize("left", [b"", b"4711      \n"])
@@ -87,15 +87,15 @@ def test_a_lock_from_elsewhere_vouches_for_nothing(tmp_path: Path, left: str) ->
 
 def test_what_is_somebody_elses_is_not_taken_back(tmp_path: Path) -> None:
     """A first write whose lock was removed fails; the lock and the `.gitignore` of who came after it stay."""
-    real = commit.put_one
+    real = commit.write_one
 
     def put_one(*told: Any, **more: Any) -> None:
-        with patch.object(commit, "put_one", real):
+        with patch.object(commit, "write_one", real):
             (tmp_path / LOCK).unlink()
             answered(tmp_path, "task_add", TASK)
         real(*told, **more)
 
-    with patch.object(commit, "put_one", put_one):
+    with patch.object(commit, "write_one", put_one):
         refused = App(Workspace(str(tmp_path))).call("task_add", TASK, "Client 1").result
     assert "removed or replaced" in refused["structuredContent"]["error"]
     found = {path.name for path in (tmp_path / ".nexus").rglob("*") if path.is_file()}
@@ -104,7 +104,7 @@ def test_what_is_somebody_elses_is_not_taken_back(tmp_path: Path) -> None:
 
 def test_a_neighbour_that_takes_back_is_no_reason_to_fail(tmp_path: Path) -> None:
     """A first write goes on when another one, which failed, removed the folders that both had begun to use."""
-    real, left = lock.held, [2]
+    real, left = lock.acquire, [2]
 
     def held(state: Folder, *told: Any) -> Any:
         if left[0]:
@@ -113,7 +113,7 @@ def test_a_neighbour_that_takes_back_is_no_reason_to_fail(tmp_path: Path) -> Non
                 folder.rmdir()
         return real(state, *told)
 
-    with patch.object(lock, "held", held):
+    with patch.object(lock, "acquire", held):
         answered(tmp_path, "task_add", TASK)
     assert left == [0]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nexus_mcp.store import error_log
+from nexus_mcp.store import harness_files
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.workspace import Workspace
 from tests.support import Project
@@ -18,9 +18,9 @@ def test_a_full_disk_leaves_no_descriptor(project: Project, monkeypatch: pytest.
     """Whatever was opened for a line that could not be written is closed, also when a new file was begun for it."""
     workspace = Workspace(str(project.root))
     project.state.mkdir(parents=True)
-    error_log.note(workspace, "2026-01-02T03:04:05.000Z", "first", "x")
-    log = project.state / workspace.harness_id / error_log.NAME
-    log.write_bytes(log.read_bytes() + b" " * error_log.LIMIT)
+    harness_files.log_hook_error(workspace, "2026-01-02T03:04:05.000Z", "first", "x")
+    log = project.state / workspace.harness_id / harness_files.ERROR_LOG
+    log.write_bytes(log.read_bytes() + b" " * harness_files.ERROR_LOG_MAX_BYTES)
     opened: list[int] = []
     real = Folder.open
 
@@ -33,7 +33,7 @@ def test_a_full_disk_leaves_no_descriptor(project: Project, monkeypatch: pytest.
 
     monkeypatch.setattr(Folder, "open", kept)
     monkeypatch.setattr(os, "write", full)
-    error_log.note(workspace, "2026-01-02T03:04:05.000Z", "second", "x")
+    harness_files.log_hook_error(workspace, "2026-01-02T03:04:05.000Z", "second", "x")
     monkeypatch.undo()
     assert len(opened) == 2
     for fd in opened:

@@ -13,7 +13,7 @@ from unittest.mock import patch
 import pytest
 
 from nexus_mcp.server.app import App
-from nexus_mcp.store import atomic, conflicts, swap
+from nexus_mcp.store import atomic, conflicts
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.workspace import Workspace
 from tests.store.logged import entries
@@ -37,7 +37,7 @@ def _edited(path: Path, goal: str) -> None:
 
 
 def _before_exchange(save: Callable[[], None], times: int = 1) -> Any:
-    real, left = swap.exchange, [times]
+    real, left = atomic.exchange, [times]
 
     def exchange(folder: Folder, one: str, other: str) -> bool:
         if left[0]:
@@ -45,7 +45,7 @@ def _before_exchange(save: Callable[[], None], times: int = 1) -> Any:
             save()
         return real(folder, one, other)
 
-    return patch.object(swap, "exchange", exchange)
+    return patch.object(atomic, "exchange", exchange)
 
 
 def test_a_save_after_the_last_look_is_built_upon(app: App, tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_where_names_cannot_be_exchanged(app: App, tmp_path: Path) -> None:
             path.write_bytes(path.read_bytes().replace(b"because", b"edited!"))
         real(self, old, new)
 
-    with patch.object(swap, "exchange", lambda *_: False), patch.object(Folder, "rename", rename):
+    with patch.object(atomic, "exchange", lambda *_: False), patch.object(Folder, "rename", rename):
         assert app.call("task_add", TASK).result["structuredContent"]["task"]["id"] == 2
     (copy,) = path.parent.glob("conflict-*-tasks.json")
     assert b"edited!" in copy.read_bytes()
@@ -136,7 +136,7 @@ def test_a_project_that_was_copied_after_a_kill_keeps_no_copy_of_ours(app: App, 
     (state / conflicts.temporary("tasks.json", mark, conflicts.WHOLE, None)).write_text("half of")
     (state / conflicts.temporary("plan.json", mark, conflicts.WHOLE, None)).write_bytes(data)
     with Folder.root(str(state)) as folder:
-        atomic.sweep(folder)
+        conflicts.sweep(folder)
     assert [path.name for path in state.glob("conflict-*")] == [path.name for path in state.glob(".nexus-tmp-*")] == []
 
 

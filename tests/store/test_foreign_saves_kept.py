@@ -14,7 +14,7 @@ from unittest.mock import patch
 import pytest
 
 from nexus_mcp.server.app import App
-from nexus_mcp.store import atomic, swap
+from nexus_mcp.store import atomic
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.workspace import Workspace
 from tests.store.dying import Died
@@ -57,14 +57,14 @@ def _answer(app: App, tool: str = "task_add", arguments: dict[str, Any] = TASK) 
 
 
 def _at_exchange(*actions: Callable[[], None]) -> Any:
-    real, left = swap.exchange, list(actions)
+    real, left = atomic.exchange, list(actions)
 
     def exchange(folder: Folder, one: str, other: str) -> bool:
         if left:
             left.pop(0)()
         return real(folder, one, other)
 
-    return patch.object(swap, "exchange", exchange)
+    return patch.object(atomic, "exchange", exchange)
 
 
 def _at_last_rename(path: Path, before: Callable[[], None], after: Callable[[], None] = lambda: None) -> Any:
@@ -83,7 +83,7 @@ def _at_last_rename(path: Path, before: Callable[[], None], after: Callable[[], 
 @pytest.mark.parametrize("code", DENIALS)
 def test_a_denied_exchange_falls_back_to_a_rename(app: App, code: int) -> None:
     """A sandbox denies calls that it does not know: the rename shows whether access really is denied."""
-    with patch.object(swap, "prepare", lambda: lambda *_: code):
+    with patch.object(atomic, "load_renameat2", lambda: lambda *_: code):
         assert _answer(app)["task"]["id"] == 2
 
 
@@ -110,7 +110,7 @@ def test_a_save_in_place_survives_a_full_disk_where_names_cannot_be_exchanged(ap
         return real(*arguments, **named)
 
     with (
-        patch.object(swap, "exchange", lambda *_: False),
+        patch.object(atomic, "exchange", lambda *_: False),
         patch.object(atomic, "prepare", prepare),
         _at_last_rename(path, lambda: _save_in_place(path, "saved")),
     ):
@@ -124,7 +124,7 @@ def test_a_save_in_place_survives_a_kill_where_names_cannot_be_exchanged(app: Ap
         raise Died
 
     with (
-        patch.object(swap, "exchange", lambda *_: False),
+        patch.object(atomic, "exchange", lambda *_: False),
         _at_last_rename(path, lambda: _save_in_place(path, "saved"), die),
         pytest.raises(Died),
     ):
@@ -136,14 +136,14 @@ def test_a_save_in_place_survives_a_kill_where_names_cannot_be_exchanged(app: Ap
 
 def test_a_rename_over_is_seen_where_names_cannot_be_exchanged(app: App, path: Path) -> None:
     """By the last look, at the second name that the old file got."""
-    real = swap.add_name
+    real = atomic.add_name
 
     def add_name(folder: Folder, name: str, other: str) -> bool:
         if "saved" not in path.read_text():
             _save_by_rename(path, "saved")
         return real(folder, name, other)
 
-    with patch.object(swap, "exchange", lambda *_: False), patch.object(swap, "add_name", add_name):
+    with patch.object(atomic, "exchange", lambda *_: False), patch.object(atomic, "add_name", add_name):
         assert _answer(app)["task"]["id"] == 2
     value = json.loads(path.read_text())
     assert (value["goal"], len(value["tasks"])) == ("saved", 2)
@@ -152,7 +152,7 @@ def test_a_rename_over_is_seen_where_names_cannot_be_exchanged(app: App, path: P
 
 def test_both_saves_survive_a_kill_while_the_first_is_put_back(app: App, path: Path, tmp_path: Path) -> None:
     """The second one went into our new file, in place: what has its number is not what we wrote any more."""
-    real, exchanges = swap.exchange, []
+    real, exchanges = atomic.exchange, []
 
     def exchange(folder: Folder, one: str, other: str) -> bool:
         exchanges.append(1)
@@ -163,7 +163,7 @@ def test_both_saves_survive_a_kill_while_the_first_is_put_back(app: App, path: P
             raise Died
         return done
 
-    with patch.object(swap, "exchange", exchange), pytest.raises(Died):
+    with patch.object(atomic, "exchange", exchange), pytest.raises(Died):
         _answer(app)
     gc.collect()
     _answer(App(Workspace(str(tmp_path))))

@@ -59,7 +59,7 @@ def test_what_is_newer_is_not_damaged(tmp_path: Path, content: str, kind: type[J
     """A journal of a later version is told apart from one that is spoilt."""
     (tmp_path / "txn.json").write_text(content)
     with Folder.root(str(tmp_path)) as state, pytest.raises(JournalError) as raised:
-        journal.pending(state)
+        journal.read_pending(state)
     assert type(raised.value) is kind
 
 

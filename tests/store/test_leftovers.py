@@ -9,7 +9,7 @@ from unittest.mock import patch
 import pytest
 
 from nexus_mcp.errors import StorageError
-from nexus_mcp.store import atomic, leftovers
+from nexus_mcp.store import atomic, conflicts, leftovers
 from nexus_mcp.store.folder import Folder
 from tests.store.logged import PLAN, answered
 from tests.support import SMALLEST
@@ -60,14 +60,14 @@ def test_it_is_bounded(artifacts: Path, tmp_path: Path) -> None:
 
 def test_it_fails_nothing(artifacts: Path, tmp_path: Path) -> None:
     """A leftover that will not go, or a folder that cannot be listed, is in no change's way."""
-    real = atomic.sweep
+    real = conflicts.sweep
 
     def sweep(folder: object) -> None:
         if "artifacts" in str(getattr(folder, "shown", "")):
             raise StorageError("x", "remove the leftover", os.strerror(13))
         real(folder)  # type: ignore[arg-type]
 
-    with patch.object(atomic, "sweep", sweep):
+    with patch.object(conflicts, "sweep", sweep):
         answered(tmp_path, "task_close")
     assert (artifacts / LEFT).exists()
 

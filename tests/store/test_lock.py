@@ -25,16 +25,16 @@ def state(tmp_path: Path) -> Folder:
 def test_waiting_ends_with_the_holders_pid(state: Folder) -> None:
     """Who waits in vain is told which process holds the lock."""
     expected = rf"process {os.getpid()} has it, and no time is left to wait; nothing was changed"
-    with lock.held(state), pytest.raises(LockTimeout, match=expected) as told, lock.held(state, wait=0):
+    with lock.acquire(state), pytest.raises(LockTimeout, match=expected) as told, lock.acquire(state, wait=0):
         raise AssertionError("two holders at once")
     assert told.value.pid == os.getpid()
 
 
 def test_a_wait_in_vain_leaves_nothing_locked(state: Folder) -> None:
     """After a timeout the lock is free as soon as its holder lets go, though a thread still waited for it."""
-    with lock.held(state), pytest.raises(LockTimeout), lock.held(state, wait=0):
+    with lock.acquire(state), pytest.raises(LockTimeout), lock.acquire(state, wait=0):
         raise AssertionError("two holders at once")
-    with lock.held(state):
+    with lock.acquire(state):
         assert (Path(state.path) / lock.NAME).read_text().strip() == str(os.getpid())
     assert (Path(state.path) / lock.NAME).read_text() == ""
 
@@ -47,7 +47,7 @@ def test_threads_of_one_process_exclude_each_other(state: Folder) -> None:
     def enter() -> None:
         nonlocal inside, most
         for _ in range(50):
-            with lock.held(state):
+            with lock.acquire(state):
                 inside += 1
                 most = max(most, inside)
                 inside -= 1
@@ -65,19 +65,19 @@ def test_who_died_with_the_lock_stays_known(state: Folder) -> None:
     path = Path(state.path) / lock.NAME
     path.write_text("4711\n")
     for sweeps in (False, True):
-        with lock.held(state) as held:
+        with lock.acquire(state) as held:
             assert not held.orderly
             assert int(path.read_text()) == os.getpid()
             held.orderly = sweeps
-        assert path.read_bytes() == (lock.settled(path.stat()) if sweeps else b"4711\n")
-    with lock.held(state) as held:
+        assert path.read_bytes() == (lock.clean_mark(path.stat()) if sweeps else b"4711\n")
+    with lock.acquire(state) as held:
         assert held.orderly
 
 
 def test_the_lock_file_outlives_its_holders(state: Folder) -> None:
     """A lock file that were deleted would let a waiter and a newcomer in together."""
     for _ in range(2):
-        with lock.held(state):
+        with lock.acquire(state):
             pass
         assert (Path(state.path) / lock.NAME).exists()
 
@@ -87,7 +87,7 @@ def test_a_lock_that_cannot_be_taken_is_an_error(state: Folder) -> None:
     with (
         patch("fcntl.flock", side_effect=OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))),
         pytest.raises(StorageError, match="No locks available"),
-        lock.held(state),
+        lock.acquire(state),
     ):
         raise AssertionError("entered without a lock")
 
@@ -97,7 +97,7 @@ def test_a_link_in_place_of_the_lock_is_refused(state: Folder, tmp_path: Path) -
     victim = tmp_path / "victim"
     victim.write_text("kept")
     (tmp_path / lock.NAME).symlink_to(victim)
-    with pytest.raises(Exception, match="symbolic link"), lock.held(state):
+    with pytest.raises(Exception, match="symbolic link"), lock.acquire(state):
         raise AssertionError("locked through a link")
     assert victim.read_text() == "kept"
 
@@ -105,11 +105,11 @@ def test_a_link_in_place_of_the_lock_is_refused(state: Folder, tmp_path: Path) -
 def test_a_lock_file_that_was_replaced_locks_nobody_in_twice(state: Folder, tmp_path: Path) -> None:
     """Who waited for a file that is gone takes the new one; who held it is told before it writes."""
     path = tmp_path / lock.NAME
-    with lock.held(state) as first:
+    with lock.acquire(state) as first:
         path.unlink()
         with pytest.raises(StorageError, match="removed or replaced"):
             first.check()
-        with lock.held(state) as second:
+        with lock.acquire(state) as second:
             second.check()
             with pytest.raises(StorageError, match="removed or replaced"):
                 first.check()
@@ -120,7 +120,7 @@ def test_a_file_of_two_names_is_not_signed(state: Folder, tmp_path: Path) -> Non
     outside = tmp_path / "outside"
     outside.write_text("kept")
     (tmp_path / lock.NAME).hardlink_to(outside)
-    with lock.held(state):
+    with lock.acquire(state):
         assert outside.read_text() == "kept"
     assert outside.read_text() == "kept"
 
@@ -128,20 +128,24 @@ def test_a_file_of_two_names_is_not_signed(state: Folder, tmp_path: Path) -> Non
 def test_a_foreign_text_in_the_lock_file_stays(state: Folder, tmp_path: Path) -> None:
     """Whatever is not a pid of ours is not overwritten."""
     (tmp_path / lock.NAME).write_text("mine, not yours")
-    with lock.held(state):
+    with lock.acquire(state):
         pass
     assert (tmp_path / lock.NAME).read_text() == "mine, not yours"
 
 
 def test_waiting_ends_when_the_server_is_to_stop(state: Folder) -> None:
     """A stop does not wait for somebody else's lock, however long the patience."""
-    with lock.held(state), pytest.raises(StorageError, match="asked to stop"), lock.held(state, 600, lambda: True):
+    with (
+        lock.acquire(state),
+        pytest.raises(StorageError, match="asked to stop"),
+        lock.acquire(state, 600, lambda: True),
+    ):
         raise AssertionError("two holders at once")
 
 
 def test_a_failed_change_leaves_the_lock_file_as_it_was(state: Folder) -> None:
     """The pid goes when the lock is let go, however that comes."""
-    with pytest.raises(ValueError, match="mine"), lock.held(state):
+    with pytest.raises(ValueError, match="mine"), lock.acquire(state):
         raise ValueError("mine")
     assert (Path(state.path) / lock.NAME).read_bytes() == b""
 
@@ -150,7 +154,7 @@ def test_a_folder_that_was_moved_away_is_not_written_to(tmp_path: Path) -> None:
     """Who holds the lock of a folder that is no longer in its place holds nothing."""
     (tmp_path / "state").mkdir()
     folder = Folder.root(str(tmp_path / "state"))
-    with lock.held(folder) as held:
+    with lock.acquire(folder) as held:
         held.check()
         (tmp_path / "state").rename(tmp_path / "old")
         (tmp_path / "state").mkdir()
@@ -165,10 +169,10 @@ def test_a_file_that_cannot_be_looked_at_is_no_lock(state: Folder) -> None:
         with (
             patch.object(os, name, side_effect=failing),
             pytest.raises(StorageError, match="look at"),
-            lock.held(state),
+            lock.acquire(state),
         ):
             raise AssertionError("held all the same")
-    with lock.held(state) as held:
+    with lock.acquire(state) as held:
         with patch.object(os, "stat", side_effect=failing), pytest.raises(StorageError):
             held.check()
         held.check()
@@ -179,6 +183,6 @@ def test_a_file_that_is_none_of_ours_is_not_signed(state: Folder, data: bytes) -
     """It is locked, and stays as it is, however it begins."""
     path = Path(state.path) / lock.NAME
     path.write_bytes(data)
-    with lock.held(state) as held:
+    with lock.acquire(state) as held:
         assert not held.orderly
     assert path.read_bytes() == data

@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from nexus_mcp.server.app import App
-from nexus_mcp.store import unanswered
+from nexus_mcp.store import close_receipt
 from nexus_mcp.store.codec import decode
 from nexus_mcp.workspace import Workspace
 from tests.store.logged import TASK, answered
@@ -26,7 +26,7 @@ def parsed() -> Any:
         seen.append(file)
         return decode(data, file, depth)
 
-    with patch.object(unanswered, "decode", counted):
+    with patch.object(close_receipt, "decode", counted):
         yield seen
 
 
@@ -49,7 +49,7 @@ def test_large_ones_are_not_parsed(tmp_path: Path, parsed: list[str]) -> None:
     for name in ("closed-" + "a" * 33 + ".json", "closed-é.json", "closed-a-b.json", "closed-.json", "closed-a.jsonl"):
         (state / name).write_text("{}")
     expected = json.loads(marker.read_text())["answer"]
-    with patch.object(unanswered, "READ_ANYHOW", 300):
+    with patch.object(close_receipt, "READ_ANYHOW", 300):
         assert answered(tmp_path, "task_close") == expected
     assert len(parsed) == 3
     assert not marker.exists()
@@ -61,7 +61,7 @@ def test_so_many_are_looked_at(tmp_path: Path, parsed: list[str]) -> None:
     answered(tmp_path, "task_add", TASK)
     for number in range(9):
         (tmp_path / f".nexus/state/closed-{number}.json").write_text("{}")
-    with patch.object(unanswered, "MOST_FILES", 5):
+    with patch.object(close_receipt, "MOST_FILES", 5):
         answered(tmp_path, "task_add", TASK)
     assert len(parsed) == 5
 
@@ -69,7 +69,7 @@ def test_so_many_are_looked_at(tmp_path: Path, parsed: list[str]) -> None:
 def test_a_large_one_of_ours_is_dropped_unread(tmp_path: Path, parsed: list[str]) -> None:
     """A change drops the answer of a large close without reading more of it than how it begins."""
     marker = closed_without_answer(tmp_path)
-    with patch.object(unanswered, "READ_ANYHOW", 0):
+    with patch.object(close_receipt, "READ_ANYHOW", 0):
         answered(tmp_path, "task_add", TASK)
     assert not marker.exists()
     assert parsed == []
@@ -80,7 +80,7 @@ def test_one_of_another_id_is_not_dropped(tmp_path: Path) -> None:
     marker = closed_without_answer(tmp_path)
     other = marker.with_name("closed-0123456789abcdef.json")
     marker.rename(other)
-    with patch.object(unanswered, "READ_ANYHOW", 0):
+    with patch.object(close_receipt, "READ_ANYHOW", 0):
         answered(tmp_path, "task_add", TASK)
         assert App(Workspace(str(tmp_path))).call("task_close", {}).result["isError"] is False
     assert other.exists()

@@ -14,7 +14,7 @@ import pytest
 from nexus_mcp.server import app as apps
 from nexus_mcp.server.app import App
 from nexus_mcp.state import oplog as logged
-from nexus_mcp.store import atomic, oplog, swap
+from nexus_mcp.store import atomic, oplog
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.workspace import Workspace
 from tests.store.logged import entries
@@ -51,7 +51,7 @@ def test_between_the_write_and_the_sync(app: App, tmp_path: Path) -> None:
 
     with (
         patch.object(os, "posix_fadvise", noting("begin", os.posix_fadvise)),
-        patch.object(oplog, "line", noting("line", oplog.line)),
+        patch.object(oplog, "make_line", noting("line", oplog.make_line)),
         patch.object(apps, "_content", noting("answer", apps._content)),
         patch.object(atomic, "_sync", noting("sync", atomic._sync)),
     ):
@@ -64,7 +64,7 @@ def test_between_the_write_and_the_sync(app: App, tmp_path: Path) -> None:
 def test_a_change_that_fails_is_neither_noted_nor_answered(app: App, tmp_path: Path, failing: str) -> None:
     """What was made early of a change that was not made goes nowhere, and least of all to the next one."""
     noted = len(entries(tmp_path))
-    broken = patch.object(swap, "exchange", side_effect=BROKEN)
+    broken = patch.object(atomic, "exchange", side_effect=BROKEN)
     if failing == "sync":
         broken = patch.object(atomic, "_sync", side_effect=BROKEN)
     with broken:

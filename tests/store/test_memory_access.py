@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from nexus_mcp.errors import NexusError, PathRefused, StateError
-from nexus_mcp.store import memory_access
-from nexus_mcp.store.memory_access import note_read
+from nexus_mcp.store import harness_files
+from nexus_mcp.store.harness_files import note_read
 from nexus_mcp.store.store import Store
 from nexus_mcp.workspace import Workspace
 from tests.store.dying import failing_at
@@ -103,7 +103,7 @@ def test_a_link_is_refused(project: Project, clock: Clock, tmp_path: Path) -> No
 
 def test_too_large(project: Project, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """A record that is full stays as it is, and so does one that is larger than what is read."""
-    monkeypatch.setattr(memory_access, "SESSION_LIMIT", 150)
+    monkeypatch.setattr(harness_files, "SESSION_LIMIT", 150)
     project.put(FILE, spelt(line(OTHER)))
     with pytest.raises(StateError, match="would grow"):
         read(project, clock)

@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from nexus_mcp.errors import StateError
-from nexus_mcp.store import oddity
+from nexus_mcp.store import codec
 from nexus_mcp.store.codec import decode
 from nexus_mcp.store.history_file import HistoryFile
 
@@ -62,10 +62,10 @@ def test_long_strings_cost_no_more_than_they_weigh() -> None:
     text = '{"s":"' + "a" * (4 << 20) + '","b":NaN}'
     tracemalloc.start()
     try:
-        position = oddity.first(text, oddity.CONSTANT, 64)
+        position = codec.locate(text, codec.CONSTANT, 64)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert position == text.index("NaN")
     assert peak < 4 * len(text)
-    assert oddity.first('1 "' + '\\"' * 200_000, oddity.KEY, 64) is None
+    assert codec.locate('1 "' + '\\"' * 200_000, codec.KEY, 64) is None

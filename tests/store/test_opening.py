@@ -13,23 +13,23 @@ from unittest.mock import patch
 import pytest
 
 from nexus_mcp.server.app import App
-from nexus_mcp.store import opening
+from nexus_mcp.store import folder
 from nexus_mcp.workspace import Workspace
 from tests.store.logged import TASK, answered
 
 UNDATED = getattr(os, "O_NOATIME", 0)
-AT_FIRST = opening._undated[0]
+AT_FIRST = folder._no_atime[0]
 OPENS: dict[str, Callable[[int], int]] = {
-    "folder": lambda place: opening.folder("folder", place),
-    "file": lambda place: opening.file("file", os.O_RDWR, 0o600, place),
-    "new file": lambda place: opening.file("new", os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600, place),
+    "folder": lambda place: folder.open_folder("folder", place),
+    "file": lambda place: folder.open_file("file", os.O_RDWR, 0o600, place),
+    "new file": lambda place: folder.open_file("new", os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600, place),
 }
 
 
 @pytest.fixture(autouse=True)
 def _anew() -> Iterator[None]:
     """What one process came to know of its files is not known by the next test."""
-    with patch.object(opening, "_undated", [AT_FIRST]):
+    with patch.object(folder, "_no_atime", [AT_FIRST]):
         yield
 
 
@@ -87,7 +87,7 @@ def test_where_it_is_refused(place: int, what: str, code: int) -> None:
 
 def test_two_threads_that_are_refused(place: int) -> None:
     """Another thread may have come to know while this one was asking: it is opened all the same."""
-    with refusing(errno.EPERM, [], lambda: opening._undated.__setitem__(0, 0)):
+    with refusing(errno.EPERM, [], lambda: folder._no_atime.__setitem__(0, 0)):
         assert flags_of(OPENS["file"](place)) & UNDATED == 0
 
 
@@ -104,7 +104,7 @@ def test_what_fails_all_the_same(place: int, what: str, code: int) -> None:
     with patch.object(os, "open", failing), pytest.raises(OSError, match=os.strerror(code)):
         OPENS[what](place)
     assert len(asked) == 1 + (code in REFUSED and what != "new file" and bool(UNDATED))
-    assert opening._undated == [UNDATED]
+    assert folder._no_atime == [UNDATED]
 
 
 @pytest.mark.skipif(not UNDATED, reason="the system has no way to leave none")

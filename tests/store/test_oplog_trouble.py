@@ -29,7 +29,7 @@ from tests.support import SMALLEST
 def warnings() -> Iterator[list[str]]:
     """The warnings of the test; what was warned of before counts as new."""
     seen: list[str] = []
-    with patch.object(log, "warning", seen.append), patch.object(oplog, "_told", set()):
+    with patch.object(log, "warning", seen.append), patch.object(oplog, "_warned", set()):
         yield seen
 
 
@@ -139,10 +139,10 @@ def test_bad_lines_cost_nothing(tmp_path: Path) -> None:
     with patch.object(jsonl, "decode", wraps=decode) as parse, Folder.root(str(tmp_path)) as state:
         assert oplog.read(state)[-1] == (10_001, SMALL)
         assert parse.call_count == 1
-        assert oplog.unless_there(state, SMALL) is None
+        assert oplog.skip_if_logged(state, SMALL) is None
         assert parse.call_count == 2
         other = {**SMALL, "id": "1" * 16}
-        assert oplog.unless_there(state, other) is other
+        assert oplog.skip_if_logged(state, other) is other
         assert parse.call_count == 2
 
 
@@ -177,7 +177,7 @@ def test_a_checksum_that_cannot_be_made(tmp_path: Path, tool: str, warnings: lis
     answered(tmp_path, "plan_start", PLAN)
     answered(tmp_path, "task_add", TASK)
     before = files(tmp_path)
-    with patch.object(log_entries, "left", side_effect=ImportError("No module named 'zlib'")):
+    with patch.object(log_entries, "file_after", side_effect=ImportError("No module named 'zlib'")):
         with pytest.raises(StorageError, match="nothing was changed"):
             take_back(tmp_path, 2)
         assert files(tmp_path) == before

@@ -9,7 +9,7 @@ import pytest
 
 from nexus_mcp.merging import repair
 from nexus_mcp.server.app import App
-from nexus_mcp.store import applying
+from nexus_mcp.store import journal
 from nexus_mcp.workspace import Workspace
 from tests.store.dying import Died
 from tests.store.logged import PLAN, TASK, answered
@@ -33,7 +33,7 @@ def private(tmp_path: Path) -> Path:
 def test_a_journal_and_its_marker(private: Path) -> None:
     """What a close is completed from, and what is left of it, is its owner's alone; so is what is set aside."""
     state = private / ".nexus/state"
-    with patch.object(applying, "apply", side_effect=Died), pytest.raises(Died):
+    with patch.object(journal, "apply", side_effect=Died), pytest.raises(Died):
         App(Workspace(str(private))).call("task_close", {})
     (state / "plan.json").write_text("{}")
     assert modes(state / "txn.json") == ["0o600"]
@@ -47,7 +47,7 @@ def test_a_file_that_all_may_read(private: Path) -> None:
     """What is set aside keeps the permissions that it had, also where they are wider."""
     plan = private / ".nexus/state/plan.json"
     plan.chmod(0o640)
-    with patch.object(applying, "apply", side_effect=Died), pytest.raises(Died):
+    with patch.object(journal, "apply", side_effect=Died), pytest.raises(Died):
         App(Workspace(str(private))).call("task_close", {})
     plan.write_text("{}")
     answered(private, "context")

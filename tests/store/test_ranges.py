@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import pytest
 
-from nexus_mcp.store import ranges
+from nexus_mcp.store import atomic
 
 
 @pytest.mark.parametrize("told", [[errno.EXDEV], [0], [-400, errno.ENOSYS], [-300, 0], [-1000]], ids=repr)
@@ -31,7 +31,7 @@ def test_a_copy_needs_no_help_of_the_kernel(fast_path: Path, told: list[int]) ->
         (fast_path / "b").open("wb", 0) as target,
         patch.object(os, "copy_file_range", some, create=True),
     ):
-        ranges.copy(source.fileno(), target.fileno(), 1000)
+        atomic.copy_range(source.fileno(), target.fileno(), 1000)
     assert (fast_path / "b").read_bytes() == data
 
 
@@ -44,5 +44,5 @@ def test_a_copy_that_fails_is_not_tried_otherwise(fast_path: Path) -> None:
         patch.object(os, "copy_file_range", side_effect=OSError(errno.ENOSPC, "full"), create=True),
         pytest.raises(OSError, match="full"),
     ):
-        ranges.copy(source.fileno(), target.fileno(), 3)
+        atomic.copy_range(source.fileno(), target.fileno(), 3)
     assert (fast_path / "b").read_bytes() == b""

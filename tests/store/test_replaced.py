@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from nexus_mcp.server.app import App
-from nexus_mcp.store import swap
+from nexus_mcp.store import atomic
 from nexus_mcp.workspace import Workspace
 
 TASK = {"title": "Do", "context": "because"}
@@ -58,7 +58,7 @@ def test_a_change_that_fails_keeps_nothing(tmp_path: Path) -> None:
     app = App(Workspace(str(tmp_path)))
     app.call("task_add", TASK).delivered()
     descriptors = len(os.listdir("/proc/self/fd"))
-    with patch.object(swap, "exchange", side_effect=OSError(errno.EIO, "Input/output error")):
+    with patch.object(atomic, "exchange", side_effect=OSError(errno.EIO, "Input/output error")):
         answer = app.call("task_add", TASK)
     assert answer.result["isError"] is True
     assert len(os.listdir("/proc/self/fd")) == descriptors

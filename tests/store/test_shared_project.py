@@ -19,9 +19,9 @@ from nexus_mcp.doctor.examine import examine
 from nexus_mcp.errors import NexusError
 from nexus_mcp.merging import repair
 from nexus_mcp.server.app import App
-from nexus_mcp.store import applying, atomic, error_log
+from nexus_mcp.store import atomic, harness_files, journal
 from nexus_mcp.store.folder import Folder
-from nexus_mcp.store.history import finding
+from nexus_mcp.store.history import lookup
 from nexus_mcp.workspace import Workspace
 from tests.events import handle
 from tests.store.dying import Died
@@ -58,7 +58,9 @@ def work(root: Path) -> list[str]:
         for warning in handle(event, params, Workspace(str(root), "claude-code"))["warnings"]:
             if "ermission" in warning or "could not" in warning:
                 failed.append(f"{event}: {warning}")
-    error_log.note(Workspace(str(root), "claude-code"), "2026-01-01T00:00:00.000Z", "user_message", "a fault")
+    harness_files.log_hook_error(
+        Workspace(str(root), "claude-code"), "2026-01-01T00:00:00.000Z", "user_message", "a fault"
+    )
     tried("repair", lambda: repaired(root))
     failed += [f"doctor: {one.code} {one.file}" for one in examine(str(root), 0.0).findings if is_access(one.code)]
     return failed
@@ -80,7 +82,7 @@ def is_access(code: str) -> bool:
 def _warm(tmp_path_factory: pytest.TempPathFactory) -> None:
     """What is read lazily is read now: the checkout may be closed to other users."""
     root = tmp_path_factory.mktemp("warm")
-    with patch.object(finding, "CACHED_FROM", 0):
+    with patch.object(lookup, "CACHE_FROM_BYTES", 0):
         assert work(root) == []
         assert work(root) == []
 
@@ -109,7 +111,7 @@ def test_each_user_does_all_that_the_other_does(team: Path, umasks: tuple[int, i
 
 
 def dies(root: Path) -> bool:
-    with patch.object(applying, "apply", side_effect=Died):
+    with patch.object(journal, "apply", side_effect=Died):
         try:
             App(Workspace(str(root))).call("task_close", {})
         except Died:

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from nexus_mcp.errors import LockTimeout, UndoRefused
 from nexus_mcp.server.app import App
-from nexus_mcp.store.store import Store
-from nexus_mcp.store.undo import undo
+from nexus_mcp.store.store import Store, undo
 from nexus_mcp.workspace import Workspace
 from tests.store.logged import BY, PLAN, TASK, answered, entries, files, take_back
 from tests.support import SMALLEST

@@ -11,7 +11,7 @@ import pytest
 
 from nexus_mcp.errors import UndoRefused
 from nexus_mcp.server.app import App
-from nexus_mcp.store import applying
+from nexus_mcp.store import journal
 from nexus_mcp.workspace import Workspace
 from tests.store.dying import Died
 from tests.store.logged import PLAN, answered, entries, files, take_back
@@ -24,7 +24,7 @@ JOURNAL = ".nexus/state/txn.json"
 def recorded(fast_path: Path) -> tuple[Path, Files]:
     """A project with an undo of three files that is recorded and not applied, and what the files will be."""
     template = Template(fast_path / "project", changes=True)
-    with patch.object(applying, "apply", side_effect=Died), pytest.raises(Died):
+    with patch.object(journal, "apply", side_effect=Died), pytest.raises(Died):
         take_back(fast_path / "project", 3)
     return fast_path / "project", template.before
 
@@ -73,7 +73,7 @@ def test_an_undo_that_another_call_completed(recorded: tuple[Path, Files]) -> No
 def test_a_cycle_keeps_the_older_version(fast_path: Path) -> None:
     """A journal with a cycle is one that an older nexus-mcp knows, too."""
     Template(fast_path / "project", changes=False)
-    with patch.object(applying, "apply", side_effect=Died), pytest.raises(Died):
+    with patch.object(journal, "apply", side_effect=Died), pytest.raises(Died):
         answered(fast_path / "project", "task_close")
     assert record_of(fast_path / "project")["version"] == 1
 

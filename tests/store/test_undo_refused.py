@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nexus_mcp.errors import NewerVersion, PathRefused, StateError, UndoRefused
-from nexus_mcp.state.oplog import undone
+from nexus_mcp.state.oplog import undone_ids
 from tests.store.logged import PLAN, TASK, answered, entries, files, take_back
 from tests.support import SMALLEST
 
@@ -112,7 +112,7 @@ def test_a_line_that_says_a_close_was_taken_back(tmp_path: Path) -> None:
     close = entries(tmp_path)[-1]
     answered(tmp_path, "task_add", TASK)
     _log_entry(undoes=[close["id"]])(tmp_path)
-    assert undone(list(enumerate(entries(tmp_path)))) == set()
+    assert undone_ids(list(enumerate(entries(tmp_path)))) == set()
     with pytest.raises(UndoRefused, match="only grows"):
         take_back(tmp_path)
 

@@ -14,7 +14,7 @@ from unittest.mock import patch
 import pytest
 
 from nexus_mcp.errors import LockTimeout, StorageError
-from nexus_mcp.store import lock, waiter
+from nexus_mcp.store import lock
 from nexus_mcp.store.folder import Folder
 from tests.warm import CHECKOUT
 
@@ -24,7 +24,7 @@ def alone() -> Iterator[None]:
     """No thread is left of an earlier test, and none stays idle."""
     for thread in _threads():
         thread.join()
-    with patch.object(waiter, "IDLE", 0):
+    with patch.object(lock, "IDLE", 0):
         yield
 
 
@@ -39,9 +39,9 @@ def state(tmp_path: Path) -> Folder:
 def test_no_way_to_wait_is_an_error(state: Folder, what: str) -> None:
     """Without a thread, or a look at the file, nobody can wait; the call fails, and nothing stays open."""
     error = OSError(errno.EIO, "Input/output error") if what == "os.fstat" else RuntimeError("can't start new thread")
-    with lock.held(state):
+    with lock.acquire(state):
         before = _open_files()
-        with patch(what, side_effect=error), pytest.raises(StorageError, match="wait for"), lock.held(state):
+        with patch(what, side_effect=error), pytest.raises(StorageError, match="wait for"), lock.acquire(state):
             raise AssertionError("entered without the lock")
         assert _open_files() == before
 
@@ -49,15 +49,15 @@ def test_no_way_to_wait_is_an_error(state: Folder, what: str) -> None:
 def test_waits_in_vain_do_not_add_up(state: Folder) -> None:
     """However often nobody gets the lock, no more than one thread and one descriptor stay behind for it."""
     before = _open_files()
-    with lock.held(state):
+    with lock.acquire(state):
         for _ in range(20):
-            with pytest.raises(LockTimeout), lock.held(state, wait=0):
+            with pytest.raises(LockTimeout), lock.acquire(state, wait=0):
                 raise AssertionError("two holders at once")
         (thread,) = _threads()
         assert _open_files() == before + 2  # with that of the holder
     thread.join()
     assert _open_files() == before
-    with lock.held(state, wait=0):
+    with lock.acquire(state, wait=0):
         pass
 
 
@@ -65,24 +65,26 @@ def test_who_takes_the_place_of_a_wait_in_vain_has_the_lock(state: Folder) -> No
     """The lock that comes to a thread which nobody waited for any more is held by whoever waits for it now."""
     queues, entered = threading.Event(), []
 
-    def queued(fd: int) -> waiter.Waiter:
-        found = waiter.queued(fd)
+    real = lock.join_queue
+
+    def queued(fd: int) -> lock.Waiter:
+        found = real(fd)
         queues.set()
         return found
 
     def enter() -> None:
-        with lock.held(state) as held:
+        with lock.acquire(state) as held:
             held.check()
-            with pytest.raises(LockTimeout), lock.held(state, wait=0):
+            with pytest.raises(LockTimeout), lock.acquire(state, wait=0):
                 raise AssertionError("two holders at once")
             entered.append(True)
 
-    with lock.held(state):
-        with pytest.raises(LockTimeout), lock.held(state, wait=0):
+    with lock.acquire(state):
+        with pytest.raises(LockTimeout), lock.acquire(state, wait=0):
             raise AssertionError("two holders at once")
         (left,) = _threads()
         second = threading.Thread(target=enter)
-        with patch.object(lock, "queued", queued):
+        with patch.object(lock, "join_queue", queued):
             second.start()
             assert queues.wait(60)
         assert _threads() == [left]
@@ -93,19 +95,19 @@ def test_who_takes_the_place_of_a_wait_in_vain_has_the_lock(state: Folder) -> No
 
 def test_a_thread_is_used_again(state: Folder) -> None:
     """Where many write, the next wait needs no new one: it gets the lock as the first one did."""
-    entered = []
+    entered, real = [], lock.join_queue
     idle = _Idle()
 
     def enter() -> None:
-        with lock.held(state):
+        with lock.acquire(state):
             entered.append(True)
 
-    with patch.object(waiter, "IDLE", 60), patch.object(waiter, "_idle", idle):
+    with patch.object(lock, "IDLE", 60), patch.object(lock, "_idle", idle):
         for _ in range(3):
             queues = threading.Event()
             with (
-                lock.held(state),
-                patch.object(lock, "queued", lambda fd, queues=queues: (waiter.queued(fd), queues.set())[0]),
+                lock.acquire(state),
+                patch.object(lock, "join_queue", lambda fd, queues=queues: (real(fd), queues.set())[0]),
             ):
                 idle.came.clear()
                 second = threading.Thread(target=enter)
@@ -115,7 +117,7 @@ def test_a_thread_is_used_again(state: Folder) -> None:
             assert idle.came.wait(60)
         assert entered == [True] * 3
         (thread,), (line,) = _threads(), idle
-        waiter.IDLE = 0
+        lock.IDLE = 0
         idle.pop()
         line.call(_Nothing(-1, (0, 0)))  # it has no time to wait for more
         thread.join()
@@ -132,48 +134,48 @@ def test_a_fork_waits_with_threads_of_its_own(tmp_path: Path) -> None:
 _FORKS = """
 import os, sys, threading
 from nexus_mcp.errors import LockTimeout
-from nexus_mcp.store import lock, waiter
+from nexus_mcp.store import lock
 from nexus_mcp.store.folder import Folder
 
-waiter.IDLE = 60
+lock.IDLE = 60
 state = Folder.root(sys.argv[1])
 
 def in_vain():
     try:
-        with lock.held(state, wait=0):
+        with lock.acquire(state, wait=0):
             raise AssertionError("two holders at once")
     except LockTimeout:
-        return [thread for thread in threading.enumerate() if thread.name == waiter.THREAD]
+        return [thread for thread in threading.enumerate() if thread.name == lock.THREAD]
 
-with lock.held(state):
+with lock.acquire(state):
     (left,) = in_vain()
-    waiter._idle.append(waiter._Line())  # as if one were idle: in a fork nobody hears it
+    lock._idle.append(lock._WaitThread())  # as if one were idle: in a fork nobody hears it
     child = os.fork()
     if not child:
-        os._exit(len(in_vain()) != 1 or bool(waiter._idle))
-    waiter._idle.clear()
+        os._exit(len(in_vain()) != 1 or bool(lock._idle))
+    lock._idle.clear()
     forked = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-with lock.held(state):
+with lock.acquire(state):
     sys.exit(forked)
 """
 
 
-class _Idle(list[waiter._Line]):
+class _Idle(list[lock._WaitThread]):
     def __init__(self) -> None:
         self.came = threading.Event()
 
-    def append(self, line: waiter._Line) -> None:
+    def append(self, line: lock._WaitThread) -> None:
         super().append(line)
         self.came.set()
 
 
-class _Nothing(waiter.Waiter):
+class _Nothing(lock.Waiter):
     def queue(self) -> None:
         pass
 
 
 def _threads() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name == waiter.THREAD]
+    return [thread for thread in threading.enumerate() if thread.name == lock.THREAD]
 
 
 def _open_files() -> int:

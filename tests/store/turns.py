@@ -27,7 +27,7 @@ with Folder.root(sys.argv[1]) as state:
     sys.stdin.read()
     for _ in range(turns):
         came = time.monotonic()
-        with lock.held(state):
+        with lock.acquire(state):
             began = time.monotonic()
             time.sleep(held)
         print(came, began)

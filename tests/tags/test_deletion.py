@@ -50,9 +50,9 @@ def locked(project: Project) -> None:
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (dirty, 'Some of the notes are not as they are in the last commit, and could not be had back: "old.md"'),
-        (staged, 'Some of the notes are not as they are in the last commit, and could not be had back: "old.md"'),
-        (untracked, 'Some of the notes are not in git, and could not be had back: "new.md"'),
+        (dirty, 'Some of the notes are not as they are in the last commit, and could not be restored: "old.md"'),
+        (staged, 'Some of the notes are not as they are in the last commit, and could not be restored: "old.md"'),
+        (untracked, 'Some of the notes are not in git, and could not be restored: "new.md"'),
         (merging, "There is a merge under way in the git repository"),
         (rebasing, "There is a rebase under way in the git repository"),
         (locked, "git update-ref failed: "),
@@ -184,7 +184,7 @@ def test_a_note_that_is_changed_at_the_last_moment(real_repository: Project, mon
     monkeypatch.setattr(notes_git.Git, "advance", then_changed)
     done = clean(project)
     assert [one["path"] for one in done["deleted"]] == ["memory/other.md"]
-    assert done["next_step"].startswith('Left there, because somebody changed or holds them: "old.md".')
+    assert done["next_step"].startswith('Left there, because another program changed or holds them: "old.md".')
     assert project.get("memory/old.md") == b"newer\n"
     assert git(project.root, "status", "--porcelain") == "?? .nexus/memory/\n"
 

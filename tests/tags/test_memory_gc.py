@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from nexus_mcp.catalog.load import load
+from nexus_mcp.tags.act import lines
 from nexus_mcp.tags.actions import memory_gc
-from nexus_mcp.tags.actions.definition import Desk
-from nexus_mcp.tags.steps import lines
+from nexus_mcp.tags.actions.definition import ActionContext
 from tests.conftest import git
 from tests.support import Project, stamp
 from tests.tags.support import DAY, NOW, acted, aged, routed, store_of
 
 UNASKED = "memory:\n  delete_unasked: {days_unread: 100, max_access_count: 0, min_age_days: 100}\n"
-APPLY = "nexus-mcp memory gc --apply deletes them as a git commit, from which each can be had back."
+APPLY = "nexus-mcp memory gc --apply deletes them as a git commit, from which each can be restored."
 OLD = ["no read of it is on record", "not changed for 200 days"]
 
 
@@ -50,7 +50,7 @@ def committed(project: Project) -> str:
 
 
 def clean(project: Project, *, apply: bool = True) -> dict[str, Any]:
-    return memory_gc.clean(Desk(load(str(project.root)), store_of(project)), apply=apply)
+    return memory_gc.clean(ActionContext(load(str(project.root)), store_of(project)), apply=apply)
 
 
 def there(project: Project) -> list[str]:
@@ -129,7 +129,7 @@ def test_applied_as_a_commit(real_repository: Project) -> None:
     assert git(project.root, "status", "--porcelain") == ""
     assert git(project.root, "rev-parse", "main^").strip() == parent
     assert git(project.root, "log", "-1", "--format=%B").strip().split("\n") == [
-        "Delete 2 notes that nobody reads",
+        "Delete 2 notes that were not read",
         "",
         "To get one back, at the top of the repository:",
         "",

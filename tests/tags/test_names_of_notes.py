@@ -69,7 +69,7 @@ def test_a_note_that_is_not_deleted(real_repository: Project) -> None:
     project.put("config.yml", UNASKED)
     project.put("state/claude-code/memory-access.jsonl", f"{json.dumps(READ)}\n")
     found = told(project, "user_message", prompt="[m:gc]")
-    assert f'not in git, and could not be had back: "{EVIL}"' in found
+    assert f'not in git, and could not be restored: "{EVIL}"' in found
     assert bare(found, EVIL) == []
 
 

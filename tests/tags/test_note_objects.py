@@ -217,7 +217,7 @@ def test_many_large_notes_are_read_from_git_in_parts(real_repository: Project, m
     project = real_repository
     notes(project, **{f"n{number}": 200 for number in range(5)})
     committed(project)
-    monkeypatch.setattr("nexus_mcp.tags.actions.note_objects._BATCH", 5)
+    monkeypatch.setattr("nexus_mcp.tags.actions.notes_git._BATCH_BYTES", 5)
     loose(project, "HEAD:.nexus/memory/n3.md").unlink()
-    with pytest.raises(NexusError, match=f'{UNREADABLE}, and could not be had back: "n3.md"'):
+    with pytest.raises(NexusError, match=f'{UNREADABLE}, and could not be restored: "n3.md"'):
         clean(project)

@@ -6,7 +6,7 @@ import pytest
 
 from nexus_mcp.errors import NexusError
 from nexus_mcp.store.folder import Folder
-from nexus_mcp.tags.actions import deletion, notes_git
+from nexus_mcp.tags.actions import notes_git
 from tests.conftest import git
 from tests.support import Project
 from tests.tags.support import aged
@@ -88,9 +88,9 @@ def test_a_note_that_another_one_deletes(real_repository: Project, monkeypatch: 
     project = real_repository
     notes(project, old=200, other=200)
     committed(project)
-    check, carry_out = notes_git.Git.check, deletion.Deletion.carry_out
+    check, carry_out = notes_git.Git.check, notes_git.Deletion.carry_out
 
-    def late(self: deletion.Deletion, folder: Folder, held: object) -> object:
+    def late(self: notes_git.Deletion, folder: Folder, held: object) -> object:
         (project.nexus / "memory" / "old.md").unlink()
         return carry_out(self, folder, held)  # type: ignore[arg-type]
 
@@ -99,7 +99,7 @@ def test_a_note_that_another_one_deletes(real_repository: Project, monkeypatch: 
         check(self, dict.fromkeys(contents))
 
     if when == "carried out":
-        monkeypatch.setattr(deletion.Deletion, "carry_out", late)
+        monkeypatch.setattr(notes_git.Deletion, "carry_out", late)
     else:
         monkeypatch.setattr(notes_git.Git, "check", later)
     with pytest.raises(

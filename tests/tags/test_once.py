@@ -10,9 +10,9 @@ import pytest
 from nexus_mcp.catalog.load import load
 from nexus_mcp.knowledge import notes
 from nexus_mcp.store.folder import Folder
-from nexus_mcp.tags import blocks
+from nexus_mcp.tags import markdown, parse
 from nexus_mcp.tags.act import act
-from nexus_mcp.tags.message import LOOKED, MOST, Message
+from nexus_mcp.tags.message import MAX_CHARACTERS, MOST, Message
 from nexus_mcp.workspace import Workspace
 from tests.events import handle
 from tests.support import Project
@@ -29,13 +29,13 @@ def said(project: Project, prompt: str) -> dict[str, Any]:
 
 def test_a_message_is_parsed_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever its tags are for."""
-    split, calls = blocks.split, []
+    split, calls = markdown.split_blocks, []
 
     def noted(text: str) -> tuple[list[tuple[int, int]], set[str]]:
         calls.append(text)
         return split(text)
 
-    monkeypatch.setattr(blocks, "split", noted)
+    monkeypatch.setattr(parse, "split_blocks", noted)
     prompt = "[plan] x [d] y [m] Locks are slow. [rule] Be kind. [m:gc]"
     assert said(project, prompt)["tags"] == ["plan", "d", "m", "rule", "m:gc"]
     assert calls == [prompt]
@@ -51,8 +51,8 @@ def test_only_the_first_tags_are_made() -> None:
 
 def test_tags_stand_at_the_beginning() -> None:
     """What has more characters was pasted: no tag is looked for behind them, and a text that is kept goes on."""
-    message = Message("[m] " + "a" * LOOKED + "[plan]", NAMES)
-    assert [(tag["tag"], len(tag["text"])) for tag in message.tags] == [("m", LOOKED + len("[plan]"))]
+    message = Message("[m] " + "a" * MAX_CHARACTERS + "[plan]", NAMES)
+    assert [(tag["tag"], len(tag["text"])) for tag in message.tags] == [("m", MAX_CHARACTERS + len("[plan]"))]
 
 
 def test_each_note_is_read_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

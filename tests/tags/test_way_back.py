@@ -90,14 +90,14 @@ def test_a_git_that_takes_too_long_at_the_end(real_repository: Project, monkeypa
     project = real_repository
     notes(project, old=200)
     committed(project)
-    ask = repository.ask
+    ask = repository.run_git
 
     def slow(folder: str, *words: str, data: bytes = b"", index: str = "", seconds: float | None = None) -> object:
         if words[0] == "update-index" and not index:
             raise UsageError("git did not answer in 0.5 seconds (git update-index in x).", next_step="See.")
         return ask(folder, *words, data=data, index=index, seconds=seconds)
 
-    monkeypatch.setattr(notes_git, "ask", slow)
+    monkeypatch.setattr(notes_git, "run_git", slow)
     done = clean(project)
     assert (there(project), [one["path"] for one in done["deleted"]]) == ([], ["memory/old.md"])
     assert done["next_step"].startswith("Git's index still has the deleted notes (\"git did not answer in 0.5 seconds")
@@ -117,4 +117,4 @@ def test_a_git_that_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "git").write_text(f"#!/bin/sh\n{dying}\n")
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    assert repository.ask(str(tmp_path), "status")[2] == complaint
+    assert repository.run_git(str(tmp_path), "status")[2] == complaint

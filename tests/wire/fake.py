@@ -93,7 +93,7 @@ class FakeApp:
         content = self.run(name, given)
         return FakeAnswer(lambda what: self.events.append(f"{what} {label}"), content)
 
-    def look(self, method: str, params: dict[str, Any], client_name: str = "", *, modern: bool) -> FakeAnswer:
+    def read(self, method: str, params: dict[str, Any], client_name: str = "", *, modern: bool) -> FakeAnswer:
         label = f"look {method}{' modern' * modern}"
         self.events.append(label)
         self.clients.append(client_name)

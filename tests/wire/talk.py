@@ -189,7 +189,7 @@ class Process:
     def wait_until_stopping(self) -> None:
         """Wait until the server has noticed a signal: it says so in its log."""
         assert self.child.stderr is not None
-        assert b"asked to stop" in self.child.stderr.readline()
+        assert b"stopping: " in self.child.stderr.readline()
 
     def finish(self, *, close_input: bool = True) -> tuple[int, list[Json], str]:
         """Exit code, the answers not read yet, and stderr less the log's remarks."""

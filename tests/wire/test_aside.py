@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from nexus_mcp.server.aside import Aside
 from nexus_mcp.server.pipes import Source
+from nexus_mcp.server.side_reader import SideReader
 from nexus_mcp.server.stopping import Stop
 from tests.wire.fake import FakeApp
 from tests.wire.talk import ROOT, Process, Talk, call, initialize, line, request
@@ -63,8 +63,8 @@ def stop() -> Iterator[Stop]:
         yield stop
 
 
-def aside_of(reader: Reader, stop: Stop) -> Aside:
-    return Aside(Source(reader.fd, stop), stop, reader.read_on, reader.is_over.release)
+def aside_of(reader: Reader, stop: Stop) -> SideReader:
+    return SideReader(Source(reader.fd, stop), stop, reader.read_on, reader.is_over.release)
 
 
 def test_only_while_it_lasts(reader: Reader, stop: Stop) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from nexus_mcp.server import messages, stdio
-from nexus_mcp.server.calls import MAX_BYTES, MAX_WAITING, correlation_key
-from nexus_mcp.server.framing import MAX_LINE
+from nexus_mcp.server.call_queue import MAX_BYTES, MAX_WAITING, correlation_key
 from nexus_mcp.server.messages import Message
+from nexus_mcp.server.pipes import MAX_LINE
 from nexus_mcp.server.sdk import serve_sdk
 from nexus_mcp.server.stdio import serve
 from tests.wire.fake import FakeApp

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nexus_mcp.server.faults import Fault
-from nexus_mcp.server.framing import MAX_LINE, Splitter
+from nexus_mcp.server.pipes import MAX_LINE, Splitter
 from nexus_mcp.server.recover import Nesting
 
 TOO_LONG = f"Invalid Request: a message takes at most {MAX_LINE} bytes; send less at once"

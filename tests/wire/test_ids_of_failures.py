@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 
 import pytest
 
-from nexus_mcp.server import aside, calls, pipes
+from nexus_mcp.server import call_queue, pipes, side_reader
 from nexus_mcp.server.protocol import Connection
-from nexus_mcp.server.subscriptions.lookout import Lookout
+from nexus_mcp.server.subscriptions.poller import Poller
 from nexus_mcp.server.subscriptions.streams import Streams
 from nexus_mcp.store import codec
 from tests.wire.fake import FakeApp
@@ -70,26 +70,26 @@ UNREADABLE = b'{"jsonrpc": "2.0", "id": 7, "method": "ping", NaN}\n'
 
 # What fails, and the request that meets it.
 PLACES: dict[str, tuple[Callable[[Patch, BaseException], None], Json]] = {
-    "load what a look needs": (lambda patch, error: unloaded(patch, "nexus_mcp.server.asked", error), LOOK),
-    "load what calls need": (lambda patch, error: unloaded(patch, "nexus_mcp.server.calls", error), LOOK),
+    "load what a look needs": (lambda patch, error: unloaded(patch, "nexus_mcp.server.call_queue", error), LOOK),
+    "load what calls need": (lambda patch, error: unloaded(patch, "nexus_mcp.server.call_queue", error), LOOK),
     "load subscriptions": (
-        lambda patch, error: unloaded(patch, "nexus_mcp.server.subscriptions.connection", error),
+        lambda patch, error: unloaded(patch, "nexus_mcp.server.subscriptions.streams", error),
         SUBSCRIBE,
     ),
     "read the line": (lambda patch, error: once(patch, codec.STRICT, "decode", error), CALL),
     "tell what is asked": (lambda patch, error: patch.setattr(Connection, "request", raising(error)), LOOK),
-    "make the calls": (lambda patch, error: patch.setattr(calls.Calls, "__init__", raising(error)), CALL),
-    "add a call": (lambda patch, error: patch.setattr(calls.Calls, "add", raising(error)), CALL),
-    "add a look": (lambda patch, error: patch.setattr(calls.Calls, "add", raising(error)), LOOK),
+    "make the calls": (lambda patch, error: patch.setattr(call_queue.CallQueue, "__init__", raising(error)), CALL),
+    "add a call": (lambda patch, error: patch.setattr(call_queue.CallQueue, "add", raising(error)), CALL),
+    "add a look": (lambda patch, error: patch.setattr(call_queue.CallQueue, "add", raising(error)), LOOK),
     "make a pipe": (lambda patch, error: patch.setattr(os, "pipe", raising(error)), CALL),
-    "make a thread": (lambda patch, error: patch.setattr(aside, "start_new_thread", raising(error)), CALL),
+    "make a thread": (lambda patch, error: patch.setattr(side_reader, "start_new_thread", raising(error)), CALL),
     "run a call": (lambda patch, error: patch.setattr(FakeApp, "call", raising(error)), CALL),
-    "run a look": (lambda patch, error: patch.setattr(FakeApp, "look", raising(error)), LOOK),
+    "run a look": (lambda patch, error: patch.setattr(FakeApp, "read", raising(error)), LOOK),
     "make the text of an answer": (lambda patch, error: once(patch, pipes, "_dump", error), CALL),
     "make the text of a pong": (lambda patch, error: once(patch, pipes, "_dump", error), request(7, "ping")),
     "make the text of an error": (lambda patch, error: once(patch, pipes, "_dump", error), request(7, "no/method")),
     "subscribe": (lambda patch, error: patch.setattr(Streams, "subscribe", raising(error)), SUBSCRIBE),
-    "watch": (lambda patch, error: patch.setattr(Lookout, "add", raising(error)), SUBSCRIBE),
+    "watch": (lambda patch, error: patch.setattr(Poller, "add", raising(error)), SUBSCRIBE),
 }
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from nexus_mcp.server import pipes
 from nexus_mcp.server.sdk import pump, serve_sdk
-from nexus_mcp.server.subscriptions.lookout import Lookout
+from nexus_mcp.server.subscriptions.poller import Poller
 from nexus_mcp.server.subscriptions.streams import Streams
 from nexus_mcp.store import codec
 from tests.wire.fake import FakeApp
@@ -27,18 +27,18 @@ Patch = pytest.MonkeyPatch
 
 SDK_PLACES: dict[str, tuple[Callable[[Patch, BaseException], None], Json]] = {
     "read the line": (lambda patch, error: once(patch, codec.STRICT, "decode", error), CALL),
-    "take note of a request": (lambda patch, error: once(patch, pump.Pump, "_noted", error), CALL),
+    "take note of a request": (lambda patch, error: once(patch, pump.Pump, "_admit", error), CALL),
     "make the SDK's message": (lambda patch, error: once(patch, pump, "_for_sdk", error), LOOK),
     "make the SDK's message of a subscription": (
         lambda patch, error: once(patch, pump, "_for_sdk", error),
         request(7, "subscriptions/listen", {"notifications": {}}),
     ),
     "run a call": (lambda patch, error: patch.setattr(FakeApp, "call", raising(error)), CALL),
-    "run a look": (lambda patch, error: patch.setattr(FakeApp, "look", raising(error)), LOOK),
+    "run a look": (lambda patch, error: patch.setattr(FakeApp, "read", raising(error)), LOOK),
     "list the tools": (lambda patch, error: patch.setattr(FakeApp, "tools", raising(error)), request(7, "tools/list")),
     "make the text of an answer": (lambda patch, error: once(patch, pipes, "_dump", error), CALL),
     "subscribe": (lambda patch, error: patch.setattr(Streams, "subscribe", raising(error)), SUBSCRIBE),
-    "watch": (lambda patch, error: patch.setattr(Lookout, "add", raising(error)), SUBSCRIBE),
+    "watch": (lambda patch, error: patch.setattr(Poller, "add", raising(error)), SUBSCRIBE),
 }
 
 

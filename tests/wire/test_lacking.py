@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import pytest
 
-from nexus_mcp.server import aside
+from nexus_mcp.server import side_reader
 from tests.wire.fake import FakeApp
 from tests.wire.talk import Talk, call, error, initialize
 
@@ -32,7 +32,7 @@ def test_nothing_to_run_calls_with(monkeypatch: pytest.MonkeyPatch, lacking: str
         if lacking == "descriptor":
             patch.setattr(os, "pipe", no_descriptor)
         elif lacking == "thread":
-            patch.setattr(aside, "start_new_thread", no_thread)
+            patch.setattr(side_reader, "start_new_thread", no_thread)
         else:
             patch.setattr(select, "epoll", no_descriptor)
         assert talk.ask(call(1, "echo")) == error(1, -32603, "Internal server error")

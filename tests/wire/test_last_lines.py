@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.server import stdio
-from nexus_mcp.server.calls import Calls
+from nexus_mcp.server.call_queue import CallQueue
 from nexus_mcp.server.pipes import Source
 from tests.wire.fake import FakeApp
 from tests.wire.talk import ROOT, Talk, call, initialize, line, request
@@ -34,15 +34,15 @@ def test_nothing_is_begun_for_a_client_that_is_gone() -> None:
 def test_a_call_is_begun_before_it_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where lines are read all the time, nobody cancels what waits between the look at it and its beginning."""
     monkeypatch.delattr(select, "epoll")
-    real, taken = Calls._begin, list[bool]()
+    real, taken = CallQueue._begin, list[bool]()
 
     def take(lock: threading.Lock) -> None:
         taken.append(lock.acquire(blocking=False))
         if taken[-1]:
             lock.release()
 
-    def begin(calls: Calls) -> bool:
-        if calls.are_read_aside:
+    def begin(calls: CallQueue) -> bool:
+        if calls.has_constant_reader:
             other = threading.Thread(target=take, args=(calls._lock,))
             other.start()
             other.join()
@@ -51,7 +51,7 @@ def test_a_call_is_begun_before_it_can_be_cancelled(monkeypatch: pytest.MonkeyPa
     talk = Talk(FakeApp().as_app())
     talk.ask(initialize())
     assert talk.ask(call(1, "echo"))["id"] == 1
-    monkeypatch.setattr(Calls, "_begin", begin)
+    monkeypatch.setattr(CallQueue, "_begin", begin)
     assert talk.ask(call(2, "echo"))["id"] == 2
     assert talk.end() == []
     assert taken
@@ -76,7 +76,7 @@ def test_a_signal_while_no_more_is_read(tmp_path: Path) -> None:
     assert os.read(began, 1) == b"."
     child.send_signal(signal.SIGTERM)
     assert child.stderr is not None
-    assert b"asked to stop" in child.stderr.readline()
+    assert b"stopping: " in child.stderr.readline()
     os.write(opens, b".")
     out, errors = child.communicate(timeout=60)
     assert child.returncode == 0

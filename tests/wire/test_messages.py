@@ -228,7 +228,7 @@ def test_recovery_of_a_large_broken_line() -> None:
 
 def test_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line as most are is read once, however many objects are in it."""
-    monkeypatch.setattr(messages, "_load_oddly", None)
+    monkeypatch.setattr(messages, "_load_with_diagnosis", None)
     message = parse(b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"all":[%s]}}' % b",".join([b"[{}]"] * 100))
     assert message is not None
     assert message.params == {"all": [[{}]] * 100}
@@ -237,7 +237,7 @@ def test_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_was_read_is_dropped_before_it_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of an odd line, which may have 4 MiB, the values are not there twice."""
     seen: list[BaseException | None] = []
-    monkeypatch.setattr(messages, "_load_oddly", lambda _: seen.append(sys.exc_info()[1]))
+    monkeypatch.setattr(messages, "_load_with_diagnosis", lambda _: seen.append(sys.exc_info()[1]))
     with pytest.raises(Fault):
         parse(b'{"a":[{"b":1}],"a":2}')
     assert seen == [None]

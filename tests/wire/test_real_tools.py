@@ -28,11 +28,11 @@ for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
     signal.signal(number, signal.SIG_DFL)
 from nexus_mcp.cli import main
 from nexus_mcp.store import lock
-acquire = lock._acquire
+acquire = lock._flock
 def told(*arguments, **named):
     os.write(2, b"waiting\\n")
     return acquire(*arguments, **named)
-lock._acquire = told
+lock._flock = told
 sys.exit(main(["serve", *sys.argv[1:]]))
 """
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nexus_mcp.server.app import Answer
 from nexus_mcp.server.pipes import encode
-from nexus_mcp.state.rows import Rows, in_line, next_id
+from nexus_mcp.state.rows import Rows, encode_line, next_id
 from nexus_mcp.store.codec import compact
 
 TEXT = st.text(st.characters(exclude_categories=[]) | st.sampled_from('"\\\n\u2028\ud800'), max_size=5)
@@ -54,8 +54,8 @@ def test_rows_of_many_changes(rows: list[Any], changes: list[tuple[int, list[Any
         made.append(Rows.spliced(old, start, new, min(start + fewer, len(old))))
         made[-1].quoted() if is_asked else None
     for each in (made[-1], *made):
-        assert each.compact() == in_line(compact(list(each)))
-        assert each.quoted() == in_line(compact(compact(list(each)))[1:-1])
+        assert each.compact() == encode_line(compact(list(each)))
+        assert each.quoted() == encode_line(compact(compact(list(each)))[1:-1])
 
 
 def test_rows_of_many_changes_keep_few() -> None:

@@ -74,7 +74,7 @@ def test_modules_before_the_first_answer(tmp_path: Path) -> None:
     """Nothing slow is imported before tools/list is answered, and neither is the thread of the calls."""
     modules = at_the_list(tmp_path)
     assert "nexus_mcp.server.stdio" in modules
-    assert modules & {*SLOW, "nexus_mcp.server.calls", "nexus_mcp.server.sdk"} == set()
+    assert modules & {*SLOW, "nexus_mcp.server.call_queue", "nexus_mcp.server.sdk"} == set()
 
 
 # A session whose input comes piece by piece; what is loaded is told at each read and at each answer. `ready` is what
@@ -106,7 +106,7 @@ with Stop() as stop:
     _Session(App(Workspace(os.getcwd())), Source(), Sink(), stop).run()
 print(json.dumps([told, asked]))
 """
-FOR_ANY_CALL = {"server.calls", "server.rendered"}
+FOR_ANY_CALL = {"server.call_queue", "server.response_json"}
 FOR_SOME = {"store.commit", "store.session.writing", "schemas.compiled"}
 
 
@@ -148,7 +148,7 @@ def test_nothing_is_loaded_before_what_is_there_already(tmp_path: Path) -> None:
     told, asked = piecewise(tmp_path, initialize(), request(1, "tools/list"), ready=(True,))
     begun = told[0][1]
     # The list makes the calls; nothing else is loaded.
-    assert [modules - begun - {"server.calls", "server.aside"} for _, modules in told] == [set()] * len(told)
+    assert [modules - begun - {"server.call_queue", "server.side_reader"} for _, modules in told] == [set()] * len(told)
     assert [seconds for seconds in asked if seconds] == []
 
 
@@ -173,7 +173,7 @@ def test_a_request_in_between_ends_nothing(tmp_path: Path, after: int) -> None:
 
 def test_what_cannot_be_loaded_ends_nothing(tmp_path: Path) -> None:
     """It is told by the call that needs it."""
-    missing = ("nexus_mcp.server.calls", "nexus_mcp.server.rendered", "nexus_mcp.store.commit")
+    missing = ("nexus_mcp.server.call_queue", "nexus_mcp.server.response_json", "nexus_mcp.store.transaction")
     messages = (initialize(), request(1, "tools/list"), request(2, "ping"), call(3, "task_list"))
     told, _ = piecewise(tmp_path, *messages, ready=(False,), missing=missing)
     assert [what for what, _ in told] == ["read", "answer"] * 3 + ["read", "error", "read"]
@@ -197,7 +197,7 @@ def test_how_long_input_is_waited_for(seconds: float) -> None:
 
 
 # What answers requests that hardly any client begins with: resources, prompts, completion, subscriptions.
-ROOMS = ("asked", "completion", "lookups", "paging", "prompts", "resources", "subscriptions")
+ROOMS = ("handlers", "paging", "prompts", "resources", "subscriptions")
 
 
 @pytest.mark.requirement("resources.start")
@@ -208,6 +208,6 @@ def test_rooms_that_are_not_entered(tmp_path: Path) -> None:
     assert {name for name in entered if name.split(".")[2:3] and name.split(".")[2] in ROOMS} == set()
     assert {name for name in modules if name.startswith(("nexus_mcp.catalog", "nexus_mcp.knowledge"))} == set()
     assert {name for name in os.listdir(ROOT / "nexus_mcp" / "server") if name.removesuffix(".py") in ROOMS} == {
-        *(f"{name}.py" for name in ("asked", "completion", "lookups", "paging")),
+        *(f"{name}.py" for name in ("handlers", "paging")),
         *("prompts", "resources", "subscriptions"),
     }

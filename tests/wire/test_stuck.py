@@ -14,9 +14,9 @@ from collections.abc import Iterator
 import pytest
 
 from nexus_mcp.server import pipes, stdio
-from nexus_mcp.server.ends import claim
 from nexus_mcp.server.pipes import Sink, Source
 from nexus_mcp.server.sdk import serve_sdk
+from nexus_mcp.server.stdio_fds import claim
 from nexus_mcp.server.stopping import Stop, Watch
 from tests.wire.fake import FakeApp
 from tests.wire.talk import ROOT, Json, Serve, Talk, call, error, initialize, line, request
@@ -157,7 +157,7 @@ def test_nobody_reads_to_the_end(
     serve: Serve, what: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A client that has closed its end and takes no answer does not keep the server from its end; the log says so."""
-    monkeypatch.setattr(pipes, "_LOOK_UP", 0.05)
+    monkeypatch.setattr(pipes, "_CHECK_INTERVAL_S", 0.05)
     app = FakeApp()
     talk = Talk(app.as_app(), serve)
     assert talk.ask(initialize())["id"] == 0
@@ -166,7 +166,7 @@ def test_nobody_reads_to_the_end(
     talk.end_input()
     talk.wait()
     assert talk.exit_code == 0
-    assert "the input has ended and nobody takes the answers: the rest of them is dropped" in capfd.readouterr().err
+    assert "the input has ended and the client does not read: answers are dropped" in capfd.readouterr().err
     assert app.events == ([] if what == "pings" else ["run large", "undelivered large"])
     talk.close()
 
@@ -177,15 +177,15 @@ def test_a_slow_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     fill(writes)
     os.set_blocking(writes, True)
     taken = b""
-    known = pipes._untaken
+    known = pipes._unread_bytes
 
     def untaken(fd: int) -> int | None:
         nonlocal taken
         taken += os.read(reads, 1024)
         return known(fd)
 
-    monkeypatch.setattr(pipes, "_LOOK_UP", 0.001)
-    monkeypatch.setattr(pipes, "_untaken", untaken)
+    monkeypatch.setattr(pipes, "_CHECK_INTERVAL_S", 0.001)
+    monkeypatch.setattr(pipes, "_unread_bytes", untaken)
     with Stop() as stop:
         assert Sink(writes, stop, is_over=lambda: True).send({"text": "x" * 10_000}) is True
     os.close(writes)
@@ -197,7 +197,7 @@ def test_a_slow_reader(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_who_may_still_ask_is_waited_for(full: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Patience ends only once the input has ended: two looks without progress later."""
-    monkeypatch.setattr(pipes, "_LOOK_UP", 0.001)
+    monkeypatch.setattr(pipes, "_CHECK_INTERVAL_S", 0.001)
     looks = iter([False] * 5 + [True] * 2)
     with Stop() as stop:
         assert Sink(full, stop, is_over=looks.__next__).send({}) is False

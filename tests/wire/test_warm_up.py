@@ -68,10 +68,10 @@ def test_a_first_write_has_all_its_checks(make_app: Callable[..., App], project:
     ):
         app = make_app(project.root)
         app.warm_up()
-        with patch.object(compiled, "compiled", side_effect=AssertionError("made only now")):
+        with patch.object(compiled, "compile_check", side_effect=AssertionError("made only now")):
             for tool in ("task_add", "plan_start", "plan_update", "task_update", "plan_decide", "task_add"):
                 assert app.call(tool, SMALLEST[tool]).result["isError"] is False
-        assert all(hasattr(schema, "_keeps") for schema in shapes.of_changes())
+        assert all(hasattr(schema, "_keeps") for schema in shapes.change_schemas())
 
 
 def test_it_goes_on_where_it_left(make_app: Callable[..., App], project: Project) -> None:

@@ -1,25 +1,166 @@
-"""What a project says of agents and tools, changed by command: under the lock, checked before anything is written."""
+"""A file in a folder of its own, put there whole: the folder of an agent without its file would be a fault."""
 
 from __future__ import annotations
 
+import errno
+import os
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nexus_mcp.catalog.bounds import YAML_BYTES
 from nexus_mcp.catalog.building import own_value
-from nexus_mcp.catalog.editing import comments
-from nexus_mcp.catalog.editing.placing import original_at, place, take_away
+from nexus_mcp.catalog.editing import rewriting
 from nexus_mcp.catalog.editing.rewriting import comments_in, rewritten, value_of, written
 from nexus_mcp.catalog.sources import AGENTS, MAP, META, Own
-from nexus_mcp.errors import CatalogError
-from nexus_mcp.store.replacing import repeated
+from nexus_mcp.errors import CatalogError, NexusError, NotConfirmed, StorageError
+from nexus_mcp.store import atomic, conflicts
+from nexus_mcp.store.folder import reason
+from nexus_mcp.store.original import ChangedMeanwhile, Original, read
+from nexus_mcp.store.replacing import Replacement, retry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from nexus_mcp.catalog.sources import Source
     from nexus_mcp.store.folder import Folder
-    from nexus_mcp.store.lock import Held
+    from nexus_mcp.store.lock import HeldLock
     from nexus_mcp.store.original import Original
     from nexus_mcp.store.store import Store
+
+
+def original_at(nexus: Folder, path: str) -> Original:
+    """Read the file at `path` from `nexus`. Raises PathRefused, StorageError, StateError."""
+    *folders, name = path.split("/")
+    with ExitStack() as stack:
+        folder = nexus
+        for part in folders:
+            below = folder.child(part)
+            if below is None:
+                return Original()
+            folder = stack.enter_context(below)
+        return read(folder, name, YAML_BYTES)
+
+
+def place(nexus: Folder, path: str, original: Original, data: bytes, held: HeldLock) -> None:
+    """Write the file at `path` from `nexus`, at most two folders below, at once for every reader.
+
+    Only under the lock. Raises ChangedMeanwhile where the file is not the `original` any more, PathRefused,
+    StorageError with nothing changed, NotConfirmed.
+    """
+    *folders, name = path.split("/")
+    with ExitStack() as stack:
+        folder, new = nexus, False
+        for part in folders[:-1]:
+            below, new = nexus.make(part)
+            folder = stack.enter_context(below)
+        try:
+            own = folder.child(folders[-1]) if folders else None
+            if folders and own is None:
+                if original.is_there:
+                    raise ChangedMeanwhile(folder.show(path))
+                _sweep(folder)
+                _put_with_folder(folder, folders[-1], name, data, held)
+                return
+            target = stack.enter_context(own) if own is not None else folder
+            conflicts.sweep(target)
+            Replacement(target, name, original).put(data, held.check)()
+        except NotConfirmed:
+            raise
+        except BaseException:
+            if new:
+                nexus.remove_folder(folders[0])
+            raise
+
+
+def take_away(nexus: Folder, path: str, original: Original, held: HeldLock) -> bool:
+    """Remove the file at `path` from `nexus`, and the folder that it has for itself, at once for every reader.
+
+    False, with nothing changed, when there is something else in that folder, or the file is not the `original` any
+    more. Only under the lock. Raises ChangedMeanwhile, PathRefused, StorageError with nothing changed, NotConfirmed.
+    """
+    *folders, name = path.split("/")
+    held.check()
+    if not folders:
+        Replacement(nexus, name, original).put(None)()
+        return True
+    with ExitStack() as stack:
+        try:
+            above = nexus.child(folders[0])
+            own = None if above is None else stack.enter_context(above).child(folders[1])
+            if above is None or own is None:
+                return False
+            if not _is_gone(above, folders[1], stack.enter_context(own), (name, original)):
+                return False
+        except OSError as error:
+            raise StorageError(nexus.show(path), "remove", reason(error)) from error
+        try:
+            atomic.confirm(above)
+        except atomic.Unsynced as error:
+            raise NotConfirmed(nexus.show(path), reason(error.cause)) from error
+    nexus.remove_folder(folders[0])  # stays when there is more in it
+    return True
+
+
+def _is_gone(above: Folder, final: str, folder: Folder, file: tuple[str, Original]) -> bool:
+    """Remove a folder with nothing but the file in it; whether it was so. Raises OSError, StorageError.
+
+    `file`: its name, and the file as it was read.
+    """
+    name, original = file
+    if folder.names() != [name]:
+        return False
+    temporary = f"{atomic.PREFIX}{os.urandom(8).hex()}"
+    above.rename(final, temporary)  # without its file it would be a fault
+    if folder.names() != [name] or not original.is_at(folder, name):
+        above.rename(temporary, final)
+        return False
+    _empty(above, temporary, folder)
+    return True
+
+
+def _put_with_folder(above: Folder, final: str, name: str, data: bytes, held: HeldLock) -> None:
+    """The file within a new folder, which gets its name only when the file is in it."""
+    temporary = f"{atomic.PREFIX}{os.urandom(8).hex()}"
+    with above.make(temporary)[0] as folder:
+        try:
+            atomic.put(folder, name, data, held.check)
+            try:
+                above.rename(temporary, final)
+            except OSError as error:
+                if error.errno in (errno.ENOTEMPTY, errno.EEXIST):  # another process created it, with content
+                    raise ChangedMeanwhile(above.show(final)) from error
+                raise StorageError(above.show(final), "make", reason(error)) from error
+        except BaseException:
+            _empty(above, temporary, folder)
+            raise
+    try:
+        atomic.confirm(above)
+    except atomic.Unsynced as error:
+        raise NotConfirmed(f"{above.show(final)}/{name}", reason(error.cause)) from error
+
+
+def _sweep(folder: Folder) -> None:
+    """Remove the folders that a crash left before they had a name. Raises PathRefused, StorageError."""
+    for name in folder.names():
+        if name.startswith(atomic.PREFIX):
+            left = folder.child(name)
+            if left is not None:
+                with left:
+                    _empty(folder, name, left)
+
+
+def _empty(above: Folder, name: str, folder: Folder) -> None:
+    """Remove a folder of ours and the files in it, as far as possible."""
+    try:
+        for file in folder.names():
+            folder.unlink(file)
+    except (OSError, NexusError):
+        return
+    above.remove_folder(name)
+
+
+# Changes by command of a project's agents and tools: under the lock, and checked before anything is written.
+
 
 _MAP_HEAD = "What the tools of a harness are for; what stands here wins over what is shipped."
 _AGENT_HEAD = "What this project adds to the agent; all else is as shipped."
@@ -65,15 +206,15 @@ def of_agent(agent_id: str, capability: str, canonical: Iterable[str], *, add: b
 
     def change(value: dict[str, Any]) -> None:
         if "capabilities" not in value:
-            comments.put(value, "capabilities", list(kept))
+            rewriting.put(value, "capabilities", list(kept))
         if add:
-            comments.append(value["capabilities"], capability)
+            rewriting.append(value["capabilities"], capability)
         else:
-            comments.take_out(value["capabilities"], capability)
+            rewriting.take_out(value["capabilities"], capability)
 
     def tidy(value: dict[str, Any]) -> None:
         if sorted(value["capabilities"]) == sorted(kept):
-            comments.remove(value, "capabilities")
+            rewriting.remove(value, "capabilities")
 
     path, start = f"{AGENTS}/{agent_id}/{META}", {"id": agent_id}
     if add:
@@ -90,24 +231,24 @@ def of_class(
 
     def change(value: dict[str, Any]) -> None:
         if harness not in value:
-            comments.put(value, harness, {})
+            rewriting.put(value, harness, {})
         if "classes" not in value[harness]:
-            comments.put(value[harness], "classes", {})
+            rewriting.put(value[harness], "classes", {})
         classes = value[harness]["classes"]
         if name not in classes:
-            comments.put(classes, name, list(before))
+            rewriting.put(classes, name, list(before))
         if add:
-            comments.append(classes[name], tool)
+            rewriting.append(classes[name], tool)
         else:
-            comments.take_out(classes[name], tool)
+            rewriting.take_out(classes[name], tool)
 
     def tidy(value: dict[str, Any]) -> None:
         if sorted(value[harness]["classes"][name]) == shipped:
-            comments.remove(value[harness]["classes"], name)
+            rewriting.remove(value[harness]["classes"], name)
             if not value[harness]["classes"]:
-                comments.remove(value[harness], "classes")
+                rewriting.remove(value[harness], "classes")
             if not value[harness]:
-                comments.remove(value, harness)
+                rewriting.remove(value, harness)
 
     if add:
         return Edit(MAP, change, {}, _MAP_HEAD)
@@ -116,7 +257,7 @@ def of_class(
 
 def carry_out(store: Store, edit: Edit, shipped: dict[str, Any]) -> Done:
     """Make the change. `shipped` is the shipped catalog as a value. A file that then says nothing any more, and has no
-    comment of anybody's, goes. The change is made again on what another program saved meanwhile.
+    comment, goes. The change is made again on what another program saved meanwhile.
 
     Raises CatalogError when the file, or all of them together, could not be used then; PathRefused, StorageError: with
     nothing written. NotConfirmed.
@@ -124,10 +265,10 @@ def carry_out(store: Store, edit: Edit, shipped: dict[str, Any]) -> Done:
     with store.nexus() as nexus:  # a change that is refused leaves not so much as a folder
         _made(None if nexus is None else Own(nexus), edit, shipped)
     with store.locked_nexus() as (nexus, held):
-        return repeated(lambda: _carried_out(nexus, held, edit, shipped))
+        return retry(lambda: _carried_out(nexus, held, edit, shipped))
 
 
-def _carried_out(nexus: Folder, held: Held, edit: Edit, shipped: dict[str, Any]) -> Done:
+def _carried_out(nexus: Folder, held: HeldLock, edit: Edit, shipped: dict[str, Any]) -> Done:
     """As `carry_out`, once. Raises ChangedMeanwhile, with nothing written, when another program saved the file."""
     original = original_at(nexus, edit.path)
     data, is_frozen, is_bare = _made(Own(nexus), edit, shipped, original)

@@ -1,4 +1,4 @@
-"""`nexus-mcp capabilities`: what agents may not do, and which tools of a harness that is about."""
+"""`nexus-mcp capabilities`: show, check and change the restrictions of agents and the tools they cover."""
 
 from __future__ import annotations
 

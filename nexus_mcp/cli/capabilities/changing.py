@@ -1,12 +1,12 @@
-"""`nexus-mcp capabilities add` and `remove`: change the files of this project, and keep their comments."""
+"""`nexus-mcp capabilities add` and `remove`: change the project's files, keeping their comments."""
 
 from __future__ import annotations
 
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.capabilities.words import AGENT, CLASS, HARNESS, TOOL, capability, class_, harnesses, tool_
+from nexus_mcp.cli.exits import defer_interrupt
 from nexus_mcp.cli.hints import nearest
 from nexus_mcp.cli.options import Argument, Command
-from nexus_mcp.cli.uninterrupted import uninterrupted
 from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
 from nexus_mcp.errors import NexusError, UsageError
 
@@ -35,38 +35,38 @@ def _remove(values: Values) -> int:
 
 
 def _run(values: Values, *, add: bool) -> int:
-    """Makes the change and tells of it. Raises UsageError, NexusError of several kinds: nothing changed."""
+    """Make the change and print it. Raise UsageError or NexusError with nothing changed."""
     from nexus_mcp.catalog import shipped
     from nexus_mcp.catalog.load import load
 
     verb = "add" if add else "remove"
     of_agent, of_class = {CAPABILITY.name, AGENT.name}, {CLASS.name, TOOL.name}
-    given = values.keys() & (of_agent | of_class)
-    if given not in (of_agent, of_class) or (given == of_agent and HARNESS.name in values):
+    present = values.keys() & (of_agent | of_class)
+    if present not in (of_agent, of_class) or (present == of_agent and HARNESS.name in values):
         raise UsageError(
             f"capabilities {verb} takes a capability with --agent, or --class with --tool.",
             next_step=f"Example: nexus-mcp capabilities {verb} {_EXAMPLES}",
         )
     workspace = workspace_from(values)
     catalog, below = load(workspace.root), shipped.read()
-    edit, told = (_agent if given == of_agent else _class)(values, catalog, below, add=add)
+    edit, message = (_agent if present == of_agent else _class)(values, catalog, below, add=add)
     if edit is None:
-        print(told)
+        print(message)
         return exits.OK
     from nexus_mcp.catalog.editing.own import carry_out
     from nexus_mcp.store.store import Store
 
     store = Store(workspace)
-    with uninterrupted(store.stop):
+    with defer_interrupt(store.stop):
         done = carry_out(store, edit, below)
-    print(f"{done.path}: {told}")
+    print(f"{done.path}: {message}")
     if done.is_frozen:
         print(_FROZEN)
     return exits.OK
 
 
 def _agent(values: Values, catalog: Catalog, below: dict[str, Any], *, add: bool) -> tuple[Edit | None, str]:
-    """(the change, None when there is nothing to do; what to tell)."""
+    """Return the change, None when there is nothing to do, and the message to print."""
     from nexus_mcp.catalog.capabilities import effective, removal_fault
     from nexus_mcp.catalog.editing.own import of_agent
 
@@ -87,7 +87,7 @@ def _agent(values: Values, catalog: Catalog, below: dict[str, Any], *, add: bool
 
 
 def _instead(catalog: Catalog, name: str) -> str:
-    """Whom to give the work to, when a capability stays."""
+    """Return the advice for a capability that stays: the agents that may do the work."""
     from nexus_mcp.catalog.capabilities import effective
 
     able = [other for other, entry in catalog.agents.items() if name not in effective(entry)]
@@ -96,9 +96,9 @@ def _instead(catalog: Catalog, name: str) -> str:
 
 
 def _class(values: Values, catalog: Catalog, below: dict[str, Any], *, add: bool) -> tuple[Edit | None, str]:
-    """As `_agent`, for a tool of a class."""
+    """Return the same as `_agent`, for a tool of a class."""
     from nexus_mcp.catalog.editing.own import of_class
-    from nexus_mcp.catalog.tool_names import named
+    from nexus_mcp.catalog.tool_names import matches_any
 
     maps = harnesses(values, catalog)
     if len(maps) != 1:
@@ -106,7 +106,7 @@ def _class(values: Values, catalog: Catalog, below: dict[str, Any], *, add: bool
     harness, name, tool = maps[0], class_(values, catalog), tool_(values)
     tools = catalog.maps[harness]["classes"][name]
     if add:
-        if named(tools, tool):
+        if matches_any(tools, tool):
             return None, f"{tool} is of {name} in {harness} already."
         return of_class(harness, name, tool, tools, add=True), f"{tool} is of {name} in {harness} now."
     if tool not in tools:
@@ -115,8 +115,8 @@ def _class(values: Values, catalog: Catalog, below: dict[str, Any], *, add: bool
     if tool in shipped:
         added = [other for other in tools if other not in shipped]
         raise NexusError(
-            f"{tool} is of {name} in the map of {harness} that is shipped, and may not be taken out: whoever may not "
-            "do what the class is about could do it with that",
+            f"{tool} is of {name} in the map of {harness} that is shipped, and may not be taken out: agents "
+            "that may not use the class could use this tool then",
             effect="nothing was changed.",
             next_step=f"This project added {', '.join(added)}."
             if added

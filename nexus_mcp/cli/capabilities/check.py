@@ -1,4 +1,4 @@
-"""`nexus-mcp capabilities check`: whether every class has a tool, and whether an agent may use one."""
+"""`nexus-mcp capabilities check`: check that every class has a tool, or whether an agent may use a tool."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def run(values: Values) -> int:
-    """Prints what holds; 1 when the agent may not use the tool. Raises UsageError, NexusError."""
+    """Print the result; return 1 when the agent may not use the tool. Raise UsageError, NexusError."""
     from nexus_mcp.catalog.load import load
     from nexus_mcp.catalog.tool_names import of_class
     from nexus_mcp.quoting import inert
@@ -40,49 +40,49 @@ def run(values: Values) -> int:
 
 
 def _of_tool(catalog: Catalog, values: Values, maps: list[str]) -> tuple[list[str], bool]:
-    """(a line for each harness, whether nobody who is asked about is kept from the tool)."""
+    """Return a line for each harness, and whether the agent may use the tool in all of them."""
     from nexus_mcp.catalog.capabilities import allowed, classes_of
 
     tool, lines, is_free = tool_(values), [], True
     for harness in maps:
         known, only_reads, near = _standing(catalog.maps[harness], tool)
         if AGENT.name in values:
-            may, told = allowed(catalog, values[AGENT.name], tool, harness)
+            may, answer = allowed(catalog, values[AGENT.name], tool, harness)
             is_free = is_free and may
-            told = told or f"{values[AGENT.name]} may use {tool}"
+            answer = answer or f"{values[AGENT.name]} may use {tool}"
         else:
             may, found = True, classes_of(catalog, tool, harness)
-            told = f"{tool} is of {' and '.join(found) or 'no class'}"
+            answer = f"{tool} is of {' and '.join(found) or 'no class'}"
         if not may:
             end = ""
         elif only_reads:
             end = ". It only reads, and that is never refused."
         else:
             end = "." if known else f". The map does not know it{near or '.'}"
-        lines.append(f"{harness}: {told}{end}")
+        lines.append(f"{harness}: {answer}{end}")
     return lines, is_free
 
 
 def _standing(known: dict[str, Any], tool: str) -> tuple[bool, bool, str]:
-    """(whether the map has the tool, whether as one that only reads, `; did you mean x?` where it has it not)."""
+    """Return whether the map has the tool, whether the tool only reads, and a suggestion for an unknown tool."""
     from nexus_mcp.catalog.placeholders import TOOLS, suggestion
-    from nexus_mcp.catalog.tool_names import ANY, called, named, of_class
+    from nexus_mcp.catalog.tool_names import ANY, called, matches_any, of_class
 
     names = [name for one in known["classes"] for name in of_class(known, one)]
     names += [name for table in ("reading", "editing", "patching", "opening", "resuming") for name in known[table]]
     names += [called(known["nexus_tools"], name) for name in TOOLS]
-    if named(names, tool):
-        return True, named(known["reading"], tool), ""
+    if matches_any(names, tool):
+        return True, matches_any(known["reading"], tool), ""
     return False, False, suggestion(tool, tuple(dict.fromkeys(name for name in names if ANY not in name)))
 
 
 COMMAND = Command(
     "check",
-    "tell whether every class has a tool, or who may use one",
+    "check the tools of classes, or whether an agent may use one",
     "Without options: whether the maps are whole, those of this project too. With\n"
     "--tool its classes, and with --agent whether that agent may use it, and what it\n"
-    "is to do instead; a tool that a map does not know is refused to nobody. Exit\n"
-    "code 1: it may not, or a map is not whole.",
+    "is to do instead. Tools that a map does not know are allowed. Exit code 1: it\n"
+    "may not, or a map is not whole.",
     (AGENT, CLASS, TOOL, HARNESS, PROJECT),
     run,
 )

@@ -1,15 +1,16 @@
-"""`nexus-mcp capabilities show`: what agents may not do, in the tools of each harness."""
+"""`nexus-mcp capabilities show`: show the restrictions of agents in the tools of each harness."""
 
 from __future__ import annotations
 
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.capabilities.words import AGENT, CLASS, HARNESS, class_, harnesses, not_both, owners
 from nexus_mcp.cli.options import Command, Option
+from nexus_mcp.cli.text_output import wrap
 from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
-from nexus_mcp.cli.wrapping import wrapped
 from nexus_mcp.errors import UsageError
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from typing import Any
 
@@ -21,7 +22,7 @@ _MORE = " " * 4  # before what goes on with a line
 
 
 def run(values: Values) -> int:
-    """Prints what is asked for. Raises UsageError, NexusError."""
+    """Print the agents, one agent or one class. Raise UsageError, NexusError."""
     from nexus_mcp.catalog.load import load
 
     if JSON.name not in values:
@@ -64,7 +65,7 @@ def _agent(catalog: Catalog, agent: dict[str, Any], maps: list[str]) -> list[str
     lines = []
     for name in effective(agent):
         added = " (added by this project)" if name in agent["added"] else ""
-        lines += wrapped(f"{name}{added}: {catalog.vocabulary['capabilities'][name]['description']}", "", _MORE)
+        lines += wrap(f"{name}{added}: {catalog.vocabulary['capabilities'][name]['description']}", "", _MORE)
         for harness in maps:
             lines += _tools(harness, tools_of(catalog, name, harness))
     return lines or [f"{agent['id']} may use every tool."]
@@ -80,7 +81,7 @@ def _class(catalog: Catalog, name: str, maps: list[str]) -> list[str]:
 
 
 def _tools(harness: str, tools: list[str]) -> list[str]:
-    return wrapped(f"{harness}: {', '.join(tools)}", "  ", _MORE)
+    return wrap(f"{harness}: {', '.join(tools)}", "  ", _MORE)
 
 
 def _document(

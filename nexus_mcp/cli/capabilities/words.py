@@ -24,7 +24,7 @@ HARNESS = Option(HARNESS_ID.name, HARNESS_ID.metavar, "the harness (default: eac
 
 
 def harnesses(values: Values, catalog: Catalog) -> list[str]:
-    """The harness that is asked for, or all with a map. Raises NexusError for one without a map."""
+    """Return the harness of the command line, or all with a map. Raise NexusError for one without a map."""
     if HARNESS.name not in values:
         return list(catalog.maps)
     harness = check_harness_id(values[HARNESS.name])
@@ -37,7 +37,7 @@ def harnesses(values: Values, catalog: Catalog) -> list[str]:
 
 
 def capability(word: str, catalog: Catalog) -> str:
-    """`word` itself. Raises NexusError when it is no capability."""
+    """Return `word`. Raise NexusError when it is no capability."""
     known = catalog.vocabulary["capabilities"]
     if word not in known:
         raise NexusError(f"There is no capability {word!r}{nearest(word, known)}")
@@ -45,7 +45,7 @@ def capability(word: str, catalog: Catalog) -> str:
 
 
 def class_(values: Values, catalog: Catalog) -> str:
-    """The class that is asked for. Raises NexusError when it is none."""
+    """Return the class of the command line. Raise NexusError for an unknown class."""
     known = owners(catalog)
     word = values[CLASS.name]
     if word not in known:
@@ -54,7 +54,7 @@ def class_(values: Values, catalog: Catalog) -> str:
 
 
 def tool_(values: Values) -> str:
-    """The tool that is asked for. Raises UsageError for no name."""
+    """Return the tool of the command line. Raise UsageError for an empty name."""
     word = values[TOOL.name]
     if not word.strip():
         raise UsageError(f"{TOOL.name} needs the name of a tool.")
@@ -62,13 +62,13 @@ def tool_(values: Values) -> str:
 
 
 def not_both(values: Values, one: Option, other: Option) -> None:
-    """Raises UsageError when both are given: nothing that was asked is left out silently."""
+    """Raise UsageError when both options are present, because only one could be obeyed."""
     if one.name in values and other.name in values:
         raise UsageError(f"{one.name} and {other.name} ask for two things: give one of them.")
 
 
 def owners(catalog: Catalog) -> dict[str, list[str]]:
-    """Class → the capabilities that block it."""
+    """Return class → the capabilities that block it."""
     found: dict[str, list[str]] = {}
     for name, entry in catalog.vocabulary["capabilities"].items():
         for one in entry["classes"]:

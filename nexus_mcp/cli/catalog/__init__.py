@@ -1,4 +1,4 @@
-"""`nexus-mcp catalog`: the agents and skills that are shipped, and those of this project."""
+"""`nexus-mcp catalog`: list, show and check agents and skills, shipped ones and the project's."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""`nexus-mcp catalog check`: whether agents, skills, vocabulary and maps are written as they have to be."""
+"""`nexus-mcp catalog check`: validate agents, skills, vocabulary and capability maps."""
 
 from __future__ import annotations
 
 from nexus_mcp.cli import exits
-from nexus_mcp.cli.numbers import counted
-from nexus_mcp.cli.options import Command
+from nexus_mcp.cli.options import Command, count_noun
 from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
 
 TYPE_CHECKING = False
@@ -15,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def run(values: Values) -> int:
-    """Prints what was looked at. Raises CatalogError with every fault, StorageError."""
-    from nexus_mcp.catalog import shipped, shut
+    """Print the numbers of valid entries. Raise CatalogError with every fault, StorageError."""
+    from nexus_mcp.catalog import fallbacks, shipped
     from nexus_mcp.catalog.building import own_value, shipped_value
     from nexus_mcp.catalog.sources import AGENTS, SKILLS, Own, Shipped
     from nexus_mcp.errors import CatalogError, NexusError
@@ -30,7 +29,7 @@ def run(values: Values) -> int:
         try:
             nexus = root.child(".nexus")
         except NexusError as error:
-            raise shut.fault(error) from error
+            raise fallbacks.fault(error) from error
         own: dict[str, Any] = {AGENTS: {}, SKILLS: {}, "maps": {}}
         if nexus is not None:
             with nexus:
@@ -41,7 +40,7 @@ def run(values: Values) -> int:
 
 
 def _counts(agents: int, skills: int, maps: int) -> str:
-    return f"{counted(agents, 'agent')}, {counted(skills, 'skill')}, {counted(maps, 'capability map')}"
+    return f"{count_noun(agents, 'agent')}, {count_noun(skills, 'skill')}, {count_noun(maps, 'capability map')}"
 
 
 COMMAND = Command(

@@ -1,4 +1,4 @@
-"""`nexus-mcp catalog list`: the agents and skills there are, and when to choose each."""
+"""`nexus-mcp catalog list`: list the agents and skills, with when to choose each."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _SELECTABLE = Option("--selectable", "", "print what an agent may choose by itse
 
 
 def run(values: Values) -> int:
-    """Prints what there is. Raises CatalogError, PathRefused, StorageError."""
+    """Print the agents and skills. Raise CatalogError, PathRefused, StorageError."""
     from nexus_mcp.catalog.load import load
-    from nexus_mcp.cli.wrapping import wrapped
+    from nexus_mcp.cli.text_output import wrap
     from nexus_mcp.quoting import inert
 
     catalog = load(workspace_from(values).root)
     if _SELECTABLE.name in values:
-        from nexus_mcp.cli.message import print_json
+        from nexus_mcp.cli.workspace_options import print_json
         from nexus_mcp.tags.skills import selectable
 
         print_json({"skills": selectable(catalog)})
@@ -42,16 +42,16 @@ def run(values: Values) -> int:
         wide = max(len(name) for name, _, _ in rows)
         for name, kind, entry in rows:
             print(inert(f"  {name:{wide}}  {kind}{_origin(entry)}").rstrip())
-            print("\n".join(wrapped(inert(entry["description"]), _INDENT)))
+            print("\n".join(wrap(inert(entry["description"]), _INDENT)))
     for name in [name for name, kind, _ in skills if kind]:
         print()
-        told = f"{name} starts {_ways(catalog, name)}, and is offered to no agent."
-        print("\n".join(wrapped(inert(told))))
+        note = f"{name} starts {_ways(catalog, name)}, and is offered to no agent."
+        print("\n".join(wrap(inert(note))))
     return exits.OK
 
 
 def _ways(catalog: Catalog, skill: str) -> str:
-    """How a skill is started that no agent may choose."""
+    """Return how a user starts a skill that no agent may choose."""
     tags = [f"[{name}]" for name, tag in catalog.vocabulary["tags"].items() if tag.get("skill") == skill]
     prompt = f"as the prompt {skill}, in Claude Code /mcp__{SERVER_NAME}__{skill}"
     return f"with {', '.join(tags)} or {prompt}" if tags else prompt

@@ -1,4 +1,4 @@
-"""`nexus-mcp catalog manifest`: ids, tiers, capabilities and digests, for a consumer that keeps copies."""
+"""`nexus-mcp catalog manifest`: print ids, tiers, capabilities and digests, for programs that keep copies."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def run(values: Values) -> int:
-    """Prints the manifest as JSON. Raises CatalogError, PathRefused, StorageError."""
+    """Print the manifest as JSON. Raise CatalogError, PathRefused, StorageError."""
     from nexus_mcp.catalog.load import load
     from nexus_mcp.catalog.manifest import manifest
     from nexus_mcp.store.codec import pretty
 
-    # Bytes, because the encoding of the terminal is not that of JSON.
+    # Bytes, because JSON is UTF-8 whatever the terminal is.
     sys.stdout.buffer.write(pretty(manifest(load(workspace_from(values).root))).encode() + b"\n")
     sys.stdout.buffer.flush()
     return exits.OK

@@ -1,4 +1,4 @@
-"""`nexus-mcp catalog show ID`: one agent or skill, with its text; both where they have the same id."""
+"""`nexus-mcp catalog show ID`: show the agent and the skill with this id, with their texts."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ _ROWS = (
 
 
 def run(values: Values) -> int:
-    """Prints what it is and its text. Raises UnknownEntry, CatalogError, PathRefused, StorageError."""
+    """Print its fields and its text. Raise UnknownEntry, CatalogError, PathRefused, StorageError."""
     from nexus_mcp.catalog.load import load
     from nexus_mcp.log import printable
     from nexus_mcp.quoting import inert
 
     catalog = load(workspace_from(values).root)
-    for number, (kind, entry) in enumerate(_found(catalog, values[ID.name])):
+    for number, (kind, entry) in enumerate(_entries_of(catalog, values[ID.name])):
         if number:
             print()
         print(inert(entry["name"]))
         for row in _ROWS:
             if row in entry and entry[row] not in ([], ""):
-                print(inert(f"  {row:13} {_told(entry[row])}"))
+                print(inert(f"  {row:13} {_cell(entry[row])}"))
         print()
         for line in catalog.body(kind, entry["id"]).splitlines():
             print(printable(line))
     return exits.OK
 
 
-def _found(catalog: Catalog, name: str) -> list[tuple[str, dict[str, Any]]]:
-    """The agent and the skill of this id, each with its kind: there may be both."""
+def _entries_of(catalog: Catalog, name: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return (kind, entry) of the agent and the skill with this id, at least one. Raise UnknownEntry."""
     kinds = (("agents", catalog.agents), ("skills", catalog.skills))
     found = [(kind, of[name]) for kind, of in kinds if name in of]
     if found:
@@ -61,7 +61,7 @@ def _found(catalog: Catalog, name: str) -> list[tuple[str, dict[str, Any]]]:
     raise UnknownEntry("agent or skill", name, near(name, (*catalog.agents, *catalog.skills)))
 
 
-def _told(value: object) -> str:
+def _cell(value: object) -> str:
     if isinstance(value, list):
         return " ".join(value)
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

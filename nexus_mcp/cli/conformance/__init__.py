@@ -1,4 +1,4 @@
-"""`nexus-mcp conformance`: judges a server, and the fixtures it is judged by."""
+"""The commands of `nexus-mcp conformance`: judge a server, and check the fixtures."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _lint() -> Command:
 COMMAND = Group(
     "conformance",
     "judge any Nexus server by the conformance suite",
-    "Asks a server what the fixtures say, and tells where its answers and the\n"
-    "files that it leaves are not what they must be.",
+    "Sends the requests of the fixtures to a server, and reports where its\n"
+    "answers and its files differ from what they must be.",
     {"run": _run, "compare": _compare, "coverage": _coverage, "lint": _lint},
 )

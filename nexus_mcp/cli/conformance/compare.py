@@ -1,11 +1,20 @@
-"""`nexus-mcp conformance compare`: several servers side by side."""
+"""`nexus-mcp conformance compare`: run the fixtures against several servers, side by side."""
 
 from __future__ import annotations
 
 import sys
 
 from nexus_mcp.cli import exits
-from nexus_mcp.cli.conformance.options import ASKING, JOBS, SELECTING, jobs, selected, suite, target_options, tell_left
+from nexus_mcp.cli.conformance.options import (
+    ASKING,
+    JOBS,
+    SELECTING,
+    jobs,
+    print_leftovers,
+    selected,
+    suite,
+    target_options,
+)
 from nexus_mcp.cli.options import Command, Option
 from nexus_mcp.cli.workspace_options import TOOL_PREFIX
 from nexus_mcp.errors import HarnessFault, NexusError, UsageError
@@ -17,21 +26,23 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.result import RunResult
     from nexus_mcp.conformance.target import TargetOptions
 
-SERVERS = Option("--server", "CMD", "a command that speaks MCP; give it for each server", many=True)
-PREFIX = Option(TOOL_PREFIX.name, "PREFIX", "for all (default: as each one lists its tools)")
+SERVERS = Option("--server", "CMD", "a command that speaks MCP; once for each server", many=True)
+PREFIX = Option(TOOL_PREFIX.name, "PREFIX", "for all servers (default: detected for each)")
 JSON = Option("--json", "FILE", "write the comparison there, too")
 
 
 def run(values: Values) -> int:
-    """Runs the fixtures against each server and prints the table. 0: all pass everywhere; 1: not so."""
+    """Run the fixtures against each server and print the table. Return 0 when all pass everywhere, else 1."""
     from nexus_mcp.conformance.platform import check_platform
     from nexus_mcp.conformance.report import files
-    from nexus_mcp.conformance.settings import given
+    from nexus_mcp.conformance.settings import parsing
 
     check_platform("conformance compare")
-    commands = [given.command(command, SERVERS.name) for command in values.lists[SERVERS.name]]
+    commands = [parsing.parse_command(command, SERVERS.name) for command in values.lists[SERVERS.name]]
     if len(commands) < 2:
-        raise UsageError("compare needs --server twice or more.", next_step="conformance run judges a single one.")
+        raise UsageError(
+            "compare needs at least two --server options.", next_step="To judge one server, use conformance run."
+        )
     if JSON.name in values:
         files.check_place(JSON.name, values[JSON.name])
     at_once = jobs(values)
@@ -39,9 +50,8 @@ def run(values: Values) -> int:
     chosen = selected(values, fixtures)
     options = target_options(values, fixtures, values.get(PREFIX.name, ""))
 
-    from nexus_mcp.conformance.report.compare import compared, document
+    from nexus_mcp.conformance.report.compare import compared, document, show
     from nexus_mcp.conformance.report.json_report import json_text
-    from nexus_mcp.conformance.report.side_by_side import show
 
     comparison = compared([_run(command, options, values, chosen, at_once) for command in commands])
     show(comparison, sys.stdout)
@@ -69,29 +79,29 @@ def _run(
             jobs=at_once,
             on_start=screen.started,
             on_result=screen.ended,
-            on_left=tell_left,
+            on_left=print_leftovers,
         )
 
 
 def _prefix(command: tuple[str, ...], options: TargetOptions, fixtures: list[Fixture]) -> str:
-    """What this server puts before the names of its tools. Raises HarnessFault when it cannot be asked."""
-    from nexus_mcp.conformance.processes.endings import carried_out, orderly
-    from nexus_mcp.conformance.settings.prefix import find_prefix
-    from nexus_mcp.conformance.single import one_session
-    from nexus_mcp.conformance.trial.ground import Ground
+    """Return the prefix of this server's tool names. Raises HarnessFault when it cannot list its tools."""
+    from nexus_mcp.conformance.processes.signals import handle_signals, run_under_signals
+    from nexus_mcp.conformance.settings.selection import find_prefix
+    from nexus_mcp.conformance.target import one_session
+    from nexus_mcp.conformance.trial.workspace_root import WorkspaceRoot
 
     async def listed(folder: str) -> tuple[str, ...]:
         async with one_session(command, folder, options) as session:
             return session.connection.tools
 
-    with orderly() as ending:
-        ground = Ground()
+    with handle_signals() as ending:
+        root = WorkspaceRoot()
         try:
-            names = ending.run(listed(ground.sandbox().project))
+            names = ending.run(listed(root.sandbox().project))
         except NexusError as error:
             raise HarnessFault([error.message], next_step=error.next_step) from error
         finally:
-            tell_left(carried_out(ground.remove, ending) or ())
+            print_leftovers(run_under_signals(root.remove, ending) or ())
     return find_prefix(names, {name for fixture in fixtures for name in fixture.tools})
 
 

@@ -1,4 +1,4 @@
-"""`nexus-mcp conformance coverage`: what the fixtures claim to look at, and what they do."""
+"""`nexus-mcp conformance coverage`: what the fixtures claim to check, and what they do check."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def run(values: Values) -> int:
-    """Prints the gaps by kind and the counts of what is covered; 1 when there is a gap."""
-    from nexus_mcp.conformance.coverage import GAPS, coverage
+    """Print the gaps by kind and the counts of what is covered. Return 1 when there is a gap."""
+    from nexus_mcp.conformance.lint import GAPS, coverage
     from nexus_mcp.log import printable
 
     fixtures = suite(values)
@@ -38,9 +38,10 @@ def run(values: Values) -> int:
 
 COMMAND = Command(
     "coverage",
-    "tell what no fixture looks at",
-    "Every field of every state schema is claimed by a fixture, every claim is\n"
-    "touched by an assertion, every parameter is asserted or listed as uncovered.",
+    "list what no fixture checks",
+    "Checks that a fixture claims each field of each state schema, that an\n"
+    "assertion touches each claim, and that each parameter is asserted or\n"
+    "listed as uncovered.",
     (FIXTURES,),
     run,
 )

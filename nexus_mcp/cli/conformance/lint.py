@@ -1,4 +1,4 @@
-"""`nexus-mcp conformance lint`: the fixtures themselves, looked at without a server."""
+"""`nexus-mcp conformance lint`: check the fixtures themselves, without a server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def run(values: Values) -> int:
-    """Prints a line for each fault and how many there are; 1 when there are any."""
+    """Print a line for each fault and their number. Return 1 when there are any."""
     from nexus_mcp.conformance.lint import lint
     from nexus_mcp.conformance.loading import read
     from nexus_mcp.log import printable
@@ -30,9 +30,9 @@ def run(values: Values) -> int:
 
 COMMAND = Command(
     "lint",
-    "look at fixtures for faults, without running any",
-    "Holds fixtures against their schema: unknown members, with the nearest known\n"
-    "one, ids that occur twice, tokens, JSONPaths, matchers that say nothing.",
+    "check fixtures for faults, without running any",
+    "Checks fixtures against their schema. Reports unknown keys with the nearest\n"
+    "known one, duplicate ids, wrong tokens and JSONPaths, matchers without effect.",
     (FIXTURES,),
     run,
 )

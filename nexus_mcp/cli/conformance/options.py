@@ -1,71 +1,80 @@
-"""The options that several of the conformance commands take, and what their values mean."""
+"""Options that several conformance commands share, and the fixtures and the target that they describe.
+
+The target is nexus-mcp itself in memory, a command, or a URL.
+"""
 
 from __future__ import annotations
 
-from nexus_mcp.cli.numbers import from_one
-from nexus_mcp.cli.options import Option
-from nexus_mcp.cli.workspace_options import HARNESS_ID
+from nexus_mcp.cli.options import Option, parse_count
+from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, TOOL_PREFIX, check_prefix
+from nexus_mcp.errors import UsageError
+from nexus_mcp.log import set_level
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
     from nexus_mcp.cli.options import Values
     from nexus_mcp.conformance.fixture import Fixture
-    from nexus_mcp.conformance.result import Left
-    from nexus_mcp.conformance.target import TargetOptions
+    from nexus_mcp.conformance.result import Leftover
+    from nexus_mcp.conformance.target import Target, TargetOptions
 
 TOOL_MAP = Option("--tool-map", "FILE", "YAML: the contract's name of a tool, its name here")
-ENV = Option("--env", "KEY=VALUE", "a variable for the server; may be given again", many=True)
+ENV = Option("--env", "KEY=VALUE", "a variable for the server; may be repeated", many=True)
 PROJECT_ENV = Option("--project-env", "NAME", "the variable with the project (NEXUS_PROJECT_ROOT)")
-EVENT_COMMAND = Option("--event-command", "CMD", "takes an event; {type} is its name")
-TIMEOUT = Option("--timeout", "SECONDS", "how long a call may take (default: 10)")
-START_TIMEOUT = Option("--start-timeout", "SECONDS", "how long a start may take (default: 30)")
-FIXTURES = Option("--fixtures", "PATH", "a file or a folder; may be given again", many=True)
-ONLY = Option("--only", "GLOB", "fixtures with such an id; may be given again", many=True)
-TOOL = Option("--tool", "NAME", "fixtures that ask this tool; may be given again", many=True)
-JOBS = Option("--jobs", "N", "fixtures at once, also -j N (default: a core each)", short="-j")
+EVENT_COMMAND = Option("--event-command", "CMD", "handles an event; {type} is its name")
+TIMEOUT = Option("--timeout", "SECONDS", "time limit of a call (default: 10)")
+START_TIMEOUT = Option("--start-timeout", "SECONDS", "time limit of a start (default: 30)")
+FIXTURES = Option("--fixtures", "PATH", "a file or a folder; may be repeated", many=True)
+ONLY = Option("--only", "GLOB", "run fixtures whose id matches; may be repeated", many=True)
+TOOL = Option("--tool", "NAME", "run fixtures that call this tool; may be repeated", many=True)
+JOBS = Option("--jobs", "N", "fixtures at once (default: one per core)", short="-j")
 MOST_JOBS = 9999
 
 ASKING = (TOOL_MAP, ENV, PROJECT_ENV, HARNESS_ID, EVENT_COMMAND, TIMEOUT, START_TIMEOUT)
 SELECTING = (FIXTURES, ONLY, TOOL)
 
+SERVER = Option("--server", "CMD", "a command that speaks MCP on stdin and stdout")
+URL = Option("--url", "URL", "a server over streamable HTTP; needs --project")
+SERVED = Option(PROJECT.name, "DIR", "with --url: the empty folder it serves")
+
 
 def suite(values: Values) -> list[Fixture]:
-    """All fixtures, those of the package unless --fixtures names others. Raises HarnessFault."""
+    """Return all fixtures, those of the package unless --fixtures names others. Raises HarnessFault."""
     from nexus_mcp.conformance.loading import load
 
     return load(values.lists[FIXTURES.name])
 
 
 def selected(values: Values, fixtures: list[Fixture]) -> list[Fixture]:
-    """The fixtures that --only and --tool leave. Raises HarnessFault when they leave none."""
+    """Return the fixtures that --only and --tool select. Raises HarnessFault when there are none."""
     from nexus_mcp.conformance.settings.selection import select
 
     return select(fixtures, values.lists[ONLY.name], values.lists[TOOL.name])
 
 
 def jobs(values: Values) -> int:
-    """How many fixtures at once, 0 when the runner is to decide. Raises UsageError."""
-    return from_one(values[JOBS.name], JOBS.name, MOST_JOBS) if JOBS.name in values else 0
+    """Return how many fixtures run at once, 0 for the runner's default. Raises UsageError."""
+    return parse_count(values[JOBS.name], JOBS.name, MOST_JOBS) if JOBS.name in values else 0
 
 
 def target_options(values: Values, fixtures: list[Fixture], prefix: str) -> TargetOptions:
-    """How the target is to be asked. Raises HarnessFault for what cannot be used."""
+    """Return how to treat the target. Raises HarnessFault for a value that cannot be used."""
     from dataclasses import replace
 
-    from nexus_mcp.conformance.settings import given
+    from nexus_mcp.conformance.settings import parsing
     from nexus_mcp.conformance.target import TargetOptions
 
-    options = TargetOptions(prefix=prefix, environment=given.environment(values.lists[ENV.name], ENV.name))
+    options = TargetOptions(prefix=prefix, environment=parsing.parse_environment(values.lists[ENV.name], ENV.name))
     readers: tuple[tuple[Option, str, Callable[[str, str], Any]], ...] = (
-        (TOOL_MAP, "names", lambda path, _: given.tool_names(path, fixtures)),
-        (PROJECT_ENV, "project_env", given.variable),
-        (HARNESS_ID, "harness_id", given.harness_id),
-        (EVENT_COMMAND, "event_command", given.event_command),
-        (TIMEOUT, "timeout", given.seconds),
-        (START_TIMEOUT, "start_timeout", given.seconds),
+        (TOOL_MAP, "names", lambda path, _: parsing.load_tool_names(path, fixtures)),
+        (PROJECT_ENV, "project_env", parsing.parse_variable),
+        (HARNESS_ID, "harness_id", parsing.parse_harness_id),
+        (EVENT_COMMAND, "event_command", parsing.parse_event_command),
+        (TIMEOUT, "timeout", parsing.parse_seconds),
+        (START_TIMEOUT, "start_timeout", parsing.parse_seconds),
     )
     changes = {
         member: read(values[option.name], option.name) for option, member, read in readers if option.name in values
@@ -73,10 +82,60 @@ def target_options(values: Values, fixtures: list[Fixture], prefix: str) -> Targ
     return replace(options, **changes)
 
 
-def tell_left(left: Sequence[Left]) -> None:
-    """Say on stderr what a run that ends without a result could not delete."""
-    from nexus_mcp.conformance.report.left import told
+def print_leftovers(left: Sequence[Leftover]) -> None:
+    """Print on stderr what a run that ends without a result could not delete."""
+    from nexus_mcp.conformance.report.texts import format_leftovers
     from nexus_mcp.log import error
 
-    for line in told(left):
+    for line in format_leftovers(left):
         error(line)
+
+
+def check(values: Values) -> None:
+    """Raise UsageError for options that exclude each other."""
+    if SERVER.name in values and URL.name in values:
+        raise UsageError("--server and --url both name a target. Use only one of them.")
+    if (URL.name in values) != (SERVED.name in values):
+        raise UsageError("--url and --project belong together: --project is the empty folder that the server serves.")
+    for option in (ENV, PROJECT_ENV):
+        if option.name in values and SERVER.name not in values:
+            raise UsageError(f"{option.name} needs --server: it applies to a server that this command starts.")
+
+
+def target(values: Values, options: TargetOptions) -> Target:
+    """Return the target that the options name, or our own tools in memory. Raises UsageError."""
+    from nexus_mcp.conformance.settings import parsing
+    from nexus_mcp.conformance.target import in_memory, over_http, stdio
+
+    if SERVER.name in values:
+        return stdio(parsing.parse_command(values[SERVER.name], SERVER.name), options)
+    if URL.name in values:
+        _check_url(values[URL.name], values[SERVED.name])
+        return over_http(values[URL.name], values[SERVED.name], options)
+    prefix = check_prefix(values.get(TOOL_PREFIX.name, ""))
+    # Fixtures have broken files on purpose, and our own warnings about them would disturb the progress bar.
+    set_level("error")
+
+    def make(root: str) -> Any:
+        from nexus_mcp.server.app import App
+        from nexus_mcp.server.sdk import build_server
+        from nexus_mcp.workspace import Workspace
+
+        return build_server(App(Workspace(root, options.harness_id), prefix))
+
+    return in_memory(make, options)
+
+
+def _check_url(url: str, folder: str) -> None:
+    import os
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        usable = False
+    if not usable:
+        raise UsageError("--url needs an http or https address.", next_step="Example: --url http://127.0.0.1:8000/mcp")
+    if not os.path.isdir(folder):
+        raise UsageError(f"--project: {folder!r} is not a folder. Name the folder that the server serves.")

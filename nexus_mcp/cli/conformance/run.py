@@ -1,12 +1,25 @@
-"""`nexus-mcp conformance run`: one server, judged."""
+"""`nexus-mcp conformance run`: judge one server."""
 
 from __future__ import annotations
 
 import sys
 
 from nexus_mcp.cli import exits
-from nexus_mcp.cli.conformance.options import ASKING, JOBS, SELECTING, jobs, selected, suite, target_options, tell_left
-from nexus_mcp.cli.conformance.targets import SERVED, SERVER, URL, check, target
+from nexus_mcp.cli.conformance.options import (
+    ASKING,
+    JOBS,
+    SELECTING,
+    SERVED,
+    SERVER,
+    URL,
+    check,
+    jobs,
+    print_leftovers,
+    selected,
+    suite,
+    target,
+    target_options,
+)
 from nexus_mcp.cli.options import Command, Option
 from nexus_mcp.cli.workspace_options import TOOL_PREFIX
 from nexus_mcp.errors import HarnessFault
@@ -18,13 +31,13 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.report.terminal import Screen
     from nexus_mcp.conformance.result import RunResult
 
-LIST = Option("--list", "", "print the fixtures and what they ask; run nothing")
+LIST = Option("--list", "", "list the fixtures and their tools; run nothing")
 REPORT = Option("--report", "FILE", "junit.xml, result.json, report.html, badge.json", many=True)
-EXPECTED = Option("--expected-failures", "FILE", "YAML: the id of a fixture, why it fails")
+EXPECTED = Option("--expected-failures", "FILE", "YAML: the id of a fixture, the reason why it fails")
 
 
 def run(values: Values) -> int:
-    """Runs the fixtures and returns 0 when all is well, 1 when not. Raises UsageError and HarnessFault, for 2."""
+    """Run the fixtures and return 0 when all is well, 1 when not. Raises UsageError and HarnessFault, for 2."""
     from nexus_mcp.conformance.platform import check_platform
     from nexus_mcp.conformance.report import files
 
@@ -52,7 +65,7 @@ def run(values: Values) -> int:
             jobs=at_once,
             on_start=screen.started,
             on_result=lambda result: screen.ended(mark(result, reasons)),
-            on_left=tell_left,
+            on_left=print_leftovers,
         )
     found = apply(found, reasons)
     screen.failures(found)
@@ -82,7 +95,7 @@ def _list(fixtures: list[Fixture]) -> int:
 
 
 def _write(values: Values, screen: Screen, found: RunResult) -> list[str]:
-    """Writes the reports; what could not be written does not keep the others from being."""
+    """Write the reports and return the faults; one that cannot be written does not stop the others."""
     from nexus_mcp.conformance.report import files
 
     faults = []
@@ -98,10 +111,10 @@ def _write(values: Values, screen: Screen, found: RunResult) -> list[str]:
 COMMAND = Command(
     "run",
     "run the fixtures against a server",
-    "Runs every fixture in an empty project of its own and tells what differs.\n"
+    "Runs every fixture in an empty project of its own and reports what differs.\n"
     "Without --server and --url the target is nexus-mcp itself, in memory.\n"
     "Exit code 0: all pass; 1: some fail, or an expected failure passes;\n"
-    "2: nothing could be found out.",
+    "2: the server could not be judged.",
     (SERVER, URL, SERVED, TOOL_PREFIX, *ASKING, *SELECTING, LIST, JOBS, REPORT, EXPECTED),
     run,
 )

@@ -1,15 +1,22 @@
-"""A small real project in a git repository of its own, for the demo to work on."""
+"""The demo's temporary folder, removed however the demo ends, and the small git project in it."""
 
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import subprocess
+import tempfile
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from nexus_mcp.cli import exits
 from nexus_mcp.errors import NexusError
+from nexus_mcp.log import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import FrameType
 
 FILES = {
     "README.md": "# shortlink\n\nTurns long addresses into short ones.\n",
@@ -28,9 +35,56 @@ FILES = {
     ),
 }
 
+ENDINGS = {"SIGTERM": exits.TERMINATED, "SIGHUP": exits.HUNG_UP}
+"""Signals that would end the process at once, and the exit codes they have here."""
+
+
+@contextmanager
+def temporary_folder(*, keep: bool) -> Iterator[str]:
+    """Create a temporary folder for the block, and print afterwards whether it was removed or kept.
+
+    A signal of ENDINGS leaves the block with SystemExit. To be entered in the main thread only.
+    """
+    codes = {getattr(signal, name): code for name, code in ENDINGS.items() if hasattr(signal, name)}
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        raise SystemExit(codes[number])
+
+    # Signals that the caller ignores (nohup) stay ignored.
+    before = {number: signal.getsignal(number) for number in codes}
+    before = {number: handler for number, handler in before.items() if handler != signal.SIG_IGN}
+    try:
+        for number in before:
+            signal.signal(number, end)
+        folder = os.path.realpath(tempfile.mkdtemp(prefix="nexus-demo-"))
+        try:
+            yield folder
+        finally:
+            _finish(folder, (*before, signal.SIGINT), keep=keep)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _finish(folder: str, held: tuple[int, ...], *, keep: bool) -> None:
+    # A second signal must not stop the removal half-way; it is only a moment.
+    handlers = {number: signal.signal(number, signal.SIG_IGN) for number in held}
+    try:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    # When stdout is closed, report what ended the demo instead of this failure.
+    with suppress(OSError):
+        if keep:
+            print(f"\nThe project is still there: {printable(folder)}", flush=True)
+        else:
+            print(f"\nThe project {printable(folder)} is removed again; --keep leaves it.", flush=True)
+
 
 def make_project(folder: str) -> None:
-    """Writes FILES into the new folder and commits them. Raises NexusError when git does not do its part."""
+    """Write FILES into `folder` and commit them. Raise NexusError when git fails."""
     for name, text in FILES.items():
         path = os.path.join(folder, *name.split("/"))
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -42,7 +96,7 @@ def make_project(folder: str) -> None:
 
 
 def git(folder: str, *arguments: str) -> str:
-    """The output of a git command in `folder`, untouched by the user's own configuration and variables."""
+    """Run git in `folder` without the user's configuration and variables. Return stdout; raise NexusError."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {
         "GIT_CONFIG_GLOBAL": os.devnull,
@@ -71,7 +125,7 @@ def git(folder: str, *arguments: str) -> str:
 
 
 def tree(folder: str, name: str, indent: str = "") -> Iterator[tuple[str, int | None]]:
-    """(indented name, size in bytes or None for a folder) of everything under `folder/name`, itself included."""
+    """Yield (indented name, bytes or None for a folder) for `folder/name` and everything below it."""
     path = os.path.join(folder, name)
     if not os.path.isdir(path):
         yield indent + name, os.path.getsize(path)

@@ -1,26 +1,56 @@
-"""How the demo prints: calls and answers short enough to read, without colour where there is no terminal."""
+"""Print calls and responses of the demo: shortened to be readable, and without colour where stdout is no terminal."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
-from nexus_mcp.cli.demonstration.values import select, short
+from nexus_mcp.cli.text_output import json_string
 from nexus_mcp.log import printable
 
 if TYPE_CHECKING:
     from nexus_mcp.cli.demonstration.script import Step
-    from nexus_mcp.conformance.reply import Reply
+    from nexus_mcp.conformance.failures import Reply
 
+LONGEST_TEXT = 64  # characters of a string
 EXCERPT_LINES = 20
-MAX_WIDTH = 100
+MAX_WIDTH = 100  # columns
+
+
+def shorten(value: Any) -> str:
+    """Return `value` as near-JSON: field names without quotes, long strings cut."""
+    if isinstance(value, str):
+        cut = value if len(value) <= LONGEST_TEXT else value[: LONGEST_TEXT - 1].rstrip() + "…"
+        return json_string(cut)
+    if isinstance(value, list):
+        return f"[{', '.join(map(shorten, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{name}: {shorten(item)}' for name, item in value.items())}}}"
+    return json.dumps(value)
+
+
+def select(value: dict[str, Any], names: tuple[str, ...]) -> tuple[dict[str, Any], bool]:
+    """Return the fields of `value` called `names` (all for no names), and whether these are all of its fields.
+
+    "task.id" is the field `id` of the field `task`.
+    """
+    if not names:
+        return value, True
+    chosen: dict[str, Any] = {}
+    for name in names:
+        field: Any = value
+        for part in name.split("."):
+            field = field[part]
+        chosen[name.rpartition(".")[2]] = field
+    return chosen, chosen == value
 
 
 class _Console(Console):
-    """Rich's own would end the process with code 1 and say nothing when the reader of the output goes away."""
+    """A console that raises BrokenPipeError: Rich's own ends the process silently with code 1."""
 
     def on_broken_pipe(self) -> NoReturn:
         raise BrokenPipeError
@@ -34,57 +64,57 @@ class Screen:
         self._console.width = min(self._console.width, MAX_WIDTH)
 
     def line(self, text: str = "", style: str = "") -> None:
-        """One paragraph, wrapped."""
+        """Print one paragraph, wrapped."""
         self._console.print(Text(printable(text), style=style))
 
     def title(self, text: str) -> None:
-        """The head of a chapter."""
+        """Print the title of a chapter."""
         self._console.print()
         self._console.print(Rule(Text(text, style="bold"), align="left", style="dim"))
 
     def verbatim(self, text: str) -> None:
-        """Lines for copying: never wrapped or cut, whatever the width."""
+        """Print lines for copying: never wrapped or cut, whatever the width."""
         for line in text.split("\n"):
             self._console.print(Text(printable(line)), soft_wrap=True)
 
     def exchange(self, step: Step, reply: Reply) -> None:
-        """A call and its answer, whose payload is an object."""
+        """Print a call and its response, whose payload is an object."""
         if step.why:
             self._console.print()
             self.line(step.why, "italic")
-        self._members(Text(step.tool, style="bold cyan"), step.arguments, 4)
+        self._fields(Text(step.tool, style="bold cyan"), step.arguments, 4)
         shown, complete = select(reply.payload, step.show)
         head = Text("  ✗", style="bold red") if reply.failed else Text("  →", style="green")
-        self._members(head, shown, 4, [] if complete else [Text("…", style="dim")])
+        self._fields(head, shown, 4, [] if complete else [Text("…", style="dim")])
 
     def excerpt(self, text: str) -> None:
-        """The first lines of a file, cut at the width."""
+        """Print the first lines of a file, cut at the width."""
         lines = text.splitlines()
         for line in lines[:EXCERPT_LINES]:
             self._console.print(Text(f"  {printable(line)}", style="dim"), no_wrap=True, overflow="ellipsis")
         if len(lines) > EXCERPT_LINES:
             self.line(f"  … and {len(lines) - EXCERPT_LINES} lines more", "dim")
 
-    def _members(self, head: Text, value: dict[str, Any], indent: int, more: list[Text] | None = None) -> None:
-        """`head` and the members of an object, then `more`. The objects of a list have rows of their own."""
+    def _fields(self, head: Text, value: dict[str, Any], indent: int, more: list[Text] | None = None) -> None:
+        """Print `head` and the fields of an object, then `more`. Each object of a list gets its own rows."""
         cells: list[Text] = []
-        for name, member in value.items():
+        for name, field in value.items():
             label = Text(f"{name} ", style="dim")
-            if not (isinstance(member, list) and member and isinstance(member[0], dict)):
-                cells.append(label.append(short(member), style="not dim"))
+            if not (isinstance(field, list) and field and isinstance(field[0], dict)):
+                cells.append(label.append(shorten(field), style="not dim"))
                 continue
             if cells or head.plain.strip():
                 self._flow(head, cells, indent)
             self._console.print(Text(f"{'':{indent}}{name}", style="dim"))
-            for item in member:
-                self._members(Text(f"{'':{indent}}  -", style="dim"), item, indent + 4)
+            for item in field:
+                self._fields(Text(f"{'':{indent}}  -", style="dim"), item, indent + 4)
             head, cells = Text(" " * (indent - 1)), []
         cells += more or []
         if cells or head.plain.strip():
             self._flow(head, cells, indent)
 
     def _flow(self, head: Text, cells: list[Text], indent: int) -> None:
-        """`head`, then the cells beside each other as long as they fit; further lines are indented."""
+        """Print `head`, then the cells side by side while they fit; indent further lines."""
         width = self._console.width
         line, gap = head, " "
         for cell in cells:

@@ -1,4 +1,4 @@
-"""What the demo does: the calls of one whole cycle, in the order a coding agent would send them."""
+"""The calls of the demo: one whole cycle, in the order in which a coding agent would send them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 
 class Step(NamedTuple):
-    """One call. `show` names the members of the answer that are printed (all when empty; "task.id" goes deeper).
+    """One call. `show` names the printed fields of the response (empty: all; "task.id" is a nested field).
 
-    `fails` marks a call whose answer is an error on purpose.
+    `fails` marks a call that fails on purpose.
     """
 
     why: str
@@ -19,7 +19,7 @@ class Step(NamedTuple):
 
 
 class Chapter(NamedTuple):
-    """Some calls that belong together."""
+    """A titled group of calls."""
 
     title: str
     steps: tuple[Step, ...]
@@ -27,7 +27,7 @@ class Chapter(NamedTuple):
 
 TASK = ("task.id", "task.deps", "task.status")
 READY = ("summary.total", "summary.completed", "summary.pending", "summary.ready")
-REPORT = "# Load test\n\n10 000 links, 8 writers: no code given twice.\n"
+REPORT = "# Load test\n\n10 000 links, 8 writers: no code used twice.\n"
 
 CYCLE = (
     Chapter(
@@ -49,7 +49,7 @@ CYCLE = (
             ),
             Step("", "plan_decide", {"issue_id": 2, "decision": "A counter in base 36."}),
             Step(
-                "A wrong id is told, and changes nothing.",
+                "A wrong id is an error, and changes nothing.",
                 "plan_decide",
                 {"issue_id": 9, "decision": "Keep them for ever."},
                 fails=True,

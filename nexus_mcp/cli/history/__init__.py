@@ -1,4 +1,4 @@
-"""`nexus-mcp history`: mends history.json, and merges two versions of it."""
+"""`nexus-mcp history`: repair history.json, and merge two versions of it."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ MARKER_SIZE = Option("--marker-size", "N", "length of conflict markers (default,
 
 
 def run(values: Values) -> int:
-    """Puts the merged history in the place of %A; 1 when that has a conflict then. Raises UsageError, StorageError."""
+    """Write the merged history to %A; return 1 when it has a conflict. Raise UsageError, StorageError."""
     from nexus_mcp.log import printable
     from nexus_mcp.merging.driver import drive
 
@@ -28,8 +28,8 @@ def run(values: Values) -> int:
     if not reason:
         return exits.OK
     if sys.stderr is not None:
-        told = f"The histories are not merged, because {reason}. It is left to you as a conflict{_REPAIR}"
-        print(f"nexus-mcp: {printable(told)}", file=sys.stderr)
+        problem = f"The histories are not merged, because {reason}. It is left to you as a conflict{_REPAIR}"
+        print(f"nexus-mcp: {printable(problem)}", file=sys.stderr)
     return exits.FAILED
 
 
@@ -37,7 +37,7 @@ def _size(text: str) -> int:
     digits = text.lstrip("0")
     if not (digits.isascii() and digits.isdigit()):
         raise UsageError(f"{MARKER_SIZE.name} needs a number from 1, not {text!r}.")
-    # git hands on whatever an attribute says; markers may be any length, so the longest ones are cut, not refused.
+    # The number comes from a git attribute: clamp a long one instead of refusing it.
     return int(digits) if len(digits) <= _DIGITS else 10**_DIGITS - 1
 
 

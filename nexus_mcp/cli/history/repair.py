@@ -1,26 +1,201 @@
-"""`nexus-mcp history repair`: mends history.json, or tells what mending would come to."""
+"""`nexus-mcp history repair`: mend history.json, and print the damage, the source of each cycle and the result."""
 
 from __future__ import annotations
 
 from nexus_mcp.cli import exits
-from nexus_mcp.cli.options import Command, Option
-from nexus_mcp.cli.uninterrupted import uninterrupted
+from nexus_mcp.cli.exits import defer_interrupt
+from nexus_mcp.cli.options import Command, Option, count_noun
 from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
 from nexus_mcp.errors import UsageError
 from nexus_mcp.log import printable
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
+    from nexus_mcp.merging.diagnosis import Conflict, Damaged, Diagnosis, Lacking
+    from nexus_mcp.merging.repair import Repair
+    from nexus_mcp.merging.restore import Origin
+    from nexus_mcp.merging.scanner import Rest
 
-DRY_RUN = Option("--dry-run", "", "tell what would be done, and touch nothing")
-YES = Option("--yes", "", "give up what cannot be read of a damaged file")
-FROM = Option("--from", "COMMIT", "put the cycles of a commit of git back, e.g. HEAD")
+DRY_RUN = Option("--dry-run", "", "show what would be done, and change nothing")
+YES = Option("--yes", "", "drop the unreadable parts of a damaged file")
+FROM = Option("--from", "COMMIT", "put the cycles of a git commit back, e.g. HEAD")
+
+FILE = ".nexus/history.json"
+_ONLY_THE_FILE = (
+    "Only what is in the file can be kept, because git has no conflict of it (any more): compare it with the branches, "
+    "if old cycles were changed there."
+)
+_MIXED = "What is in neither was changed by hand, or is made of lines of both by git: look at it."
+_BROUGHT_BACK = {
+    "REVERT_HEAD": "A revert is under way: what it was to take out is among them.",
+    "CHERRY_PICK_HEAD": "Their side is the whole file of the commit that is picked, with what came before it there.",
+}
+_UNMERGED = f"git still has a conflict of it: git add {FILE}, and go on with what it came from."
+_ADDED = f"If it was added to git with the markers, git add {FILE} again."
+_MOST = 10  # unreadable parts and missing commas that are listed
+_MOST_ORIGINS = 40
+_LONGEST_TIME = 35
+_NOTHING = "Nothing was changed"
+
+
+def describe_diagnosis(diagnosis: Diagnosis) -> list[str]:
+    """Return the lines that describe the state of the file."""
+    from nexus_mcp.merging.diagnosis import Conflict, Damaged, Healthy, Lacking
+
+    if isinstance(diagnosis, Healthy):
+        if diagnosis.absent:
+            return [f"There is no {FILE}: nothing was closed here yet."]
+        whole = f"{FILE} is whole, with {_cycles(diagnosis.cycles)}: nothing to repair."
+        return [whole, *([_UNMERGED] if diagnosis.is_unmerged else ())]
+    if isinstance(diagnosis, Conflict):
+        return _conflict(diagnosis)
+    if isinstance(diagnosis, Damaged):
+        return _damaged(diagnosis)
+    if isinstance(diagnosis, Lacking):
+        return _lacking(diagnosis)
+    return [f"{diagnosis.fault}.", f"It cannot be repaired: {diagnosis.reason}."]
+
+
+def _conflict(diagnosis: Conflict) -> list[str]:
+    sides = f"{_cycles(diagnosis.ours)} on our side, {_cycles(diagnosis.theirs)} on theirs"
+    if diagnosis.others:
+        sides += f", {_cycles(diagnosis.others)} in neither"
+    what = f"{FILE} has git conflict markers"
+    if diagnosis.readable is not None:
+        what = f"{FILE} can be read, with {_cycles(diagnosis.readable)}, but git has a conflict of it"
+    return [
+        f"{what}: {sides}, {_cycles(diagnosis.cycles)} in all.",
+        *([_ONLY_THE_FILE] if diagnosis.others is None else [_MIXED] if diagnosis.others else ()),
+    ]
+
+
+def _damaged(diagnosis: Damaged) -> list[str]:
+    salvaged = diagnosis.salvaged
+    lines = [f"{diagnosis.fault}.", f"{_cycles(salvaged.cycles)} can be read."]
+    lines += [f"  {slip}" for slip in salvaged.slips[:_MOST]]
+    if len(salvaged.slips) > _MOST:
+        lines.append(f"  and {len(salvaged.slips) - _MOST} more")
+    lines += _unreadable(salvaged.rests)
+    if salvaged.is_cut and not salvaged.rests:
+        lines.append("All complete cycles are readable; the end of the file is missing.")
+    if diagnosis.unsure:
+        lines.append(f"Whether HEAD has cycles that cannot be read here is not known: {diagnosis.unsure}.")
+    elif diagnosis.lacking is not None:
+        missing = _cycles(diagnosis.lacking) if diagnosis.lacking else "no cycle"
+        lines.append(f"The copy in HEAD has {missing} that cannot be read here.")
+    return lines
+
+
+def _lacking(diagnosis: Lacking) -> list[str]:
+    lines = [f"{diagnosis.fault}."] if diagnosis.fault else []
+    lines.append(f"{diagnosis.revision} has {_cycles(diagnosis.lacking)} that the file lacks.")
+    return lines
+
+
+def describe_origins(diagnosis: Diagnosis) -> list[str]:
+    """Return the source of each cycle of the result, one line for each run of cycles with the same source."""
+    sources: list[Origin] = getattr(diagnosis, "origins", [])
+    lines = ["What is kept, and where it comes from:"] if sources else []
+    for one in sources[:_MOST_ORIGINS]:
+        first, last = map(_time, one.times)
+        numbers = f"cycle {one.first}" if one.first == one.last else f"cycles {one.first} to {one.last}"
+        times = first if one.first == one.last else f"{first} to {last}"
+        lines.append(f"  {numbers}: {times}, {one.source}")
+    if len(sources) > _MOST_ORIGINS:
+        lines.append(f"  and {count_noun(sources[-1].last - sources[_MOST_ORIGINS - 1].last, 'more cycle')}")
+    return lines
+
+
+def _time(value: object) -> str:
+    if not isinstance(value, str):
+        return "no time"
+    return value if len(value) <= _LONGEST_TIME else f"{value[:_LONGEST_TIME]}..."
+
+
+def note_reverts(root: str, diagnosis: Diagnosis) -> list[str]:
+    """Return a line about unwanted cycles when a revert or a cherry-pick is under way."""
+    from nexus_mcp.errors import UsageError
+    from nexus_mcp.merging.conflict import pending_operation
+    from nexus_mcp.merging.diagnosis import Conflict
+
+    if not isinstance(diagnosis, Conflict) or diagnosis.others is None:
+        return []
+    try:
+        note = _BROUGHT_BACK.get(pending_operation(root), "")
+    except UsageError:  # only a hint: go on without it
+        return []
+    return [note] if note else []
+
+
+def _unreadable(rests: list[Rest]) -> list[str]:
+    if not rests:
+        return []
+    lines = [f"What cannot be read ({count_noun(len(rests), 'part')}):"]
+    for rest in rests[:_MOST]:
+        what = f", beginning with {rest.shown}" if rest.shown else " that are all NUL"
+        lines.append(f"  line {rest.line}, column {rest.column}: {rest.size} bytes{what}")
+    return [*lines, f"  and {len(rests) - _MOST} more"] if len(rests) > _MOST else lines
+
+
+def describe_repair(done: Repair) -> list[str]:
+    """Return lines about a repair and what is left to do."""
+    from nexus_mcp.merging.diagnosis import Conflict
+
+    lines = ["Repaired."]
+    if done.backup:
+        lines[0] += (
+            f" The file as it was is kept as {done.backup}, which git does not ignore: "
+            "delete it when you no longer need it."
+        )
+    if isinstance(done.diagnosis, Conflict):  # git has no conflict of a damaged file
+        lines.append(_UNMERGED if done.diagnosis.others is not None else _ADDED)
+    if done.interrupted:
+        lines.append("A change that was interrupted waits in .nexus/state/txn.json: the next call completes it.")
+    return lines
+
+
+def describe_refusal(done: Repair, *, dry: bool) -> list[str]:
+    """Return why nothing was changed, and the next step."""
+    from nexus_mcp.merging.diagnosis import Conflict, Damaged, Hopeless, Lacking
+
+    diagnosis = done.diagnosis
+    if isinstance(diagnosis, Conflict) and dry:
+        return [f"{_NOTHING}. nexus-mcp history repair keeps the cycles of both sides, each once."]
+    if isinstance(diagnosis, Lacking):
+        what = f"nexus-mcp history repair --from {diagnosis.revision} writes these cycles"
+        return [f"{_NOTHING}. {what}, and keeps the file as it is beside it."]
+    if isinstance(diagnosis, Damaged):
+        return _damage_advice(diagnosis)
+    if isinstance(diagnosis, Hopeless) and diagnosis.next_step:
+        return [f"{_NOTHING}. {diagnosis.next_step}"]
+    return [f"{_NOTHING}. Mend {FILE} by hand, or restore it from a copy: git log -- {FILE} tells of those in git."]
+
+
+def _damage_advice(diagnosis: Damaged) -> list[str]:
+    if diagnosis.unsure:
+        return [
+            f"{_NOTHING}, also with --yes: it must not give up cycles that HEAD has.",
+            "Have git answer there, then run it again; or name a commit that can be read with --from.",
+        ]
+    if diagnosis.lacking is None:
+        return [
+            f"{_NOTHING}. A whole copy may be in git: git log -- {FILE} tells.",
+            "nexus-mcp history repair --yes keeps what can be read, and the file as it is beside it.",
+        ]
+    return [
+        f"{_NOTHING}. nexus-mcp history repair --yes keeps what can be read and what HEAD has, "
+        "and the file as it is beside it."
+    ]
+
+
+def _cycles(number: int) -> str:
+    return count_noun(number, "cycle")
 
 
 def run(values: Values) -> int:
-    """Prints what is wrong and what was done; 1 when it stays wrong. Raises StateError, PathRefused, StorageError."""
-    from nexus_mcp.cli.history import repair_text
+    """Print the damage and the repair; return 1 when damage remains. Raise StateError, PathRefused, StorageError."""
     from nexus_mcp.merging.diagnosis import Healthy
     from nexus_mcp.merging.repair import examine, repair
 
@@ -32,11 +207,11 @@ def run(values: Values) -> int:
     if dry:
         done = examine(root, revision)
     else:
-        done = repair(root, damage=YES.name in values, revision=revision, carried=uninterrupted)
+        done = repair(root, damage=YES.name in values, revision=revision, carried=defer_interrupt)
     good = done.is_mended or isinstance(done.diagnosis, Healthy)
-    told = repair_text.mended(done) if done.is_mended else [] if good else repair_text.left(done, dry=dry)
+    result = describe_repair(done) if done.is_mended else [] if good else describe_refusal(done, dry=dry)
     seen = done.diagnosis
-    for line in (*repair_text.found(seen), *repair_text.kept(root, seen), *repair_text.origins(seen), *told):
+    for line in (*describe_diagnosis(seen), *note_reverts(root, seen), *describe_origins(seen), *result):
         print(printable(line))
     return exits.OK if good else exits.FAILED
 

@@ -1,1 +1,1 @@
-"""How fixtures are written: what the format asks of an author, and what a suite claims to look at."""
+"""Check fixtures as their authors wrote them, and turn them into values."""

@@ -1,11 +1,11 @@
-"""From the JSON of a fixture without faults to its value."""
+"""Build the value of a fixture from its JSON, which must be free of faults."""
 
 from __future__ import annotations
 
 import base64
 from typing import Any
 
-from nexus_mcp.conformance.document import written
+from nexus_mcp.conformance.document import encode_file
 from nexus_mcp.conformance.fixture import (
     CORE,
     Action,
@@ -22,7 +22,7 @@ from nexus_mcp.conformance.fixture import (
 
 
 def fixture(raw: dict[str, Any], source: str, pointer: str) -> Fixture:
-    """The fixture that stands at `pointer` in the file `source`."""
+    """Return the fixture at `pointer` in the file `source`."""
     single = "steps" not in raw
     precondition = raw.get("precondition", {})
     return Fixture(
@@ -44,7 +44,7 @@ def fixture(raw: dict[str, Any], source: str, pointer: str) -> Fixture:
 
 
 def _step(raw: dict[str, Any]) -> Step:
-    """A step; a fixture with one action or event is read as a step without assertions of its own."""
+    """Return a step; a fixture with one action or event becomes a step without assertions of its own."""
     inner = "test_id" not in raw
     wanted = raw.get("assert_error")
     asserts = {
@@ -100,7 +100,7 @@ def _write_file(raw: dict[str, Any]) -> WriteFile:
     if "text" in raw:
         return WriteFile(path, raw["text"].encode())
     if "json" in raw:
-        return WriteFile(path, written(path, raw["json"]))
+        return WriteFile(path, encode_file(path, raw["json"]))
     if "base64" in raw:
         return WriteFile(path, base64.b64decode(raw["base64"]))
     return WriteFile(path, symlink=raw.get("symlink"))

@@ -1,4 +1,4 @@
-"""The rules for the parts of a fixture: its values, its files and their paths. Each tells faults with their places."""
+"""Rules for the parts of a fixture: values, files and paths. Each function yields faults with their places."""
 
 from __future__ import annotations
 
@@ -12,20 +12,18 @@ from nexus_mcp.conformance.fixture import WHOLE_TEXT
 from nexus_mcp.conformance.tokens import STATE_ROOT, path_fault
 from nexus_mcp.schemas import Fault, escape
 
-NO_STATE = (
-    "is no state file: say what is in .git in precondition.files, and that there is none by precondition.git: false"
-)
+NO_STATE = "is not a state file: write files in .git in precondition.files, or set precondition.git: false"
 SPECIAL = ("base64", "symlink", "directory")
 
 
 def text_faults(value: Any, place: str) -> Iterator[Fault]:
-    """Members that stand there twice, and texts that are no Unicode."""
+    """Yield faults for keys that appear twice and texts that are not Unicode."""
     if isinstance(value, str):
         if any("\ud800" <= char <= "\udfff" for char in value):
             yield Fault(place, "has a lone surrogate, which can neither be sent nor written")
     elif isinstance(value, dict):
-        for name in getattr(value, "twice", ()):
-            yield Fault(f"{place}/{escape(name)}", "stands there twice")
+        for name in getattr(value, "duplicates", ()):
+            yield Fault(f"{place}/{escape(name)}", "appears twice")
         for name, member in value.items():
             yield from text_faults(name, place)
             yield from text_faults(member, f"{place}/{escape(name)}")
@@ -35,14 +33,14 @@ def text_faults(value: Any, place: str) -> Iterator[Fault]:
 
 
 def one_of(value: dict[str, Any], names: tuple[str, ...], place: str) -> Iterator[Fault]:
-    """More than one of the members; that there is one at all is told by the schema."""
+    """Yield a fault when `value` has more than one of the keys `names`; the schema checks that it has one."""
     found = [name for name in names if name in value]
     if len(found) > 1:
         yield Fault(place, f"must have only one of {', '.join(names)}; it has {' and '.join(found)}")
 
 
 def precondition_faults(precondition: dict[str, Any]) -> Iterator[Fault]:
-    """Those of the files that are there before the start."""
+    """Yield faults of the files that exist before the start."""
     state_files, files = members(precondition.get("state_files")), members(precondition.get("files"))
     places = {
         f"/precondition/{group}/{escape(path)}": path
@@ -53,7 +51,7 @@ def precondition_faults(precondition: dict[str, Any]) -> Iterator[Fault]:
         if path in state_files and path.split("/")[0] == ".git":
             yield Fault(place, NO_STATE)
         yield from path_faults(path, place)
-    yield from _twice(places.items())
+    yield from _duplicate_faults(places.items())
     for path, what in files.items():
         place = f"/precondition/files/{escape(path)}"
         yield from one_of(members(what), SPECIAL, place)
@@ -67,7 +65,7 @@ def precondition_faults(precondition: dict[str, Any]) -> Iterator[Fault]:
 
 
 def value_faults(assertions: Any, place: str) -> Iterator[Fault]:
-    """Those of JSONPaths with their expected values."""
+    """Yield faults of JSONPaths with their expected values."""
     for path, expected in members(assertions).items():
         inner = f"{place}/{escape(path)}"
         try:
@@ -78,8 +76,8 @@ def value_faults(assertions: Any, place: str) -> Iterator[Fault]:
 
 
 def file_faults(files: Any, place: str) -> Iterator[Fault]:
-    """Those of assertions on files."""
-    yield from _twice((f"{place}/{escape(path)}", path) for path in members(files))
+    """Yield faults of assertions on files."""
+    yield from _duplicate_faults((f"{place}/{escape(path)}", path) for path in members(files))
     for path, wanted in members(files).items():
         inner = f"{place}/{escape(path)}"
         yield from path_faults(path, inner, git=False)
@@ -90,33 +88,33 @@ def file_faults(files: Any, place: str) -> Iterator[Fault]:
 
 
 def unchanged_faults(unchanged: Any, place: str) -> Iterator[Fault]:
-    """Those of a list of paths."""
+    """Yield faults of a list of paths."""
     for inner, path in each(unchanged, place):
         yield from path_faults(path, inner, git=False)
 
 
 def path_faults(path: Any, place: str, *, git: bool = True) -> Iterator[Fault]:
-    """Those of a path."""
+    """Yield the fault of a path."""
     if isinstance(path, str) and (wrong := path_fault(path, git=git)):
         yield Fault(place, wrong)
 
 
 def base64_faults(text: Any, place: str) -> Iterator[Fault]:
-    """Those of bytes that are written as text."""
+    """Yield the fault of bytes that are written as base64."""
     if isinstance(text, str):
         try:
             base64.b64decode(text, validate=True)
         except (binascii.Error, ValueError):
-            yield Fault(place, "is no base64")
+            yield Fault(place, "is not base64")
 
 
 def members(value: Any) -> dict[str, Any]:
-    """The value when it is an object, else an empty one."""
+    """Return the value when it is an object, else an empty object."""
     return value if isinstance(value, dict) else {}
 
 
 def each(value: Any, place: str) -> list[tuple[str, Any]]:
-    """Place and value of each item, when it is an array."""
+    """Return place and value of each item when the value is an array, else nothing."""
     return [(f"{place}/{index}", item) for index, item in enumerate(value)] if isinstance(value, list) else []
 
 
@@ -128,8 +126,8 @@ def _whole_text_faults(expected: Any, place: str) -> Iterator[Fault]:
         yield Fault(place, "must be a string or a matcher with type string: it is about the text of the file")
 
 
-def _twice(places: Iterable[tuple[str, str]]) -> Iterator[Fault]:
-    """Paths that are spelled differently and are one file."""
+def _duplicate_faults(places: Iterable[tuple[str, str]]) -> Iterator[Fault]:
+    """Yield a fault for each path that names the same file as an earlier one."""
     seen: dict[str, str] = {}
     for place, path in places:
         if _whole(path) in seen:

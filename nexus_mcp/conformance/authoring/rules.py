@@ -1,4 +1,7 @@
-"""What a fixture has to keep beyond its schema; parts of a wrong shape are left to the schema."""
+"""Rules of a fixture as a whole that its schema cannot express: bounds that keep the runner safe, and consistency.
+
+Values of the wrong type are ignored here, since the schema reports them.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from nexus_mcp.conformance import limits
 from nexus_mcp.conformance.authoring.parts import (
     base64_faults,
     each,
@@ -20,27 +24,42 @@ from nexus_mcp.conformance.authoring.parts import (
 )
 from nexus_mcp.conformance.nearest import near
 from nexus_mcp.conformance.tokens import HARNESS_ID
-from nexus_mcp.schemas import Fault, escape
+from nexus_mcp.schemas import Fault, escape, is_integer
 
-ASKED = ("action", "event", "steps")
+_ASSERTING = ("return_value", "result", "assert_return", "assert_result")
+_MOST_TIMES = 1001
+_ASSERTING_FILES = ("state_files", "assert_state")
+
+REQUESTS = ("action", "event", "steps")
 KINDS = ("action", "event", "restart", "write_file", "kill", "parallel")
 ANSWERING = ("action", "event", "kill")
 CALLING = ("action", "kill")
 ABOUT_ANSWER = ("return_value", "result", "error", "error_contains")
-NO_RESULT = "has no result to look at: an event has an answer, but only a call has a result"
-NO_RETRY = "is about an answer that may never come, depending on the moment of the kill: say retry: true in it"
+NO_RESULT = "has no result to check: an event has an answer, but only a call has a result"
+NO_RETRY = "needs an answer, which the kill may prevent: set retry: true in the kill"
 CONTENT = ("text", "json", "base64", "symlink", "absent")
 
 
+def bound_faults(raw: Any) -> list[Fault]:
+    """Return every bound that a fixture, as JSON, exceeds. Such a fixture is not checked further."""
+    deep = _too_deep(raw)
+    if deep is not None:
+        return [Fault(deep, f"must have at most {limits.FIXTURE_LEVELS} levels of arrays and objects")]
+    size, found = _size(raw)
+    if size > limits.FIXTURE_SIZE:
+        return [Fault("", f"must have at most {limits.FIXTURE_SIZE} characters as JSON")]
+    return found or (list(_sums(raw)) if isinstance(raw, dict) else [])
+
+
 def rule_faults(raw: Any, state_schemas: tuple[str, ...]) -> Iterator[Fault]:
-    """Every fault of a fixture, as JSON. `state_schemas`: the names of the files that covers may name."""
+    """Yield every fault of a fixture, as JSON. `state_schemas`: the names of the files that covers may name."""
     yield from text_faults(raw, "")
     if not isinstance(raw, dict):
         return
     description = raw.get("description")
     if isinstance(description, str) and description and not description.strip():
         yield Fault("/description", "must not be blank")
-    yield from one_of(raw, ASKED, "")
+    yield from one_of(raw, REQUESTS, "")
     if raw.get("steps") == []:
         yield Fault("/steps", "must have a step")
     for place, step in each(raw.get("steps"), "/steps"):
@@ -50,11 +69,11 @@ def rule_faults(raw: Any, state_schemas: tuple[str, ...]) -> Iterator[Fault]:
     for name in members(members(raw.get("covers")).get("state_schemas")):
         if name not in state_schemas:
             place = f"/covers/state_schemas/{escape(name)}"
-            yield Fault(place, f"is no schema of a state file{near(name, state_schemas)}")
+            yield Fault(place, f"is not a state file schema{near(name, state_schemas)}")
 
 
 def expected_places(raw: Any, place: str = "") -> Iterator[str]:
-    """The pointers of all expected values: what stands below them is told by the matchers' own rules."""
+    """Yield the pointers of all expected values: the matchers' own rules check everything below them."""
     for name, member in members(raw).items():
         inner = f"{place}/{escape(name)}"
         if name in ("return_value", "assert_return", "assert_result") or inner == "/postcondition/result":
@@ -67,6 +86,91 @@ def expected_places(raw: Any, place: str = "") -> Iterator[str]:
     if isinstance(raw, list):
         for index, item in enumerate(raw):
             yield from expected_places(item, f"{place}/{index}")
+
+
+def _too_deep(raw: Any) -> str | None:
+    """Return the pointer of the field of the fixture that is nested too deeply, None when none is."""
+    for name, top in _named(raw):
+        nodes = [top]
+        for _ in range(limits.FIXTURE_LEVELS):
+            nodes = [inner for node in nodes for _, inner in _named(node)]
+        if nodes:
+            return f"/{escape(name[: limits.FIXTURE_NAME])}"
+    return None
+
+
+def _size(raw: Any) -> tuple[int, list[Fault]]:
+    """Return about how many characters the JSON has, and the faults of keys and texts that are too long."""
+    found: list[Fault] = []
+
+    def weigh(value: Any, place: str) -> int:
+        if isinstance(value, str):
+            if len(value) > limits.FIXTURE_TEXT:
+                found.append(Fault(place, f"must have at most {limits.FIXTURE_TEXT} characters"))
+            return len(value) + 4
+        size = 4
+        for name, inner in _named(value):
+            if len(name) > limits.FIXTURE_NAME:
+                found.append(Fault(place, f"must have names of at most {limits.FIXTURE_NAME} characters"))
+                name = name[: limits.FIXTURE_NAME]  # noqa: PLW2901 - for the place
+            size += len(name) + weigh(inner, f"{place}/{escape(name)}") + 4
+        return size
+
+    return weigh(raw, ""), found
+
+
+def _sums(raw: dict[str, Any]) -> Iterator[Fault]:
+    requests = list(_requests(raw))
+    calls = sum(times for times, _ in requests)
+    if calls > limits.FIXTURE_CALLS:
+        yield Fault("", f"must make at most {limits.FIXTURE_CALLS} calls and events; it makes {calls}")
+    elif _count(raw, "repeat") < _MOST_TIMES and calls * _count(raw, "repeat") > limits.FIXTURE_ALL_CALLS:
+        yield Fault(
+            "/repeat",
+            f"must make at most {limits.FIXTURE_ALL_CALLS} calls and events in all repeats; "
+            f"it makes {calls * _count(raw, 'repeat')}",
+        )
+    if sum(len(members(request.get("params"))) for _, request in requests) > limits.FIXTURE_PARAMS:
+        yield Fault("", f"must have at most {limits.FIXTURE_PARAMS} parameters in all calls and events")
+    if sum(map(_assertions, (members(raw.get("postcondition")), *_steps(raw)))) > limits.FIXTURE_ASSERTIONS:
+        yield Fault("", f"must have at most {limits.FIXTURE_ASSERTIONS} JSONPaths in all assertions")
+
+
+def _steps(raw: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield every step, those in `parallel` included; the fixture itself when it has no steps."""
+    if "steps" not in raw:
+        yield raw
+    for _, step in each(raw.get("steps"), ""):
+        yield members(step)
+        for _, lane in each(members(step).get("parallel"), ""):
+            for _, inner in each(lane, ""):
+                yield members(inner)
+
+
+def _requests(raw: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield each request with its number of repetitions."""
+    for step in _steps(raw):
+        for request in (step.get("action"), step.get("event"), members(step.get("kill")).get("action")):
+            if isinstance(request, dict):
+                yield _count(step, "times"), request
+
+
+def _count(value: dict[str, Any], name: str) -> int:
+    count = value.get(name, 1)
+    # The schema reports more than _MOST_TIMES.
+    return int(min(count, _MOST_TIMES)) if is_integer(count) and count >= 1 else 1
+
+
+def _assertions(value: dict[str, Any]) -> int:
+    files = [wanted for name in _ASSERTING_FILES for wanted in members(value.get(name)).values()]
+    return sum(len(members(value.get(name))) for name in _ASSERTING) + sum(len(members(wanted)) + 1 for wanted in files)
+
+
+def _named(value: Any) -> list[tuple[str, Any]]:
+    """Return the items of an object by key, those of an array by index, nothing for other values."""
+    if isinstance(value, dict):
+        return list(value.items())
+    return [(str(index), item) for index, item in enumerate(value)] if isinstance(value, list) else []
 
 
 def _step_faults(step: Any, place: str) -> Iterator[Fault]:
@@ -95,11 +199,11 @@ def _step_faults(step: Any, place: str) -> Iterator[Fault]:
 
 
 def _answer_faults(step: dict[str, Any], place: str) -> Iterator[Fault]:
-    """Assertions on an answer that is not there, or only sometimes."""
+    """Yield faults of assertions on an answer that does not exist, or only sometimes."""
     asserted = [name for name in ("assert_return", "assert_result", "assert_error") if name in step]
     if not any(name in step for name in ANSWERING):
-        said = f"has no answer to look at: only {', '.join(ANSWERING)} have one"
-        yield from (Fault(f"{place}/{name}", said) for name in asserted)
+        message = f"has no answer to check: only {', '.join(ANSWERING)} have one"
+        yield from (Fault(f"{place}/{name}", message) for name in asserted)
     elif "assert_result" in step and not any(name in step for name in CALLING):
         yield Fault(f"{place}/assert_result", NO_RESULT)
     if _may_have_none(step):
@@ -120,21 +224,21 @@ def _postcondition_faults(raw: dict[str, Any]) -> Iterator[Fault]:
 
 
 def _last_answer_faults(raw: dict[str, Any], asserted: list[str]) -> Iterator[Fault]:
-    """Assertions of the postcondition on a last answer that is not there, or only sometimes."""
+    """Yield faults of the postcondition about a last answer that does not exist, or only sometimes."""
     steps = [members(step) for _, step in each(raw.get("steps"), "")]
-    asking = [step for step in steps or [raw] if any(name in step for name in ANSWERING)]
-    if not asking:
-        said = "has no answer to look at: no step asks anything"
-        yield from (Fault(f"/postcondition/{name}", said) for name in asserted if steps)
+    requests = [step for step in steps or [raw] if any(name in step for name in ANSWERING)]
+    if not requests:
+        message = "has no answer to check: no step makes a request"
+        yield from (Fault(f"/postcondition/{name}", message) for name in asserted if steps)
         return
-    if "result" in asserted and not any(name in asking[-1] for name in CALLING):
+    if "result" in asserted and not any(name in requests[-1] for name in CALLING):
         yield Fault("/postcondition/result", NO_RESULT)
-    if _may_have_none(asking[-1]):
+    if _may_have_none(requests[-1]):
         yield from (Fault(f"/postcondition/{name}", NO_RETRY) for name in asserted)
 
 
 def _harness_id_faults(raw: dict[str, Any]) -> Iterator[Fault]:
-    """Ids of harnesses that stand for {HARNESS_ID} in a path."""
+    """Yield faults of harness ids that replace {HARNESS_ID} in a path."""
     for place, event in _events(raw):
         named = members(event.get("params")).get("harness_id")
         if named is not None and not (isinstance(named, str) and HARNESS_ID.fullmatch(named)):
@@ -142,7 +246,7 @@ def _harness_id_faults(raw: dict[str, Any]) -> Iterator[Fault]:
 
 
 def _may_have_none(step: dict[str, Any]) -> bool:
-    """Whether it depends on the moment that the step has an answer: that of a kill is not asked again."""
+    """Return whether the step may end without an answer: a killed call is repeated only with retry."""
     return "kill" in step and members(step["kill"]).get("retry") is not True
 
 

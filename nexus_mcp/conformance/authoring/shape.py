@@ -1,4 +1,4 @@
-"""A fixture against its published schema, with better words than the evaluator has for the alternatives in it."""
+"""Check a fixture against its published schema, with plainer messages for alternatives than the evaluator's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Schema = dict[str, Any]
 
 
 def shape_faults(raw: Any) -> list[Fault]:
-    """Every way in which a fixture, as JSON, breaks its schema."""
+    """Return every way in which a fixture, as JSON, breaks its schema."""
     return list(islice(_worded(schemas.load("conformance/fixture"), raw, ""), FAULTS))
 
 
@@ -39,7 +39,7 @@ def _worded(schema: Schema, value: Any, pointer: str) -> Iterator[Fault]:
 
 
 def _fits_none(node: Schema, value: Any) -> bool:
-    """Whether the fault of `value` at `node` is that it matches no branch."""
+    """Return whether the fault of `value` at `node` is that it matches no branch."""
     if "anyOf" not in node or ("type" in node and schemas.faults({"type": node["type"]}, value)):
         return False
     return all(schemas.faults(branch, value) for branch in node["anyOf"])
@@ -49,7 +49,7 @@ def _alternatives(node: Schema, value: Any, pointer: str) -> Iterator[Fault]:
     branches: list[Schema] = node["anyOf"]
     if all(set(branch) == {"required"} for branch in branches):
         wanted = [branch["required"][0] for branch in branches]
-        # A slip in the name of one of them is told at its own place, once.
+        # A mistyped name of one of them is reported at its own place.
         if not any(did_you_mean(name, wanted) for name in set(value) - set(node.get("properties", {}))):
             yield Fault(pointer, f"must have {_or(wanted)}")
         return
@@ -71,7 +71,7 @@ def _parts(pointer: str) -> list[str]:
 
 
 def _below(schema: Schema, path: list[str]) -> Schema | None:
-    """The schema of the value at `path`, None when it knows no such member."""
+    """Return the schema of the value at `path`, None when the schema has no such key."""
     for part in path:
         others = schema.get("additionalProperties")
         below = schema.get("properties", {}).get(part) or schema.get("items") or others

@@ -1,1 +1,1 @@
-"""The official MCP client, connected to a target: the only package of the suite that knows the SDK."""
+"""Connect to a target with the official MCP client: the only package of the suite that imports the SDK."""

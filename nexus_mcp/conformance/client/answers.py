@@ -1,4 +1,4 @@
-"""One call by the official client, and its answer in the suite's own shape."""
+"""Make one call with the official client, and turn its result into a Reply."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import mcp_types as types
 from mcp import MCPError
 
 from nexus_mcp.conformance.client.validation import schema_fault
+from nexus_mcp.conformance.document import count_values
+from nexus_mcp.conformance.failures import Reply, TargetFailure, first_line
 from nexus_mcp.conformance.limits import VALUES
 from nexus_mcp.conformance.matchers import same
-from nexus_mcp.conformance.reply import Reply
-from nexus_mcp.conformance.trouble import TargetTrouble, first_line
-from nexus_mcp.conformance.weight import values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcp import Client
 
-# What the client itself reports as an answer when there was none.
+# Messages of the client itself when there was no response.
 _NO_ANSWERS = {"Connection closed", "Server returned an error response", "Session terminated"}
 
 _PLACE = 2000
+"""Characters of a pydantic error that are searched for its place."""
 
 
 class Whole(types.CallToolResult):
-    """A result that remembers what was sent: without the defaults of the client's classes, with what they drop."""
+    """A result that keeps the JSON as sent: without the defaults of the client's classes, with the fields they drop."""
 
     _sent: Any = None
 
@@ -46,32 +46,32 @@ class Whole(types.CallToolResult):
 async def ask(
     client: Client, tool: str, arguments: dict[str, Any], ended: Callable[[], bool]
 ) -> tuple[Whole | str, float]:
-    """Calls the tool of this name: its result, or the message of a protocol error, and the seconds that took.
+    """Call a tool. Return its result, or the message of a protocol error, and the seconds it took.
 
-    Raises TargetTrouble when no answer comes, or none of the protocol's shape. `ended` tells whether the
-    connection may be over: a server may use the client's own words for that.
+    Raises TargetFailure for a missing response or one without the protocol's shape. `ended` returns whether the
+    connection may be over: a server may send the client's own words for that as an error message.
     """
     request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=arguments))
     started = time.perf_counter()
     try:
-        # Not Client.call_tool: it drops an answer that breaks the output schema, and a report is to show it.
+        # Not Client.call_tool: it drops an answer that breaks the output schema, but a report has to show it.
         result = await client.session.send_request(request, Whole)
     except MCPError as error:
         if error.error.message in _NO_ANSWERS and ended():
-            raise TargetTrouble(f"gave no answer to {tool}: {error.error.message}") from None
+            raise TargetFailure(f"did not answer {tool}: {error.error.message}") from None
         return error.error.message, time.perf_counter() - started
     except ValueError as error:
-        raise TargetTrouble(f"answered {tool} with what is no result of a call: {_place(error)}") from None
+        raise TargetFailure(f"sent an invalid result for {tool}: {_place(error)}") from None
     return result, time.perf_counter() - started
 
 
 def reply(result: Whole | str, seconds: float) -> Reply:
-    """What `ask` gave, in the suite's own shape. Raises TargetTrouble for what is too large to be looked into."""
+    """Return the Reply for a result of `ask`. Raises TargetFailure when it is too large to check."""
     if isinstance(result, str):
         return Reply(protocol_error=result, seconds=seconds)
     text = next((block.text for block in result.content if isinstance(block, types.TextContent)), "")
-    if values(text.encode("utf-8", "surrogatepass"), VALUES) > VALUES:
-        raise TargetTrouble(f"answered with a text block of more than {VALUES:,} JSON values")
+    if count_values(text.encode("utf-8", "surrogatepass"), VALUES) > VALUES:
+        raise TargetFailure(f"answered with a text block of more than {VALUES:,} JSON values")
     if result.structured_content is None:
         return Reply(_parsed(text), text, bool(result.is_error), seconds=seconds, result=result.sent)
     differs = bool(text) and not same(_parsed(text), result.structured_content)
@@ -79,9 +79,9 @@ def reply(result: Whole | str, seconds: float) -> Reply:
 
 
 async def broken_schema(tool: str, schema: Any, result: Whole, limit: float) -> str:
-    """Where a result that is no error breaks the tool's output schema, "" when it does not. Raises as schema_fault.
+    """Return where a result breaks the tool's output schema, "" when it does not. Raises as schema_fault.
 
-    `limit` are the seconds that a call may take.
+    `limit` is the time limit of a call in seconds.
     """
     if result.structured_content is None and "structured_content" not in result.model_fields_set:
         return f"Tool {tool} has an output schema but did not return structured content"
@@ -89,13 +89,13 @@ async def broken_schema(tool: str, schema: Any, result: Whole, limit: float) -> 
 
 
 def _place(error: ValueError) -> str:
-    """From pydantic's text for a first fault, which has the place in its second line and the words in its third."""
+    """Return place and message of the first fault in pydantic's text, which has them in its second and third line."""
     lines = [line.strip() for line in str(error)[:_PLACE].splitlines()]
     return first_line(": ".join(lines[1:3]).partition(" [type=")[0] or str(error))
 
 
 def _parsed(text: str) -> Any:
-    """The value of a JSON text, None when it is none."""
+    """Return the value of a JSON text, None when it is not JSON."""
     try:
         return json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""A target that the official client is connected to.
+"""Hold a connection of the official client to a target.
 
-A connection lives in a task of its own. The client's scopes must be left where they were entered, and what breaks
-inside of them cancels the task around them: neither is to reach a fixture that goes on after its server was killed.
+A connection lives in a task of its own. The client's scopes must be left where they were entered, and an error inside
+them cancels the task around them; a fixture must survive both when its server is killed.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from nexus_mcp import __version__
 from nexus_mcp.conformance.client.answers import ask, broken_schema, reply
 from nexus_mcp.conformance.client.transport import PipeTransport
-from nexus_mcp.conformance.trouble import TargetTrouble, TimeRanOut, first_line, innermost
+from nexus_mcp.conformance.failures import TargetFailure, TargetTimeout, first_line, unwrap_group
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from nexus_mcp.conformance.client.answers import Whole
-    from nexus_mcp.conformance.reply import Reply
+    from nexus_mcp.conformance.failures import Reply
 
     Answered = tuple[Whole | str, float]
     Job = tuple[str, dict[str, Any], asyncio.Future[Answered]]
@@ -36,7 +36,7 @@ _LEAVING = 5.0
 
 
 class Manner(NamedTuple):
-    """How to talk to a target: the client's mode, and what the target told of itself when it was asked first."""
+    """How to talk to a target: the client's mode, and the target's reply to the discovery request."""
 
     mode: str = "auto"
     discovered: Any = None
@@ -47,10 +47,10 @@ PLAIN = Manner("legacy")
 
 
 class Connection:
-    """A target that answers.
+    """A connection to a target that answers.
 
-    `server` is its name and version, `tools` are the names it lists, `described` the output
-    schemas of those that have one.
+    `server` is its name and version, `tools` are the names it lists, `described` has the output schemas of those tools
+    that have one.
     """
 
     def __init__(self, source: Any, manner: Manner) -> None:
@@ -67,25 +67,25 @@ class Connection:
 
     @classmethod
     async def open(cls, source: Any, manner: Manner, seconds: float) -> Connection:
-        """Connects and lists the tools. `source`: a transport, a URL or a low-level server. Raises TargetTrouble."""
+        """Connect and list the tools. `source`: a transport, a URL or a low-level server. Raises TargetFailure."""
         for name in ("mcp", "client"):
-            # What the SDK logs about the target is told in the report; nothing goes to stderr behind its back.
+            # The report holds what the SDK logs about the target, so nothing goes to stderr.
             if not logging.getLogger(name).handlers:
                 logging.getLogger(name).addHandler(logging.NullHandler())
         self = cls(source, manner)
         try:
-            await self._settled(self._ready, seconds, "the handshake")
+            await self._wait_for(self._ready, seconds, "the handshake")
         except BaseException:
             await self.close()
             raise
         return self
 
     async def call(self, tool: str, arguments: Mapping[str, Any], seconds: float) -> Reply:
-        """Calls the tool of this name. Raises TargetTrouble when no answer comes."""
+        """Call the tool of this name and return the reply. Raises TargetFailure when no response comes."""
         future: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
         self._jobs.put_nowait((tool, dict(arguments), future))
-        await self._settled(future, seconds, tool)
-        # Here, where no time of the target's runs any more, and what goes wrong is no trouble with its connection.
+        await self._wait_for(future, seconds, tool)
+        # Here the target's time has ended, and an error is not one of its connection.
         result, took = future.result()
         answer = reply(result, took)
         if isinstance(result, str) or answer.is_error or tool not in self.described:
@@ -94,7 +94,7 @@ class Connection:
         return replace(answer, schema_fault=fault)
 
     async def close(self) -> None:
-        """Ends the client; the process behind it, if any, is not touched."""
+        """End the client; a process behind it is not touched."""
         self._jobs.put_nowait(None)
         if not self._ready.done() or self._ready.cancelled():
             self._task.cancel()
@@ -104,18 +104,18 @@ class Connection:
             await asyncio.wait({task}, timeout=_LEAVING)
 
     def abandon(self) -> None:
-        """Ends the client without waiting."""
+        """End the client without waiting."""
         self._task.cancel()
 
-    async def _settled(self, future: asyncio.Future[Any], seconds: float, what: str) -> None:
+    async def _wait_for(self, future: asyncio.Future[Any], seconds: float, what: str) -> None:
         await asyncio.wait({future, self._task}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if future.done():
             future.result()
             return
         future.cancel()
         if self._task.done():
-            raise TargetTrouble(self._broken or "closed the connection")
-        raise TimeRanOut(f"did not answer {what} within {seconds:g} s")
+            raise TargetFailure(self._broken or "closed the connection")
+        raise TargetTimeout(f"did not answer {what} within {seconds:g} s")
 
     async def _live(self, source: Any) -> None:
         try:
@@ -128,10 +128,10 @@ class Connection:
                 await self._introduce(client)
                 self._ready.set_result(None)
                 while job := await self._jobs.get():
-                    await self._carry_out(client, *job)
-        except Exception as error:  # noqa: BLE001 - whatever the client meets when it talks is the target's doing
-            cause = innermost(error)
-            did = "broke the connection" if self._ready.done() else "could not be connected to"
+                    await self._handle_job(client, *job)
+        except Exception as error:  # noqa: BLE001 - any error of the client while it talks is caused by the target
+            cause = unwrap_group(error)
+            did = "broke the connection" if self._ready.done() else "could not be reached"
             self._broken = f"{did}: {first_line(str(cause)) or type(cause).__name__}"
 
     async def _introduce(self, client: Client) -> None:
@@ -154,18 +154,18 @@ class Connection:
         self.tools = tuple(tool.name for tool in tools)
         self.described = {tool.name: tool.output_schema for tool in tools if tool.output_schema is not None}
 
-    async def _carry_out(
+    async def _handle_job(
         self, client: Client, tool: str, arguments: dict[str, Any], future: asyncio.Future[Answered]
     ) -> None:
         try:
             answered = await ask(client, tool, arguments, self._ended)
-        except TargetTrouble as trouble:
+        except TargetFailure as failure:
             if not future.done():
-                future.set_exception(trouble)
+                future.set_exception(failure)
         else:
             if not future.done():
                 future.set_result(answered)
 
     def _ended(self) -> bool:
-        """Whether the connection may be over: what has no process cannot tell."""
+        """Return whether the connection may be over: without a process it is unknown."""
         return not isinstance(self._source, PipeTransport) or self._source.process.ended

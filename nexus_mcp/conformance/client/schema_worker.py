@@ -1,7 +1,7 @@
-"""A process of its own that holds values against JSON schemas: a line of JSON in, a line out.
+"""A helper process that checks values against JSON schemas: one JSON line in, one JSON line out.
 
-A pattern of a schema may take longer than anybody lives, in a way that no thread can end. It is run as a script, so it
-imports nothing of ours.
+A pattern in a schema may run for years, and no thread can be ended. The module runs as a script, so it imports nothing
+of this package.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from functools import lru_cache
 from typing import Any
 
 MEMORY = 1 << 30
-"""Bytes of address space: a schema can make a small value into a large computation."""
+"""Bytes of address space: a schema can turn a small value into a large computation."""
 _SHOWN = 400
-"""Characters of what is said."""
+"""Characters of a fault that are returned."""
 
 
 @lru_cache(maxsize=64)
@@ -27,28 +27,28 @@ def _validator(schema: str) -> Any:
     document = json.loads(schema)
     kind = validator_for(document)
     kind.check_schema(document)
-    # Nothing is fetched from anywhere: references stay within the schema.
+    # No reference is fetched: references stay within the schema.
     return kind(document, registry=Registry())
 
 
 def fault(schema: str, value: Any) -> str:
-    """Where `value` breaks `schema`, a JSON text, or why that cannot be used; "" when all is well."""
+    """Return where `value` breaks `schema`, a JSON text, or why the schema cannot be used; "" when it is valid."""
     from jsonschema import SchemaError
     from jsonschema.exceptions import best_match
 
     try:
         worst = best_match(_validator(schema).iter_errors(value))
     except SchemaError as error:
-        return f"the schema is none: {error.json_path}: {error.message}"
+        return f"the schema is not valid: {error.json_path}: {error.message}"
     except MemoryError:
         return f"the schema takes more than {MEMORY >> 20} MiB of memory"
-    except Exception as error:  # noqa: BLE001 - whatever it meets is the schema's doing
+    except Exception as error:  # noqa: BLE001 - any error is caused by the schema
         return f"the schema cannot be used: {type(error).__name__}: {error}"
     return "" if worst is None else f"{worst.json_path}: {worst.message}"
 
 
 def bound_memory(most: int) -> None:
-    """Let this process use at most so many bytes, where the system can tell."""
+    """Limit the address space of this process, in bytes, where the system supports it."""
     import resource
 
     with suppress(OSError, ValueError):
@@ -56,16 +56,16 @@ def bound_memory(most: int) -> None:
 
 
 def main() -> None:
-    """Until stdin ends. Each line has `schema`, `value` and the `seconds` of computing that end this process."""
+    """Check values until stdin ends. Each line has `schema`, `value` and the `seconds` of computing time allowed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the runner, which ends this process
     bound_memory(MEMORY)
     print(json.dumps(fault("{}", None)), flush=True)  # all is imported before the clock runs
     for line in sys.stdin:
-        asked = json.loads(line)
-        signal.setitimer(signal.ITIMER_PROF, asked["seconds"])  # by default this kills, whatever runs
-        said = fault(asked["schema"], asked["value"])
+        request = json.loads(line)
+        signal.setitimer(signal.ITIMER_PROF, request["seconds"])  # by default this kills, whatever runs
+        message = fault(request["schema"], request["value"])
         signal.setitimer(signal.ITIMER_PROF, 0)
-        print(json.dumps(said[:_SHOWN]), flush=True)
+        print(json.dumps(message[:_SHOWN]), flush=True)
 
 
 if __name__ == "__main__":

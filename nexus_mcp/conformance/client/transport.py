@@ -1,31 +1,65 @@
-"""The official client's end of a process."""
+"""Connect the official client to a process or a URL, and refuse messages that would take too much memory.
+
+The client validates each part of a message against models and keeps every fault: a list of 250,000 numbers in place of
+content blocks takes more than a gigabyte.
+"""
 
 from __future__ import annotations
 
 import math
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import mcp_types as types
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.message import SessionMessage
 
-from nexus_mcp.conformance.client import modelled
-from nexus_mcp.conformance.trouble import garbage
+from nexus_mcp.conformance.document import count_values
+from nexus_mcp.conformance.failures import describe_garbage
+from nexus_mcp.conformance.limits import VALUES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
     from types import TracebackType
 
+    from nexus_mcp.conformance.processes.pipes import Allowance
     from nexus_mcp.conformance.processes.process import ServerProcess
+
+MOST = 20_000
+"""Parts of one message beside its payload."""
+_FREE = frozenset(
+    ("structuredContent", "inputSchema", "outputSchema", "requestedSchema", "_meta", "arguments", "data", "metadata")
+)
+"""Fields that may hold any value, which the client does not validate."""
+
+
+def fault(message: Any) -> str:
+    """Return what is wrong with the size of a JSON-RPC message, "" when nothing is."""
+    left = [getattr(message, "result", None), getattr(message, "params", None)]
+    count = 0
+    while left:
+        node = left.pop()
+        inner = node if isinstance(node, list) else ()
+        if isinstance(node, dict):
+            inner = [member for name, member in node.items() if name not in _FREE]
+        count += len(inner)
+        if count > MOST:
+            return f"sent a message of more than {MOST:,} parts beside its payload"
+        left.extend(inner)
+    return ""
 
 
 class PipeTransport:
-    """A transport as `mcp.Client` takes it. Sending never waits; what comes is bounded by the process's allowance."""
+    """A process as a transport for `mcp.Client`.
+
+    Sending never waits; incoming data is bounded by the process's allowance.
+    """
 
     def __init__(self, start: Callable[[Callable[[bytes], None], Callable[[], None]], ServerProcess]) -> None:
         self._incoming, self._read = anyio.create_memory_object_stream[SessionMessage | Exception](math.inf)
-        self._asked: set[str] = set()
+        self._pending: set[str] = set()
         self.after_send: Callable[[], None] | None = None
         """Called once, right after the next message was sent."""
         try:
@@ -47,30 +81,112 @@ class PipeTransport:
         self._read.close()
 
     async def send(self, item: SessionMessage) -> None:
-        """Part of the client's write stream, as is `aclose`."""
+        """Send a message; part of the client's write stream, as is `aclose`."""
         if isinstance(item.message, types.JSONRPCRequest):
-            self._asked.add(str(item.message.id))
+            self._pending.add(str(item.message.id))
         self.process.send(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
         if self.after_send is not None:
             then, self.after_send = self.after_send, None
             then()
 
     async def aclose(self) -> None:
-        """Leaves the process alone: how it ends is watched elsewhere."""
+        """Do nothing: the end of the process is watched elsewhere."""
 
     def _line(self, line: bytes) -> None:
         try:
             message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:
-            self.process.fail(garbage(line))
+            self.process.fail(describe_garbage(line))
             return
-        if wrong := modelled.fault(message):
+        if wrong := fault(message):
             self.process.fail(wrong)
             return
         if isinstance(message, (types.JSONRPCResponse, types.JSONRPCError)) and message.id is not None:
-            if str(message.id) not in self._asked:
-                self.process.fail("sent an answer to what it was not asked, or a second one")
+            if str(message.id) not in self._pending:
+                self.process.fail("sent a response without a request, or a second response")
                 return
-            self._asked.remove(str(message.id))
-        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # nobody asks it any more
+            self._pending.remove(str(message.id))
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # the client has closed its end
             self._incoming.send_nowait(SessionMessage(message))
+
+
+class _Checked:
+    """A stream of messages that checks each one before the client gets it."""
+
+    def __init__(self, stream: Any, check: Callable[[Any], Any]) -> None:
+        self._stream = stream
+        self._check = check
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def __aiter__(self) -> _Checked:
+        return self
+
+    async def __anext__(self) -> Any:
+        return self._check(await self._stream.__anext__())
+
+    async def __aenter__(self) -> _Checked:
+        return self
+
+    async def __aexit__(self, *how: object) -> None:
+        await self._stream.aclose()
+
+
+class HttpTransport:
+    """A URL as a transport for `mcp.Client`. `fault` is what the server did wrong, or ""."""
+
+    def __init__(self, url: str, allowance: Allowance) -> None:
+        self.fault = ""
+        self._url = url
+        self._allowance = allowance
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> tuple[Any, Any]:
+        async with AsyncExitStack() as stack:
+            # A few compressed bytes could expand to gigabytes.
+            client = create_mcp_http_client(headers={"accept-encoding": "identity"})
+            client.event_hooks = {"response": [self._bound]}
+            await stack.enter_async_context(client)
+            streams: tuple[Any, Any] = await stack.enter_async_context(
+                streamable_http_client(self._url, http_client=client)
+            )
+            self._stack = stack.pop_all()
+        return _Checked(streams[0], self._check), streams[1]
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        trace: TracebackType | None = None,
+    ) -> bool | None:
+        return await self._stack.__aexit__(kind, error, trace)
+
+    async def _bound(self, response: Any) -> None:
+        """Count what is read of a response, before any of it is read."""
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
+            self._fail("sent a compressed response, although the request allows only identity")
+        raw = response.aiter_raw
+
+        async def counted(chunk_size: int | None = None) -> AsyncIterator[bytes]:
+            size = found = 0
+            async for part in raw(chunk_size):
+                size += len(part)
+                found += count_values(part, VALUES) - 1
+                self._allowance.printed(len(part), 0, size)
+                if found > VALUES:
+                    self._fail(f"flooded: it sent more than {VALUES:,} JSON values at once")
+                if self._allowance.complaint:
+                    self._fail(self._allowance.complaint.replace("printed", "sent").replace("a line", "an answer"))
+                yield part
+
+        response.aiter_raw = counted
+
+    def _check(self, item: Any) -> Any:
+        if wrong := fault(getattr(item, "message", None)):
+            self._fail(wrong)
+        return item
+
+    def _fail(self, fault: str) -> None:
+        self.fault = self.fault or fault
+        raise ValueError(self.fault)

@@ -1,1 +1,1 @@
-"""Other people's processes: started, fed, watched, bounded and ended with all their children."""
+"""Start, feed, watch and bound the processes of targets, and end them with all their children."""

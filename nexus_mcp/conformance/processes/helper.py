@@ -1,7 +1,8 @@
-"""Helper processes of the runner: they do what may take for ever in a way that no thread can end.
+"""Run helper processes for work that may never end, which no thread can stop.
 
-Matching a regular expression and checking a JSON schema are such work. A helper runs a script of ours that reads one
-JSON request a line from stdin and writes one JSON answer a line to stdout. It bounds its own computing time and memory.
+Matching a regular expression and checking a JSON schema are such work. A helper runs a script of this package that
+reads one JSON request a line from stdin and writes one JSON response a line to stdout. It bounds its own computing time
+and memory.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from nexus_mcp.conformance import halting
+from nexus_mcp.conformance import threads
 from nexus_mcp.conformance.processes.starting import start
 
 _SLICE_MS = 50
@@ -26,11 +27,11 @@ _START_S = 60.0
 
 
 class TooSlow(Exception):
-    """The helper computed for as long as it may, without an answer."""
+    """The helper used all of its computing time without a response."""
 
 
 class HelperEnded(Exception):
-    """The helper ended by itself. `code` is its exit code."""
+    """The helper ended unexpectedly. `code` is its exit code."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"exit code {code}")
@@ -38,7 +39,7 @@ class HelperEnded(Exception):
 
 
 class Helpers:
-    """The helpers that run one script. They stay for the next request, and end with this process.
+    """The helper processes of one script. They stay for the next request, and end with this process.
 
     May be used from several threads at once: each request has a helper of its own.
     """
@@ -49,13 +50,14 @@ class Helpers:
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forget)
 
-    def ask(self, request: dict[str, Any], seconds: float) -> Any:
-        """Send a request and return its answer.
+    def request(self, payload: dict[str, Any], seconds: float) -> Any:
+        """Send a request and return its response.
 
-        `seconds` bounds the computing time of the helper, which a busy machine does not change. Raises TooSlow,
-        HelperEnded, Halted, RecursionError for a request that is nested too deeply, HarnessFault when none can start.
+        `seconds` bounds the computing time of the helper, which does not depend on the load of the machine. Raises
+        TooSlow, HelperEnded, Halted, RecursionError for a request that is nested too deeply, and HarnessFault when no
+        helper can start.
         """
-        line = json.dumps({**request, "seconds": seconds}).encode() + b"\n"
+        line = json.dumps({**payload, "seconds": seconds}).encode() + b"\n"
         helper = self.idle.pop() if self.idle else _Helper(self.script)
         try:
             answer = helper.exchange(line, seconds)
@@ -88,19 +90,19 @@ class _Helper:
 
     def exchange(self, line: bytes, seconds: float) -> Any:
         if not self._is_ready:
-            self._read(_START_S)  # all is imported before any clock runs
+            self._read(_START_S)  # imports must not count as computing time
             self._is_ready = True
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):
             left = memoryview(line)
             while left:
-                halting.check()
+                threads.check()
                 left = left[self._process.stdin.write(left[:_CHUNK]) :]
-        # A machine may be so busy that the computing time takes long to pass.
+        # On a busy machine the computing time passes slowly.
         return json.loads(self._read(4 * seconds + 10))
 
     def end(self) -> None:
-        """Kill the process. Calling it twice is no error."""
+        """Kill the process. A second call does nothing."""
         atexit.unregister(self.end)
         self._process.kill()
         self._process.wait()
@@ -125,7 +127,7 @@ class _Helper:
         deadline = time.monotonic() + seconds
         found = [self._rest]
         while b"\n" not in found[-1]:
-            halting.check()
+            threads.check()
             if time.monotonic() > deadline:
                 raise TooSlow
             if not poll.poll(_SLICE_MS):

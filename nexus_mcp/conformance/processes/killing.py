@@ -1,7 +1,13 @@
-"""Ending a process together with everything that it started."""
+"""Watch the end of a child process, and kill it with everything that it started.
+
+The child is not reaped when it ends, so that its pid stays its own until its family is gone. Where the system cannot
+report an end without reaping (macOS before Python 3.13), the child is reaped at once. Its pid is then free for a
+moment, but such a system gives out pids in turn, so no other process gets it that soon.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import time
@@ -11,53 +17,126 @@ from typing import TYPE_CHECKING
 from nexus_mcp.conformance.processes import orphans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    import subprocess
+    from collections.abc import Callable, Iterable
 
     import psutil
 
+_INTERVAL = 0.02
+
 MARK = "CONFORMANCE_TARGET"
 """A variable in the environment of every process of a run: it finds those that left their session and their parent."""
-
 _ROUNDS = 20
 _SECONDS = 1.0
+"""Seconds that killed processes get to disappear."""
 _POLL = 0.0005
 
 
+class Death:
+    """Watch the child `popen`; `on_death` is called once, in the event loop, unless `end` came first.
+
+    `is_dead` is set when it has ended. `description` then says how: "exited with code 3", "was ended by SIGSEGV", and
+    `code` is its exit code, negative for a signal.
+    """
+
+    def __init__(self, popen: subprocess.Popen[bytes], on_death: Callable[[], None]) -> None:
+        self.is_dead = False
+        self.description = ""
+        self.code = 0
+        self._popen = popen
+        self._on_death = on_death
+        self._loop = asyncio.get_running_loop()
+        self._done = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+        self._fd = -1
+        try:
+            self._fd = os.pidfd_open(popen.pid)
+        except (AttributeError, OSError):  # not supported here: poll
+            self._timer = self._loop.call_later(_INTERVAL, self._look)
+        else:
+            self._loop.add_reader(self._fd, self._look)
+
+    async def wait(self, seconds: float) -> None:
+        """Return when the child is dead or no longer watched, at the latest after `seconds`."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._done.wait()
+
+    def end(self) -> None:
+        """Stop watching, and wake everything that waits."""
+        self._done.set()
+        if self._fd >= 0:
+            self._loop.remove_reader(self._fd)
+            os.close(self._fd)
+            self._fd = -1
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _look(self) -> None:
+        code = _code(self._popen)
+        if code is None:
+            self._timer = self._loop.call_later(_INTERVAL, self._look) if self._fd < 0 else None
+            return
+        self.is_dead = True
+        self.code = code
+        self.description = _described(code)
+        self.end()
+        self._on_death()
+
+
+def _code(popen: subprocess.Popen[bytes]) -> int | None:
+    """Return the exit code of a child, negative for a signal, None while it runs."""
+    if not hasattr(os, "waitid"):
+        return popen.poll()
+    state = os.waitid(os.P_PID, popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    if state is None:
+        return None
+    return state.si_status if state.si_code == os.CLD_EXITED else -state.si_status
+
+
+def _described(code: int) -> str:
+    if code >= 0:
+        return f"exited with code {code}"
+    with suppress(ValueError):
+        return f"was ended by {signal.Signals(-code).name}"
+    return f"was ended by signal {-code}"
+
+
 class Family:
-    """The processes that come from one. To be made before that one is: whatever is there already is none of them."""
+    """The processes that descend from one. Create it before that process: all pids that exist already are excluded."""
 
     def __init__(self, mark: str) -> None:
         import psutil
 
         self._mark = mark
-        self._strangers = frozenset(psutil.pids())
+        self._excluded = frozenset(psutil.pids())
         self._known: set[psutil.Process] = set()
 
     def living(self, pid: int) -> set[psutil.Process]:
-        """Those alive: descendants of `pid`, members of its session, bearers of the mark. Not `pid` itself.
+        """Return the living descendants of `pid`, members of its session and bearers of the mark, without `pid` itself.
 
-        `pid` must not have been reaped, or its number may be somebody else's by now. One that was a descendant when
-        last asked for is still one after its parent died.
+        `pid` must not have been reaped, or another process may have its number. A descendant found earlier still counts
+        after its parent died.
         """
         import psutil
 
         candidates = {}
         for number in psutil.pids():
-            if number not in self._strangers and number != pid:
+            if number not in self._excluded and number != pid:
                 with suppress(psutil.Error):
                     candidates[number] = psutil.Process(number)
         self._known.update(_descendants(pid, candidates))
         for number, process in candidates.items():
             if _session(number) == pid or _bears(number, (f"{MARK}={self._mark}",)):
                 self._known.add(process)
-        self._known |= orphans.of(pid)
+        self._known |= orphans.find_orphans(pid)
         self._known = {process for process in self._known if _lives(process)}
         return set(self._known)
 
     def kill(self, pid: int) -> None:
-        """Kills `pid`, a session leader that was not reaped, and its family. Returns when they are gone.
+        """Kill `pid`, a session leader that was not reaped, and its family. Return when they are gone.
 
-        Looks again after each round, for a process may be born while its parent dies.
+        Each round looks again, for a process may be born while its parent dies.
         """
         import psutil
 
@@ -74,8 +153,8 @@ class Family:
                 return
 
 
-def sweep(run: str) -> None:
-    """Kills whatever bears the mark `run`, or one that begins with it and a dot."""
+def kill_marked(run: str) -> None:
+    """Kill every process with the mark `run`, or one that begins with it and a dot."""
     import psutil
 
     for pid in psutil.pids():
@@ -84,8 +163,8 @@ def sweep(run: str) -> None:
                 psutil.Process(pid).kill()
 
 
-def names(processes: Iterable[psutil.Process]) -> str:
-    """The processes as a report names them: name and number."""
+def format_names(processes: Iterable[psutil.Process]) -> str:
+    """Return name and pid of each process, as a report shows them."""
     import psutil
 
     found = []
@@ -112,7 +191,7 @@ def _descendants(pid: int, candidates: dict[int, psutil.Process]) -> list[psutil
 
 
 def _wait(processes: Iterable[psutil.Process]) -> None:
-    """Returns when all are dead, at the latest after _SECONDS. Who reaps them, and whether anybody does, is open."""
+    """Return when all are dead, at the latest after _SECONDS. They may never be reaped."""
     deadline = time.monotonic() + _SECONDS
     while any(_lives(process) for process in processes) and time.monotonic() < deadline:
         time.sleep(_POLL)
@@ -135,8 +214,8 @@ def _session(pid: int) -> int:
 
 
 def _bears(pid: int, marks: tuple[str, ...], beginning: str = "") -> bool:
-    """Whether the environment that a process was started with has one of these; False when it may not be seen."""
-    # By hand where it can be: psutil takes ten times as long.
+    """Return whether the initial environment of a process has one of the marks; False when it may not be read."""
+    # Read by hand, since psutil takes ten times as long.
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
             items = os.fsdecode(file.read()).split("\0")

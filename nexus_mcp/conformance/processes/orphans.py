@@ -1,8 +1,8 @@
-"""Processes that left everything that could tell whose they are: they become ours, and are told by that.
+"""Find processes that left everything that shows their origin: they become children of this process.
 
 A process that forks twice, leaves its session and clears its environment has nothing of the server that started it.
-While `adopting`, the system gives it to us when its parent is gone, instead of to process 1. Only where there is such
-a way, which is Linux; elsewhere nothing is found.
+Within `adopt_orphans` the system makes it a child of this process when its parent is gone, instead of a child of
+process 1. Only Linux supports this; elsewhere nothing is found.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ _PR_GET_CHILD_SUBREAPER = 37
 
 
 class _Nursery:
-    """`before` are the processes that were there when the adopting began; None while nobody adopts."""
+    """`before` are the processes that existed when the adoption began, None while it is off."""
 
     def __init__(self) -> None:
         self.before: frozenset[int] | None = None
         self.servers: dict[int, float] = {}
-        """Every living process that the run started, and when."""
+        """Every living process that the run started, and its start time in seconds since the epoch."""
 
 
 _nursery = _Nursery()
 
 
 @contextmanager
-def adopting() -> Iterator[None]:
-    """For the length of the block, orphans of what we started become our children; at its end those left are killed."""
+def adopt_orphans() -> Iterator[None]:
+    """Make orphans of the run children of this process within the block; at its end kill those left."""
     import psutil
 
     inner = _nursery.before is not None
@@ -56,20 +56,20 @@ def adopting() -> Iterator[None]:
         _become_subreaper(was)
 
 
-def started(pid: int) -> None:
-    """A process of the run: it is a child of ours, but no orphan. To be told before anybody waits for anything."""
+def add_server(pid: int) -> None:
+    """Record a process of the run: it is a child, but not an orphan. Call this before anything is awaited."""
     _nursery.servers[pid] = _age(pid)
 
 
-def reaped(pid: int) -> None:
-    """It is no more."""
+def remove_server(pid: int) -> None:
+    """Forget a process of the run, which has ended."""
     _nursery.servers.pop(pid, None)
 
 
-def of(pid: int) -> set[psutil.Process]:
-    """The living orphans that must come from the server `pid`: no other that was there when they began still lives.
+def find_orphans(pid: int) -> set[psutil.Process]:
+    """Return the living orphans that must come from the server `pid`: no other server of their time still lives.
 
-    With several servers at once the last of them answers for an orphan that any of them may have made.
+    With several servers at once, an orphan counts for the last server alive of those that may have started it.
     """
     found = set()
     for process in _adopted():
@@ -81,7 +81,7 @@ def of(pid: int) -> set[psutil.Process]:
 
 
 def _adopted() -> list[psutil.Process]:
-    """Our children that we did not start. The dead ones are reaped on the way, for nobody else would do it."""
+    """Return the children that the run did not start, and reap the dead ones, which no other code reaps."""
     import psutil
 
     if _nursery.before is None:
@@ -89,7 +89,7 @@ def _adopted() -> list[psutil.Process]:
     found = []
     for pid in _children() - _nursery.before - _nursery.servers.keys():
         with suppress(psutil.Error, ProcessLookupError, ChildProcessError):
-            # Whoever has our session was started by somebody in this process: what a server starts never has.
+            # A process in our session was started by this process: what a server starts never has it.
             if os.getsid(pid) == os.getsid(0):
                 continue
             process = psutil.Process(pid)
@@ -101,7 +101,7 @@ def _adopted() -> list[psutil.Process]:
 
 
 def _children() -> set[int]:
-    """Of all of our threads."""
+    """Return the children of all threads of this process."""
     found: set[int] = set()
     try:
         for thread in os.listdir("/proc/self/task"):
@@ -130,7 +130,7 @@ def _become_subreaper(value: int) -> bool:
 
 
 def _subreaper() -> int | None:
-    """Whether this process adopts orphans already, None where there is no such thing."""
+    """Return whether this process adopts orphans already, None where the system cannot."""
     import ctypes
     import sys
 

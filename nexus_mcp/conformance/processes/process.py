@@ -1,6 +1,6 @@
-"""A server process and its pipes: lines go in and come out, and whatever goes wrong is told in words.
+"""Run a server process with its pipes: lines in, lines out, and every fault in words.
 
-Nothing in here waits for the process while it waits for us: writing never blocks, and both outputs are always read.
+Nothing here waits for the process while it waits for us: writing never blocks, and both outputs are always read.
 """
 
 from __future__ import annotations
@@ -12,19 +12,18 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from nexus_mcp.conformance.processes import killing, orphans
-from nexus_mcp.conformance.processes.death import Death
-from nexus_mcp.conformance.processes.feed import Feed
+from nexus_mcp.conformance.processes.killing import Death
+from nexus_mcp.conformance.processes.pipes import Feed, Tail
 from nexus_mcp.conformance.processes.starting import start
-from nexus_mcp.conformance.processes.tail import Tail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from nexus_mcp.conformance.processes.allowance import Allowance
+    from nexus_mcp.conformance.processes.pipes import Allowance
 
 _CHUNK = 1 << 18
 _LINGER, _POLL = 0.5, 0.01
-"""Seconds that a process has to end after it closed a pipe before that counts as odd, and between two looks."""
+"""Seconds from a closed pipe to the end of the process before that counts as a fault, and between two polls."""
 _MUTE = "closed its stdout, but went on running"
 
 
@@ -32,8 +31,8 @@ class ServerProcess:
     """A running process.
 
     `on_line` gets each line of stdout without its end; `on_end` is called once, when no more lines will come. `fault`
-    is then what went wrong, "" when the end was asked for, and `death` how it ended. Lives in one event loop; raises
-    OSError when the command cannot be started.
+    is then what went wrong, "" after a requested end, and `death` how it ended. Lives in one event loop; raises OSError
+    when the command cannot be started.
     """
 
     def __init__(
@@ -52,7 +51,7 @@ class ServerProcess:
         self._allowance = allowance
         self._on_line = on_line
         self._on_end = on_end
-        self._asked_to_end = False
+        self._end_requested = False
         self._reaped = False
         self._incoming = bytearray()
         self._stderr = Tail()
@@ -65,9 +64,9 @@ class ServerProcess:
             bufsize=0,
             start_new_session=True,
         )
-        orphans.started(self._popen.pid)
+        orphans.add_server(self._popen.pid)
         stdin, stdout, stderr = self._popen.stdin, self._popen.stdout, self._popen.stderr
-        assert stdin is not None and stdout is not None and stderr is not None  # noqa: PT018 - pipes were asked for
+        assert stdin is not None and stdout is not None and stderr is not None  # noqa: PT018 - Popen was called with pipes
         self._feed = Feed(stdin, lambda: self._lost("closed its stdin, but went on running"))
         self._stdout, self._error = stdout.fileno(), stderr.fileno()
         self._open = {self._stdout: stdout, self._error: stderr}
@@ -79,36 +78,36 @@ class ServerProcess:
 
     @property
     def pid(self) -> int:
-        """Its number, which is that of its session and its process group too."""
+        """Return its pid, which is also that of its session and its process group."""
         return self._popen.pid
 
     @property
     def unfinished(self) -> bytes:
-        """What it printed to stdout after the last end of a line."""
+        """Return what it printed to stdout after the last line end."""
         return bytes(self._incoming)
 
     @property
     def stdout_is_open(self) -> bool:
-        """Whether more may come."""
+        """Return whether more output may come."""
         return self._stdout in self._open
 
     @property
     def stderr(self) -> str:
-        """The end of what it printed to stderr."""
+        """Return the end of what it printed to stderr."""
         return self._stderr.text
 
     def send(self, line: bytes) -> None:
-        """Writes a line, which has its end, as soon as the process takes it. A line after the end is dropped."""
+        """Write a line, including its line end, as soon as the process takes it. After the end it is dropped."""
         self._allowance.sent()
         self._feed.send(line)
 
     def close_input(self) -> None:
-        """Closes its stdin as soon as all was taken; from now on its end is no fault."""
-        self._asked_to_end = True
+        """Close its stdin as soon as everything is written; from now on its end is not a fault."""
+        self._end_requested = True
         self._feed.finish()
 
     def fail(self, fault: str) -> None:
-        """Kills it for what it did; the first fault is the one that is told. Nothing that it printed after counts."""
+        """Kill it because of `fault`; the first fault is reported. Later output is ignored."""
         if self.ended or self.fault:
             return
         self.fault = fault
@@ -116,39 +115,39 @@ class ServerProcess:
         self.kill()
 
     def expect_end(self) -> None:
-        """From now on its end is no fault."""
-        self._asked_to_end = True
+        """Treat its end as no fault from now on."""
+        self._end_requested = True
 
     def kill(self) -> None:
-        """Kills it and what it started, and returns when they are gone. What it had printed before still counts."""
-        self._asked_to_end = True
+        """Kill it and what it started, and return when they are gone. Earlier output still counts."""
+        self._end_requested = True
         if not self._reaped:
             self._family.kill(self.pid)
             self._finish(drain=True)
             self._reap()
 
     async def end(self, seconds: float) -> str:
-        """Closes its stdin and waits for it to leave, with its children. Says what was wrong with that, else ""."""
+        """Close its stdin and wait until it and its children have ended. Return what was wrong with that, else ""."""
         if self.fault or self._reaped:
             self.kill()
             return ""
-        self._asked_to_end = True
+        self._end_requested = True
         deadline = self._loop.time() + seconds
         try:
             self._family.living(self.pid)
-            if not (self._read_stdout() or self.stdout_is_open or self.death.told):
+            if not (self._read_stdout() or self.stdout_is_open or self.death.is_dead):
                 await self.death.wait(_LINGER)
-                if not self.death.told:
+                if not self.death.is_dead:
                     return _MUTE
             self._feed.close()
             await self.death.wait(seconds)
             if self.fault:
                 return ""
-            if not self.death.told:
+            if not self.death.is_dead:
                 return f"did not end within {seconds:g} s after its stdin was closed"
             while left := self._family.living(self.pid):
                 if self._loop.time() > deadline:
-                    return f"ended, but left running what it had started: {killing.names(left)}"
+                    return f"ended, but left running what it had started: {killing.format_names(left)}"
                 await asyncio.sleep(_POLL)
             self._finish(drain=True)
             self._reap()
@@ -157,7 +156,7 @@ class ServerProcess:
         return ""
 
     def _read_stdout(self) -> bool:
-        """Takes what is there; True when more may be there at once."""
+        """Read what is available; return whether more may be available at once."""
         data = self._read(self._stdout)
         if data is None:
             return False
@@ -190,7 +189,7 @@ class ServerProcess:
         return not self._flooded()
 
     def _read(self, fd: int) -> bytes | None:
-        """None: nothing there now; b"": nothing any more, and the pipe is closed."""
+        """Return None when nothing is available, b"" at the end, when the pipe is closed."""
         if fd not in self._open:
             return None
         try:
@@ -209,21 +208,21 @@ class ServerProcess:
         return bool(self._allowance.complaint)
 
     def _lost(self, fault: str) -> None:
-        """A pipe is closed. Most often the process is just about to end, which is then what to tell."""
+        """Handle a closed pipe. Most often the process is about to end, and its exit code is the better report."""
 
-        def tell() -> None:
-            if not self._asked_to_end and not self.death.told:
+        def report() -> None:
+            if not self._end_requested and not self.death.is_dead:
                 self.fail(fault)
 
-        self._loop.call_later(_LINGER, tell)
+        self._loop.call_later(_LINGER, report)
 
     def _died(self) -> None:
-        if not self.fault and not self._asked_to_end:
+        if not self.fault and not self._end_requested:
             self.fault = self.death.description
         self._finish(drain=True)
 
     def _finish(self, *, drain: bool) -> None:
-        """No more lines after those that are in the pipe."""
+        """End the lines after those that are in the pipe."""
         if self.ended:
             return
         while drain and self._read_stdout():
@@ -239,7 +238,7 @@ class ServerProcess:
         self.death.end()
         with suppress(subprocess.TimeoutExpired):
             self._popen.wait(_LINGER)
-        orphans.reaped(self.pid)
+        orphans.remove_server(self.pid)
         self._feed.close()
         for fd in tuple(self._open):
             self._close(fd)

@@ -1,30 +1,68 @@
-"""Starting a process, where a system that has no more to give is no fault of what is started."""
+"""Start processes: their environment, and what the limits of this system allow.
+
+A system that is out of processes, files or memory is reported as a fault of the run, never of the target.
+"""
 
 from __future__ import annotations
 
 import errno
+import itertools
+import os
 import subprocess
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from nexus_mcp.conformance.processes.killing import MARK
 from nexus_mcp.errors import HarnessFault
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+NAME_PROGRAM_HINT = "Give the program by its absolute path, or by a name that is on the PATH."
+"""The next step after a command that could not be started."""
 
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
 _RESERVE = 40
+"""Open files that this process needs for itself."""
 _FOR_A_SERVER = 8
-"""Files: three pipes, of which both ends are open for a moment, one to watch it end, one for how its start went."""
+"""Open files of one server: three pipes with both ends for a moment, one to watch its end, one for its start."""
 _FOR_A_FIXTURE = 12
-"""Its folders, the worker that checks schemas, what is read at the time."""
+"""Open files of one fixture: its folders, the schema worker, the file that is read at the time."""
+_LEFT_OUT = ("NEXUS_", "GIT_")
+"""Variables that would lead a server, or the git that it starts, away from the project."""
+
+_numbers = itertools.count()
 
 
-NAME_IT = "Give the program by its absolute path, or by a name that is on the PATH."
-"""What to do about a command that could not be started."""
+class EnvironmentOptions(Protocol):
+    """The part of the target's options that its environment depends on."""
+
+    @property
+    def environment(self) -> Mapping[str, str]: ...
+    @property
+    def project_env(self) -> str: ...
+
+
+def make_environment(options: EnvironmentOptions, project: str, mark: str) -> dict[str, str]:
+    """Return the environment of a target's process.
+
+    It has the user's variables without those that name another project, then those of the options and of the run.
+    `mark` gets a number that no other process has, so that ending one process never ends another one's children.
+    """
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(_LEFT_OUT)}
+    return {
+        **inherited,
+        "PWD": project,
+        **options.environment,
+        options.project_env: project,
+        MARK: f"{mark}.{next(_numbers)}",
+    }
 
 
 def start(command: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
-    """As Popen does. Raises HarnessFault when this system has no room for it, OSError for any other reason."""
+    """Start a command as Popen does and return it.
+
+    Raises HarnessFault when this system has no process, file or memory left, OSError for any other reason.
+    """
     try:
         return subprocess.Popen(list(command), **how)  # noqa: S603 - what the user wants tested, or ourselves
     except OSError as error:
@@ -35,8 +73,11 @@ def start(command: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
         raise
 
 
-def room(lanes: int) -> int:
-    """How many fixtures at once the limit of open files allows, at least 1, when one has so many servers."""
+def max_parallel_fixtures(lanes: int) -> int:
+    """Return how many fixtures the limit of open files allows at once, at least 1.
+
+    `lanes` is the largest number of servers that one fixture starts.
+    """
     import resource
 
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)

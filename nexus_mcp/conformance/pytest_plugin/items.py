@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,32 +10,35 @@ import pytest
 from nexus_mcp.conformance.loading import load
 from nexus_mcp.conformance.nearest import did_you_mean
 from nexus_mcp.conformance.platform import check_platform
-from nexus_mcp.conformance.pytest_plugin import OPTIONS
-from nexus_mcp.conformance.pytest_plugin.failure import Failure, text
+from nexus_mcp.conformance.pytest_plugin.options import make_target, rename_options
+from nexus_mcp.conformance.report.texts import in_words, note, one_line, place, seen, shown
 from nexus_mcp.conformance.result import FAILED, NOT_RUN
-from nexus_mcp.conformance.settings import expected, given
-from nexus_mcp.conformance.target import TargetOptions, stdio
+from nexus_mcp.conformance.settings import expected
 from nexus_mcp.errors import HarnessFault, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from nexus_mcp.conformance.fixture import Fixture
+    from nexus_mcp.conformance.result import Assertion, FixtureResult
     from nexus_mcp.conformance.target import Target
+
+LIMIT = 600
+"""Characters of a value, of the params of a call, of an answer."""
 
 NODE = "nexus"
 SEPARATOR = "::"
 
 
 class Suite:
-    """Adds the fixtures to what pytest collects. `nexus` and `nexus::TEST_ID` among its arguments choose from them."""
+    """Add the fixtures to what pytest collects. `nexus` and `nexus::TEST_ID` among its arguments select them."""
 
     def __init__(self, config: pytest.Config) -> None:
         ours = [argument for argument in config.args if _is_ours(argument)]
         self.chosen = {argument.partition(SEPARATOR)[2] for argument in ours} - {""} if NODE not in ours else set()
         config.args[:] = [argument for argument in config.args if argument not in ours]
 
-    @pytest.hookimpl(tryfirst=True)  # before -k and -m choose
+    @pytest.hookimpl(tryfirst=True)  # before -k and -m select
     def pytest_collection_modifyitems(
         self, session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
@@ -46,16 +48,16 @@ class Suite:
             known = [fixture.test_id for fixture in suite]
             listed = config.getoption("--nexus-expected-failures")
             reasons = expected.load(listed, known) if listed is not None else {}
-            strangers = sorted(self.chosen.difference(known))
-            if strangers:
-                raise HarnessFault([f"no fixture is called {name}{did_you_mean(name, known)}" for name in strangers])
-            target = _target(config, suite)
+            unknown = sorted(self.chosen.difference(known))
+            if unknown:
+                raise HarnessFault([f"no fixture has the id {name}{did_you_mean(name, known)}" for name in unknown])
+            target = make_target(config, suite)
         except (HarnessFault, UsageError) as fault:
             raise pytest.UsageError(*str(fault).split("\n")) from fault
         fixtures = [fixture for fixture in suite if not self.chosen or fixture.test_id in self.chosen]
         node = FixtureCollector.from_parent(session, name=NODE, nodeid=NODE)
         node.fill(fixtures, target, reasons)
-        # By way of the hooks, so that whoever counts what is collected counts these.
+        # Through the hooks, so that plug-ins that count collected tests count these.
         report = node.ihook.pytest_make_collect_report(collector=node)
         for item in report.result:
             node.ihook.pytest_itemcollected(item=item)
@@ -67,18 +69,18 @@ class FixtureCollector(pytest.Collector):
     """The parent of the tests."""
 
     def fill(self, fixtures: Sequence[Fixture], target: Target, reasons: dict[str, str]) -> None:
-        """Says what there is to collect."""
-        self._made = [
+        """Set the fixtures to collect."""
+        self._items = [
             FixtureItem.from_parent(self, name=one.test_id, fixture=one, target=target, reason=reasons.get(one.test_id))
             for one in fixtures
         ]
 
     def collect(self) -> list[FixtureItem]:
-        return self._made
+        return self._items
 
 
 class FixtureItem(pytest.Item):
-    """One fixture. The tools it asks and its group are keywords, so that -k finds it by them."""
+    """One fixture. Its tools and its group are keywords, so that -k finds it by them."""
 
     def __init__(self, *, fixture: Fixture, target: Target, reason: str | None, **rest: Any) -> None:
         super().__init__(**rest)
@@ -95,10 +97,10 @@ class FixtureItem(pytest.Item):
         try:
             (result,) = run([self.fixture], self.target, jobs=1).results
         except HarnessFault as fault:
-            # Nothing was found out about the target, and no other fixture could be asked.
-            pytest.exit(_as_here(str(fault)), returncode=pytest.ExitCode.USAGE_ERROR)
+            # The target was not judged, and no other fixture could run.
+            pytest.exit(rename_options(str(fault)), returncode=pytest.ExitCode.USAGE_ERROR)
         if result.status == NOT_RUN:
-            pytest.skip(_as_here(result.reason))
+            pytest.skip(rename_options(result.reason))
         if result.stderr:
             self.add_report_section("call", "stderr", result.stderr)
         if result.status == FAILED:
@@ -113,35 +115,39 @@ class FixtureItem(pytest.Item):
         return NODE, None, self.nodeid
 
 
+class Failure(Exception):
+    """The target failed a fixture."""
+
+    def __init__(self, result: FixtureResult) -> None:
+        super().__init__(result.test_id)
+        self.result = result
+
+
+def text(result: FixtureResult) -> str:
+    """Return description, failed assertions, requests and answers of a fixture, as pytest shows them."""
+    lines = [one_line(result.description, LIMIT), one_line(result.source, LIMIT), ""]
+    if not result.failures:
+        lines.append(one_line(result.reason, LIMIT))
+    for assertion in result.failures:
+        lines += _assertion(assertion)
+    for exchange in result.exchanges:
+        mark = "error" if exchange.is_error else "answer"
+        answer = one_line(exchange.error, LIMIT) or shown(exchange.answer, LIMIT)
+        lines += ["", one_line(f"{exchange.heading} ", LIMIT) + shown(exchange.params, LIMIT), f"  {mark}: {answer}"]
+    return "\n".join(lines)
+
+
+def _assertion(assertion: Assertion) -> Iterator[str]:
+    if not assertion.path:
+        yield in_words(assertion, LIMIT)
+        return
+    head = dict.fromkeys((assertion.kind, place(assertion), one_line(assertion.path, LIMIT)))
+    yield ": ".join(head)
+    yield f"    expected: {shown(assertion.expected, LIMIT)}"
+    yield f"    seen:     {seen(assertion, LIMIT)}"
+    if note(assertion):
+        yield f"    {one_line(note(assertion), LIMIT)}"
+
+
 def _is_ours(argument: str) -> bool:
     return argument.startswith(NODE + SEPARATOR) or (argument == NODE and not os.path.exists(NODE))
-
-
-def _as_here(text: str) -> str:
-    """The text with options as the plug-in calls them: --event-command is --nexus-event-command."""
-    known = "|".join(name.removeprefix("--nexus-") for name, _, _ in OPTIONS)
-    return re.sub(rf"(?<!\S)--({known})(?![\w-])", r"--nexus-\1", text)
-
-
-def _target(config: pytest.Config, suite: Sequence[Fixture]) -> Target:
-    """The target that the options describe. Raises HarnessFault for the first option that is wrong."""
-    words = given.command(config.getoption("--nexus-server"), "--nexus-server")
-    return stdio(words, TargetOptions(**dict(_options(config, suite))))
-
-
-def _options(config: pytest.Config, suite: Sequence[Fixture]) -> Iterator[tuple[str, Any]]:
-    """Those of TargetOptions that were given."""
-    readers: tuple[tuple[str, str, Callable[[str, str], Any]], ...] = (
-        ("prefix", "--nexus-tool-prefix", lambda value, _: value),
-        ("names", "--nexus-tool-map", lambda value, _: given.tool_names(value, suite)),
-        ("project_env", "--nexus-project-env", given.variable),
-        ("harness_id", "--nexus-harness-id", given.harness_id),
-        ("event_command", "--nexus-event-command", given.event_command),
-        ("timeout", "--nexus-timeout", given.seconds),
-        ("start_timeout", "--nexus-start-timeout", given.seconds),
-    )
-    yield "environment", given.environment(config.getoption("--nexus-env"), "--nexus-env")
-    for name, option, read in readers:
-        value = config.getoption(option)
-        if value is not None:
-            yield name, read(value, option)

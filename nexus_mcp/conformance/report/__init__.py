@@ -1,6 +1,5 @@
-"""Shows a RunResult: on a terminal, as JSON, JUnit's XML, a page, a badge, and several runs side by side.
+"""Render a RunResult: on a terminal, as JSON, JUnit XML, an HTML page, a badge, or several runs side by side.
 
-Pure functions from the result to a text, for which `html` reads its own style. Only `files` writes, and `terminal` and
-`side_by_side` print, to the stream they are given. What a target said is untrusted, so everything goes through `texts`
-on its way.
+All functions are pure, except that `html` reads its style sheet, `files` writes, and `terminal` and `compare` print to
+the stream they get. Text from a target is untrusted, so all of it passes through `texts`.
 """

@@ -1,19 +1,25 @@
-"""Several runs of one suite side by side: what each passes, tool by tool, and the fixtures on which they differ."""
+"""Compare several runs of one suite: passes per tool, and the fixtures that differ, on the screen and as JSON."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nexus_mcp.conformance.report.failure import in_words
-from nexus_mcp.conformance.report.matrix import assertions, in_order, section
-from nexus_mcp.conformance.report.summary import last_line
+from rich.table import Table
+from rich.text import Text
+
+from nexus_mcp.conformance.report.matrix import assertions, in_order, last_line, section
+from nexus_mcp.conformance.report.terminal import make_console
+from nexus_mcp.conformance.report.texts import counted, in_words, leftover_lines, one_line
 from nexus_mcp.conformance.result import FAILED, NOT_RUN, PASSED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import IO
 
     from nexus_mcp.conformance.result import FixtureResult, RunResult
+
+_STYLES = {PASSED: "green", FAILED: "red"}
 
 FORMAT = 1
 _IN_SHORT = 120
@@ -22,7 +28,7 @@ _IN_SHORT = 120
 
 @dataclass(frozen=True)
 class Share:
-    """How many fixtures of a section passed, of those that were run, and how many were not."""
+    """How many fixtures of a section passed, how many were run, and how many were not."""
 
     passed: int
     run: int
@@ -40,7 +46,7 @@ class Comparison:
 
 
 def compared(runs: Sequence[RunResult]) -> Comparison:
-    """The comparison of runs of the same fixtures."""
+    """Return the comparison of runs of the same fixtures."""
     by_id = [{result.test_id: result for result in run.results} for run in runs]
     ids = sorted(set.intersection(*(set(results) for results in by_id)))
     rows = {test_id: tuple(results[test_id] for results in by_id) for test_id in ids}
@@ -58,21 +64,8 @@ def compared(runs: Sequence[RunResult]) -> Comparison:
     )
 
 
-def letter(index: int) -> str:
-    """A, B … Z, then numbers: how the runs are called in the table."""
-    return chr(ord("A") + index) if index < 26 else str(index + 1)
-
-
-def in_short(result: FixtureResult) -> str:
-    """How one fixture came out, with the first thing that is wrong."""
-    if result.status == NOT_RUN:
-        return f"{NOT_RUN}: {result.reason}"
-    failed = [assertion for assertion in assertions(result) if not assertion.passed]
-    return f"{FAILED}: {in_words(failed[0], _IN_SHORT)}" if failed else result.status
-
-
 def document(comparison: Comparison) -> dict[str, Any]:
-    """The comparison as a JSON value; runs are told by their place in `targets`."""
+    """Return the comparison as a JSON value; runs are identified by their place in `targets`."""
     return {
         "format": FORMAT,
         "targets": [
@@ -88,6 +81,68 @@ def document(comparison: Comparison) -> dict[str, Any]:
             for test_id, results in comparison.different.items()
         },
     }
+
+
+def show(comparison: Comparison, file: IO[str], width: int | None = None) -> None:
+    """Print to `file` the compared targets, the table, and each fixture on which they differ."""
+    console = make_console(file, width=width)
+    for index, run in enumerate(comparison.runs):
+        name = one_line(run.server or "(a server without a name)")
+        console.print(Text(f"{letter(index)}  {name}  ").append(one_line(run.target), style="dim"), soft_wrap=True)
+    console.print()
+    console.print(_table(comparison))
+    if comparison.different:
+        console.print()
+        count = counted(len(comparison.different), "fixture")
+        console.print(Text(f"{count} on which they differ", style="bold"))
+    for test_id, results in comparison.different.items():
+        console.print(Text(one_line(test_id)), soft_wrap=True)
+        for index, result in enumerate(results):
+            outcome = Text(
+                f"  {letter(index)}  {one_line(in_short(result), 400)}", style=_STYLES.get(result.status, "")
+            )
+            console.print(outcome, soft_wrap=True)
+    console.print()
+    for index, run in enumerate(comparison.runs):
+        style = "green" if run.good else "red"
+        console.print(Text(f"{letter(index)}  {last_line(run)}", style=style), soft_wrap=True)
+    for run in comparison.runs:
+        for line in leftover_lines(run):
+            console.print(Text(line, style="red"), soft_wrap=True)
+
+
+def letter(index: int) -> str:
+    """Return the name of a run in the table: A, B … Z, then numbers."""
+    return chr(ord("A") + index) if index < 26 else str(index + 1)
+
+
+def in_short(result: FixtureResult) -> str:
+    """Return the status of a fixture, with its first failed assertion."""
+    if result.status == NOT_RUN:
+        return f"{NOT_RUN}: {result.reason}"
+    failed = [assertion for assertion in assertions(result) if not assertion.passed]
+    return f"{FAILED}: {in_words(failed[0], _IN_SHORT)}" if failed else result.status
+
+
+def _table(comparison: Comparison) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold")
+    table.add_column("fixtures passed", overflow="fold")
+    for index in range(len(comparison.runs)):
+        table.add_column(letter(index), no_wrap=True)
+    for name, shares in {**comparison.sections, "total": comparison.total}.items():
+        table.add_row(Text(one_line(name, 60)), *map(_cell, shares))
+    return table
+
+
+def _cell(share: Share) -> Text:
+    """Return a cell such as "✓ 5/5", "✗ 3/5" or "3/3 +2 not run"."""
+    if not share.run:
+        return Text(f"{share.not_run} not run", style="dim")
+    good = share.passed == share.run
+    text = Text(f"{'✓' if good else '✗'} {share.passed}/{share.run}", style="green" if good else "red")
+    if share.not_run:
+        text.append(f" +{share.not_run} not run", style="dim")
+    return text
 
 
 def _shares(rows: list[tuple[FixtureResult, ...]], columns: int) -> tuple[Share, ...]:

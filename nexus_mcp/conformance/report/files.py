@@ -1,4 +1,4 @@
-"""Reports as files: the kind is told by the name, and whether one can be written is found out before the run."""
+"""Write reports as files. The file name selects the kind, and each path is checked before the run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nexus_mcp.conformance.processes.endings import orderly
+from nexus_mcp.conformance.processes.signals import handle_signals
 from nexus_mcp.errors import HarnessFault, UsageError
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.result import RunResult
 
 BADGE = "badge"
-"""A .json file whose name begins so is a badge; any other is the result."""
+"""A .json file whose name begins with this is a badge; any other is the result."""
 
 
 def _junit(run: RunResult) -> str:
@@ -46,52 +46,54 @@ KINDS: dict[str, Callable[[RunResult], str]] = {".xml": _junit, ".html": _html, 
 
 
 def kind(path: str) -> Callable[[RunResult], str]:
-    """What writes the report of this name. Raises UsageError for a name that tells no kind."""
+    """Return the renderer for a report of this name. Raises UsageError for an unknown name."""
     name = os.path.basename(path).lower()
     suffix = os.path.splitext(name)[1]
     if suffix == ".json" and name.startswith(BADGE):
         return _badge
     if suffix not in KINDS:
         raise UsageError(
-            f"--report {path}: the name does not tell what to write.",
-            next_step="It ends in .xml (JUnit), .html or .json; badge.json is a badge.",
+            f"--report {path}: the name does not show which report to write.",
+            next_step="Use a name that ends in .xml (JUnit), .html or .json; badge.json is a badge.",
         )
     return KINDS[suffix]
 
 
 def check(option: str, paths: Sequence[str]) -> None:
-    """Raises UsageError, naming `option`, for the first report that could not be written, before anything is run."""
+    """Raise UsageError, naming `option`, for the first report that could not be written, before the run."""
     for number, path in enumerate(paths):
         kind(path)
         check_place(option, path)
         if os.path.abspath(path) in map(os.path.abspath, paths[:number]):
-            raise UsageError(f"{option} {path} is given twice.")
+            raise UsageError(f"{option} {path} appears twice.")
 
 
 def check_place(option: str, path: str) -> None:
-    """Raises UsageError, naming `option`, when no file can be made at `path`."""
+    """Raise UsageError, naming `option`, when no file can be created at `path`."""
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
-        raise UsageError(f"{option} {path}: there is no folder {folder}.", next_step="Make it, then start again.")
+        raise UsageError(
+            f"{option} {path}: the folder {folder} does not exist.", next_step="Create it, then start again."
+        )
     if os.path.isdir(path):
-        raise UsageError(f"{option} {path}: there is a folder of this name.")
+        raise UsageError(f"{option} {path}: it is a folder.")
     part = _part(path)
     try:
         with suppress(FileNotFoundError):
             os.lstat(path)  # the name itself may be too long
-        # Not asked, but done: permissions do not tell of a full disk, nor of a folder that takes no files.
+        # Create a file: permissions show neither a full disk nor a folder that takes no files.
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC))
         os.unlink(part)
     except OSError as error:
-        raise UsageError(f"{option} {path}: no file can be made there: {error.strerror}.") from error
+        raise UsageError(f"{option} {path}: no file can be created there: {error.strerror}.") from error
 
 
 def write(option: str, path: str, text: str) -> None:
-    """Puts the whole text at `path`, or leaves what was there. Raises HarnessFault, naming `option`."""
+    """Write the whole text to `path`, or leave the old file. Raises HarnessFault, naming `option`."""
     part = _part(path)
     try:
         try:
-            with orderly(), open(part, "w", encoding="utf-8", newline="\n") as file:
+            with handle_signals(), open(part, "w", encoding="utf-8", newline="\n") as file:
                 file.write(text)
             os.replace(part, path)
         except BaseException:
@@ -103,5 +105,5 @@ def write(option: str, path: str, text: str) -> None:
 
 
 def _part(path: str) -> str:
-    """Beside the report, but of a length of its own: a report's name may be as long as names can be."""
+    """Return a temporary path beside the report, of fixed length: a report's name may have the maximal length."""
     return os.path.join(os.path.dirname(path), f".nexus-mcp.{os.getpid()}.part")

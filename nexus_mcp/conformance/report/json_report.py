@@ -1,4 +1,4 @@
-"""result.json: a run as data, of the shape of schemas/conformance/result.schema.json."""
+"""Render result.json: a run as data, described by schemas/conformance/result.schema.json."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from nexus_mcp.conformance.report.summary import last_line, totals
+from nexus_mcp.conformance.report.matrix import last_line, totals
 from nexus_mcp.conformance.report.texts import escaped, plain
 from nexus_mcp.conformance.result import MISSING
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.result import Assertion, Exchange, FixtureResult, RunResult
 
 FORMAT = 1
-"""Grows when a member changes its meaning or goes."""
+"""Increases when a field changes its meaning or disappears."""
 
 
 def to_json(run: RunResult) -> str:
-    """The text of result.json, fixtures in the order of their ids, with all of the evidence that was kept."""
+    """Return the text of result.json, fixtures in the order of their ids, with all recorded evidence."""
     return json_text(document(run))
 
 
 def json_text(value: Any) -> str:
-    """The text of a JSON file with this value."""
-    # Escaped as JSON does it, lone surrogates for UTF-8's sake, the others for whoever looks at the file in a terminal.
+    """Return the text of a JSON file with this value."""
+    # Escaped as in JSON: lone surrogates for UTF-8's sake, other characters for readers of the file in a terminal.
     return escaped(json.dumps(value, ensure_ascii=False, indent=2), "\n") + "\n"
 
 
 def document(run: RunResult) -> dict[str, Any]:
-    """The run as a JSON value."""
+    """Return the run as a JSON value."""
     return {
         "format": FORMAT,
         "target": run.target,
@@ -75,7 +75,7 @@ def _assertion(assertion: Assertion) -> dict[str, Any]:
         "file": assertion.file,
         "path": assertion.path,
     }
-    # Where no value was looked at, None stands for nothing and would read as the JSON null.
+    # Without a checked value, None would read as the JSON null.
     if assertion.path or assertion.expected is not None or assertion.seen is not None:
         value["expected"] = plain(assertion.expected)
         missing = assertion.seen is MISSING
@@ -90,7 +90,7 @@ def _assertion(assertion: Assertion) -> dict[str, Any]:
 def _exchange(exchange: Exchange) -> dict[str, Any]:
     return {
         "step": exchange.step,
-        "asked": exchange.asked,
+        "asked": exchange.request,
         **({"description": exchange.description} if exchange.description else {}),
         "params": plain(exchange.params),
         "answer": plain(exchange.answer),

@@ -1,6 +1,6 @@
-"""junit.xml: a test suite for each tool, event and group, a test case for each fixture.
+"""Render junit.xml: a test suite for each tool, event and group, a test case for each fixture.
 
-Well-formed whatever the target says: characters that XML 1.0 has no place for are escaped before anything else is.
+It is well-formed for any text of a target: characters that XML 1.0 forbids are escaped before anything else.
 """
 
 from __future__ import annotations
@@ -8,10 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
-from nexus_mcp.conformance.report.failure import in_words
-from nexus_mcp.conformance.report.left import left_lines
 from nexus_mcp.conformance.report.matrix import assertions, by_section
-from nexus_mcp.conformance.report.texts import block, cut_note, indented, one_line, shortened
+from nexus_mcp.conformance.report.texts import block, cut_note, in_words, indented, leftover_lines, one_line, shortened
 from nexus_mcp.conformance.result import FAILED, NOT_RUN
 
 if TYPE_CHECKING:
@@ -21,11 +19,11 @@ if TYPE_CHECKING:
 
 LONGEST = 4000
 """Characters of one parameter object, answer, file or stderr."""
-HEALED = "passed, but the expected failures name it: take the entry out"
+HEALED = "passed, but the expected failures name it: remove the entry"
 
 
 def to_junit(run: RunResult) -> str:
-    """The text of junit.xml. An expected failure counts as skipped, one that passes now as failed."""
+    """Return the text of junit.xml. An expected failure counts as skipped, one that passes now as failed."""
     sections = by_section(run.results)
     name = f"conformance of {run.server or run.target}"
     lines = [
@@ -40,7 +38,7 @@ def to_junit(run: RunResult) -> str:
             lines += _case(section, result)
         lines.append("  </testsuite>")
     if run.left:
-        text = _content("\n".join(left_lines(run)))
+        text = _content("\n".join(leftover_lines(run)))
         lines.append('  <testsuite name="left behind" tests="1" failures="1" errors="0" skipped="0" time="0.000">')
         lines.append(f'    <testcase classname="conformance" name="left behind"><failure>{text}</failure></testcase>')
         lines.append("  </testsuite>")
@@ -78,7 +76,7 @@ def _first(result: FixtureResult) -> str:
 
 
 def _story(result: FixtureResult) -> str:
-    """Everything about a failure: the fact, what does not hold, what was asked and answered, the files, stderr."""
+    """Return all about a failure: description, failed assertions, requests and responses, files, stderr."""
     parts = [one_line(result.description, LONGEST), ""]
     parts += [f"- {in_words(assertion, 600)}" for assertion in assertions(result) if not assertion.passed]
     for exchange in result.exchanges:
@@ -99,5 +97,5 @@ def _attribute(text: str) -> str:
 
 
 def _content(text: str) -> str:
-    # U+FFFE and U+FFFF are not printable either, so all that is left are characters of XML 1.0.
+    # U+FFFE and U+FFFF are not printable either, so only characters of XML 1.0 are left.
     return escape(block(text))

@@ -1,10 +1,11 @@
-"""Tools × checks: how many assertions of each kind hold, for each tool and event."""
+"""Count a run: totals, one summary line, and assertions by tool and kind of check."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from nexus_mcp.conformance.report.texts import one_line
 from nexus_mcp.conformance.result import CHECKS, FAILED, NOT_RUN, PASSED, Assertion
 
 if TYPE_CHECKING:
@@ -12,15 +13,80 @@ if TYPE_CHECKING:
 
     from nexus_mcp.conformance.result import FixtureResult, RunResult
 
+_NEEDS = "needs "
+
 SCENARIOS = "scenarios"
 ROBUSTNESS = "robustness"
 _EVENT = "event "
 _KILL = "kill "
 
 
+@dataclass(frozen=True)
+class Totals:
+    """The number of fixtures by outcome; each fixture counts in exactly one of the five."""
+
+    passed: int
+    failed: int
+    not_run: int
+    expected_failures: int
+    healed: int
+
+
+def totals(run: RunResult) -> Totals:
+    """Return the counts of a run, with expected failures apart from what passed and what failed."""
+    healed, unexpected = len(run.healed), len(run.unexpected)
+    return Totals(
+        passed=len(run.having(PASSED)) - healed,
+        failed=unexpected,
+        not_run=len(run.having(NOT_RUN)),
+        expected_failures=len(run.having(FAILED)) - unexpected,
+        healed=healed,
+    )
+
+
+def not_run(run: RunResult) -> dict[str, list[FixtureResult]]:
+    """Return reason -> the fixtures that were not run because of it, the most frequent reason first."""
+    found: dict[str, list[FixtureResult]] = {}
+    for result in run.having(NOT_RUN):
+        found.setdefault(result.reason or "no reason", []).append(result)
+    return dict(sorted(found.items(), key=lambda item: (-len(item[1]), item[0])))
+
+
+def verdict(run: RunResult) -> str:
+    """Return the verdict on the run: Passed, Failed, or Not run when no fixture was run."""
+    if not run.good:
+        return "Failed"
+    return "Passed" if len(run.having(NOT_RUN)) < len(run.results) else "Not run"
+
+
+def last_line(run: RunResult) -> str:
+    """Return "231 passed, 2 failed, 18 not run (15 need --event-command, 3 need a process), 1 expected failure"."""
+    count = totals(run)
+    parts = [f"{count.passed} passed", f"{count.failed} failed"]
+    if count.not_run:
+        parts.append(f"{count.not_run} not run ({reasons(run)})")
+    if count.expected_failures:
+        parts.append(f"{count.expected_failures} expected failure{'' if count.expected_failures == 1 else 's'}")
+    if count.healed:
+        parts.append(f"{count.healed} expected to fail but passed")
+    return ", ".join(parts)
+
+
+def reasons(run: RunResult) -> str:
+    """Return why fixtures were not run: "15 need --event-command, 3 need a process"."""
+    return ", ".join(_counted(reason, len(results)) for reason, results in not_run(run).items())
+
+
+def _counted(reason: str, number: int) -> str:
+    """Return "15 need --event-command" for the reason "needs --event-command", else "15: reason"."""
+    if reason.startswith(_NEEDS):
+        return one_line(f"{number} need{'s' if number == 1 else ''} {reason.removeprefix(_NEEDS)}")
+    return f"{number}: {one_line(reason)}"
+
+
 @dataclass
 class Cell:
-    """How many of `total` hold, and the ids of the fixtures where one does not."""
+    """How many of `total` assertions passed, and the ids of the fixtures where one failed."""
 
     passed: int = 0
     total: int = 0
@@ -37,7 +103,7 @@ class Cell:
 class Row:
     """One tool or event: its fixtures, and its assertions by kind.
 
-    `not_run` of the fixtures were not run; `elsewhere` fail, but no assertion about this tool does.
+    `not_run` of the fixtures were not run; `elsewhere` of them fail, but by no assertion about this tool.
     """
 
     name: str
@@ -48,14 +114,14 @@ class Row:
 
 
 def matrix(run: RunResult) -> list[Row]:
-    """A row for each tool and event that a fixture asks, tools first, by name.
+    """Return a row for each tool and event that a fixture uses, tools first, by name.
 
-    A fixture counts in the row of every tool it asks, one that fails only where an assertion about the tool does; an
-    assertion counts for the tool asked in its step alone.
+    A fixture counts in the row of every tool it uses; a failed one only where an assertion about the tool fails. An
+    assertion counts only for the tool of its step.
     """
     rows: dict[str, Row] = {}
     for result in run.results:
-        at_fault = {asked_by(result, assertion) for assertion in assertions(result) if not assertion.passed}
+        at_fault = {tool_of(result, assertion) for assertion in assertions(result) if not assertion.passed}
         for tool in result.tools:
             row = rows.setdefault(tool, Row(tool))
             if result.status == NOT_RUN:
@@ -65,23 +131,23 @@ def matrix(run: RunResult) -> list[Row]:
             else:
                 row.fixtures.add(result.test_id, holds=result.status == PASSED)
         for assertion in assertions(result):
-            tool = asked_by(result, assertion)
+            tool = tool_of(result, assertion)
             checks = rows.setdefault(tool, Row(tool)).checks
             checks.setdefault(assertion.kind, Cell()).add(result.test_id, holds=assertion.passed)
     return [rows[name] for name in in_order(rows)]
 
 
 def assertions(result: FixtureResult) -> tuple[Assertion, ...]:
-    """The assertions of a fixture. One that failed without any has its reason as one."""
+    """Return the assertions of a fixture. A failure without a failed assertion gets one with its reason."""
     if result.status == FAILED and not result.failures:
         return (*result.assertions, Assertion("process", passed=False, message=result.reason or "failed"))
     return result.assertions
 
 
-def asked_by(result: FixtureResult, assertion: Assertion) -> str:
-    """The tool or event that an assertion is about: the one of its step, the last one for the postcondition."""
-    asked = [(exchange.step, _tool(exchange.asked)) for exchange in result.exchanges]
-    known = [(step, tool) for step, tool in asked if tool in result.tools]
+def tool_of(result: FixtureResult, assertion: Assertion) -> str:
+    """Return the tool or event that an assertion is about: that of its step, the last one for the postcondition."""
+    requests = [(exchange.step, _tool(exchange.request)) for exchange in result.exchanges]
+    known = [(step, tool) for step, tool in requests if tool in result.tools]
     of_step = [tool for step, tool in known if step == assertion.step]
     if of_step:
         return of_step[-1]
@@ -91,14 +157,14 @@ def asked_by(result: FixtureResult, assertion: Assertion) -> str:
 
 
 def section(result: FixtureResult) -> str:
-    """Where a fixture is listed: under its tool or event, or with the scenarios when it asks several."""
+    """Return where a fixture is listed: under its tool or event, or with the scenarios when it uses several."""
     if result.group != "core":
         return result.group
     return result.tools[0] if len(result.tools) == 1 else SCENARIOS
 
 
 def by_section(results: Iterable[FixtureResult]) -> dict[str, list[FixtureResult]]:
-    """Section -> its fixtures: tools, events, scenarios, then the other groups; within it by id."""
+    """Return section -> its fixtures: tools, events, scenarios, then the other groups; within each by id."""
     found: dict[str, list[FixtureResult]] = {}
     for result in sorted(results, key=lambda result: result.test_id):
         found.setdefault(section(result), []).append(result)
@@ -106,9 +172,9 @@ def by_section(results: Iterable[FixtureResult]) -> dict[str, list[FixtureResult
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Tools by name, then events, then scenarios, then robustness."""
+    """Return tools by name, then events, then scenarios, then robustness."""
     return sorted(names, key=lambda name: (name == ROBUSTNESS, name == SCENARIOS, name.startswith(_EVENT), name))
 
 
-def _tool(asked: str) -> str:
-    return asked.removeprefix(_KILL)
+def _tool(request: str) -> str:
+    return request.removeprefix(_KILL)

@@ -1,6 +1,6 @@
-"""A run on the screen: what fails as it fails, then each failure with all there is to it, then the counts in one line.
+"""Show a run on the screen: failures as they occur, then each in full, then the counts in one line.
 
-On a terminal a bar shows the progress; in a log, where hundreds of lines would hide what failed, nothing does.
+A terminal has a progress bar. A log has none, since hundreds of lines would hide the failures.
 """
 
 from __future__ import annotations
@@ -14,12 +14,19 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from nexus_mcp.conformance.report.failure import in_words, note, place, seen
-from nexus_mcp.conformance.report.left import left_lines
-from nexus_mcp.conformance.report.matrix import assertions, by_section
-from nexus_mcp.conformance.report.summary import last_line
-from nexus_mcp.conformance.report.texts import cut_note, escaped, one_line, shown
-from nexus_mcp.conformance.report.trimmed import Trimmed
+from nexus_mcp.conformance.report.matrix import assertions, by_section, last_line
+from nexus_mcp.conformance.report.texts import (
+    Trimmed,
+    cut_note,
+    escaped,
+    in_words,
+    leftover_lines,
+    note,
+    one_line,
+    place,
+    seen,
+    shown,
+)
 from nexus_mcp.conformance.result import FAILED, NOT_RUN, PASSED, Cut
 
 if TYPE_CHECKING:
@@ -28,27 +35,27 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.result import Assertion, FixtureResult, RunResult
 
 WIDTH = 120
-"""Columns where there is no terminal to ask, such as in the log of a CI job."""
+"""Columns when the output is not a terminal, such as in the log of a CI job."""
 LONGEST = 200
 MOST = 8
-"""Assertions of one fixture that are shown; the reports have them all."""
+"""Failed assertions of one fixture that are shown; the reports have them all."""
 
 
 class _Console(Console):
-    """Rich's own would end the process with code 1 and say nothing when the reader of the output goes away."""
+    """A console that raises when the reader of its output goes away; rich's own would end the process with code 1."""
 
     def on_broken_pipe(self) -> NoReturn:
         raise BrokenPipeError
 
 
 def make_console(file: IO[str], *, terminal: bool | None = None, width: int | None = None) -> Console:
-    """A console that takes nothing of a text for markup or for the name of an emoji.
+    """Return a console that interprets neither markup nor emoji names in a text.
 
-    Where it is no terminal no line ends with blanks.
+    Lines never end with blanks when the output is not a terminal.
     """
-    surroundings = dict(os.environ)
-    if not surroundings.get("COLUMNS", "").strip("0"):
-        surroundings.pop("COLUMNS", None)  # rich would print nothing at all in no columns
+    variables = dict(os.environ)
+    if not variables.get("COLUMNS", "").strip("0"):
+        variables.pop("COLUMNS", None)  # rich prints nothing in zero columns
     console = _Console(
         file=file,
         force_terminal=terminal,
@@ -56,9 +63,9 @@ def make_console(file: IO[str], *, terminal: bool | None = None, width: int | No
         highlight=False,
         markup=False,
         emoji=False,
-        _environ=surroundings,
+        _environ=variables,
     )
-    if width is None and not console.is_terminal and "COLUMNS" not in surroundings:
+    if width is None and not console.is_terminal and "COLUMNS" not in variables:
         console.width = WIDTH
     if not console.is_terminal:
         console.file = cast("IO[str]", Trimmed(file))
@@ -66,7 +73,7 @@ def make_console(file: IO[str], *, terminal: bool | None = None, width: int | No
 
 
 class Screen:
-    """Shows one run of `total` fixtures on `file`. `terminal` and `width` are found out when they are not given.
+    """Show one run of `total` fixtures on `file`. `terminal` and `width` are detected when they are None.
 
     `quiet`: no line for a fixture, only the bar of a terminal.
     """
@@ -106,26 +113,26 @@ class Screen:
         self._progress.stop()
 
     def line(self, text: str, style: str = "") -> None:
-        """One line, escaped, wrapped by nobody but the terminal."""
+        """Print one line, escaped, wrapped by the terminal only."""
         self._console.print(Text(one_line(text, 2000), style=style), soft_wrap=True)
 
     def started(self, test_id: str) -> None:
-        """A fixture begins."""
+        """Show that a fixture begins."""
         self._running[test_id] = None
         self._describe()
 
     def ended(self, result: FixtureResult) -> None:
-        """A fixture came out; its expected failure is marked already."""
+        """Show the result of a fixture, whose expected failure is marked already."""
         self._running.pop(result.test_id, None)
         self._counts[result.status] += 1
-        told = "" if self._quiet else _alarm(result)
-        if told:
-            self.line(told, "red")
+        line = "" if self._quiet else _alarm(result)
+        if line:
+            self.line(line, "red")
         self._progress.advance(self._task)
         self._describe()
 
     def failures(self, run: RunResult) -> None:
-        """A table for each fixture that failed unexpectedly, and a line for each that is at odds with the entries."""
+        """Print a table for each unexpected failure, and a line for each fixture with an expected failure."""
         for results in by_section(run.unexpected).values():
             for result in results:
                 self._failure(result)
@@ -135,24 +142,24 @@ class Screen:
         for result in known:
             self.line(f"expected failure: {result.test_id}: {result.expected}", "yellow")
         for result in run.healed:
-            entry = f"{result.test_id} passed, but is expected to fail ({result.expected}): take the entry out"
+            entry = f"{result.test_id} passed, but is expected to fail ({result.expected}): remove the entry"
             self.line(entry, "red")
         if known or not run.good:
             self._console.print()
 
     def last_line(self, run: RunResult) -> None:
-        """The counts of everything, and before them what of failures was cut and what could not be deleted."""
+        """Print the counts, and before them what was cut from failures and what could not be deleted."""
         if cut := sum((result.cut for result in run.unexpected), Cut()):
             self.line(cut_note(cut), "dim")
-        for told in left_lines(run):
-            self.line(told, "red")
+        for line in leftover_lines(run):
+            self.line(line, "red")
         self.line(last_line(run), "bold green" if run.good else "bold red")
 
     def _describe(self) -> None:
         counts = ", ".join(f"{number} {status}" for status, number in self._counts.items() if number)
         running = ", ".join(self._running)
         text = escaped(f"{counts}  {running}" if counts else running)
-        # The bar and the numbers before it take some forty columns; a second line would make the bar jump.
+        # Bar and numbers take about 40 columns; a second line would make the bar jump.
         room = max(10, self._console.width - 45)
         self._progress.update(self._task, description=text if len(text) <= room else f"{text[: room - 1]}…")
 
@@ -177,7 +184,7 @@ class Screen:
 
 
 def _alarm(result: FixtureResult) -> str:
-    """A fixture that makes the run fail, in a line; "" for any other."""
+    """Return one line for a fixture that makes the run fail, "" for any other."""
     head = f"{result.test_id} ({result.seconds:.2f} s)"
     if result.status == PASSED and result.expected:
         return f"PASSED   {head}, expected to fail"

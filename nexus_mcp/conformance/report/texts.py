@@ -1,28 +1,144 @@
-"""Values and texts of a target made fit to be shown: nothing in them acts on a terminal, and none is too long.
+"""Make values and texts of a target safe and short enough to show, and describe assertions in words.
 
-A target may answer anything. Control, bidirectional and zero-width characters and lone surrogates are written as JSON
-escapes them, so that a report shows what is there and cannot be made to show something else.
+A target may answer anything. Control, bidirectional and zero-width characters and lone surrogates are escaped as in
+JSON, so that they cannot act on a terminal or disguise a text.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
+import re
+from typing import IO, TYPE_CHECKING, Any
 
-from nexus_mcp.conformance.evidence import fitted
+from nexus_mcp.conformance.evidence import cut_value
 from nexus_mcp.conformance.result import MISSING, Cut
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nexus_mcp.conformance.result import Assertion, Leftover, RunResult
 
 _PIECE = 1 << 16
 _ALL = 1 << 60
 
+_ADVICE = (
+    "Unmount mounted file systems, or remove the immutable attribute (chattr -i), as a user with these permissions. "
+    "Then delete the folder."
+)
+_AT_THE_END = re.compile(r"[ \t]+(?=\n)")
+
 
 def escaped(text: str, keep: str = "") -> str:
-    """The text with every character that is not printable escaped, but for those in `keep`."""
+    """Return the text with every unprintable character escaped, except those in `keep`."""
     if text.isprintable():
         return text
-    # Piece by piece: a list of all characters takes eight times as much memory as the text.
+    # In pieces: a list of all characters takes eight times as much memory as the text.
     pieces = (text[place : place + _PIECE] for place in range(0, len(text), _PIECE))
     return "".join(_escaped(piece, keep) for piece in pieces)
+
+
+def block(text: str) -> str:
+    """Return a text of several lines, escaped, with its newlines and tabs."""
+    return escaped(text, "\n\t")
+
+
+def shortened(text: str, limit: int) -> str:
+    """Return the text, or its first `limit` characters and the total number."""
+    if len(text) <= limit:
+        return text
+    return f"{text[:limit]}… ({len(text):,} characters in all)"
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """Return the text on one line, escaped, at most `limit` characters of it."""
+    return escaped(shortened(text, limit))
+
+
+def shown(value: Any, limit: int = 200) -> str:
+    """Return a value as JSON on one line, escaped, cut after `limit` characters; "missing" for MISSING."""
+    if value is MISSING:
+        return "missing"
+    # A text is cut before it is encoded, so that its quotes stay and no escape is cut in two.
+    if isinstance(value, str):
+        end = f'…" ({len(value):,} characters in all)' if len(value) > limit else '"'
+        return _json(value[:limit])[:-1] + end
+    return shortened(_json(value), limit)
+
+
+def indented(value: Any, limit: int) -> str:
+    """Return a value as JSON on several lines, escaped, cut after `limit` characters."""
+    return shortened(block(json.dumps(plain(value), ensure_ascii=False, indent=2)), limit)
+
+
+def plain(value: Any) -> Any:
+    """Return the value with only what JSON can represent, and not too deep."""
+    return cut_value(value, _ALL)
+
+
+def counted(number: int, one: str) -> str:
+    """Return "1 fixture" or "2 fixtures"."""
+    return f"{number:,} {one if number == 1 else one + 's'}"
+
+
+def cut_note(cut: Cut) -> str:
+    """Return the note about evidence that was left out."""
+    return f"Left out of the evidence because of its size: {cut}."
+
+
+def place(assertion: Assertion) -> str:
+    """Return step and file, such as "step 2, .nexus/state/plan.json"; "answer" stands for the answer."""
+    subject = assertion.file or ("answer" if assertion.path else "")
+    return one_line(", ".join(part for part in (assertion.step, subject) if part), 300)
+
+
+def seen(assertion: Assertion, limit: int = 200) -> str:
+    """Return the value that was seen; for a missing one the nearest existing node above it."""
+    if assertion.seen is not MISSING:
+        return shown(assertion.seen, limit)
+    nearest = f"; nearest parent {one_line(assertion.parent)}" if assertion.parent else ""
+    return f"missing{nearest}"
+
+
+def in_words(assertion: Assertion, limit: int = 200) -> str:
+    """Return one line of about `limit` characters: kind, place, path and what is wrong."""
+    head = ": ".join(dict.fromkeys(part for part in (assertion.kind, place(assertion)) if part))
+    wrong = assertion.message
+    if assertion.path:
+        wrong = f"{assertion.path} {wrong or f'must be {shown(assertion.expected, limit)}'}"
+    if assertion.seen is MISSING and assertion.parent:
+        wrong += f"; nearest parent {assertion.parent}"
+    return one_line(f"{head}: {wrong}", limit)
+
+
+def note(assertion: Assertion) -> str:
+    """Return why a matcher or an array does not match, which expected and seen value alone do not show."""
+    return assertion.message if isinstance(assertion.expected, (dict, list)) else ""
+
+
+def leftover_lines(run: RunResult) -> list[str]:
+    """Return a line for each thing that a run left behind, and the next step; nothing when all is deleted."""
+    return format_leftovers(run.left)
+
+
+def format_leftovers(left: Sequence[Leftover]) -> list[str]:
+    """Return the same lines for these leftovers."""
+    if not left:
+        return []
+    return ["Left behind, because it could not be deleted:", *(f"  {_line(one)}" for one in left), _ADVICE]
+
+
+class Trimmed:
+    """The text file `file` without blanks before newlines, since tables are padded. Lines must be written whole."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        self._file.write(_AT_THE_END.sub("", text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
 
 
 def _escaped(piece: str, keep: str) -> str:
@@ -31,57 +147,13 @@ def _escaped(piece: str, keep: str) -> str:
     return "".join(char if char.isprintable() or char in keep else _escape(char) for char in piece)
 
 
-def block(text: str) -> str:
-    """A text of several lines, its newlines and tabs kept."""
-    return escaped(text, "\n\t")
-
-
-def shortened(text: str, limit: int) -> str:
-    """The text, or its first `limit` characters and how many there are in all."""
-    if len(text) <= limit:
-        return text
-    return f"{text[:limit]}… ({len(text):,} characters in all)"
-
-
-def one_line(text: str, limit: int = 200) -> str:
-    """The text on one line, escaped, at most `limit` characters of it."""
-    return escaped(shortened(text, limit))
-
-
-def shown(value: Any, limit: int = 200) -> str:
-    """A value as JSON on one line, escaped, at most `limit` characters of it; "missing" for MISSING."""
-    if value is MISSING:
-        return "missing"
-    # A text is cut before it is spelled: the quotes stay around what is left of it, and no escape is cut in two.
-    if isinstance(value, str):
-        end = f'…" ({len(value):,} characters in all)' if len(value) > limit else '"'
-        return _json(value[:limit])[:-1] + end
-    return shortened(_json(value), limit)
-
-
-def indented(value: Any, limit: int) -> str:
-    """A value as JSON on several lines, escaped, at most `limit` characters of it."""
-    return shortened(block(json.dumps(plain(value), ensure_ascii=False, indent=2)), limit)
-
-
-def plain(value: Any) -> Any:
-    """The value with nothing in it that JSON has no spelling for, and not too deep."""
-    return fitted(value, _ALL)
-
-
-def counted(number: int, one: str) -> str:
-    """ "1 fixture", "2 fixtures"."""
-    return f"{number:,} {one if number == 1 else one + 's'}"
-
-
-def cut_note(cut: Cut) -> str:
-    """What a report says where evidence was left out."""
-    return f"Left out of the evidence, which has bounds: {cut}."
-
-
 def _json(value: Any) -> str:
     return escaped(json.dumps(plain(value), ensure_ascii=False))
 
 
 def _escape(char: str) -> str:
     return "\\u007f" if char == "\x7f" else json.dumps(char)[1:-1]
+
+
+def _line(left: Leftover) -> str:
+    return f"{one_line(left.path, 500)}: {one_line(left.reason)}"

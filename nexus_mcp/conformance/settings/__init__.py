@@ -1,1 +1,1 @@
-"""What the user of the suite says, read and checked."""
+"""Read and check what the user sets: options, expected failures, and the selection of fixtures."""

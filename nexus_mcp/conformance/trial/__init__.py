@@ -1,1 +1,1 @@
-"""One fixture against one target: its project, its steps, what is judged of them."""
+"""Run one fixture against one target: its project, its steps, and the judgement of both."""

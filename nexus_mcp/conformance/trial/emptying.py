@@ -1,4 +1,8 @@
-"""Delete what stands in a folder: by descriptors, so that no link and no mount is ever entered, and to any depth."""
+"""Delete folders of a target by descriptors, so that no link and no mount is ever entered, to any depth.
+
+A path may lead elsewhere at any moment, so a folder is identified by its descriptor, device and inode. Mounts are
+distinguished by mount id where possible: a bind mount of a folder of the same disk has the same device number.
+"""
 
 from __future__ import annotations
 
@@ -9,38 +13,89 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 
-from nexus_mcp.conformance import halting
-from nexus_mcp.conformance.result import Left
-from nexus_mcp.conformance.trial.anchor import FOLDER, identity
-from nexus_mcp.conformance.trial.mounts import Mount, mount_of
+from nexus_mcp.conformance import threads
+from nexus_mcp.conformance.result import Leftover
 
+Mount = tuple[str, int]
+
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+"""Flags to open a folder: a link to one is refused."""
 _AT_ONCE = 1000
 """Entries of a folder that are held in memory: a target can make millions of them."""
-_TOLD = 5
+_MOST_REPORTED = 5
 _LONGEST = 400
-MOUNTED = "something is mounted there"
-_WORDS = {errno.EBUSY: MOUNTED, errno.EPERM: "it may not be deleted, as if it were immutable (lsattr shows that)"}
+MOUNTED = "a file system is mounted there"
+_WORDS = {errno.EBUSY: MOUNTED, errno.EPERM: "it may be immutable: check with lsattr"}
+
+
+def mount_of(fd: int) -> Mount:
+    """Return a value that is equal for two open files exactly when no mount point lies between them."""
+    try:
+        with open(f"/proc/self/fdinfo/{fd}", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("mnt_id:"):
+                    return "mount", int(line.split()[1])
+    except (OSError, ValueError, IndexError):  # not Linux, or no /proc
+        pass
+    return "device", os.fstat(fd).st_dev
+
+
+def identity(fd: int) -> tuple[int, int]:
+    """Return device and inode of an open file, which are unique as long as it is open."""
+    status = os.fstat(fd)
+    return status.st_dev, status.st_ino
+
+
+class Anchor:
+    """An open folder at `path`, whose last part must not be a link.
+
+    Raises OSError when there is none. `close` releases it.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.fd = os.open(path, FOLDER)
+        self._mode = stat.S_IMODE(os.fstat(self.fd).st_mode)
+
+    @property
+    def stands(self) -> bool:
+        """Return whether its path still leads to it, without a link at the end."""
+        try:
+            status = os.lstat(self.path)
+        except OSError:
+            return False
+        return (status.st_dev, status.st_ino) == identity(self.fd)
+
+    @property
+    def permitted(self) -> bool:
+        """Return whether it still has its first permissions."""
+        return stat.S_IMODE(os.fstat(self.fd).st_mode) == self._mode
+
+    def permit(self) -> None:
+        """Restore its first permissions. Raises OSError."""
+        os.fchmod(self.fd, self._mode)
+
+    def names(self, most: int = 1000) -> list[str]:
+        """Return the names of at most `most` of its entries, sorted. Raises OSError."""
+        with os.scandir(self.fd) as found:
+            return sorted(entry.name for entry in islice(found, most))
+
+    def close(self) -> None:
+        """Close the descriptor. A second call does nothing."""
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
 
 
 class Mounted(OSError):
-    """A folder is the root of another mount."""
+    """The folder is the root of another mount."""
 
     def __init__(self, name: str) -> None:
         super().__init__(errno.EBUSY, MOUNTED, name)
 
 
-@dataclass
-class _Level:
-    """A folder on the way down. `folders` are still to be entered; `stuck` are names that could not be deleted."""
-
-    name: str
-    identity: tuple[int, int]
-    folders: list[str] = field(default_factory=list)
-    stuck: set[str] = field(default_factory=set)
-
-
 def remove_at(folder: int, name: str) -> None:
-    """Deletes the file, the link itself or the folder `name` in an open folder. What is gone is no error.
+    """Delete the file, the link itself or the folder `name` in an open folder. A missing name is no error.
 
     Raises OSError when it remains, Halted when the work has to stop.
     """
@@ -54,34 +109,44 @@ def remove_at(folder: int, name: str) -> None:
         return
     inside = _entered(name, folder, mount_of(folder))
     try:
-        empty(inside)
+        empty_folder(inside)
     finally:
         os.close(inside)
     os.rmdir(name, dir_fd=folder)
 
 
-def empty(top: int, path: str = "") -> list[Left]:
-    """Deletes all that is in an open folder, as far as that can be done, and returns the first things that remain.
+def empty_folder(top: int, path: str = "") -> list[Leftover]:
+    """Delete everything in an open folder as far as possible, and return the first things that remain.
 
-    `path` is what the folder is called in them. Raises Halted when the work has to stop. One descriptor at a time, and
-    no recursion: a target can leave folders nested deeper than both would bear.
+    `path` is the folder's name in them. Raises Halted when the work has to stop. Uses one descriptor at a time and no
+    recursion: a target can leave folders nested deeper than both would bear.
     """
-    left: list[Left] = []
+    left: list[Leftover] = []
     try:
         os.fchmod(top, stat.S_IMODE(os.fstat(top).st_mode) | stat.S_IRWXU)
         _Descent(top, path, left).run()
     except OSError as error:
-        left.append(Left(path, reason(error)))
+        left.append(Leftover(path, describe_error(error)))
     return left
 
 
-def reason(error: OSError) -> str:
-    """Why something cannot be deleted, in words."""
+def describe_error(error: OSError) -> str:
+    """Return why something cannot be deleted."""
     return _WORDS.get(error.errno or 0) or error.strerror or str(error)
 
 
+@dataclass
+class _Level:
+    """A folder on the way down. `folders` are still to be entered; `stuck` are names that could not be deleted."""
+
+    name: str
+    identity: tuple[int, int]
+    folders: list[str] = field(default_factory=list)
+    stuck: set[str] = field(default_factory=set)
+
+
 class _Descent:
-    def __init__(self, top: int, path: str, left: list[Left]) -> None:
+    def __init__(self, top: int, path: str, left: list[Leftover]) -> None:
         self._top = top
         self._path = path
         self._left = left
@@ -94,7 +159,7 @@ class _Descent:
         try:
             self._levels = [_Level("", identity(self._fd))]
             while self._levels:
-                halting.check()
+                threads.check()
                 level = self._levels[-1]
                 if level.folders:
                     self._enter(level.folders.pop())
@@ -114,7 +179,7 @@ class _Descent:
         self._levels.append(_Level(name, identity(below)))
 
     def _delete_files(self, level: _Level) -> bool:
-        """Deletes the next files and notes the next folders; False when there is nothing more to do."""
+        """Delete the next files and note the next folders; return False when nothing more can be done."""
         if len(level.stuck) >= _AT_ONCE:
             return False
         try:
@@ -134,7 +199,7 @@ class _Descent:
         return bool(entries)
 
     def _leave(self) -> bool:
-        """Goes up and deletes the folder that it came from; False at the top, or when nobody knows where this is."""
+        """Go up and delete the folder it came from; return False at the top, or when the parent is unknown."""
         gone = self._levels.pop()
         if not self._levels:
             return False
@@ -142,27 +207,27 @@ class _Descent:
         os.close(self._fd)
         self._fd = above
         if identity(above) != self._levels[-1].identity:
-            self._left.append(Left(self._path, "somebody moved folders in it while they were deleted"))
+            self._left.append(Leftover(self._path, "another process moved folders in it during the deletion"))
             return False
         try:
             os.rmdir(gone.name, dir_fd=above)
         except OSError as error:
-            # What remains in it was told already.
-            self._stuck(gone.name, error, tell=not gone.stuck)
+            # What remains in it was reported already.
+            self._stuck(gone.name, error, report=not gone.stuck)
         return True
 
-    def _stuck(self, name: str, error: OSError, *, tell: bool = True) -> None:
-        """Notes that a name is not tried again, and tells of it unless it went by itself meanwhile."""
-        tell = tell and not isinstance(error, FileNotFoundError)
+    def _stuck(self, name: str, error: OSError, *, report: bool = True) -> None:
+        """Note that a name is not tried again, and report it unless it disappeared meanwhile."""
+        report = report and not isinstance(error, FileNotFoundError)
         self._levels[-1].stuck.add(name)
-        if tell and len(self._left) < _TOLD:
+        if report and len(self._left) < _MOST_REPORTED:
             path = "/".join((self._path, *(level.name for level in self._levels[1:]), name))
             shown = path if len(path) <= _LONGEST else f"{path[:_LONGEST]}…"
-            self._left.append(Left(shown, reason(error)))
+            self._left.append(Leftover(shown, describe_error(error)))
 
 
 def _entered(name: str, folder: int, mount: Mount) -> int:
-    """A folder opened so that all in it can be deleted. Raises Mounted when it is on another file system."""
+    """Return a folder opened so that everything in it can be deleted. Raises Mounted on another file system."""
     try:
         fd = os.open(name, FOLDER, dir_fd=folder)
     except PermissionError:
@@ -183,7 +248,7 @@ def _permit(name: str, folder: int, mount: Mount) -> None:
     if os.chmod in os.supports_follow_symlinks:
         os.chmod(name, stat.S_IRWXU, dir_fd=folder, follow_symlinks=False)
         return
-    # Linux changes the mode of what stands there, and not of what a link leads to, only by way of a descriptor.
+    # Linux changes the mode of the folder itself, not of a link's target, only through a descriptor.
     fd = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
     try:
         if mount_of(fd) != mount:

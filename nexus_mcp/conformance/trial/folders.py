@@ -1,10 +1,10 @@
-"""What a project is before a fixture fills it, and the folder of the user's that may become one."""
+"""Check and describe the folder of a project before a fixture fills it."""
 
 from __future__ import annotations
 
 import os
 
-from nexus_mcp.conformance.trial.anchor import FOLDER, Anchor
+from nexus_mcp.conformance.trial.emptying import FOLDER, Anchor
 from nexus_mcp.conformance.trial.snapshot import TooMuch, digest, snapshot
 from nexus_mcp.errors import HarnessFault
 
@@ -14,13 +14,24 @@ EMPTY_GIT: dict[str, bytes | None] = {
     "objects/": None,
     "refs/heads/": None,
 }
-"""Path below .git -> its bytes, None for a folder: all that makes an empty repository on branch main."""
-
+"""Path below .git -> its bytes, None for a folder: an empty repository on branch main."""
 _NAMED = 5
 
 
-def claim(folder: str) -> Anchor:
-    """Holds a folder that a run may fill and empty. Raises HarnessFault unless nothing is in it that is not ours."""
+def check_outside_git(project: str) -> None:
+    """Raise HarnessFault when a parent folder of `project`, an absolute path, is a repository."""
+    folder = project
+    while (above := os.path.dirname(folder)) != folder:
+        if os.path.lexists(os.path.join(above, ".git")):
+            raise HarnessFault(
+                [f"A fixture needs a project outside of git, and {above}, a parent folder, has a .git."],
+                next_step="Set TMPDIR to a folder that lies in no repository.",
+            )
+        folder = above
+
+
+def claim_folder(folder: str) -> Anchor:
+    """Open a folder that a run may fill and empty. Raises HarnessFault unless it is empty or as `lay_git` leaves it."""
     try:
         anchor = Anchor(folder)
     except (NotADirectoryError, FileNotFoundError):
@@ -41,7 +52,7 @@ def claim(folder: str) -> Anchor:
 
 
 def _is_laid(folder: int) -> bool:
-    """Whether the .git in it is as `lay_git` makes it, byte by byte."""
+    """Return whether the .git in it is as `lay_git` creates it, byte by byte."""
     wanted = {"HEAD": b"", "config": b"", "objects": None, "refs": None, "refs/heads": None}
     try:
         git = os.open(".git", FOLDER, dir_fd=folder)

@@ -1,4 +1,4 @@
-"""The project of a fixture: an empty git repository, looked at and changed without ever leaving it."""
+"""The project of a fixture: an empty git repository, read and written without ever leaving it."""
 
 from __future__ import annotations
 
@@ -7,27 +7,26 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nexus_mcp.conformance.document import written
+from nexus_mcp.conformance.document import encode_file
+from nexus_mcp.conformance.failures import TargetFailure
 from nexus_mcp.conformance.limits import LARGEST
 from nexus_mcp.conformance.result import Cut
 from nexus_mcp.conformance.tokens import expand_path
 from nexus_mcp.conformance.trial.emptying import remove_at
-from nexus_mcp.conformance.trial.folders import EMPTY_GIT
-from nexus_mcp.conformance.trial.outside import check_outside_git
-from nexus_mcp.conformance.trial.placing import PLAIN, parent, put
+from nexus_mcp.conformance.trial.folders import EMPTY_GIT, check_outside_git
+from nexus_mcp.conformance.trial.placing import PLAIN, open_parent, write_new_file
 from nexus_mcp.conformance.trial.snapshot import entries, snapshot
-from nexus_mcp.conformance.trouble import TargetTrouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nexus_mcp.conformance.fixture import Fixture
-    from nexus_mcp.conformance.result import Left
-    from nexus_mcp.conformance.trial.anchor import Anchor
+    from nexus_mcp.conformance.result import Leftover
+    from nexus_mcp.conformance.trial.emptying import Anchor
     from nexus_mcp.conformance.trial.snapshot import Snapshot
 
 OUTSIDE = "../"
-"""How the path of something beside the project begins in a snapshot."""
+"""The prefix of paths beside the project in a snapshot."""
 
 _TEXT = 8 * 1024
 _MOST_TEXTS = 40
@@ -35,17 +34,17 @@ _PATH = 400
 
 
 class Sandbox:
-    """A project folder, and in a temporary one all that is `around` it. Ground makes them, and `clear` ends one: it
-    returns what cannot be deleted.
+    """A project folder, and for a temporary one the folder `around` it.
 
-    `project` is its path, with links resolved. `beside` tells what is in the folder of the run that is none of its
-    own. Whatever is done raises TargetTrouble once the path does not lead to the folder any more that it led to.
+    WorkspaceRoot creates it; `clear` deletes it and returns what cannot be deleted. `project` is its path, with links
+    resolved. `beside` returns names in the folder of the run that belong to no sandbox. Every method raises
+    TargetFailure once the path leads to another folder.
     """
 
     def __init__(
         self,
         folder: Anchor,
-        clear: Callable[[], list[Left]],
+        clear: Callable[[], list[Leftover]],
         around: Anchor | None = None,
         beside: Callable[[], list[str]] = list,
     ) -> None:
@@ -58,11 +57,11 @@ class Sandbox:
         self._beside = beside
 
     def lay(self, fixture: Fixture, harness_id: str) -> None:
-        """Puts in what the fixture asks for. Raises OSError or ValueError when it cannot stand there."""
+        """Write what the fixture's precondition lists. Raises OSError or ValueError when that is impossible."""
         try:
             self._lay(fixture, harness_id)
-        except TargetTrouble as trouble:
-            raise ValueError(trouble.sentence) from trouble
+        except TargetFailure as failure:
+            raise ValueError(failure.sentence) from failure
 
     def _lay(self, fixture: Fixture, harness_id: str) -> None:
         if fixture.git:
@@ -72,7 +71,7 @@ class Sandbox:
         for path, value in fixture.state_files.items():
             if value is not None:
                 place = expand_path(path, harness_id)
-                self.write(place, written(place, value), None)
+                self.write(place, encode_file(place, value), None)
         for path, special in fixture.files.items():
             place = expand_path(path, harness_id)
             if special.content is None and special.symlink is None:
@@ -81,7 +80,7 @@ class Sandbox:
                 self.write(place, special.content, special.symlink)
 
     def lay_git(self) -> None:
-        """Makes it an empty git repository on branch main, without a git process."""
+        """Make it an empty git repository on branch main, without a git process."""
         for path, content in EMPTY_GIT.items():
             if content is None:
                 self._make_folder(f".git/{path}")
@@ -89,24 +88,26 @@ class Sandbox:
                 self.write(f".git/{path}", content, None)
 
     def write(self, path: str, content: bytes | None, symlink: str | None) -> None:
-        """Puts a file or a link at a path from the project root, whatever is there; both None: nothing is there then.
+        """Write a file or a link at a path from the project root and replace what is there; both None: only delete.
 
-        Raises OSError when that cannot be, as with a link on the way there.
+        Raises OSError when that fails, for example with a link in the path.
         """
         try:
-            with parent(self._root(), path, make=content is not None or symlink is not None) as (folder, name):
+            with open_parent(self._root(), path, make=content is not None or symlink is not None) as (folder, name):
                 remove_at(folder, name)
                 if symlink is not None:
                     os.symlink(symlink, name, dir_fd=folder)
                 elif content is not None:
-                    put(folder, name, content)
+                    write_new_file(folder, name, content)
         except (FileNotFoundError, NotADirectoryError):
             if content is not None or symlink is not None:
                 raise
 
     def read(self, path: str, most: int = LARGEST + 1) -> bytes | None:
-        """The first `most` bytes of a file, None when nothing stands there; b"" for what is no file or only seems to
-        be inside."""
+        """Return the first `most` bytes of a file, None when nothing exists there.
+
+        Returns b"" for what is not a file, or leads out of the project.
+        """
         root = self._root()
         full = os.path.join(self.project, path)
         if not os.path.lexists(full):
@@ -115,8 +116,8 @@ class Sandbox:
         if not real.startswith(self.project + os.sep):
             return b""
         try:
-            # Once more from the root, and now no link may be on the way: it may have been put there just now.
-            with parent(root, os.path.relpath(real, self.project)) as (folder, name):
+            # Open again from the root without following links: one may have been created just now.
+            with open_parent(root, os.path.relpath(real, self.project)) as (folder, name):
                 if not stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
                     return b""
                 with open(os.open(name, PLAIN, dir_fd=folder), "rb") as file:
@@ -125,14 +126,14 @@ class Sandbox:
             return b""
 
     def leads_out(self, path: str) -> bool:
-        """Whether what stands at a path is, in the end, outside of the project."""
+        """Return whether the resolved path is outside of the project."""
         real = os.path.realpath(os.path.join(self.project, path))
         return not f"{real}/".startswith(f"{self.project}/")
 
     def snapshot(self) -> Snapshot:
-        """The project by paths from its root, and what is around it, with paths that begin ../ .
+        """Return the project by paths from its root, and what is around it with paths that begin with "../".
 
-        Raises TooMuch when more is there than anybody looks through.
+        Raises TooMuch when there is too much to read.
         """
         found = snapshot(self._root())
         if found.get(".git") == "folder":
@@ -147,13 +148,13 @@ class Sandbox:
         return found
 
     def texts(self) -> tuple[dict[str, str], Cut]:
-        """The beginnings of the text files in the project, by path, and how much of them was left out.
+        """Return the beginnings of the text files in the project, by path, and how much of them was left out.
 
-        Of more than a few files the others have one entry, which says that there are more.
+        Files beyond a limit have one entry, which says that there are more.
         """
         found: dict[str, str] = {}
         cut = Cut()
-        with suppress(TargetTrouble, OSError):
+        with suppress(TargetFailure, OSError):
             for path, what in entries(self._root()):
                 if len(found) == _MOST_TEXTS:
                     found["…"], cut = "(there are more files)", cut + Cut(items=1)
@@ -172,12 +173,12 @@ class Sandbox:
         return found, cut
 
     def _make_folder(self, path: str) -> None:
-        with parent(self._root(), f"{path}/.", make=True):
+        with open_parent(self._root(), f"{path}/.", make=True):
             pass
 
     def _root(self) -> int:
         if not (self._folder.stands and (self._around is None or self._around.stands)):
-            raise TargetTrouble("deleted, moved or replaced the folder of its project")
+            raise TargetFailure("deleted, moved or replaced the folder of its project")
         if not self._folder.permitted:
-            raise TargetTrouble("changed the permissions of the folder of its project")
+            raise TargetFailure("changed the permissions of the folder of its project")
         return self._folder.fd

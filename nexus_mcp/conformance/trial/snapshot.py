@@ -1,4 +1,4 @@
-"""What stands in a folder, told apart byte by byte. No link is followed and nothing but plain files is opened."""
+"""Record what a folder contains, byte by byte. No link is followed, and only regular files are opened."""
 
 from __future__ import annotations
 
@@ -9,33 +9,31 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from nexus_mcp.conformance import halting
-from nexus_mcp.conformance.trial.anchor import FOLDER
-from nexus_mcp.conformance.trial.mounts import mount_of
-from nexus_mcp.conformance.trouble import TargetTrouble
+from nexus_mcp.conformance import threads
+from nexus_mcp.conformance.failures import TargetFailure
+from nexus_mcp.conformance.trial.emptying import FOLDER, mount_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Snapshot = dict[str, str]
-"""Path, with / -> what stands there: "folder", "-> target", "other", the digest of a file's bytes, or "large" and what
-tells one such file from another."""
+"""Path, with / -> content: "folder", "-> target", "other", the digest of a file, or "large" with size and time."""
 
 DEEPEST = 64
-"""Folders in one another that are looked at."""
+"""Nested folders that are read."""
 MOST_ENTRIES = 20_000
 MOST_BYTES = 512 << 20
-"""That are read for one snapshot; a single file is read when it has at most LARGEST_READ."""
+"""Bytes that are read for one snapshot; a single file is read when it has at most LARGEST_READ."""
 MOST_PATHS = 4 << 20
-"""Characters of all paths and targets of links: names nested deeply add up to far more than the entries themselves."""
+"""Characters of all paths and link targets: deeply nested names add up to far more than the entries."""
 LARGEST_READ = 32 << 20
 
 _CHUNK = 1 << 20
 _LONGEST = 400
 
 
-class TooMuch(TargetTrouble):
-    """More was left than anybody looks through."""
+class TooMuch(TargetFailure):
+    """The target left more than the runner reads."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"left a tree of more than {what}")
@@ -49,14 +47,14 @@ class _Folder(NamedTuple):
 
 
 def snapshot(root: int, prefix: str = "") -> Snapshot:
-    """Everything below an open folder, by paths that get `prefix`. Raises TooMuch."""
+    """Return everything below an open folder, with `prefix` before each path. Raises TooMuch."""
     return dict(entries(root, prefix))
 
 
 def entries(root: int, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """The same one by one, each folder before what is in it and by name.
+    """Yield the same one by one, each folder before its content and by name.
 
-    Raises TooMuch when it comes to that, TargetTrouble for a mount, Halted when the work has to stop.
+    Raises TooMuch, TargetFailure for a mount, Halted when the work has to stop.
     """
     size = paths = 0
     mount = mount_of(root)
@@ -64,13 +62,13 @@ def entries(root: int, prefix: str = "") -> Iterator[tuple[str, str]]:
     room = MOST_ENTRIES - stack[0].listed
     try:
         while stack:
-            halting.check()
+            threads.check()
             folder = stack[-1]
             name = next(folder.names, None)
             if name is None:
                 os.close(stack.pop().fd)
                 continue
-            # Whatever goes while it is looked at was not there.
+            # What disappears during the reading counts as absent.
             with suppress(FileNotFoundError, NotADirectoryError):
                 what, bytes_read = _what(name, folder.fd)
                 size += bytes_read
@@ -80,12 +78,12 @@ def entries(root: int, prefix: str = "") -> Iterator[tuple[str, str]]:
                 yield folder.path + name, what
                 if what == "folder":
                     if len(stack) > DEEPEST:
-                        raise TooMuch(f"{DEEPEST} folders in one another")
+                        raise TooMuch(f"{DEEPEST} nested folders")
                     with suppress(PermissionError):
                         stack.append(_opened(name, folder.fd, f"{folder.path}{name}/", room))
                         room -= stack[-1].listed
                         if mount_of(stack[-1].fd) != mount:
-                            raise TargetTrouble(f"mounted a file system at {folder.path}{name}"[:_LONGEST])
+                            raise TargetFailure(f"mounted a file system at {folder.path}{name}"[:_LONGEST])
             if size > MOST_BYTES:
                 raise TooMuch(f"{MOST_BYTES >> 20} MiB in files")
     finally:
@@ -94,22 +92,22 @@ def entries(root: int, prefix: str = "") -> Iterator[tuple[str, str]]:
 
 
 def changed(before: Snapshot, after: Snapshot) -> list[str]:
-    """The paths that are new, gone or different."""
+    """Return the paths that are new, gone or different."""
     return sorted(path for path in {**before, **after} if before.get(path) != after.get(path))
 
 
 def part(whole: Snapshot, path: str) -> Snapshot:
-    """What stands at a path and below it."""
+    """Return the entries at a path and below it."""
     return {name: what for name, what in whole.items() if name == path or name.startswith(f"{path}/")}
 
 
 def digest(content: bytes) -> str:
-    """What a snapshot says of a file with these bytes."""
+    """Return the entry of a file with these bytes."""
     return hashlib.sha256(content).hexdigest()
 
 
 def _opened(name: str, parent: int, path: str, room: int) -> _Folder:
-    """Open a folder and list it. Raises TooMuch when it has more entries than there is `room` for."""
+    """Open a folder and list it. Raises TooMuch when it has more than `room` entries."""
     fd = os.open(name, FOLDER, dir_fd=parent)
     try:
         with os.scandir(fd) as found:
@@ -123,11 +121,11 @@ def _opened(name: str, parent: int, path: str, room: int) -> _Folder:
 
 
 def _what(name: str, folder: int) -> tuple[str, int]:
-    """What stands there, and how many bytes of it were read."""
+    """Return the entry of a name, and how many bytes were read for it."""
     try:
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except PermissionError:
-        return "something that may not be looked at", 0
+        return "something that may not be read", 0
     if stat.S_ISLNK(status.st_mode):
         return f"-> {os.readlink(name, dir_fd=folder)}", 0
     if stat.S_ISDIR(status.st_mode):
@@ -146,6 +144,6 @@ def _what(name: str, folder: int) -> tuple[str, int]:
         # It may be growing.
         while size <= LARGEST_READ and (chunk := file.read(_CHUNK)):
             hashed.update(chunk)
-            halting.check()
+            threads.check()
             size += len(chunk)
     return hashed.hexdigest(), size

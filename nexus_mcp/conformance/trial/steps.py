@@ -1,36 +1,67 @@
-"""What each kind of step does to a target. How it was meant to come out is judged elsewhere."""
+"""Execute the steps of a fixture against a target and record each request; the results are judged elsewhere.
+
+Each kind of step has its own function: a call, a lifecycle event (a command with the payload on its stdin), a kill in
+the middle of a call, and parallel lanes with a server process each.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
 import random
+import signal
+import sys
+import threading
+import time
+from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nexus_mcp.conformance.evidence import exchange
+from nexus_mcp.conformance.document import Unparsable, count_values, parse
+from nexus_mcp.conformance.evidence import record_exchange
+from nexus_mcp.conformance.failures import Reply, TargetFailure, last_line
 from nexus_mcp.conformance.fixture import Action, Event, Kill, Parallel, Restart, Step, WriteFile
-from nexus_mcp.conformance.processes.starting import NAME_IT
+from nexus_mcp.conformance.limits import VALUES
+from nexus_mcp.conformance.processes.pipes import Allowance
+from nexus_mcp.conformance.processes.process import ServerProcess
+from nexus_mcp.conformance.processes.starting import NAME_PROGRAM_HINT, make_environment
 from nexus_mcp.conformance.result import Exchange
 from nexus_mcp.conformance.tokens import expand_path, fill
-from nexus_mcp.conformance.trial.asking import Answer, Book, call
-from nexus_mcp.conformance.trial.events import send_event
-from nexus_mcp.conformance.trial.killed import killed
-from nexus_mcp.conformance.trial.lanes import run_lanes
-from nexus_mcp.conformance.trouble import TargetTrouble
 from nexus_mcp.errors import HarnessFault
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from nexus_mcp.conformance.session import Session
-    from nexus_mcp.conformance.target import Place, Target
+    from nexus_mcp.conformance.fixture import Asserts
+    from nexus_mcp.conformance.target import Place, Session, Target, TargetOptions
     from nexus_mcp.conformance.trial.sandbox import Sandbox
+
+TYPE = "{type}"
+
+
+class Answer(NamedTuple):
+    """An answer with its assertions. `described`: the answer was checked against the target's output schema."""
+
+    label: str
+    reply: Reply
+    asserts: Asserts
+    described: bool = False
+
+
+class Book(NamedTuple):
+    """Where calls are recorded: under this label, in this list. `root` is the path of the project."""
+
+    label: str
+    log: list[Exchange]
+    root: str
 
 
 class Steps:
-    """Does the steps of one fixture, one after the other. `exchanges` grows with each call.
+    """Execute the steps of one fixture in order. `exchanges` grows with each call.
 
-    The server is started when it is first asked something, and has to be ended with `end` or `kill`. `attempt` counts
-    the runs of the fixture from 0.
+    The server starts with the first request, and must be ended with `end` or `kill`. `attempt` counts the runs of the
+    fixture from 0.
     """
 
     def __init__(self, target: Target, sandbox: Sandbox, place: Place, harness_id: str, attempt: int = 0) -> None:
@@ -44,9 +75,9 @@ class Steps:
         self._session: Session | None = None
 
     async def do(self, step: Step, label: str) -> list[Answer]:
-        """Does one, and returns its answers: none of a step that has none, or of a call that was killed before.
+        """Execute one step and return its answers: none for a step without any, or for a call that was killed before.
 
-        Raises TargetTrouble when the target does what it may not, HarnessFault when an event cannot be sent at all.
+        Raises TargetFailure when the target breaks a rule, HarnessFault when an event cannot be sent at all.
         """
         doers: dict[type, Callable[[Any, Step, str], Awaitable[list[Answer]]]] = {
             Action: self._action,
@@ -59,7 +90,7 @@ class Steps:
         return await doers[type(step.do)](step.do, step, label)
 
     async def end(self) -> None:
-        """Ends the server as a client does. Raises TargetTrouble when that, or what it did before, was not right."""
+        """End the server as a client does. Raises TargetFailure when it did anything wrong before or at its end."""
         session, self._session = self._session, None
         if session is not None:
             try:
@@ -68,10 +99,10 @@ class Steps:
                 session.kill()
                 self.stderr = session.stderr or self.stderr
             if complaint:
-                raise TargetTrouble(complaint)
+                raise TargetFailure(complaint)
 
     def kill(self) -> None:
-        """Ends the server at once, if there is one."""
+        """End the server at once, if it runs."""
         session, self._session = self._session, None
         if session is not None:
             session.kill()
@@ -86,7 +117,7 @@ class Steps:
         try:
             return await self._target.open(self._place)
         except OSError as error:
-            raise TargetTrouble(f"could not be started: {error.strerror}") from None
+            raise TargetFailure(f"could not be started: {error.strerror}") from None
 
     def _book(self, label: str) -> Book:
         return Book(label, self.exchanges, self._place.project)
@@ -100,19 +131,21 @@ class Steps:
 
     async def _event(self, event: Event, step: Step, label: str) -> list[Answer]:
         event = replace(event, params=fill(event.params, self._place.project))
-        asked = f"event {event.type}"
+        request = f"event {event.type}"
         try:
             reply = await send_event(event, self._target.options, self._place)
-        except TargetTrouble as trouble:
-            said = exchange(label, asked, event.params, trouble=trouble.sentence, earlier=len(self.exchanges))
-            self.exchanges.append(replace(said, description=event.description))
+        except TargetFailure as failure:
+            record = record_exchange(
+                label, request, event.params, failure=failure.sentence, earlier=len(self.exchanges)
+            )
+            self.exchanges.append(replace(record, description=event.description))
             raise
         except OSError as error:
             command = (self._target.options.event_command or ("",))[0]
             problem = f"The event command {command} could not be started: {error.strerror}."
-            raise HarnessFault([problem], next_step=NAME_IT) from error
-        said = exchange(label, asked, event.params, reply, earlier=len(self.exchanges))
-        self.exchanges.append(replace(said, description=event.description))
+            raise HarnessFault([problem], next_step=NAME_PROGRAM_HINT) from error
+        record = record_exchange(label, request, event.params, reply, earlier=len(self.exchanges))
+        self.exchanges.append(replace(record, description=event.description))
         return [Answer(label, reply, step.asserts)]
 
     async def _write_file(self, change: WriteFile, _step: Step, _label: str) -> list[Answer]:
@@ -120,7 +153,7 @@ class Steps:
         try:
             self._sandbox.write(path, change.content, change.symlink)
         except OSError as error:
-            raise TargetTrouble(f"left the project so that {path} cannot be written: {error.strerror}") from None
+            raise TargetFailure(f"left the project so that {path} cannot be written: {error.strerror}") from None
         return []
 
     async def _restart(self, _restart: Restart, _step: Step, label: str) -> list[Answer]:
@@ -131,15 +164,15 @@ class Steps:
 
     async def _kill(self, kill: Kill, step: Step, label: str) -> list[Answer]:
         session = await self._running()
-        chance = random.Random(kill.seed + self._attempt)  # noqa: S311 - to be repeated, not to be secret
+        chance = random.Random(kill.seed + self._attempt)  # noqa: S311 - repeatable, not secret
         delay = chance.uniform(0, kill.within_ms / 1000)
         first = len(self.exchanges)
         try:
-            answer = await killed(
+            answer = await call_and_kill(
                 session, lambda: self._call(kill.action, step, label), delay, self._target.options.timeout
             )
         finally:
-            self.exchanges[first:] = [replace(one, asked=f"kill {one.asked}") for one in self.exchanges[first:]]
+            self.exchanges[first:] = [replace(one, request=f"kill {one.request}") for one in self.exchanges[first:]]
         if answer is None:
             self.exchanges[-1] = replace(self.exchanges[-1], error="killed before it answered")
         self.kill()
@@ -150,3 +183,140 @@ class Steps:
 
     async def _parallel(self, parallel: Parallel, _step: Step, label: str) -> list[Answer]:
         return await run_lanes(parallel, self._start, self._book(label))
+
+
+async def call(session: Session, action: Action, asserts: Asserts, book: Book) -> Answer:
+    """Call a tool and record it in any case. Raises TargetFailure when no answer comes."""
+    params = fill(action.params, book.root)
+    try:
+        reply = await session.call(action.tool, params)
+    except TargetFailure as failure:
+        book.log.append(
+            record_exchange(book.label, action.tool, params, failure=failure.sentence, earlier=len(book.log))
+        )
+        raise
+    book.log.append(record_exchange(book.label, action.tool, params, reply, earlier=len(book.log)))
+    return Answer(book.label, reply, asserts, session.describes(action.tool) and not reply.failed)
+
+
+async def send_event(event: Event, options: TargetOptions, place: Place) -> Reply:
+    """Run the event command for one event, in the project. A non-zero exit code is an error.
+
+    Raises TargetFailure when the command does not end by itself or leaves processes behind; OSError when it cannot
+    start.
+    """
+    assert options.event_command is not None
+    printed = bytearray()  # not a list of lines: many short lines would take much memory
+    started = time.perf_counter()
+    process = ServerProcess(
+        [word.replace(TYPE, event.type) for word in options.event_command],
+        place.project,
+        make_environment(options, place.project, place.mark),
+        allowance=Allowance(unrequested=sys.maxsize),
+        on_line=lambda line: printed.extend(line + b"\n"),
+        on_end=lambda: None,
+    )
+    subject = f"the event command for {event.type}"
+    try:
+        process.send(json.dumps(event.params, ensure_ascii=False).encode() + b"\n")
+        process.close_input()
+        await process.death.wait(options.timeout)
+        seconds = time.perf_counter() - started
+        if not process.death.is_dead and not process.fault:
+            raise TargetFailure(f"did not end within {options.timeout:g} s", subject)
+        complaint = await process.end(options.end_timeout)
+        if did := process.fault or complaint or (process.death.code < 0 and process.death.description):
+            raise TargetFailure(did, subject)
+    finally:
+        process.kill()
+    return _reply(bytes(printed + process.unfinished), process.stderr, process.death.code, seconds)
+
+
+async def call_and_kill(
+    session: Session, ask: Callable[[], Awaitable[Answer]], delay_s: float, wait_s: float
+) -> Answer | None:
+    """Call with `ask`, and kill the process group `delay_s` seconds after the request was sent.
+
+    Returns the answer if it was written before the kill, else None. Raises TargetFailure when the server ended or
+    misbehaved by itself. Afterwards the session is unusable, but must still be killed.
+    """
+    assert session.transport is not None
+    process = session.transport.process
+    # The event loop's clock is too coarse.
+    timer = threading.Timer(delay_s, _kill_group, [process.pid])
+    timer.daemon = True
+    process.expect_end()
+    session.transport.after_send = timer.start
+    answer = None
+    try:
+        answer = await ask()
+    except TargetFailure:
+        if session.transport.after_send is not None:
+            raise
+    finally:
+        if session.transport.after_send is None:
+            # Before the process is reaped: after that another process may get its pid.
+            await asyncio.to_thread(timer.join)
+    await process.death.wait(wait_s)
+    if process.fault or process.death.code != -signal.SIGKILL:
+        raise TargetFailure(process.fault or process.death.description or "did not die when it was killed")
+    return answer
+
+
+async def run_lanes(parallel: Parallel, start: Callable[[], Awaitable[Session]], book: Book) -> list[Answer]:
+    """Start a server for each lane, and when all are ready, send the calls of all lanes at once.
+
+    Answers and records come in the order of the lanes. Raises TargetFailure, that of the first lane that failed, when
+    all servers have ended.
+    """
+    gate = asyncio.Barrier(len(parallel.lanes))
+    books = [Book(f"{book.label}, lane {number + 1}", [], book.root) for number in range(len(parallel.lanes))]
+    failures: list[TargetFailure] = []
+    tasks: list[asyncio.Task[list[Answer]]] = []
+    try:
+        async with asyncio.TaskGroup() as group:
+            for lane, own in zip(parallel.lanes, books, strict=True):
+                tasks.append(group.create_task(_lane(lane, start, gate, own)))
+    except* TargetFailure as group_of:
+        failures += [error for error in group_of.exceptions if isinstance(error, TargetFailure)]
+    finally:
+        for own in books:
+            book.log.extend(own.log)
+    if failures:
+        raise failures[0]
+    return [answer for task in tasks for answer in task.result()]
+
+
+def _reply(stdout: bytes, stderr: str, code: int, seconds: float) -> Reply:
+    text = stdout.decode("utf-8", "replace").strip()
+    try:
+        payload = parse(text) if count_values(stdout, VALUES) <= VALUES else None
+    except Unparsable:
+        payload = None
+    if code == 0:
+        return Reply(payload, text, seconds=seconds)
+    message = last_line(stderr) or f"exit code {code}"
+    return Reply(payload, message, is_error=True, seconds=seconds)
+
+
+def _kill_group(pid: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+async def _lane(
+    lane: tuple[Step, ...], start: Callable[[], Awaitable[Session]], gate: asyncio.Barrier, book: Book
+) -> list[Answer]:
+    session = await start()
+    answers = []
+    try:
+        await gate.wait()
+        for step in lane:
+            assert isinstance(step.do, Action)
+            for _ in range(step.times):
+                answers.append(await call(session, step.do, step.asserts, book))
+        if complaint := await session.end():
+            raise TargetFailure(complaint)
+    finally:
+        session.kill()
+    return answers

@@ -1,4 +1,4 @@
-"""What must have stayed as it was: the files that a fixture names, and everything that is none of a target's."""
+"""Check what must stay unchanged: the files that a fixture names, and everything outside of .nexus."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMED = 5
 
 
 def unchanged_checks(asserts: Asserts, before: Snapshot, after: Snapshot, step: str = "") -> list[Assertion]:
-    """How `unchanged` comes out, whose paths have no tokens any more."""
+    """Return the outcomes of `unchanged`, whose paths have no tokens any more."""
     if asserts.unchanged is None:
         return []
     if asserts.unchanged is True:
@@ -25,16 +25,16 @@ def unchanged_checks(asserts: Asserts, before: Snapshot, after: Snapshot, step: 
     return [_outcome(changed(part(before, path), part(after, path)), step, path) for path in asserts.unchanged]
 
 
-def strays(before: Snapshot, after: Snapshot, sandbox: Sandbox) -> str:
-    """What a target touched that is not its own, in words; "" when it kept to `.nexus`, and made no way out of it."""
+def describe_strays(before: Snapshot, after: Snapshot, sandbox: Sandbox) -> str:
+    """Return which files outside of `.nexus` a target changed or linked to, in words; "" when there are none."""
     differ = changed(before, after)
     touched = [path for path in differ if path != ".nexus" and not path.startswith(".nexus/")]
     outside = [path for path in touched if path.startswith(OUTSIDE)]
     if outside:
         return f"wrote outside of its project: {_listed(outside)}{_or_another(sandbox)}"
     if touched:
-        return f"changed what is not below .nexus: {_listed(touched)}{_or_another(sandbox)}"
-    # A link of the fixture may have got another name.
+        return f"changed files outside .nexus: {_listed(touched)}{_or_another(sandbox)}"
+    # A link of the fixture may have been renamed.
     known = set(before.values())
     links = [path for path in differ if after.get(path, "").startswith("-> ") and after[path] not in known]
     ways = [path for path in links if sandbox.leads_out(path)]
@@ -42,7 +42,7 @@ def strays(before: Snapshot, after: Snapshot, sandbox: Sandbox) -> str:
 
 
 def _or_another(sandbox: Sandbox) -> str:
-    return " (or another target of this run did, at the same time)" if sandbox.in_company else ""
+    return " (or another target of this run did so at the same time)" if sandbox.in_company else ""
 
 
 def _inside(whole: Snapshot) -> Snapshot:
@@ -50,7 +50,7 @@ def _inside(whole: Snapshot) -> Snapshot:
 
 
 def _outcome(paths: list[str], step: str, file: str) -> Assertion:
-    message = f"must be as before, but this changed: {_listed(paths)}" if paths else ""
+    message = f"must be unchanged, but changed: {_listed(paths)}" if paths else ""
     return Assertion("unchanged", not paths, message, step, file)
 
 

@@ -1,24 +1,10 @@
-"""The table of the checks: each takes what one look saw and tells what is wrong with it. One file for each concern."""
+"""The table of checks. Each takes a Site and yields findings; there is one file per subject."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nexus_mcp.doctor.checks import (
-    git_ignore,
-    git_merge,
-    git_tracked,
-    history,
-    interrupted,
-    kinds,
-    knowledge,
-    lines,
-    lock,
-    meaning,
-    own_files,
-    permissions,
-    session,
-)
+from nexus_mcp.doctor.checks import files, git, history, interrupted, lines, lock, own_files, permissions, session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -28,19 +14,19 @@ if TYPE_CHECKING:
 
     Check = Callable[[Site], Iterable[Finding | More]]
 
-# What several of them could tell is told by the first: a link is a link before it is a plan that cannot be read.
+# The order matters: the first check that explains a problem reports it, e.g. a link before an unreadable plan.
 CHECKS: tuple[Check, ...] = (
-    kinds.check,
+    files.check_kinds,
     permissions.check,
-    session.check,
+    session.check_shapes,
     history.check,
     lines.check,
-    knowledge.check,
+    files.check_notes,
     own_files.check,
-    meaning.check,
+    session.check_references,
     interrupted.check,
-    git_ignore.check,
-    git_tracked.check,
-    git_merge.check,
+    git.check_ignored,
+    git.check_tracked,
+    git.check_merge_driver,
     lock.check,
 )

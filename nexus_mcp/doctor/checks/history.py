@@ -1,4 +1,4 @@
-"""history.json: whether it can be read, and which of its cycles are not as they should be. Old shapes are."""
+"""Check history.json: readability, shape, plan ids and times of its cycles. The known old shapes are valid."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nexus_mcp import schemas
-from nexus_mcp.doctor import dates
-from nexus_mcp.doctor.documents import opened
+from nexus_mcp.doctor.documents import allow_unknown_fields
 from nexus_mcp.doctor.finding import Finding
-from nexus_mcp.doctor.numbers import listed
+from nexus_mcp.doctor.values import find_bad_times, format_ids
 from nexus_mcp.state import shapes
 from nexus_mcp.store.journal import SHOWN_HISTORY
 
@@ -37,18 +36,18 @@ def check(site: Site) -> Iterator[Finding]:
     yield from _repeated_times((i, at) for i, at in times if isinstance(at, str))
     schema = shapes.part(shapes.CYCLE)
     for index, cycle in enumerate(cycles):
-        yield from dates.findings(SHOWN_HISTORY, schema, cycle, site.now, f"/cycles/{index}")
+        yield from find_bad_times(SHOWN_HISTORY, schema, cycle, site.now, f"/cycles/{index}")
 
 
 def _broken(cycles: list[dict[str, Any]]) -> Iterator[Finding]:
-    """The cycles that break the schema. One without a schema_version or a plan, or with fields of its own, is old."""
-    envelope = opened(shapes.part(shapes.CYCLE))
+    """Yield cycles that break the schema. A missing schema_version or plan, and extra fields, are allowed."""
+    envelope = allow_unknown_fields(shapes.part(shapes.CYCLE))
     envelope["required"] = [name for name in envelope["required"] if name != "schema_version"]
-    plan = opened(schemas.load(shapes.PLAN))
+    plan = allow_unknown_fields(schemas.load(shapes.PLAN))
     for index, cycle in enumerate(cycles):
         pointer = f"/cycles/{index}"
         has_plan = isinstance(cycle.get("plan"), dict)
-        # The plan by itself: of a value that matches none of several shapes nobody says where it does not.
+        # Validated by itself: a failing anyOf does not say where the value breaks it.
         found = schemas.faults(envelope, {**cycle, "plan": None} if has_plan else cycle, pointer, _MOST)
         if has_plan and len(found) < _MOST:
             found += schemas.faults(plan, cycle["plan"], f"{pointer}/plan", _MOST)
@@ -60,27 +59,23 @@ def _broken(cycles: list[dict[str, Any]]) -> Iterator[Finding]:
 
 
 def _shared_ids(ids: Iterable[tuple[int, float]]) -> Iterator[Finding]:
-    """The plan ids that several cycles have, told at once: each merge of branches that both had plans leaves some."""
+    """Yield one finding for all repeated plan ids: each merge of two branches with plans leaves some."""
     shared = _repeated(ids)
     if shared:
-        are = (
-            "1 plan id that several plans share"
-            if len(shared) == 1
-            else f"{len(shared)} plan ids that several plans share"
-        )
+        are = "1 plan id in several plans" if len(shared) == 1 else f"{len(shared)} plan ids in several plans"
         first = min(indexes[1] for indexes in shared.values())
-        problem = f"has {are}: {listed(list(shared))}"
+        problem = f"has {are}: {format_ids(list(shared))}"
         yield Finding("repeated-plan-id", SHOWN_HISTORY, problem, f"/cycles/{first}/plan/id")
 
 
 def _repeated_times(times: Iterable[tuple[int, str]]) -> Iterator[Finding]:
     for indexes in _repeated(times).values():
-        problem = f"has the same completed_at in {len(indexes)} cycles: {listed(indexes)}"
+        problem = f"has the same completed_at in {len(indexes)} cycles: {format_ids(indexes)}"
         yield Finding("repeated-time", SHOWN_HISTORY, problem, f"/cycles/{indexes[1]}/completed_at")
 
 
 def _repeated(values: Iterable[tuple[int, Value]]) -> dict[Value, list[int]]:
-    """Each value that there is more than once, with the numbers of its cycles."""
+    """Return each repeated value with the indexes of its cycles."""
     places: defaultdict[Value, list[int]] = defaultdict(list)
     for index, value in values:
         places[value].append(index)

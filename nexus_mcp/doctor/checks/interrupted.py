@@ -1,6 +1,6 @@
-"""What a process that died left behind: a recorded change, temporary files, an answer that never went out.
+"""Find what interrupted processes left: a recorded change, temporary files, receipts of unanswered closes.
 
-Each of them is there for a moment in every change, so it counts only if it is there while nobody is inside one.
+Every change creates these for a moment, so they count only while no process is inside a change.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from nexus_mcp.doctor import places
 from nexus_mcp.doctor.finding import CAP, Finding, More
-from nexus_mcp.doctor.lock_watch import held_by_a_process
+from nexus_mcp.doctor.lock_watch import watch_holder
 from nexus_mcp.doctor.survey import FILE, FOLDER
 from nexus_mcp.errors import JournalError, NewerJournal, NexusError, StateError
-from nexus_mcp.store import journal, unanswered
+from nexus_mcp.store import close_receipt, journal
 from nexus_mcp.store.journal import SHOWN_HISTORY
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 def check(site: Site) -> Iterator[Finding | More]:
+    """Yield what is left while no process is inside a change; nothing when one is."""
     recorded = list(site.files(places.JOURNAL))
     markers = list(site.files(places.MARKER))
     if not recorded and not markers and not site.survey.temporary:
@@ -40,13 +41,13 @@ def check(site: Site) -> Iterator[Finding | More]:
     for entry in unheld:
         yield from _marker(site, entry)
     for entry in markers[CAP:]:
-        yield Finding("unanswered-close", entry.path, "is one of many of its kind, and was not looked into")
+        yield Finding("unanswered-close", entry.path, "is one of many such files; its content was not checked")
 
 
 def _journal(site: Site, entry: Entry) -> Iterator[Finding]:
     try:
         with site.folder_of(entry) as state:
-            pending = None if state is None else journal.pending(state)
+            pending = None if state is None else journal.read_pending(state)
     except JournalError as error:
         code = "journal-newer" if isinstance(error, NewerJournal) else "journal-damaged"
         yield Finding(code, entry.path, error.problem)
@@ -57,32 +58,32 @@ def _journal(site: Site, entry: Entry) -> Iterator[Finding]:
     if pending is not None:
         cycle = pending["cycle"]
         of = "" if cycle is None else f" of {cycle['completed_at']}"
-        problem = f"holds a change{of} that is not complete"
+        problem = f"holds an incomplete change{of}"
         yield Finding("journal-pending", entry.path, problem, advice=_first(site, pending), identity=pending["id"])
 
 
 def _first(site: Site, pending: dict[str, Any]) -> str:
-    """What has to be done before any call can complete the change, "" when nothing."""
+    """Return what you have to do before a call can complete the change, "" when nothing."""
     cycle, past = pending["cycle"], site.history
     if cycle is not None and past.file is None and any(site.entries(places.HISTORY)):
-        return f"Mend {SHOWN_HISTORY} first; then any call completes the change."
+        return f"Repair {SHOWN_HISTORY} first. Then any call completes the change."
     if cycle is not None and past.findings and past.file is not None and not past.file.has(cycle):
-        return f"Update nexus-mcp first: {SHOWN_HISTORY} is of a newer version. Then any call completes the change."
+        return f"Update nexus-mcp first: {SHOWN_HISTORY} has a newer version. Then any call completes the change."
     for file in pending["files"]:
         found = _in_the_way(site, file["name"])
         if found:
-            return f"Look at {found} that can be read belongs. With that in order, any call completes the change."
+            return f"Check {found}. Then any call completes the change."
     return ""
 
 
 def _in_the_way(site: Site, name: str) -> str:
-    """What keeps the file at the path `name` from being read, and what belongs there; "" when nothing does."""
+    """Return the path that blocks the file `name`, and what has to be there; "" when nothing blocks it."""
     path, wanted = f"{places.STATE}/{name}", FILE
     while path != places.STATE:
         there = site.survey.entries.get(path)
         too_large = wanted == FILE and there is not None and there.size > journal.SESSION_LIMIT
         if there is not None and (there.kind != wanted or not there.readable or too_large):
-            return f"{path}, where {wanted}"
+            return f"{path}: it has to be {wanted} that you can read"
         path, wanted = path.rpartition("/")[0], FOLDER
     return ""
 
@@ -96,12 +97,12 @@ def _is_there(site: Site, entry: Entry) -> bool:
 
 
 def _is_left(site: Site, entry: Entry) -> bool:
-    """Whether the marker is there and no living process has it."""
+    """Return whether the marker exists and no live process has locked it."""
     try:
         with site.folder_of(entry) as state:
             if state is None:
                 return False
-            with held_by_a_process(state, entry.name) as held:
+            with watch_holder(state, entry.name) as held:
                 return held is False
     except NexusError:
         return False
@@ -109,9 +110,9 @@ def _is_left(site: Site, entry: Entry) -> bool:
 
 def _leftovers(site: Site, left: list[Entry]) -> Iterator[Finding | More]:
     for entry in left:
-        yield Finding("leftover", entry.path, "was left by a process that was interrupted", advice=_advice(entry.path))
+        yield Finding("leftover", entry.path, "was left by an interrupted process", advice=_advice(entry.path))
     others = site.survey.temporaries - len(site.survey.temporary)
-    if left and others:  # only the first of many are looked at; if they are left the others are, too
+    if left and others:  # only the first ones are checked; the rest is as old
         yield More("leftover", others)
 
 
@@ -130,9 +131,9 @@ def _marker(site: Site, entry: Entry) -> Iterator[Finding]:
         return
     if data is None:
         return
-    kept = unanswered.journal_in(entry.name, data, entry.path)
+    kept = close_receipt.journal_in(entry.name, data, entry.path)
     if kept is None:
-        yield Finding("foreign-marker", entry.path, "looks like the record of a close, and is none")
+        yield Finding("foreign-marker", entry.path, "is named like a receipt of a close, but is none")
     else:
         at = kept["cycle"]["completed_at"]
-        yield Finding("unanswered-close", entry.path, f"keeps the answer of the close of {at}")
+        yield Finding("unanswered-close", entry.path, f"holds the undelivered response of the close of {at}")

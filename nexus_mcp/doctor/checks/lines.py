@@ -1,4 +1,4 @@
-"""The JSONL files: one object a line. A line that is none is passed over by every reader, and counted here."""
+"""Check the JSONL files, one object a line. Readers skip malformed lines; here they are counted."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nexus_mcp import schemas
-from nexus_mcp.doctor import dates, documents, places
+from nexus_mcp.doctor import documents, places, values
 from nexus_mcp.doctor.finding import Finding
 from nexus_mcp.errors import StateError
-from nexus_mcp.state import agent_log
+from nexus_mcp.state import agents
 from nexus_mcp.state.oplog import VERSION
 from nexus_mcp.store import agents_extension, oplog
 from nexus_mcp.store.codec import decode
@@ -36,14 +36,14 @@ def check(site: Site) -> Iterator[Finding]:
 
 
 def _file(data: bytes, entry: Entry, role: str, now: float) -> Iterator[Finding]:
-    torn = documents.conflict(entry.path, data)
+    torn = documents.find_conflict(entry.path, data)
     if torn is not None:
         yield torn
         return
     bad, first, repeated, names = 0, 0, 0, set[Any]()
     for number, line in _lines(data):
         if number > MAX_LINES:
-            yield Finding("not-all-seen", entry.path, f"has more than the {MAX_LINES} lines that are looked at")
+            yield Finding("not-all-seen", entry.path, f"has more than {MAX_LINES} lines, the limit of doctor")
             break
         value = _object(line, entry.path, role)
         if value is None:
@@ -53,18 +53,18 @@ def _file(data: bytes, entry: Entry, role: str, now: float) -> Iterator[Finding]
             repeated += value["path"] in names
             names.add(value["path"])
         if role in _DATED:
-            for found in dates.findings(entry.path, _DATED[role], value, now):
+            for found in values.find_bad_times(entry.path, _DATED[role], value, now):
                 yield replace(found, line=number, pointer=None)
     if bad:
-        lines = "a line that is not what it" if bad == 1 else f"{bad} lines that are not what they"
+        lines = "1 malformed line" if bad == 1 else f"{bad} malformed lines"
         cut = " (the file ends within a line)" if not data.endswith(b"\n") else ""
-        yield Finding("bad-line", entry.path, f"has {lines} should be{cut}", line=first)
+        yield Finding("bad-line", entry.path, f"has {lines}{cut}", line=first)
     if repeated:
-        yield Finding("repeated-line", entry.path, f"tells of a note again in {repeated} lines")
+        yield Finding("repeated-line", entry.path, f"has {repeated} more lines for notes that it already lists")
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """(number, line) of those that are not blank, one at a time: they may be millions."""
+    """Yield (number, line) of the lines that are not blank, one at a time: there may be millions."""
     start, number = 0, 0
     while start < len(data):
         number += 1
@@ -77,7 +77,7 @@ def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _object(line: bytes, path: str, role: str) -> dict[str, Any] | None:
-    """The object in the line, None when there is none or it is not what readers of the file rely on."""
+    """Return the object in the line, None when readers cannot use it."""
     try:
         value = decode(line, path)
     except StateError:
@@ -85,8 +85,8 @@ def _object(line: bytes, path: str, role: str) -> dict[str, Any] | None:
     if not isinstance(value, dict):
         return None
     if role == places.OPLOG and value.get("version") != VERSION:
-        return value  # left to those who know it
-    if role == places.AGENTS_EXTENSION and not agent_log.is_line(value):
+        return value  # another version: not judged
+    if role == places.AGENTS_EXTENSION and not agents.is_line(value):
         return None
     if role in _SCHEMAS and schemas.faults(schemas.readable(_SCHEMAS[role]), value, most=1):
         return None

@@ -1,4 +1,4 @@
-"""The lock and its holder."""
+"""Check the workspace lock and name its holder."""
 
 from __future__ import annotations
 
@@ -25,19 +25,23 @@ def check(site: Site) -> Iterator[Finding]:
             yield Finding("lock-unusable", _FILE, site.watch.trouble)
     elif site.watch.is_stuck:
         (pid,) = site.watch.holders
-        yield Finding("lock-held", _FILE, f"was held all the time by {holder(pid)}; what it has in hand was not judged")
+        yield Finding(
+            "lock-held",
+            _FILE,
+            f"was held during the whole check by {holder(pid)}; its change in progress was not checked",
+        )
 
 
 def holder(pid: int | None) -> str:
-    """The process as a message names it, and whether it lives."""
+    """Return the process as text for a message, with its state."""
     if pid is None or pid <= 0:
-        return "a process that did not leave its number"
+        return "a process that did not record its pid"
     import psutil
 
     try:
         process = psutil.Process(pid)
         return f"process {pid} ({printable(process.name())}, {process.status()})"
     except psutil.NoSuchProcess:
-        return f"process {pid}, which does not live on this machine, or not in sight of this one"
+        return f"process {pid}, which is not visible on this machine"
     except (psutil.Error, OSError, OverflowError):
         return f"process {pid}"

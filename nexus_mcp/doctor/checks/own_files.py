@@ -1,6 +1,6 @@
-"""What a project sets for itself: its agents and skills, its capability map, config.yml.
+"""Check the project's own agents, skills, capability map and config.yml.
 
-Told is what `catalog check` tells, and whoever needs config.yml. YAML is loaded only where there is such a file.
+The findings are the faults of `catalog check` and of reading config.yml. YAML is loaded only when such a file exists.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ _PLACE = re.compile(r"(?::(\d+):(\d+))?: ")
 
 
 def check(site: Site) -> Iterator[Finding | More]:
-    told = set[str]()
+    reported = set[str]()
     for entry in site.files(*_FILES):
         if entry.size > TEXT_BYTES and entry.path != _CONFIG:
-            continue  # no more is read of these, and that is a fault of theirs
+            continue  # the catalog reports the size as a fault
         limit = config.LIMIT if entry.path == _CONFIG else TEXT_BYTES
         data, problems = documents.load(site, entry, limit, bytes)
-        torn = None if data is None else documents.conflict(entry.path, data)
+        torn = None if data is None else documents.find_conflict(entry.path, data)
         found = problems if torn is None else [torn]
         yield from found
-        told.update(finding.file for finding in found)
+        reported.update(finding.file for finding in found)
     if any(site.entries(places.OWN_FOLDER, places.CAPABILITY_MAP)):
-        with suppress(NexusError):  # replaced by something else since it was seen: the next look will tell
-            yield from _of_catalog(site, told)
-    if any(site.files(places.CONFIG)) and _CONFIG not in told:
+        with suppress(NexusError):  # replaced since it was listed: the next pass reports it
+            yield from _of_catalog(site, reported)
+    if any(site.files(places.CONFIG)) and _CONFIG not in reported:
         yield from _of_config(site)
 
 
-def _of_catalog(site: Site, told: set[str]) -> Iterator[Finding | More]:
+def _of_catalog(site: Site, reported: set[str]) -> Iterator[Finding | More]:
     from nexus_mcp.catalog import shipped
     from nexus_mcp.catalog.building import usable_value
     from nexus_mcp.catalog.sources import Own
 
     _, faults = usable_value(Own(site.nexus), shipped.read())
     for file, texts, more in faults.by_file():
-        if file in told or _is_told(site, file):
+        if file in reported or _is_reported(site, file):
             continue
         for text in texts:
             yield _finding("catalog-fault", file, text)
@@ -70,8 +70,8 @@ def _of_config(site: Site) -> Iterator[Finding]:
         return  # as above
 
 
-def _is_told(site: Site, file: str) -> bool:
-    """Whether the checks of places tell why the file, or a folder on the way to it, cannot be read."""
+def _is_reported(site: Site, file: str) -> bool:
+    """Return whether the checks of files report why the file, or a folder on its path, cannot be read."""
     parts = file.split("/")
     for end in range(1, len(parts) + 1):
         there = site.survey.entries.get("/".join(parts[:end]))
@@ -84,7 +84,7 @@ def _is_told(site: Site, file: str) -> bool:
 
 
 def _finding(code: str, file: str, text: str) -> Finding:
-    """`path:line:column: what` as a finding about the path."""
+    """Convert a fault text `path:line:column: problem` into a finding."""
     rest = text.removeprefix(quoted_name(file))
     place = _PLACE.match(rest)
     if place is None:

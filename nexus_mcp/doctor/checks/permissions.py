@@ -1,4 +1,4 @@
-"""What we may not read or write, what everybody may, and what the group of a shared project may not."""
+"""Check permissions: our own, those of all users, and those of the group in a shared project."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from nexus_mcp.doctor.survey import Entry
 
 _HAS_MODES = os.name == "posix"
-_NOBODYS = (places.OTHER, places.UNKNOWN)
+_UNCHECKED = (places.OTHER, places.UNKNOWN)
 
 
 def check(site: Site) -> Iterator[Finding]:
     for path, reason in site.survey.closed:
-        yield Finding("unreadable", path, f"cannot be looked into: {reason}")
+        yield Finding("unreadable", path, f"cannot be opened: {reason}")
     for entry in site.survey.entries.values():
         if entry.kind in (FILE, FOLDER):
             yield from _of(entry)
@@ -33,23 +33,23 @@ def check(site: Site) -> Iterator[Finding]:
 
 def _of(entry: Entry) -> Iterator[Finding]:
     if not entry.readable:
-        yield Finding("unreadable", entry.path, "may not be read by you")
+        yield Finding("unreadable", entry.path, "is not readable for you")
     if not entry.writable:
         role = places.role(entry.path, entry.kind)
         if entry.kind == FOLDER or role in places.IN_PLACE:
-            yield Finding("unwritable", entry.path, "may not be written to by you")
+            yield Finding("unwritable", entry.path, "is not writable for you")
         elif role in places.REPLACED:
-            yield Finding("read-only", entry.path, "may not be written to by you, but is replaced as a whole")
+            yield Finding("read-only", entry.path, "is not writable for you, but is replaced as a whole")
     if _HAS_MODES and entry.mode & stat.S_IWOTH:
-        yield Finding("world-writable", entry.path, "may be changed by every user of this machine")
+        yield Finding("world-writable", entry.path, "is writable for every user of this machine")
 
 
 def _closed_to_group(site: Site) -> Iterator[Finding]:
-    """What the group that shares a folder cannot use in it. Session files are replaced: reading them is enough."""
+    """Yield what the group of a shared folder cannot use. Session files are replaced, so read permission is enough."""
     entries = site.survey.entries
     for entry in entries.values():
         role = places.role(entry.path, entry.kind)
-        if entry.kind not in (FILE, FOLDER) or (role in _NOBODYS and entry.path != places.NEXUS):
+        if entry.kind not in (FILE, FOLDER) or (role in _UNCHECKED and entry.path != places.NEXUS):
             continue
         above = entries.get(entry.path.rpartition("/")[0])
         folder = _project(site) if above is None else above.info
@@ -58,13 +58,13 @@ def _closed_to_group(site: Site) -> Iterator[Finding]:
         bits = Permissions(entry.info).for_group(folder.st_gid)
         if entry.kind == FOLDER:
             if bits & stat.S_IRWXG != stat.S_IRWXG:
-                yield Finding("closed-to-group", entry.path, "may not be written to by the group that shares it")
+                yield Finding("closed-to-group", entry.path, "is not writable for the group that shares it")
             elif not entry.mode & stat.S_ISGID or entry.info.st_gid != folder.st_gid:
-                yield Finding("closed-to-group", entry.path, "does not pass its group on to the files in it")
+                yield Finding("closed-to-group", entry.path, "does not give its group to new files in it")
         elif not bits & stat.S_IRGRP:
-            yield Finding("closed-to-group", entry.path, "may not be read by the group that shares the folder")
+            yield Finding("closed-to-group", entry.path, "is not readable for the group that shares the folder")
         elif role in places.IN_PLACE and not bits & stat.S_IWGRP:
-            yield Finding("closed-to-group", entry.path, "may not be written to by the group that shares the folder")
+            yield Finding("closed-to-group", entry.path, "is not writable for the group that shares the folder")
 
 
 def _project(site: Site) -> os.stat_result | None:

@@ -1,4 +1,4 @@
-"""Prompts: what a user can ask for by name, one for each skill and each tag."""
+"""The table of prompts: one for each skill and one for each tag."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from nexus_mcp.server.prompts import actions, skills
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nexus_mcp.server.prompts.definition import Prompt
-    from nexus_mcp.server.resources.definition import Look
+    from nexus_mcp.server.resources.definition import ReadContext
 
 
-def prompts(look: Look) -> dict[str, Prompt]:
-    """All prompts by name: the skills in order, then the tags. A skill of the project that is called as a tag hides it.
+def prompts(ctx: ReadContext) -> dict[str, Prompt]:
+    """Return all prompts by name: the skills in order, then the tags. A project skill hides a tag of the same name.
 
     Raises StorageError.
     """
-    found = {prompt.name: prompt for prompt in skills.prompts(look)}
-    catalog = look.catalog()
+    found = {prompt.name: prompt for prompt in skills.prompts(ctx)}
+    catalog = ctx.catalog()
     for name, tag in catalog.vocabulary["tags"].items():
         if name not in found:
             made = tag["kind"] == "skill"
             found[name] = (
-                skills.of_skill(look, tag["skill"], catalog.skill(tag["skill"]), name)
+                skills.of_skill(ctx, tag["skill"], catalog.skill(tag["skill"]), name)
                 if made
                 else actions.of_tag(name, tag)
             )

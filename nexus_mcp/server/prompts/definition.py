@@ -1,4 +1,4 @@
-"""What a prompt is: plain data about its arguments, and the functions that write its text and complete arguments."""
+"""The classes Prompt and Argument: plain data, and the functions that write the text and complete arguments."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from nexus_mcp.server.resources.definition import Look
+    from nexus_mcp.server.resources.definition import ReadContext
 
 
-class Given(dict[str, str]):
-    """The arguments that have a value. `is_cut` says that the user's own words may be only the first of them."""
+class Arguments(dict[str, str]):
+    """The arguments that have a value. `is_cut`: the client may have dropped the end of the user's text."""
 
     __slots__ = ("is_cut",)
 
@@ -22,7 +22,7 @@ class Given(dict[str, str]):
         self.is_cut = is_cut
 
 
-def _no_words(_look: Look) -> Iterable[str]:
+def _no_words(_ctx: ReadContext) -> Iterable[str]:
     return ()
 
 
@@ -31,10 +31,7 @@ def _any(_value: str) -> bool:
 
 
 class Argument:
-    """One argument of a prompt. `words` are the values that it can have, those that are wanted most first.
-
-    `fits` says whether a value is one at all.
-    """
+    """One argument of a prompt. `words` lists its possible values, most likely ones first; `fits` tests a value."""
 
     __slots__ = ("description", "fits", "name", "required", "title", "words")
 
@@ -43,7 +40,7 @@ class Argument:
         name: str,
         title: str,
         description: str,
-        words: Callable[[Look], Iterable[str]] = _no_words,
+        words: Callable[[ReadContext], Iterable[str]] = _no_words,
         *,
         fits: Callable[[str], bool] = _any,
         required: bool = False,
@@ -61,11 +58,11 @@ class Argument:
 
 
 class Prompt:
-    """One prompt. The last of its `arguments` is for words of the user's own.
+    """One prompt. The last of its `arguments` takes free text of the user.
 
-    `title` and `description` may come from a file of the project: they are made inert (quoting.py).
-    `text(look, given)` gets what `settled` makes of the arguments that were given, the required ones with a value. It
-    raises Wrong for a value that cannot be, and NexusError.
+    `title` and `description` may come from a file of the project, so they are made inert (quoting.py).
+    `text(ctx, arguments)` gets the result of `settle_arguments`, with every required argument. It raises Wrong for an
+    invalid value, and NexusError.
     """
 
     __slots__ = ("arguments", "description", "name", "text", "title")
@@ -77,7 +74,7 @@ class Prompt:
         title: str,
         description: str,
         arguments: tuple[Argument, ...],
-        text: Callable[[Look, Given], str],
+        text: Callable[[ReadContext, Arguments], str],
     ) -> None:
         self.name = name
         self.title = inert(title.strip())
@@ -94,30 +91,30 @@ class Prompt:
             "arguments": [argument.definition() for argument in self.arguments],
         }
 
-    def settled(self, given: dict[str, str]) -> Given:
-        """The arguments that have a value. One that does not fit is taken for the beginning of the user's own words.
+    def settle_arguments(self, values: dict[str, str]) -> Arguments:
+        """Return the arguments that have a value. A value that does not fit becomes the start of the user's text.
 
-        Claude Code cuts what was typed behind a command at the blanks, and gives each argument one of the pieces:
-        `/mcp__nexus__plan add a login` has the mode "add". So where each has one word, more may have been typed.
+        Claude Code splits the text behind a command at blanks and passes one word per argument:
+        `/mcp__nexus__plan add a login` has the mode "add". So when each argument has one word, `is_cut` is set.
         """
         *chosen, own = self.arguments
-        values = {name: value.strip() for name, value in given.items() if value.strip()}
+        values = {name: value.strip() for name, value in values.items() if value.strip()}
         kept = {one.name: values[one.name] for one in chosen if one.name in values and one.fits(values[one.name])}
         words = [values[one.name] for one in self.arguments if one.name in values and one.name not in kept]
         is_cut = (
             bool(chosen) and len(values) == len(self.arguments) and all(len(v.split()) == 1 for v in values.values())
         )
-        return Given({**kept, own.name: " ".join(words)} if words else kept, is_cut=is_cut)
+        return Arguments({**kept, own.name: " ".join(words)} if words else kept, is_cut=is_cut)
 
 
 class Wrong(Exception):
-    """An argument that cannot be used; the text says which, and what can be."""
+    """An invalid argument; the text names it and the valid values."""
 
 
 def own_words(title: str, text: str) -> str:
-    """What the user said, to the letter, in a fence below a title.
+    """Return the user's text verbatim, fenced, below a title.
 
-    Claude Code shows the command as well, and that has all of it.
+    Claude Code also shows the typed command, which has the full text.
     """
     note = "The command that was typed, where it is shown, has the user's words in full; here may be only the first."
     return f"{title}\n\n{fenced(text)}\n\n({note})"

@@ -1,4 +1,4 @@
-"""prompts/list and prompts/get. The one place where what goes wrong with a prompt becomes a Fault."""
+"""Handlers of prompts/list and prompts/get: the one place where errors of prompts become a Fault."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.server.prompts.definition import Prompt
-    from nexus_mcp.server.resources.definition import Look
+    from nexus_mcp.server.resources.definition import ReadContext
 
 
-def listed(look: Look, cursor: str | None) -> dict[str, Any]:
-    """MCP's ListPromptsResult. Raises Fault."""
-    shown, following = page(cursor, [partial(_after, _all(look))])
+def list_prompts(ctx: ReadContext, cursor: str | None) -> dict[str, Any]:
+    """Return MCP's ListPromptsResult. Raises Fault."""
+    shown, following = page(cursor, [partial(_after, _all(ctx))])
     return {"prompts": shown, **({"nextCursor": following} if following else {})}
 
 
-def get(look: Look, name: str, given: dict[str, str]) -> dict[str, Any]:
-    """MCP's GetPromptResult: one message of the user. Raises Fault."""
-    prompt = found(look, name)
+def get(ctx: ReadContext, name: str, values: dict[str, str]) -> dict[str, Any]:
+    """Return MCP's GetPromptResult: one user message. Raises Fault."""
+    prompt = find_prompt(ctx, name)
     known = [argument.name for argument in prompt.arguments]
-    unknown = [argument for argument in given if argument not in known]
-    settled = prompt.settled(given)
+    unknown = [argument for argument in values if argument not in known]
+    settled = prompt.settle_arguments(values)
     missing = [one.name for one in prompt.arguments if one.required and one.name not in settled]
     faults = [f"{quoted(argument, 100)} is no argument; there are {', '.join(known)}" for argument in unknown]
     faults += [f"{argument} is required" for argument in missing]
     if faults:
         raise Fault(INVALID_PARAMS, f"Prompt {name}: {'; '.join(faults)}")
     try:
-        text = prompt.text(look, settled)
+        text = prompt.text(ctx, settled)
     except Wrong as error:
         raise Fault(INVALID_PARAMS, f"Prompt {name}: {error}") from None
     except NexusError as error:
@@ -49,17 +49,17 @@ def get(look: Look, name: str, given: dict[str, str]) -> dict[str, Any]:
     return {"description": prompt.description, "messages": [message]}
 
 
-def found(look: Look, name: str) -> Prompt:
-    """Raises Fault, with the near names, when there is no such prompt."""
-    there = _all(look)
+def find_prompt(ctx: ReadContext, name: str) -> Prompt:
+    """Return the prompt `name`. Raises Fault with the nearest names for an unknown one."""
+    there = _all(ctx)
     if name not in there:
         raise Fault(INVALID_PARAMS, f"Unknown prompt: {quoted_name(name, 100)}{suggestion(name, there)}")
     return there[name]
 
 
-def _all(look: Look) -> dict[str, Prompt]:
+def _all(ctx: ReadContext) -> dict[str, Prompt]:
     try:
-        return prompts(look)
+        return prompts(ctx)
     except NexusError as error:
         raise _internal(error) from None
 
@@ -70,7 +70,7 @@ def _internal(error: NexusError) -> Fault:
 
 
 def _after(there: dict[str, Prompt], after: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """In the order of the table. A name that is gone stands for the end: what came before it is known already."""
+    """Yield the prompts after the name `after`, in table order; none when that prompt no longer exists."""
     names = list(there)
     start = 0 if after is None else names.index(after) + 1 if after in there else len(names)
     for name in names[start:]:

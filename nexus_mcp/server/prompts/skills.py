@@ -1,4 +1,4 @@
-"""A prompt for each skill: its text, for a user who asks for it. Also for those that are never chosen by a model."""
+"""Build a prompt for each skill, the manual-only ones included: the user asks for it by name."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from functools import partial
 from nexus_mcp.errors import NexusError
 from nexus_mcp.quoting import quoted
 from nexus_mcp.server.prompts.definition import Argument, Prompt, own_words
-from nexus_mcp.server.prompts.standing import MOST, standing
-from nexus_mcp.server.prompts.telling import outcome
-from nexus_mcp.server.resources.wording import body
+from nexus_mcp.server.prompts.text import MAX_ROWS, outcome, progress_lines
+from nexus_mcp.server.resources.catalogued import body
 from nexus_mcp.state import tasks as lists
 from nexus_mcp.tags.skills import harness_notes
 
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from nexus_mcp.server.prompts.definition import Given
-    from nexus_mcp.server.resources.definition import Look
+    from nexus_mcp.server.prompts.definition import Arguments
+    from nexus_mcp.server.resources.definition import ReadContext
 
 RUN = "nx-run"
 _UNKNOWN_HARNESS = (
@@ -29,24 +28,26 @@ _UNKNOWN_HARNESS = (
 _REQUEST = Argument("request", "What it is about", "What it is about, in your own words.")
 
 
-def prompts(look: Look) -> list[Prompt]:
-    """Raises StorageError."""
-    skills = look.catalog().skills
-    return [of_skill(look, name, skills[name], name) for name in sorted(skills)]
+def prompts(ctx: ReadContext) -> list[Prompt]:
+    """Return one prompt per skill. Raises StorageError."""
+    skills = ctx.catalog().skills
+    return [of_skill(ctx, name, skills[name], name) for name in sorted(skills)]
 
 
-def of_skill(look: Look, name: str, skill: dict[str, Any], called: str) -> Prompt:
-    """The prompt for the skill `name`, `called` by that or by its tag."""
-    modes = _modes(look, name)
+def of_skill(ctx: ReadContext, name: str, skill: dict[str, Any], called: str) -> Prompt:
+    """Return the prompt for the skill `name`, registered as `called`: its own name or its tag."""
+    modes = _modes(ctx, name)
     arguments = []
     if modes:
-        told = "; ".join(f"{mode}: {text}" for mode, text in modes.items())
+        meanings = "; ".join(f"{mode}: {text}" for mode, text in modes.items())
         arguments.append(
-            Argument("mode", "Mode", f"Left out for the usual way. {told}", lambda _: modes, fits=modes.__contains__)
+            Argument(
+                "mode", "Mode", f"Left out for the usual way. {meanings}", lambda _: modes, fits=modes.__contains__
+            )
         )
     if name == RUN:
-        told = "Id of the one task to carry out; all of them when left out."
-        arguments.append(Argument("task", "Task", told, _tasks, fits=str.isdecimal))
+        description = "Id of the one task to carry out; all of them when left out."
+        arguments.append(Argument("task", "Task", description, _tasks, fits=str.isdecimal))
     return Prompt(
         called,
         title=skill["name"],
@@ -56,9 +57,9 @@ def of_skill(look: Look, name: str, skill: dict[str, Any], called: str) -> Promp
     )
 
 
-def _modes(look: Look, name: str) -> dict[str, str]:
-    """The variants that the tags of the skill have, each with what it means."""
-    tags = look.catalog().vocabulary["tags"].values()
+def _modes(ctx: ReadContext, name: str) -> dict[str, str]:
+    """Return the variants of the skill's tags with their descriptions."""
+    tags = ctx.catalog().vocabulary["tags"].values()
     return {
         variant: entry["description"]
         for tag in tags
@@ -67,42 +68,42 @@ def _modes(look: Look, name: str) -> dict[str, str]:
     }
 
 
-def _text(look: Look, given: Given, *, name: str, skill: dict[str, Any], modes: dict[str, str]) -> str:
-    parts = [body(look, "skills", name).strip(), f"## Where things stand\n\n{standing(look)}"]
-    if (hint := _hint(look, name)) != "":
+def _text(ctx: ReadContext, arguments: Arguments, *, name: str, skill: dict[str, Any], modes: dict[str, str]) -> str:
+    parts = [body(ctx, "skills", name).strip(), f"## Where things stand\n\n{progress_lines(ctx)}"]
+    if (hint := _hint(ctx, name)) != "":
         parts.append(hint)
     if skill["harness_notes"]:
-        notes = harness_notes(skill, look.workspace.harness_id) or _UNKNOWN_HARNESS
+        notes = harness_notes(skill, ctx.workspace.harness_id) or _UNKNOWN_HARNESS
         parts.append(f"## The harness\n\n{notes}")
-    if "mode" in given:
-        parts.append(f"## Mode\n\n{given['mode']}: {modes[given['mode']]}")
-    if "task" in given:
-        parts.append(f"## Task\n\n{_only(look, given['task'])}")
-    if "request" in given:
-        parts.append(own_words("## What the user asks for", given["request"]))
+    if "mode" in arguments:
+        parts.append(f"## Mode\n\n{arguments['mode']}: {modes[arguments['mode']]}")
+    if "task" in arguments:
+        parts.append(f"## Task\n\n{_only(ctx, arguments['task'])}")
+    if "request" in arguments:
+        parts.append(own_words("## What the user asks for", arguments["request"]))
     return "\n\n".join(parts)
 
 
-def _only(look: Look, task: str) -> str:
-    """Which task is to be carried out, by the id that the user gave."""
+def _only(ctx: ReadContext, task: str) -> str:
+    """Return the instruction that names the one task to carry out."""
     shown = quoted(task, 40)
-    told = f"Only this one of the tasks, by its id: {shown}"
+    only = f"Only this one of the tasks, by its id: {shown}"
     try:
-        current = look.store.tasks()
+        current = ctx.store.tasks()
     except NexusError:
-        return told  # where things stand says what is wrong
+        return only  # the progress lines report the error
     ids = [] if current is None else [str(one["id"]) for one in current["tasks"]]
     if current is not None and task in ids:
-        return f"{told}{_waits(current, current['tasks'][ids.index(task)])}"
-    there = f"there are {', '.join(ids[:MOST])}{', …' * (len(ids) > MOST)}" if ids else "there are no tasks"
+        return f"{only}{_waits(current, current['tasks'][ids.index(task)])}"
+    there = f"there are {', '.join(ids[:MAX_ROWS])}{', …' * (len(ids) > MAX_ROWS)}" if ids else "there are no tasks"
     return (
         f"There is no task {shown}; {there}. It may be that the number is the first of the user's words, and no task. "
-        "Carry out nothing before the user has said what is meant."
+        "Carry out nothing before the user has made clear what is meant."
     )
 
 
 def _waits(current: dict[str, Any], task: dict[str, Any]) -> str:
-    """What a pending task depends on that is not completed, "" when nothing."""
+    """Return the unmet dependencies of a pending task as a sentence; "" when there are none."""
     states = {one["id"]: one["status"] for one in current["tasks"]}
     if task["status"] != lists.PENDING:
         return ""
@@ -113,27 +114,27 @@ def _waits(current: dict[str, Any], task: dict[str, Any]) -> str:
     ]
     if not waits:
         return ""
-    which = ", ".join(waits[:MOST]) + ", …" * (len(waits) > MOST)
+    which = ", ".join(waits[:MAX_ROWS]) + ", …" * (len(waits) > MAX_ROWS)
     return (
         f". It is not ready: it depends on {which}. Tell the user so, and carry it out only once what it depends on is "
         "completed, or when the user wants it even so."
     )
 
 
-def _hint(look: Look, name: str) -> str:
-    """What stands in the way of a skill, and what to do about it: what its tag is answered in a message."""
-    tags = look.catalog().vocabulary["tags"]
+def _hint(ctx: ReadContext, name: str) -> str:
+    """Return the advice that the skill's tag would get in a message; "" when nothing is in the way."""
+    tags = ctx.catalog().vocabulary["tags"]
     tag = next((tag for tag in tags if tags[tag].get("skill") == name), None)
     try:
-        advice = "" if tag is None else outcome(look, tag)["advice"]
+        advice = "" if tag is None else outcome(ctx, tag)["advice"]
     except NexusError:
         return ""  # the lines before say so
     return f"Before anything else tell the user: {advice}" if advice else ""
 
 
-def _tasks(look: Look) -> Iterable[str]:
-    """Ids of tasks, the ready ones first."""
-    current = look.store.tasks()
+def _tasks(ctx: ReadContext) -> Iterable[str]:
+    """Return the ids of open tasks, ready ones first."""
+    current = ctx.store.tasks()
     if current is None:
         return ()
     ready = [str(number) for number in lists.ready(current)]

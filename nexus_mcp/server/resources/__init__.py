@@ -1,34 +1,21 @@
-"""Resources: what can be read of a project beside the tools. One file a kind, and this table."""
+"""The table of resource kinds that clients can read beside the tools."""
 
 from __future__ import annotations
 
-from nexus_mcp.server.resources import (
-    agents,
-    artifacts,
-    context,
-    cycle,
-    history,
-    knowledge,
-    memory,
-    plan,
-    ready,
-    rules,
-    skills,
-    tasks,
-)
+from nexus_mcp.server.resources import artifacts, catalogued, history, knowledge, notes, session
 
 RESOURCES = (
-    plan.RESOURCE,
-    tasks.RESOURCE,
-    ready.RESOURCE,
-    history.RESOURCE,
-    cycle.RESOURCE,
+    session.PLAN,
+    session.TASKS,
+    session.READY,
+    history.HISTORY,
+    history.CYCLE,
     artifacts.RESOURCE,
     knowledge.RESOURCE,
-    memory.RESOURCE,
-    context.RESOURCE,
-    rules.RESOURCE,
-    agents.RESOURCE,
-    skills.RESOURCE,
+    notes.MEMORY,
+    notes.CONTEXT,
+    notes.RULES,
+    catalogued.AGENTS,
+    catalogued.SKILLS,
 )
 """In the order of the list."""

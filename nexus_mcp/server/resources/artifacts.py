@@ -1,4 +1,7 @@
-"""nexus://artifacts/{+path}: what agents left for each other."""
+"""Resource nexus://artifacts/{+path}: files that agents left for each other, with their MIME types.
+
+The MIME table is our own: that of the system differs between machines.
+"""
 
 from __future__ import annotations
 
@@ -8,36 +11,88 @@ from itertools import islice
 
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError, PathRefused
-from nexus_mcp.server.resources import mime
 from nexus_mcp.server.resources.definition import Content, Entry, Missing, Resource
-from nexus_mcp.server.resources.files import checked, found, is_safe
+from nexus_mcp.server.resources.files import check_name, is_safe, read_file
 from nexus_mcp.state.artifact_name import MAX_SEGMENTS
 from nexus_mcp.store.artifacts import FOLDER
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from nexus_mcp.server.resources.definition import Look, Values
+    from nexus_mcp.server.resources.definition import ReadContext, Values
     from nexus_mcp.store.folder import Folder
+
+TEXT, BYTES = "text/plain", "application/octet-stream"
+_TEXTS = {
+    "md": "text/markdown",
+    "markdown": "text/markdown",
+    "txt": TEXT,
+    "log": TEXT,
+    "csv": "text/csv",
+    "html": "text/html",
+    "css": "text/css",
+    "js": "text/javascript",
+    "json": "application/json",
+    "xml": "application/xml",
+    "yml": "application/yaml",
+    "yaml": "application/yaml",
+    "svg": "image/svg+xml",
+    "py": "text/x-python",
+    "diff": "text/x-diff",
+    "patch": "text/x-diff",
+}
+_OTHERS = {
+    "png": "image/png",
+    "jpg": "image/jpeg",
+    "jpeg": "image/jpeg",
+    "gif": "image/gif",
+    "webp": "image/webp",
+    "pdf": "application/pdf",
+    "zip": "application/zip",
+    "gz": "application/gzip",
+}
+
+
+def type_by_name(name: str) -> str | None:
+    """Return the MIME type of a binary file by its suffix; None when it depends on the content."""
+    return _OTHERS.get(_suffix(name))
+
+
+def classify(name: str, data: bytes) -> tuple[str, str | None]:
+    """Return (MIME type, text), with None as text for binary content."""
+    other = type_by_name(name)
+    if other is not None:
+        return other, None
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return BYTES, None
+    return (BYTES, None) if "\0" in text else (_TEXTS.get(_suffix(name), TEXT), text)
+
+
+def _suffix(name: str) -> str:
+    return name.rpartition(".")[2].lower()
+
 
 MOST_WORDS = 10_000
 
 
-def read(look: Look, values: Values) -> list[Content]:
-    """The artifact as text, or as bytes when it is none. Raises Missing, and what reading a file raises."""
+def read(ctx: ReadContext, values: Values) -> list[Content]:
+    """Return the artifact as text, or as bytes if it is not UTF-8. Raises Missing, and what reading a file raises."""
     path = values["path"]
-    with look.store.state() as state:
-        data = found(state, f"{FOLDER}/{path}")
+    with ctx.store.state() as state:
+        data = read_file(state, f"{FOLDER}/{path}")
     if data is None:
         raise Missing("there is no such artifact")
-    kind, text = mime.of(path, data)
+    kind, text = classify(path, data)
     return [Content(kind, data=data) if text is None else Content(kind, text)]
 
 
-def entries(look: Look, after: str | None) -> Iterator[Entry]:
-    """Folder by folder, each looked into only when its turn has come. Raises PathRefused, StorageError."""
-    with look.store.state() as state:
+def entries(ctx: ReadContext, after: str | None) -> Iterator[Entry]:
+    """Yield the artifacts after the path `after`, opening folders lazily. Raises PathRefused, StorageError."""
+    with ctx.store.state() as state:
         folder = None if state is None else state.child(FOLDER)
         if folder is not None:
             with folder:
@@ -45,11 +100,11 @@ def entries(look: Look, after: str | None) -> Iterator[Entry]:
 
 
 def _walk(folder: Folder, above: str, after: list[str], depth: int) -> Iterator[Entry]:
-    """Those in and below `folder`, whose own path ends with a slash unless it is "", that come after these segments.
+    """Yield the entries below `folder` after the segments `after`; `above` is its path with a final slash, or "".
 
-    What has no good name, and what is neither file nor folder, is left out: it cannot be read either.
+    Unsafe names, and what is neither file nor folder, are left out: they cannot be read either.
     """
-    # Nothing more than its name is looked at of what earlier pages have: there may be a hundred of them.
+    # Entries of earlier pages are skipped by name only: there may be a hundred pages.
     for name in sorted(name for name in folder.names() if not after or name >= after[0]):
         rest = after[1:] if after and name == after[0] else []
         if (after and name == after[0] and not rest) or not is_safe(name):
@@ -58,7 +113,7 @@ def _walk(folder: Folder, above: str, after: list[str], depth: int) -> Iterator[
             seen = os.lstat(os.path.join(folder.path, name))
             if stat.S_ISREG(seen.st_mode):
                 path = above + name
-                kind = mime.unseen(name)  # looking into each would read them all
+                kind = type_by_name(name)  # by content would mean reading every file
                 yield Entry(path, {"path": path}, title=path, size=seen.st_size, modified=seen.st_mtime, mime_type=kind)
             elif stat.S_ISDIR(seen.st_mode) and depth < MAX_SEGMENTS:
                 below = folder.child(name)
@@ -66,13 +121,13 @@ def _walk(folder: Folder, above: str, after: list[str], depth: int) -> Iterator[
                     with below:
                         yield from _walk(below, f"{above}{name}/", rest, depth + 1)
         except (OSError, PathRefused):
-            continue  # it went meanwhile, or is something else by now
-        except NexusError as error:  # the others are of use without it
+            continue  # removed or replaced meanwhile
+        except NexusError as error:  # list the others
             log.warning(f"not all artifacts are listed: {error}")
 
 
-def words(look: Look, _: str) -> Iterable[str]:
-    return (entry.key for entry in islice(entries(look, None), MOST_WORDS))
+def words(ctx: ReadContext, _: str) -> Iterable[str]:
+    return (entry.key for entry in islice(entries(ctx, None), MOST_WORDS))
 
 
 RESOURCE = Resource(
@@ -83,7 +138,7 @@ RESOURCE = Resource(
     mime_type=None,
     priority=0.4,
     read=read,
-    check=lambda values: checked(values["path"]),
+    check=lambda values: check_name(values["path"]),
     entries=entries,
     watched=lambda values: (f"state/{FOLDER}/{values['path']}",),
     words=words,

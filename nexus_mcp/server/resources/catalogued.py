@@ -1,47 +1,71 @@
-"""Agents and skills alike: a prompt each, from the catalog, in the words of this server."""
+"""Resources nexus://agents/{id} and nexus://skills/{id}: catalog prompts with their placeholders resolved."""
 
 from __future__ import annotations
 
 from nexus_mcp.catalog.load import has_text
+from nexus_mcp.catalog.placeholders import command, resolved
 from nexus_mcp.errors import NexusError, UnknownEntry
 from nexus_mcp.server.resources.definition import MARKDOWN, Content, Entry, Missing, Resource
-from nexus_mcp.server.resources.wording import body
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from nexus_mcp.server.resources.definition import Look, Values
+    from nexus_mcp.server.resources.definition import ReadContext, Values
 
 
-def made(kind: str, title: str, description: str, priority: float) -> Resource:
-    """The resource for the "agents" or "skills" of the catalog."""
+def body(ctx: ReadContext, kind: str, name: str) -> str:
+    """Return the rendered body of one of the "agents" or "skills".
 
-    def known(look: Look) -> dict[str, dict[str, Any]]:
-        catalog = look.catalog()
+    Raises UnknownEntry, CatalogError, PathRefused, StorageError.
+    """
+    return render_text(ctx, ctx.catalog().body(kind, name))
+
+
+def render_text(ctx: ReadContext, text: str) -> str:
+    """Return a catalog text with its placeholders resolved; harness actions become plain instructions."""
+    invocations = ctx.catalog().vocabulary["invocations"]
+    return resolved(
+        text,
+        {
+            "tool": lambda name: f"`{ctx.prefix}{name}`",
+            "agent": lambda name: name,
+            "skill": lambda name: name,
+            "command": lambda name: command(name, ctx.workspace.harness_id),
+            "action": lambda name: str(invocations[name]["say"]) if name in invocations else name,
+        },
+    )
+
+
+def make_resource(kind: str, title: str, description: str, priority: float) -> Resource:
+    """Return the resource kind for the "agents" or "skills" of the catalog."""
+
+    def known(ctx: ReadContext) -> dict[str, dict[str, Any]]:
+        catalog = ctx.catalog()
         entries = catalog.agents if kind == "agents" else catalog.skills
         return {name: entry for name, entry in entries.items() if has_text(entry)}
 
-    def read(look: Look, values: Values) -> list[Content]:
+    def read(ctx: ReadContext, values: Values) -> list[Content]:
         try:
-            return [Content(MARKDOWN, body(look, kind, values["id"]))]
+            return [Content(MARKDOWN, body(ctx, kind, values["id"]))]
         except UnknownEntry as error:
             raise Missing(str(error)) from None
 
-    def entries(look: Look, after: str | None) -> Iterator[Entry]:
-        for name, entry in sorted(known(look).items()):
+    def entries(ctx: ReadContext, after: str | None) -> Iterator[Entry]:
+        for name, entry in sorted(known(ctx).items()):
             if after is None or name > after:
-                yield Entry(name, {"id": name}, title=entry["name"], size=_size(look, name))
+                yield Entry(name, {"id": name}, title=entry["name"], size=_size(ctx, name))
 
-    def _size(look: Look, name: str) -> int | None:
+    def _size(ctx: ReadContext, name: str) -> int | None:
         try:
-            return len(body(look, kind, name).encode())
+            return len(body(ctx, kind, name).encode())
         except NexusError:
             return None
 
-    def words(look: Look, _: str) -> Iterable[str]:
-        return sorted(known(look))
+    def words(ctx: ReadContext, _: str) -> Iterable[str]:
+        return sorted(known(ctx))
 
     return Resource(
         f"nexus://{kind}/{{id}}",
@@ -56,3 +80,9 @@ def made(kind: str, title: str, description: str, priority: float) -> Resource:
         words=words,
         audience=("assistant",),
     )
+
+
+AGENTS = make_resource("agents", "An agent", "The working prompt of an agent of this project.", 0.3)
+
+
+SKILLS = make_resource("skills", "A skill", "The working prompt of a skill of this project.", 0.3)

@@ -1,17 +1,23 @@
-"""What a resource is: plain data about its URIs, and the functions that read, list and complete them."""
+"""Classes of resources: URI template, read context, content, list entry and resource kind.
+
+Of RFC 6570 only what our URIs use is supported: at most one variable at the end, `{name}` (one segment) or `{+path}`
+(with slashes), or one list of query parameters, `{?a,b}`.
+"""
 
 from __future__ import annotations
 
+from urllib.parse import quote, unquote_to_bytes
+
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError
-from nexus_mcp.server.resources.uris import Template
 from nexus_mcp.state.oplog import By
 from nexus_mcp.store.codec import compact
 from nexus_mcp.tools.definition import ToolContext
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
     from nexus_mcp.catalog.load import Catalog
@@ -20,31 +26,90 @@ if TYPE_CHECKING:
 
     Values = dict[str, str]
 
+
+class BadUri(Exception):
+    """A malformed URI of one of our resources; the text is the reason."""
+
+
+class Template:
+    """A URI template. `variable` is "" where there is none; `query` names its parameters, all optional."""
+
+    __slots__ = ("_prefix", "_with_slashes", "query", "text", "variable")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        path, _, query = text.partition("{?")
+        self._prefix, _, variable = path.partition("{")
+        self._with_slashes = variable.startswith("+")
+        self.variable = variable.removeprefix("+").removesuffix("}")
+        self.query = tuple(query.removesuffix("}").split(",")) if query else ()
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (self.variable, *self.query) if self.variable else self.query
+
+    def match(self, uri: str) -> dict[str, str] | None:
+        """Return the variables' values in a URI of this form; None for another form. Raises BadUri."""
+        path, mark, query = (uri, "", "") if self._with_slashes else uri.partition("?")
+        if not path.startswith(self._prefix):
+            return None
+        rest = path[len(self._prefix) :]
+        values = {}
+        if self.variable:
+            if not rest or ("/" in rest and not self._with_slashes):
+                return None
+            values[self.variable] = _decoded(rest)
+        elif rest:
+            return None
+        if mark and not self.query:
+            return None
+        for part in query.split("&") if query else ():
+            name, equals, value = part.partition("=")
+            if not equals or name not in self.query or name in values:
+                raise BadUri(f"its query may have {' and '.join(self.query)}, each once and with a value")
+            values[name] = _decoded(value.replace("+", " "))  # forms encode a blank as +, templates as %20
+        return values
+
+    def filled(self, values: Mapping[str, str]) -> str:
+        """Return the URI for these values; parameters without a value are left out. Raises UnicodeEncodeError."""
+        safe = "/" if self._with_slashes else ""
+        path = self._prefix + (quote(values[self.variable], safe=safe) if self.variable else "")
+        query = "&".join(f"{name}={quote(values[name], safe='')}" for name in self.query if name in values)
+        return f"{path}?{query}" if query else path
+
+
+def _decoded(text: str) -> str:
+    try:
+        return unquote_to_bytes(text).decode()
+    except UnicodeError:
+        raise BadUri("what is escaped in it is not UTF-8") from None
+
+
 JSON = "application/json"
 MARKDOWN = "text/markdown"
 LIMIT = 4 << 20
-"""Bytes of a note or an artifact that are read: as much as one line of the wire can bring in."""
+"""Largest note or artifact that is read, in bytes: as much as one input line can hold."""
 SIZED = 1 << 20
-"""Bytes of a file that is read for nothing but the size of what it comes to in the list."""
+"""Largest file, in bytes, that is read only to list the size of its resource."""
 
 
 class Missing(Exception):
-    """There is no such resource. `told` says more than that, where there is more to say."""
+    """There is no such resource. `detail` is the reason, or ""."""
 
-    def __init__(self, told: str = "") -> None:
-        super().__init__(told)
-        self.told = told
+    def __init__(self, detail: str = "") -> None:
+        super().__init__(detail)
+        self.detail = detail
 
 
 class Refused(Exception):
-    """The URI asks for what cannot be, whatever the files hold; the text says why."""
+    """The URI is invalid whatever the files hold; the text is the reason."""
 
 
-class Look:
-    """What a look at resources or prompts gets: the workspace, its store, and who is looking.
+class ReadContext:
+    """The context of a request that reads: the workspace, its store and the client.
 
-    `prefix` goes before the names of tools; `is_modern` tells 2026-07-28 from what came before. `noting` is the same
-    store for what is written by the way: it does not wait long for the lock. The catalog is read anew for each look.
+    `prefix` goes before the names of tools; `is_modern` is true for protocol version 2026-07-28. `noting` is the same
+    store with a short lock timeout, for access counts. The catalog is read once per request.
     """
 
     __slots__ = ("_catalog", "client_name", "is_modern", "noting", "prefix", "store", "workspace")
@@ -68,22 +133,22 @@ class Look:
         self._catalog: Catalog | None = None
 
     def catalog(self) -> Catalog:
-        """As far as it can be used; what is wrong with the rest is told in the log. Raises StorageError."""
+        """Return the usable part of the catalog and log what is wrong with the rest. Raises StorageError."""
         if self._catalog is None:
             from nexus_mcp.catalog.load import usable
 
             self._catalog = usable(self.workspace.root)
-            for told in self._catalog.told:
-                log.warning(told)
+            for problem in self._catalog.warnings:
+                log.warning(problem)
         return self._catalog
 
     def asking(self) -> ToolContext:
-        """For the tools that change nothing, whose answers some resources are."""
+        """Return the context for read-only tools, whose results some resources return."""
         return ToolContext(self.workspace, self.store, By("", self.workspace.harness_id, self.client_name))
 
 
 class Content:
-    """What a resource holds: text, or bytes that are none."""
+    """The content of a resource: text, or bytes when `text` is None."""
 
     __slots__ = ("data", "mime_type", "text")
 
@@ -94,9 +159,9 @@ class Content:
 
 
 class Entry:
-    """A resource in the list. `key` tells it from others of its kind and gives their order; `size` is in bytes.
+    """A listed resource. `key` is unique in its kind and gives the order; `size` is in bytes.
 
-    `modified` is in seconds since 1970. What is not known is None; an empty title stands for that of the kind.
+    `modified` is in seconds since 1970. Unknown values are None; an empty title means that of the kind.
     """
 
     __slots__ = ("key", "mime_type", "modified", "size", "title", "values")
@@ -119,27 +184,27 @@ class Entry:
         self.mime_type = mime_type
 
 
-def _nothing(_look: Look, _after: str | None) -> Iterator[Entry]:
+def _nothing(_ctx: ReadContext, _after: str | None) -> Iterator[Entry]:
     return iter(())
 
 
 def _anything(_values: Values) -> None:
-    """Whatever the values are, there may be such a resource."""
+    """Accept any values."""
 
 
-def _no_words(_look: Look, _variable: str) -> Iterable[str]:
+def _no_words(_ctx: ReadContext, _variable: str) -> Iterable[str]:
     return ()
 
 
 class Resource:
     """One kind of resource.
 
-    `uri` is a URI or a template (uris.py). `mime_type` is that of all its resources, None where they differ.
-    `audience` and `priority` are MCP's annotations. `check(values)` raises Refused for what cannot be, whatever the
-    files hold. `read(look, values)` comes after it, returns what there is, and raises Missing and NexusError.
-    `entries(look, after)` gives those that are listed, by their keys, from the one after the key `after` on.
-    `watched(values)` names the files, and with a slash at the end the folders, below .nexus whose change may change
-    what is read. `words(look, variable)` are the values that a variable can have.
+    `uri` is a URI or a Template. `mime_type` is that of all its resources, None where they differ.
+    `audience` and `priority` are MCP's annotations. `check(values)` raises Refused for values that are never valid.
+    `read(ctx, values)` runs after it, returns the contents, and raises Missing and NexusError.
+    `entries(ctx, after)` yields the listed resources in key order, starting after the key `after`.
+    `watched(values)` returns the files (and folders, with a final slash) below .nexus on which the content depends.
+    `words(ctx, variable)` returns the possible values of a variable.
     """
 
     __slots__ = (
@@ -166,11 +231,11 @@ class Resource:
         description: str,
         mime_type: str | None,
         priority: float,
-        read: Callable[[Look, Values], list[Content]],
+        read: Callable[[ReadContext, Values], list[Content]],
         watched: Callable[[Values], tuple[str, ...]],
         check: Callable[[Values], object] = _anything,
-        entries: Callable[[Look, str | None], Iterator[Entry]] = _nothing,
-        words: Callable[[Look, str], Iterable[str]] = _no_words,
+        entries: Callable[[ReadContext, str | None], Iterator[Entry]] = _nothing,
+        words: Callable[[ReadContext, str], Iterable[str]] = _no_words,
         audience: tuple[str, ...] = ("user", "assistant"),
     ) -> None:
         self.template = Template(uri)
@@ -188,12 +253,12 @@ class Resource:
 
 
 def as_json(value: dict[str, Any]) -> list[Content]:
-    """The content that `value` is as compact JSON."""
+    """Return `value` as compact JSON content."""
     return [Content(JSON, compact(value))]
 
 
-def sized(read: Callable[[], list[Content]]) -> int | None:
-    """Bytes of what `read` gives; None when it cannot be read now, which is told to who reads it."""
+def size_of(read: Callable[[], list[Content]]) -> int | None:
+    """Return the size of the content in bytes; None when it cannot be read now. Reading it reports why."""
     try:
         # A lone surrogate goes out as U+FFFD, which has as many bytes as the surrogate that is let pass here.
         return sum(len((content.text or "").encode("utf-8", "surrogatepass")) for content in read())

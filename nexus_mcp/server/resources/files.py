@@ -1,4 +1,4 @@
-"""The files below .nexus that resources are made of: what is known of one without opening it, and what is in it."""
+"""Check, inspect and read the files below .nexus behind resources."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from contextlib import ExitStack, suppress
 from nexus_mcp.errors import PathRefused, StateError
 from nexus_mcp.server.resources.definition import LIMIT, Refused
 from nexus_mcp.state import artifact_name
-from nexus_mcp.store import atomic, places
+from nexus_mcp.store import atomic, paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nexus_mcp.store.folder import Folder
 
 
-def checked(name: str) -> list[str]:
-    """The segments of the name of a file. Raises Refused for one that could leave its folder or confuse."""
+def check_name(name: str) -> list[str]:
+    """Return the segments of a file name. Raises Refused for an unsafe name."""
     try:
         return artifact_name.segments(name, atomic.PREFIX)
     except PathRefused as error:
@@ -25,30 +25,30 @@ def checked(name: str) -> list[str]:
 
 
 def is_safe(name: str) -> bool:
-    """Whether `checked` lets the name pass."""
+    """Return whether `check_name` accepts the name."""
     with suppress(Refused):
-        return bool(checked(name))
+        return bool(check_name(name))
     return False
 
 
-def found(folder: Folder | None, path: str) -> bytes | None:
-    """The bytes of the file at a path of good segments below `folder`; None when there is none.
+def read_file(folder: Folder | None, path: str) -> bytes | None:
+    """Return the bytes of the file at a checked path below `folder`; None when there is none.
 
     Raises PathRefused, StorageError, and StateError for one that is too large.
     """
     if folder is None:
         return None
     with ExitStack() as stack:
-        place, name = places.found(stack, folder, path)
+        place, name = paths.find(stack, folder, path)
         try:
             return None if place is None else place.read(name, LIMIT)
-        except StateError as error:  # there is nothing to mend
-            advice = "Read the file itself, a part at a time, or let whoever wrote it make several of it."
+        except StateError as error:  # too large, not broken
+            advice = "Read the file itself, a part at a time, or have its author split it."
             raise StateError(error.file, error.problem, next_step=advice) from None
 
 
 def info(folder: str, name: str) -> os.stat_result | None:
-    """What the system says of the plain file `name` in the folder at a path; None for anything else."""
+    """Return the status of the regular file `name` in `folder`; None for anything else."""
     with suppress(OSError, ValueError):
         seen = os.lstat(os.path.join(folder, name))
         if stat.S_ISREG(seen.st_mode):

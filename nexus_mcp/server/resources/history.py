@@ -1,29 +1,31 @@
-"""nexus://history: the closed cycles, in short."""
+"""Resources nexus://history (a summary of closed cycles) and nexus://cycle/{completed_at} (one whole cycle)."""
 
 from __future__ import annotations
 
-from nexus_mcp.server.resources.definition import JSON, Refused, Resource, as_json
+from nexus_mcp.server.resources.definition import JSON, Content, Missing, Refused, Resource, as_json
 from nexus_mcp.server.resources.session import entry
+from nexus_mcp.store.codec import compact
 from nexus_mcp.tools import history_search
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from nexus_mcp.server.resources.definition import Content, Entry, Look, Values
+    from nexus_mcp.server.resources.definition import Content, Entry, ReadContext, Values
 
 FILE = "history.json"
 _MOST_DIGITS = 18  # no history has as many cycles as that says
 
 
-def read(look: Look, values: Values) -> list[Content]:
-    """What the tool history_search answers."""
-    return as_json(history_search.run(look.asking(), _arguments(values)))
+def read_history(ctx: ReadContext, values: Values) -> list[Content]:
+    """Return the answer of the tool history_search."""
+    return as_json(history_search.run(ctx.asking(), _arguments(values)))
 
 
 def _arguments(values: Values) -> dict[str, Any]:
-    """Those of the tool. Raises Refused when last_n is no number from 1 on."""
+    """Return the tool's arguments. Raises Refused when last_n is not a whole number from 1 on."""
     arguments: dict[str, Any] = {name: values[name] for name in ("query",) if name in values}
     if "last_n" in values:
         arguments["last_n"] = _count(values["last_n"])
@@ -37,12 +39,12 @@ def _count(text: str) -> int:
     return int(digits) if len(digits) <= _MOST_DIGITS else 10**_MOST_DIGITS
 
 
-def entries(look: Look, after: str | None) -> Iterator[Entry]:
+def entries(ctx: ReadContext, after: str | None) -> Iterator[Entry]:
     if after is None:
-        yield entry(look, FILE)
+        yield entry(ctx, FILE)
 
 
-RESOURCE = Resource(
+HISTORY = Resource(
     "nexus://history{?query,last_n}",
     name="history",
     title="The history",
@@ -52,8 +54,39 @@ RESOURCE = Resource(
     ),
     mime_type=JSON,
     priority=0.6,
-    read=read,
+    read=read_history,
     check=_arguments,
     entries=entries,
     watched=lambda _: (FILE,),
+)
+
+
+MOST_WORDS = 10_000
+"""Newest cycles offered for completion."""
+
+
+def read_cycle(ctx: ReadContext, values: Values) -> list[Content]:
+    """Return the cycle as in history.json; all of them if several were closed in one millisecond. Raises Missing."""
+    at = values["completed_at"]
+    cycles = ctx.store.history(lambda archive: archive.ended_at(at))
+    if not cycles:
+        raise Missing("no cycle was closed then; nexus://history tells when those were that there are")
+    return [Content(JSON, compact(cycle)) for cycle in cycles]
+
+
+def words(ctx: ReadContext, _: str) -> Iterable[str]:
+    """Return the times at which cycles were closed, newest first."""
+    return ctx.store.history(lambda archive: archive.newest_times(MOST_WORDS))
+
+
+CYCLE = Resource(
+    "nexus://cycle/{completed_at}",
+    name="cycle",
+    title="A closed cycle",
+    description="A closed cycle whole, with its plan and all its tasks, by the time at which it was closed.",
+    mime_type=JSON,
+    priority=0.5,
+    read=read_cycle,
+    watched=lambda _: ("history.json",),
+    words=words,
 )

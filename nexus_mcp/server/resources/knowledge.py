@@ -1,9 +1,9 @@
-"""nexus://knowledge: which notes there are, with their tags."""
+"""Resource nexus://knowledge: the index of notes with their tags."""
 
 from __future__ import annotations
 
 from nexus_mcp.knowledge.index import KINDS, index
-from nexus_mcp.server.resources.definition import JSON, Entry, Resource, as_json, sized
+from nexus_mcp.server.resources.definition import JSON, Entry, Resource, as_json, size_of
 from nexus_mcp.server.resources.files import is_safe
 
 TYPE_CHECKING = False
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from nexus_mcp.server.resources.definition import Content, Look, Values
+    from nexus_mcp.server.resources.definition import Content, ReadContext, Values
 
 
-def read(look: Look, _: Values) -> list[Content]:
-    """{"notes": [{"uri", "path" from .nexus, "kind", "tags", "size" in bytes}], "faults": what could not be looked at}.
+def read(ctx: ReadContext, _: Values) -> list[Content]:
+    """Return {"notes": [{"uri", "path" from .nexus, "kind", "tags", "size" in bytes}], "faults": unreadable notes}.
 
-    Those that cannot be read as a resource have no uri. `faults` is there only when there are some.
+    Notes that cannot be read as a resource have no uri; `faults` is left out when empty.
     """
     faults: list[str] = []
-    with look.store.nexus() as nexus:
+    with ctx.store.nexus() as nexus:
         found = index(nexus, faults)
     value: dict[str, Any] = {"notes": [{**_uri(note["path"]), **note} for note in found]}
     return as_json({**value, "faults": faults} if faults else value)
@@ -32,9 +32,9 @@ def _uri(path: str) -> dict[str, str]:
     return {"uri": f"nexus://{quote(path)}"} if is_safe(path) else {}
 
 
-def entries(look: Look, after: str | None) -> Iterator[Entry]:
+def entries(ctx: ReadContext, after: str | None) -> Iterator[Entry]:
     if after is None:
-        yield Entry("", {}, size=sized(lambda: read(look, {})))
+        yield Entry("", {}, size=size_of(lambda: read(ctx, {})))
 
 
 RESOURCE = Resource(

@@ -1,52 +1,57 @@
-"""The notes of a project: memory, context and rules alike, a file of Markdown each."""
+"""Resources nexus://memory/{name}, nexus://context/{name} and nexus://rules/{name}: the Markdown notes of a project.
+
+Reading a memory note counts in the access record that decides about clean-up.
+"""
 
 from __future__ import annotations
 
+from nexus_mcp import log
 from nexus_mcp.errors import NexusError, StateError
-from nexus_mcp.knowledge.index import SUFFIX, head, names_of
+from nexus_mcp.knowledge.index import SUFFIX, names_of, read_head
 from nexus_mcp.server.resources.definition import MARKDOWN, Content, Entry, Missing, Refused, Resource
-from nexus_mcp.server.resources.files import checked, found, info, is_safe
+from nexus_mcp.server.resources.files import check_name, info, is_safe, read_file
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from nexus_mcp.server.resources.definition import Look, Values
+    from nexus_mcp.server.resources.definition import ReadContext, Values
     from nexus_mcp.store.folder import Folder
 
 
-def made(
-    kind: str, title: str, description: str, priority: float, was_read: Callable[[Look, str], None] | None = None
+def make_resource(
+    kind: str, title: str, description: str, priority: float, was_read: Callable[[ReadContext, str], None] | None = None
 ) -> Resource:
-    """The resource for the notes of the folder `kind`. `was_read` gets the path, from .nexus, of each that is read."""
+    """Return the resource kind for the notes in `kind`. `was_read` gets the path (from .nexus) of each note read."""
 
-    def read(look: Look, values: Values) -> list[Content]:
+    def read(ctx: ReadContext, values: Values) -> list[Content]:
         name = values["name"]
-        with look.store.nexus() as nexus:
-            data = found(nexus, f"{kind}/{name}")
+        with ctx.store.nexus() as nexus:
+            data = read_file(nexus, f"{kind}/{name}")
         if data is None:
             raise Missing("there is no such note; nexus://knowledge lists those that there are")
         content = Content(MARKDOWN, _text(data, f".nexus/{kind}/{name}"))
         if was_read is not None:
-            was_read(look, f"{kind}/{name}")
+            was_read(ctx, f"{kind}/{name}")
         return [content]
 
-    def entries(look: Look, after: str | None) -> Iterator[Entry]:
-        with look.store.nexus() as nexus:
+    def entries(ctx: ReadContext, after: str | None) -> Iterator[Entry]:
+        with ctx.store.nexus() as nexus:
             folder = None if nexus is None else nexus.child(kind)
             if folder is None:
                 return
             with folder:
                 for name in _names(folder):
-                    # Looked into only when its turn has come: there may be a hundred pages of them.
+                    # Only notes of this page are opened: there may be a hundred pages.
                     size = _size(folder, name) if (after is None or name > after) and is_safe(name) else None
                     if size is not None:
                         seen = info(folder.path, name)
                         modified = None if seen is None else seen.st_mtime
                         yield Entry(name, {"name": name}, title=name, size=size, modified=modified)
 
-    def words(look: Look, _: str) -> Iterable[str]:
-        return (entry.key for entry in entries(look, None))
+    def words(ctx: ReadContext, _: str) -> Iterable[str]:
+        return (entry.key for entry in entries(ctx, None))
 
     return Resource(
         f"nexus://{kind}/{{name}}",
@@ -66,7 +71,7 @@ def made(
 def _names(folder: Folder) -> list[str]:
     try:
         return names_of(folder)
-    except StateError as error:  # there are too many, and nothing to mend
+    except StateError as error:  # too many notes, none broken
         advice = (
             "Merge what is about one matter, and move out of the folder what is not needed; each can still be read."
         )
@@ -74,9 +79,9 @@ def _names(folder: Folder) -> list[str]:
 
 
 def _size(folder: Folder, name: str) -> int | None:
-    """Bytes of a note, None for one that cannot be read."""
+    """Return the size of a note in bytes; None for an unreadable one."""
     try:
-        seen = head(folder, name)
+        seen = read_head(folder, name)
     except NexusError:
         return None
     return None if seen is None else seen[1]
@@ -84,15 +89,42 @@ def _size(folder: Folder, name: str) -> int | None:
 
 def _check(values: Values) -> None:
     name = values["name"]
-    if len(checked(name)) > 1 or not name.endswith(SUFFIX):
+    if len(check_name(name)) > 1 or not name.endswith(SUFFIX):
         raise Refused(f"a note is called name{SUFFIX}")
 
 
 def _text(data: bytes, file: str) -> str:
-    """Raises StateError."""
+    """Return a note's text without its byte order mark. Raises StateError for text that is not UTF-8."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = data[: error.start]
         where = f"line {before.count(10) + 1}, byte {error.start - before.rfind(10)}"
         raise StateError(file, "is not UTF-8", where=where) from None
+
+
+CONTEXT = make_resource("context", "A context note", "What the project is, how it is built and why.", 0.6)
+
+
+def _count(ctx: ReadContext, path: str) -> None:
+    """Count a read. The client gets the note even if counting fails or the lock is held."""
+    from nexus_mcp.lifecycle.definition import LONGEST
+    from nexus_mcp.store.harness_files import note_read
+
+    harness = ctx.workspace.harness_id
+    try:
+        note_read(ctx.noting, harness, f".nexus/{path}", (ctx.client_name or harness)[:LONGEST])
+    except NexusError as error:
+        log.warning(f"the read of .nexus/{path} was not counted: {error}")
+
+
+MEMORY = make_resource(
+    "memory",
+    "A memory note",
+    "What was learnt in this project and is worth keeping. Reading it counts in the access record.",
+    0.5,
+    _count,
+)
+
+
+RULES = make_resource("rules", "Rules of the project", "Rules that work in this project keeps.", 0.7)

@@ -1,25 +1,108 @@
-"""What the resources that are answers of tools have in common."""
+"""Resources nexus://plan, nexus://tasks and nexus://tasks/ready: the open plan and the task list."""
 
 from __future__ import annotations
 
 import os
 
-from nexus_mcp.server.resources.definition import SIZED, Entry, sized
+from nexus_mcp.server.resources.definition import JSON, SIZED, Entry, Resource, as_json, size_of
 from nexus_mcp.server.resources.files import info
+from nexus_mcp.state import tasks
+from nexus_mcp.tools import plan_status, task_list
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from nexus_mcp.server.resources.definition import Content, Look
+    from nexus_mcp.server.resources.definition import Content, Entry, ReadContext, Values
 
 
-def entry(look: Look, path: str, read: Callable[[], list[Content]] | None = None) -> Entry:
-    """The one entry for what the file at a path from .nexus tells, with the size of what `read` gives.
+def entry(ctx: ReadContext, path: str, read: Callable[[], list[Content]] | None = None) -> Entry:
+    """Return the list entry of the resource behind one file below .nexus, with the size of what `read` returns.
 
-    A large file is not read for that: a list is asked for often, and no more than a figure would come of it.
+    A large file is not read for its size: clients list resources often.
     """
-    seen = info(os.path.join(look.workspace.root, ".nexus"), path)
+    seen = info(os.path.join(ctx.workspace.root, ".nexus"), path)
     small = seen is None or seen.st_size <= SIZED
-    size = sized(read) if read is not None and small else None
+    size = size_of(read) if read is not None and small else None
     return Entry("", {}, size=size, modified=None if seen is None else seen.st_mtime)
+
+
+PLAN_FILE = "state/plan.json"
+
+
+def read_plan(ctx: ReadContext, _: Values) -> list[Content]:
+    """Return the answer of the tool plan_status."""
+    return as_json(plan_status.run(ctx.asking(), {}))
+
+
+def plan_entries(ctx: ReadContext, after: str | None) -> Iterator[Entry]:
+    if after is None:
+        yield entry(ctx, PLAN_FILE, lambda: read_plan(ctx, {}))
+
+
+PLAN = Resource(
+    "nexus://plan",
+    name="plan",
+    title="The plan",
+    description="The open plan as plan_status answers: topic, issues, decisions; active is false when there is none.",
+    mime_type=JSON,
+    priority=0.9,
+    read=read_plan,
+    entries=plan_entries,
+    watched=lambda _: (PLAN_FILE,),
+)
+
+
+TASKS_FILE = "state/tasks.json"
+
+
+def read_tasks(ctx: ReadContext, _: Values) -> list[Content]:
+    """Return the answer of the tool task_list."""
+    return as_json(task_list.run(ctx.asking(), {}))
+
+
+def tasks_entries(ctx: ReadContext, after: str | None) -> Iterator[Entry]:
+    if after is None:
+        yield entry(ctx, TASKS_FILE, lambda: read_tasks(ctx, {}))
+
+
+TASKS = Resource(
+    "nexus://tasks",
+    name="tasks",
+    title="The tasks",
+    description="All tasks as task_list answers: goal, tasks, summary; exists is false when there is no list.",
+    mime_type=JSON,
+    priority=0.9,
+    read=read_tasks,
+    entries=tasks_entries,
+    watched=lambda _: (TASKS_FILE,),
+)
+
+
+def read_ready(ctx: ReadContext, _: Values) -> list[Content]:
+    """Return the goal and, in file order, each pending task whose dependencies are completed."""
+    current = ctx.store.tasks()
+    if current is None:
+        return as_json({"exists": False})
+    ready = set(tasks.ready(current))
+    mine = [task for task in current["tasks"] if task["id"] in ready and task["status"] == tasks.PENDING]
+    return as_json({"goal": current["goal"], "tasks": mine})
+
+
+def ready_entries(ctx: ReadContext, after: str | None) -> Iterator[Entry]:
+    if after is None:
+        yield entry(ctx, TASKS_FILE, lambda: read_ready(ctx, {}))
+
+
+READY = Resource(
+    "nexus://tasks/ready",
+    name="tasks/ready",
+    title="The ready tasks",
+    description="The tasks that may be started now, whole: pending, with every dependency completed.",
+    mime_type=JSON,
+    priority=1.0,
+    read=read_ready,
+    entries=ready_entries,
+    watched=lambda _: (TASKS_FILE,),
+)

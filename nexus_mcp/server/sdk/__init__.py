@@ -1,6 +1,6 @@
-"""The same tools through the official SDK's low-level server: `serve --sdk`, the differential test's reference.
+"""Serve the tools through the official SDK's low-level server: `serve --sdk`, the differential test's reference.
 
-The transport is ours (bounded lines, errors for what cannot be read, signals), everything behind it the SDK's.
+The transport is ours (bounded lines, errors for unreadable input, signals); everything behind it is the SDK's.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from nexus_mcp.server.ends import serve_between
 from nexus_mcp.server.sdk.handlers import build_server
-from nexus_mcp.server.sdk.logs import logging_to_our_log
-from nexus_mcp.server.sdk.pump import Pump
+from nexus_mcp.server.sdk.pump import Pump, logging_to_our_log
+from nexus_mcp.server.stdio_fds import serve_between
 from nexus_mcp.server.stopping import Watch
 
 if TYPE_CHECKING:

@@ -1,11 +1,16 @@
-"""The tool table as handlers of the SDK's low-level server, whatever the transport."""
+"""Register tools and read requests as handlers of the SDK's server, run one at a time in arrival order.
+
+A turn lasts until its response was written or dropped.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.lowlevel
+import anyio.to_thread
 import mcp_types as types
 from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
@@ -14,22 +19,73 @@ from mcp.shared.exceptions import MCPError
 
 from nexus_mcp import log
 from nexus_mcp.errors import UnknownTool
-from nexus_mcp.server.faults import Fault
+from nexus_mcp.server.faults import Fault, check_cursor
 from nexus_mcp.server.methods import MODERN_VERSION
-from nexus_mcp.server.protocol import CACHE, CAPABILITIES, check_cursor
-from nexus_mcp.server.sdk.looking import PARAMS, Looking
-from nexus_mcp.server.sdk.subscribing import Subscribing
-from nexus_mcp.server.sdk.turns import Turns
+from nexus_mcp.server.protocol import CACHE, CAPABILITIES
+from nexus_mcp.server.sdk.subscribing import Subscribing, as_error
 
 if TYPE_CHECKING:
     from nexus_mcp.server.app import Answer, App
     from nexus_mcp.server.stopping import Stop
 
+Id = str | int
 Context = ServerRequestContext[Any]
+
+PARAMS: dict[str, type[types.RequestParams]] = {
+    "completion/complete": types.CompleteRequestParams,
+    "prompts/get": types.GetPromptRequestParams,
+    "prompts/list": types.PaginatedRequestParams,
+    "resources/list": types.PaginatedRequestParams,
+    "resources/read": types.ReadResourceRequestParams,
+    "resources/templates/list": types.PaginatedRequestParams,
+}
+
+
+class Turns:
+    """A queue of turns. `at_once`: for transports that do not report when a response was written."""
+
+    def __init__(self, *, at_once: bool = False) -> None:
+        self._at_once = at_once
+        self._turn = anyio.Semaphore(1)
+        self._unwritten: dict[Id, list[Answer]] = defaultdict(list)
+
+    async def begin(self) -> None:
+        """Wait for a turn; it ends with `give_up`, or with `answer` and `settle`."""
+        await self._turn.acquire()
+
+    def give_up(self) -> None:
+        """End a turn without a response."""
+        self._turn.release()
+
+    def answer(self, id: Id, answer: Answer) -> None:
+        """Note that the SDK writes this answer now."""
+        self._unwritten[id].append(answer)
+        if self._at_once:
+            self.settle(id, delivered=True)
+
+    def settle(self, id: Id, *, delivered: bool) -> None:
+        """End the turn of a response that was written, or cannot be. Ignores ids of other requests."""
+        answers = self._unwritten.get(id)
+        if not answers:
+            return
+        answer = answers.pop(0)
+        if not answers:
+            del self._unwritten[id]
+        if delivered:
+            answer.delivered()
+        else:
+            answer.undelivered()
+        self._turn.release()
+
+    def end(self) -> None:
+        """Drop all answers that were not written."""
+        for id in list(self._unwritten):
+            while id in self._unwritten:
+                self.settle(id, delivered=False)
 
 
 class NexusServer(Server[Any]):
-    """The SDK's server of one connection, with what this one says of itself. `subscribing` has what stays open."""
+    """The SDK's server of one connection, with our server info. `subscribing` holds the open subscriptions."""
 
     def __init__(self, app: App) -> None:
         info = app.server_info
@@ -45,24 +101,24 @@ class NexusServer(Server[Any]):
         )
 
     def get_capabilities(self, *_: Any, protocol_version: str | None = None, **__: Any) -> types.ServerCapabilities:
-        """Said by the table, not derived from what is registered: that some lists never change it cannot know."""
+        """Return our table of capabilities: the SDK cannot know which lists never change."""
         return types.ServerCapabilities.model_validate(CAPABILITIES[protocol_version == MODERN_VERSION])
 
 
 def build_server(app: App, turns: Turns | None = None, stop: Stop | None = None) -> NexusServer:
-    """The SDK's server over the app.
+    """Return the SDK's server for the app.
 
     The transport settles each answer in `turns`, and the next call waits for that; without `turns` every answer
-    counts as written. Once `stop` is due no call is begun. Before its input ends, the transport lets
-    `subscribing.end` answer what stays open.
+    counts as written. Once `stop` is due no call begins. Before its input ends, the transport calls `subscribing.end`
+    to answer the open requests.
     """
     server = NexusServer(app)
     turns = turns or Turns(at_once=True)
-    tools, looking, subscribing = _Tools(app, turns, stop), Looking(app, turns, stop), server.subscribing
+    tools, readers, subscribing = _Tools(app, turns, stop), ReadHandlers(app, turns, stop), server.subscribing
     server.add_request_handler("tools/list", types.PaginatedRequestParams, tools.list_tools)
     server.add_request_handler("tools/call", types.CallToolRequestParams, tools.call)
     for method, params in PARAMS.items():
-        server.add_request_handler(method, params, looking.look)
+        server.add_request_handler(method, params, readers.read)
     server.add_request_handler("resources/subscribe", types.SubscribeRequestParams, subscribing.subscribe)
     server.add_request_handler("resources/unsubscribe", types.UnsubscribeRequestParams, subscribing.unsubscribe)
     server.add_request_handler("subscriptions/listen", types.SubscriptionsListenRequestParams, subscribing.listen)
@@ -115,3 +171,35 @@ class _Tools:
                 answer.undelivered()
             raise
         return answers[0]
+
+
+class ReadHandlers:
+    """Handlers of read requests. Each waits for its turn, so that it sees the changes of earlier calls."""
+
+    def __init__(self, app: App, turns: Turns, stop: Stop | None) -> None:
+        self._app = app
+        self._turns = turns
+        self._stop = stop
+
+    async def read(self, context: Context, _params: types.RequestParams) -> dict[str, Any]:
+        client = context.session.client_params
+        name = client.client_info.name if client else ""
+        modern = context.protocol_version == MODERN_VERSION
+        params = dict(context.params or {})
+        await self._turns.begin()
+        try:
+            if self._stop is not None and self._stop.is_due():
+                raise MCPError(types.CONNECTION_CLOSED, "Connection closed")
+            shown = await anyio.to_thread.run_sync(
+                lambda: self._app.read(context.method, params, name, modern=modern).result
+            )
+        except MCPError:
+            raise
+        except Fault as fault:
+            raise as_error(fault) from None
+        except Exception as error:  # noqa: BLE001 - a defect in one request must not end the others
+            log.error(f"{context.method}: {type(error).__name__}: {error}")
+            raise MCPError(types.INTERNAL_ERROR, "Internal server error") from None
+        finally:
+            self._turns.give_up()
+        return {"resultType": "complete", **shown}

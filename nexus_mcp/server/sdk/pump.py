@@ -1,8 +1,11 @@
-"""Messages between our ends of the wire and the SDK's server."""
+"""Carry messages between the wire and the SDK's server, and its log records to our log."""
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -11,12 +14,11 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 
 from nexus_mcp import log
-from nexus_mcp.server.calls import MAX_WAITING, correlation_key
+from nexus_mcp.server.call_queue import MAX_WAITING, correlation_key
 from nexus_mcp.server.faults import Fault, internal_error
-from nexus_mcp.server.framing import frames
-from nexus_mcp.server.messages import Message, parse, recovered
-from nexus_mcp.server.sdk.handlers import build_server
-from nexus_mcp.server.sdk.turns import Turns
+from nexus_mcp.server.messages import Message, parse, recover_id
+from nexus_mcp.server.pipes import iter_lines
+from nexus_mcp.server.sdk.handlers import Turns, build_server
 from nexus_mcp.server.stopping import STOPPING
 
 if TYPE_CHECKING:
@@ -24,6 +26,35 @@ if TYPE_CHECKING:
     from nexus_mcp.server.faults import Id
     from nexus_mcp.server.pipes import Sink, Source
     from nexus_mcp.server.stopping import Stop
+
+
+class _Handler(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            text = f"{record.name}: {self.format(record)}"
+        except Exception as error:  # noqa: BLE001 - a log call with wrong arguments is not our caller's fault
+            text = f"{record.name}: a log line that cannot be formatted ({type(error).__name__})"
+        if record.levelno >= logging.ERROR:
+            log.error(text)
+        elif record.levelno >= logging.WARNING:
+            log.warning(text)
+        elif record.levelno >= logging.INFO:
+            log.info(text)
+        else:
+            log.debug(text)
+
+
+@contextmanager
+def logging_to_our_log() -> Iterator[None]:
+    """Send records of the root logger to our log (one line each, never blocking) within the block."""
+    root = logging.getLogger()
+    before = root.handlers[:]
+    root.handlers[:] = [_Handler()]
+    try:
+        yield
+    finally:
+        root.handlers[:] = before
+
 
 LISTEN = "subscriptions/listen"
 _CANCELLED = "notifications/cancelled"
@@ -40,7 +71,7 @@ class Pump:
         self._changed: anyio.Event | None = None
         self._turns = Turns()
         self._server = build_server(app, self._turns, stop)
-        self._listens = self._server.subscribing.listens  # open as long as the client likes
+        self._listens = self._server.subscribing.listens  # requests that stay open until the client ends them
 
     async def run(self) -> None:
         to_sdk, sdk_reads = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -52,20 +83,20 @@ class Pump:
         self._turns.end()
 
     async def _read(self, to_sdk: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
-        lines = frames(self._source)
+        lines = iter_lines(self._source)
         async with to_sdk:
             while (line := await anyio.to_thread.run_sync(next, lines, None)) is not None:
                 message: Message | None = None
                 try:
                     message = parse(line) if isinstance(line, bytes) else _raise(line)
-                    meant = () if message is None else self._noted(message)
+                    meant = () if message is None else self._admit(message)
                 except Fault as fault:
                     await self._send(fault.response())
                     continue
                 except Exception as error:  # noqa: BLE001 - a defect met by one line must not end the others
                     log.error(f"a line could not be dealt with: {type(error).__name__}: {error}")
                     if message is None or message.is_request:
-                        id = message.id if message else recovered(line) if isinstance(line, bytes) else None
+                        id = message.id if message else recover_id(line) if isinstance(line, bytes) else None
                         await self._send(internal_error(id).response())
                     continue
                 for one in meant:
@@ -76,14 +107,14 @@ class Pump:
             # The SDK drops what it has not answered when its input ends, so its input ends last.
             await self._until(0)
             if self._server.subscribing.is_used:
-                self._stop.request()  # all is answered: nobody who takes no notifications holds up the end
+                self._stop.request()  # all is answered: a client that reads no notifications must not delay the end
             await self._server.subscribing.end()
             await self._until_unheard()
 
     async def _write(self, from_sdk: MemoryObjectReceiveStream[SessionMessage]) -> None:
         async with from_sdk:
             async for item in from_sdk:
-                message = _dumped(item.message)
+                message = _dump(item.message)
                 is_answer = "id" in message and "method" not in message
                 if is_answer and self._listens.is_ours(message["id"]):
                     await self._send_end(message)
@@ -103,16 +134,16 @@ class Pump:
         self._close(correlation_key(id))
 
     async def _send_end(self, message: dict[str, Any]) -> None:
-        """Write out the answer of a request that listens, unless it was cancelled."""
+        """Write the response of a listen request, unless it was cancelled."""
         ours = message["id"]
-        given = self._listens.given(ours)
-        if given != ours:
-            await self._send({**message, "id": given})
+        client_id = self._listens.client_id(ours)
+        if client_id != ours:
+            await self._send({**message, "id": client_id})
             self._listens.end(ours)
             self._has_changed()
 
-    def _noted(self, message: Message) -> tuple[types.JSONRPCMessage, ...]:
-        """What the SDK gets for a message. Raises Fault for a request that cannot be open beside another one."""
+    def _admit(self, message: Message) -> tuple[types.JSONRPCMessage, ...]:
+        """Return the messages for the SDK. Raises Fault for a listen request whose id is in use."""
         if message.is_request:
             if message.method == LISTEN:
                 ours = self._listens.begin(message.id)
@@ -158,7 +189,7 @@ class Pump:
         await self._changed.wait()
 
 
-def _dumped(message: types.JSONRPCMessage) -> dict[str, Any]:
+def _dump(message: types.JSONRPCMessage) -> dict[str, Any]:
     try:
         return message.model_dump(by_alias=True, exclude_unset=True)
     except Exception as error:

@@ -1,1 +1,1 @@
-"""Subscriptions: who wants to hear of which resource, and a look at the few files behind them four times a second."""
+"""Subscriptions to resources: which files they depend on, and polling those files four times a second."""

@@ -1,4 +1,4 @@
-"""The open subscriptions of one connection, whatever the era and whoever writes the notifications out."""
+"""Manage the open subscriptions of one connection: Streams for both servers, Subscriptions for our own loop."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import os
 import threading
 
 from nexus_mcp import log
-from nexus_mcp.server.faults import INTERNAL_ERROR, Fault
+from nexus_mcp.server.call_queue import correlation_key
+from nexus_mcp.server.faults import INTERNAL_ERROR, Fault, id_in_use
+from nexus_mcp.server.methods import META
 from nexus_mcp.server.subscriptions import targets
-from nexus_mcp.server.subscriptions.lookout import PAUSE, Lookout
+from nexus_mcp.server.subscriptions.poller import PAUSE, Poller
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
@@ -18,6 +21,9 @@ if TYPE_CHECKING:
     Params = dict[str, Any]
     Event = tuple[str, Params]
     Deliver = Callable[[str, Params], object]
+    from nexus_mcp.server.faults import Id
+    from nexus_mcp.server.pipes import Sink
+    from nexus_mcp.server.protocol import SubscriptionRequest
 
 MOST_URIS = 1024
 """In all subscriptions of a connection together."""
@@ -26,10 +32,10 @@ MOST_STREAMS = 64
 
 
 class Stream:
-    """What one subscriber wants to hear, `wanted` by path. `deliver` gets (method, params) of each notification.
+    """One subscriber's notifications by path, in `wanted`. `deliver` gets (method, params) of each notification.
 
-    `uris` counts the resources; `listens` says whether it is a request that stays open. Nothing is delivered before it
-    `begin`s: an acknowledgement goes first. What changes until then is told then.
+    `uris` counts the resources; `listens` is true for a request that stays open. Delivery starts with `begin`, after
+    the acknowledgement; changes before that are kept in `late`.
     """
 
     __slots__ = ("begun", "deliver", "late", "listens", "uris", "wanted")
@@ -44,16 +50,16 @@ class Stream:
 
 
 class Streams:
-    """Over the project at `root`. One thread asks for all of this; what is delivered comes from another."""
+    """The subscriptions to the project at `root`. One thread calls the methods; the poller's thread delivers."""
 
     def __init__(self, root: str, pause: float = PAUSE) -> None:
         self._lock = threading.Lock()
         self._open: list[Stream] = []
         self._by_uri: dict[str, Stream] = {}
-        self._lookout = Lookout(os.path.join(root, ".nexus"), self._tell, pause)
+        self._poller = Poller(os.path.join(root, ".nexus"), self._notify_changed, pause)
 
     def subscribe(self, uri: str, deliver: Deliver) -> None:
-        """Of the handshake era: tell of this resource, until `unsubscribe`. Again is once. Raises Fault."""
+        """Notify of changes of this resource until `unsubscribe` (handshake era). Idempotent. Raises Fault."""
         paths = targets.of_uri(uri)
         if uri in self._by_uri:
             return
@@ -63,30 +69,30 @@ class Streams:
         self.begin(stream)
 
     def unsubscribe(self, uri: str) -> None:
-        """Tell of this resource no longer. One that was not subscribed to is no error."""
+        """End the subscription to this resource, if there is one."""
         stream = self._by_uri.pop(uri, None)
         if stream is not None:
             self.close(stream)
 
-    def open(self, asked: Params, meta: Params, deliver: Deliver) -> tuple[Stream, Params]:
-        """Of 2026-07-28: (a stream that has yet to `begin`, what its acknowledgement says). Raises Fault.
+    def open(self, requested: Params, meta: Params, deliver: Deliver) -> tuple[Stream, Params]:
+        """Return (a stream that has not begun, the filter to acknowledge), for 2026-07-28. Raises Fault.
 
         `meta` is the `_meta` of every notification.
         """
-        if len(asked.get("resourceSubscriptions") or ()) > MOST_URIS:  # not worth a look at each
+        if len(requested.get("resourceSubscriptions") or ()) > MOST_URIS:  # too many to check each
             raise _limit()
-        kept = targets.honoured(asked)
-        uris = kept.get("resourceSubscriptions", ())
+        granted = targets.supported_filter(requested)
+        uris = granted.get("resourceSubscriptions", ())
         wanted: dict[str, list[Event]] = {}
         for uri in uris:
             for path in targets.of_uri(uri):
                 wanted.setdefault(path, []).append((targets.UPDATED, {"uri": uri, "_meta": meta}))
-        for name in (name for name in targets.LISTS if name in kept):
+        for name in (name for name in targets.LISTS if name in granted):
             for path in targets.of_list(name):
                 wanted.setdefault(path, []).append((targets.LISTS[name], {"_meta": meta}))
         stream = Stream(wanted, len(uris), deliver, listens=True)
         self._admit(stream)
-        return stream, kept
+        return stream, granted
 
     def begin(self, stream: Stream) -> None:
         """Deliver from now on."""
@@ -94,22 +100,22 @@ class Streams:
             stream.begun = True
             late = bool(stream.late)
         if late:
-            self._lookout.call()
+            self._poller.call()
 
     def close(self, stream: Stream) -> None:
-        """Deliver nothing any more, but for what is being delivered just now. Again is once."""
+        """Deliver nothing more, except a notification under way. Idempotent."""
         with self._lock:
             if stream not in self._open:
                 return
             self._open.remove(stream)
-        self._lookout.remove(stream.wanted)
+        self._poller.remove(stream.wanted)
 
     def end(self) -> None:
-        """Tell of what has changed by now, and of nothing afterwards."""
-        self._lookout.end()
+        """Deliver the changes up to now, and nothing afterwards."""
+        self._poller.end()
 
     def _admit(self, stream: Stream) -> None:
-        """Raises Fault when it is one too many, or wants too much."""
+        """Add a stream and poll its paths. Raises Fault beyond the limits."""
         with self._lock:
             uris = stream.uris + sum(one.uris for one in self._open)
             listening = stream.listens + sum(one.listens for one in self._open)
@@ -117,12 +123,12 @@ class Streams:
                 raise _limit()
             self._open.append(stream)
         try:
-            self._lookout.add(stream.wanted)
+            self._poller.add(stream.wanted)
         except (RuntimeError, OSError, MemoryError) as error:
             self.close(stream)
             raise Fault(INTERNAL_ERROR, f"Nothing can be watched now: {error}") from None
 
-    def _tell(self, changed: set[str]) -> None:
+    def _notify_changed(self, changed: set[str]) -> None:
         with self._lock:
             due: list[tuple[Stream, set[str]]] = []
             for stream in self._open:
@@ -133,13 +139,13 @@ class Streams:
                 else:
                     stream.late |= mine
         for stream, paths in due:
-            told: dict[tuple[str, str], Event] = {}
+            events: dict[tuple[str, str], Event] = {}
             for path in stream.wanted:  # in its own order, each event once
                 if path in paths:
-                    told.update(
+                    events.update(
                         ((method, str(params.get("uri"))), (method, params)) for method, params in stream.wanted[path]
                     )
-            for method, params in told.values():
+            for method, params in events.values():
                 self._deliver(stream, method, params)
 
     def _deliver(self, stream: Stream, method: str, params: Params) -> None:
@@ -153,5 +159,60 @@ class Streams:
 
 
 def _limit() -> Fault:
-    told = f"{MOST_STREAMS} streams and {MOST_URIS} resources may be open; end one, then ask again"
-    return Fault(INTERNAL_ERROR, f"Subscription limit reached: {told}")
+    detail = f"{MOST_STREAMS} streams and {MOST_URIS} resources may be open; end one, then ask again"
+    return Fault(INTERNAL_ERROR, f"Subscription limit reached: {detail}")
+
+
+ID_KEY = f"{META}subscriptionId"
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+
+
+class Subscriptions:
+    """Subscription requests of our own loop. Called by the reading thread; notifications come from the poller's."""
+
+    def __init__(self, root: str, sink: Sink) -> None:
+        self._sink = sink
+        self._streams = Streams(root)
+        self._listening: list[tuple[SubscriptionRequest, Stream]] = []
+
+    def take(self, request: SubscriptionRequest) -> dict[str, Any] | None:
+        """Return the result of a request; None for an acknowledged one that stays open. Raises Fault."""
+        params = request.params
+        if request.method == "resources/subscribe":
+            self._streams.subscribe(params["uri"], self._notify)
+            return {}
+        if request.method == "resources/unsubscribe":
+            self._streams.unsubscribe(params["uri"])
+            return {}
+        key = correlation_key(request.id)
+        if any(correlation_key(other.id) == key for other, _ in self._listening):
+            raise id_in_use(request.id)
+        meta = {ID_KEY: request.id}
+        stream, granted = self._streams.open(params["notifications"], meta, self._notify)
+        self._listening.append((request, stream))
+        try:
+            self._notify(ACKNOWLEDGED, {"notifications": granted, "_meta": meta})
+            self._streams.begin(stream)
+        except Exception:
+            self.cancel(request.id)  # it gets an error response, so no further one
+            raise
+        return None
+
+    def cancel(self, id: Id) -> None:
+        """End the open request with this id without a response. Unknown ids are ignored."""
+        key = correlation_key(id)
+        for entry in self._listening:
+            if correlation_key(entry[0].id) == key:
+                self._listening.remove(entry)
+                self._streams.close(entry[1])
+                return
+
+    def finish(self) -> None:
+        """Deliver the changes up to now and send the results of the open requests, as the protocol requires."""
+        self._streams.end()
+        for request, _ in self._listening:
+            result = request.result({"_meta": {ID_KEY: request.id}})
+            self._sink.send({"jsonrpc": "2.0", "id": request.id, "result": result})
+
+    def _notify(self, method: str, params: dict[str, Any]) -> None:
+        self._sink.send({"jsonrpc": "2.0", "method": method, "params": params})

@@ -1,12 +1,12 @@
-"""What a subscription is about, and the files below .nexus that tell whether that changed."""
+"""Map the URIs and lists of a subscription to the files below .nexus on which they depend."""
 
 from __future__ import annotations
 
 from nexus_mcp.server.faults import INVALID_PARAMS, Fault
-from nexus_mcp.server.resources import reading
+from nexus_mcp.server.resources import requests
 from nexus_mcp.server.resources.definition import Refused
-from nexus_mcp.server.resources.files import checked
-from nexus_mcp.server.subscriptions.lookout import NAMES
+from nexus_mcp.server.resources.files import check_name
+from nexus_mcp.server.subscriptions.poller import NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ LISTS = {
     "resourcesListChanged": "notifications/resources/list_changed",
     "promptsListChanged": "notifications/prompts/list_changed",
 }
-"""The lists that can change while a server runs, as a filter of 2026-07-28 names them. That of the tools cannot."""
+"""Lists that can change while a server runs, by their name in a filter of 2026-07-28. The list of tools cannot."""
 _LISTED = ("memory", "context", "rules", "agents", "skills", "state/artifacts")
 _PATHS = {
     "resourcesListChanged": tuple(f"{folder}{NAMES}" for folder in _LISTED),
@@ -27,27 +27,27 @@ _TRUE = frozenset({"1", "t", "y", "yes", "on", "true"})
 
 
 def of_uri(uri: str) -> tuple[str, ...]:
-    """The paths for a resource, which need not be there yet. Raises Fault, as reading it would before 2026-07-28."""
-    resource, values = reading.found(uri, modern=False)
+    """Return the paths of a resource, existing or not. Raises Fault, as reading it does before 2026-07-28."""
+    resource, values = requests.resolve(uri, modern=False)
     paths = resource.watched(values)
     try:
         for path in paths:
-            checked(path.rstrip("/"))
+            check_name(path.rstrip("/"))
     except Refused as error:
         raise Fault(INVALID_PARAMS, f"Not a usable URI: {error}.", data={"uri": uri}) from None
     return paths
 
 
 def of_list(name: str) -> tuple[str, ...]:
-    """The paths for one of LISTS."""
+    """Return the paths for one of LISTS."""
     return _PATHS[name]
 
 
-def honoured(asked: dict[str, Any]) -> dict[str, Any]:
-    """The part of a filter that this server can keep: its own URIs, each once, and the lists that can change."""
-    kept: dict[str, Any] = {name: True for name in LISTS if _is_true(asked.get(name))}
-    uris = list(dict.fromkeys(uri for uri in asked.get("resourceSubscriptions") or () if _is_ours(uri)))
-    return {**kept, "resourceSubscriptions": uris} if uris else kept
+def supported_filter(requested: dict[str, Any]) -> dict[str, Any]:
+    """Return the part of a filter that this server supports: its own URIs, each once, and the lists in LISTS."""
+    granted: dict[str, Any] = {name: True for name in LISTS if _is_true(requested.get(name))}
+    uris = list(dict.fromkeys(uri for uri in requested.get("resourceSubscriptions") or () if _is_ours(uri)))
+    return {**granted, "resourceSubscriptions": uris} if uris else granted
 
 
 def _is_ours(uri: str) -> bool:
@@ -58,5 +58,5 @@ def _is_ours(uri: str) -> bool:
 
 
 def _is_true(value: Any) -> bool:
-    """As the check of the params takes a boolean (server/shapes.py)."""
+    """Interpret a boolean as the check of params does (server/methods.py)."""
     return value.lower() in _TRUE if isinstance(value, str) else bool(value)

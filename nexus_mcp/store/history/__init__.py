@@ -1,7 +1,7 @@
-"""history.json, however long: read through an index that is derived from it, grown by a copy that the kernel makes.
+"""history.json, however long: read through an index, appended to by a copy that the kernel makes.
 
-`archive` is what the rest of the store sees. Below it: `building` reads the file window by window, `index` knows where
-each cycle lies, `cache` keeps that on disk, `searching` looks through the texts (docs/decisions/0050).
+`archive` is what the rest of the store uses. Below it: `parse` reads the file window by window, `index` records where
+each cycle lies, `cache` keeps that on disk, `texts` searches the cycles (docs/decisions/0050).
 """
 
 NAME = "history.json"

@@ -1,4 +1,4 @@
-"""history.json as one call sees it: its cycles by their numbers, from 0 and oldest first."""
+"""Give one call its view of history.json: cycles by number, from 0 and oldest first, and a search through them."""
 
 from __future__ import annotations
 
@@ -7,23 +7,26 @@ import stat
 
 from nexus_mcp.errors import StateError, StorageError
 from nexus_mcp.state import times
-from nexus_mcp.store import ranges
-from nexus_mcp.store.history import EMPTY, LIMIT, NAME, SHOWN, finding
-from nexus_mcp.store.history.cache import Cache
+from nexus_mcp.store import atomic
+from nexus_mcp.store.folder import close_fd, reason
+from nexus_mcp.store.history import EMPTY, LIMIT, NAME, SHOWN, lookup, texts
+from nexus_mcp.store.history.cache import UNUSABLE, Cache
 from nexus_mcp.store.history.frame import Frame
 from nexus_mcp.store.history.index import STAMP, Index
+from nexus_mcp.store.history.texts import TextWriter, open_writer
 from nexus_mcp.store.history_file import canonical
-from nexus_mcp.store.opening import let_go, reason
 from nexus_mcp.store.permissions import Permissions
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import TracebackType
     from typing import Any, Self
 
     from nexus_mcp.store.folder import Folder
-    from nexus_mcp.store.history.memory import Memory
+    from nexus_mcp.store.history.index import Index
+    from nexus_mcp.store.history.lookup import Memory
 
 _TRIES = 5
 _CHANGED = "it was changed meanwhile"
@@ -69,7 +72,7 @@ class Archive:
     def release(self) -> None:
         """Let go of the file: nothing is read any more. Windows replaces none that is open."""
         if self.fd is not None:
-            let_go(self.fd)
+            close_fd(self.fd)
             self.fd = None
 
     def __len__(self) -> int:
@@ -89,7 +92,7 @@ class Archive:
         """One cycle, parsed. Raises StorageError when the file was changed since."""
         assert self.fd is not None
         try:
-            found = Frame().element(ranges.read(self.fd, *self.index.span(number)).decode(), 0, first=True)
+            found = Frame().element(atomic.read_range(self.fd, *self.index.span(number)).decode(), 0, first=True)
         except (OSError, ValueError, RecursionError) as error:
             raise self.changed() from error
         if found is None or not isinstance(found[0], dict):
@@ -108,7 +111,7 @@ class Archive:
         return times.first_free(now, self.index.stamps()) if self.index.has_stamp(now) else now
 
     def ended_at(self, completed_at: str) -> list[dict[str, Any]]:
-        """The cycles that have this `completed_at`, the newest first: one, unless somebody else wrote them."""
+        """The cycles that have this `completed_at`, the newest first: one, unless another program wrote them."""
         return list(self._ended_at(completed_at))
 
     def has(self, cycle: dict[str, Any]) -> bool:
@@ -127,8 +130,6 @@ class Archive:
 
         Raises StorageError.
         """
-        from nexus_mcp.store.history.searching import search  # what needs no words does without it
-
         return search(self, query, self._memory)
 
     def remember(self, index: Index) -> None:
@@ -158,9 +159,9 @@ class Archive:
             if self.fd is None:
                 return
             info = os.fstat(self.fd)
-            if self._state is not None and info.st_size >= finding.CACHED_FROM:
+            if self._state is not None and info.st_size >= lookup.CACHE_FROM_BYTES:
                 self.cache = self.cache or Cache(self._state, Permissions(info))
-            found = finding.find(self.fd, self.cache, self._memory)
+            found = lookup.find(self.fd, self.cache, self._memory)
             if found is not None:
                 self.index, is_new = found
                 if is_new:
@@ -184,6 +185,94 @@ def _opened(nexus: Folder) -> int | None:
         if info.st_size > LIMIT:
             raise StateError(SHOWN, f"is larger than the {LIMIT >> 20} MiB that are read")
     except BaseException:
-        let_go(fd)
+        close_fd(fd)
         raise
     return fd
+
+
+def search(archive: Archive, query: str, memory: Memory) -> list[int]:
+    """The numbers of the cycles whose text has `query`, case aside. Raises StorageError."""
+    try:
+        wanted = query.lower().encode()
+    except UnicodeEncodeError:
+        return []
+    if archive.fd is None or b"\n" in wanted:  # JSON has no newline within a string, and the text has none elsewhere
+        return []
+    try:
+        if archive.index.closing < lookup.CACHE_FROM_BYTES:
+            return _short(archive, wanted, memory)
+        found = _stored(archive, wanted, memory)
+        return found + _unstored(archive, wanted)
+    except (OSError, ValueError, RecursionError) as error:
+        raise archive.changed() from error
+
+
+def _short(archive: Archive, wanted: bytes, memory: Memory) -> list[int]:
+    assert archive.fd is not None
+    index, lines = memory.short
+    if index is not archive.index:
+        lines = list(texts.lines(archive.fd, archive.index, 0))
+        memory.short = archive.index, lines
+    return [number for number, line in enumerate(lines) if wanted in line]
+
+
+def _stored(archive: Archive, wanted: bytes, memory: Memory) -> list[int]:
+    """Those of the cycles whose texts are in the cache. `archive` has an index without texts when they are spoilt."""
+    if archive.index.lined < len(archive):
+        _catch_up(archive)
+    for again in (True, False):
+        index, cache = archive.index, archive.cache
+        if not index.lined:
+            break
+        try:
+            if cache is None:
+                raise texts.CorruptTexts
+            found, memory.verified = texts.search_cached(cache, index, wanted, memory.verified)
+        except texts.CorruptTexts:
+            # The process that began another file of texts has removed this one.
+            if not (again and _catch_up(archive)):
+                archive.index = index.copy()
+                archive.index.without_lines()
+        else:
+            return found
+    return []
+
+
+def _catch_up(archive: Archive) -> bool:
+    """Take the index from the cache when that is of the same file and has other texts, or more; whether it has."""
+    mine, theirs = archive.index, None if archive.cache is None else archive.cache.load()
+    if theirs is None or not theirs.settled or (theirs.identity, theirs.tail) != (mine.identity, mine.tail):
+        return False
+    if (theirs.texts, theirs.lined) == (mine.texts, mine.lined):
+        return False
+    archive.remember(theirs)
+    return True
+
+
+def _unstored(archive: Archive, wanted: bytes) -> list[int]:
+    """Those of all others, whose texts are made, and kept where they can be."""
+    index = archive.index
+    if index.lined == len(index):
+        return []
+    assert archive.fd is not None
+    keeper = _keeper(archive, index)
+    found = []
+    try:
+        for number, line in enumerate(texts.lines(archive.fd, index, index.lined), index.lined):
+            if wanted in line:
+                found.append(number)
+            if keeper is not None:
+                keeper.add(line)
+        if keeper is not None:
+            keeper.finish(archive.put)
+    finally:
+        if keeper is not None:
+            keeper.close()
+    return found
+
+
+def _keeper(archive: Archive, index: Index) -> TextWriter | None:
+    try:
+        return None if archive.cache is None else open_writer(archive.cache, index)
+    except UNUSABLE:
+        return None

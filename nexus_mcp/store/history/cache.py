@@ -1,10 +1,10 @@
-"""The index on disk, below `.nexus/state/cache/`: derived, never needed, and gone without harm at any time.
+"""Cache the index on disk, below `.nexus/state/cache/`: derived, never needed, and safe to delete at any time.
 
-`history.index` is replaced whole. The texts are in a file of their own, which it names: bytes that some index speaks of
-are never written over, so whoever reads them while somebody adds to them is not misled.
+`history.index` is replaced whole. The texts are in a file of their own, which it names: bytes that some index refers to
+are never overwritten, so a reader and a writer can use them at the same time.
 
-Nothing is synced. After a power cut anything may be in these files, which is why both have checksums. The index says
-which inode it has itself: one that came with a clone, or was copied, is not believed.
+Nothing is synced. After a power cut these files may hold anything, which is why both have checksums. The index records
+its own inode: one that came with a clone, or was copied, is ignored.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from contextlib import suppress
 
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError
-from nexus_mcp.store import atomic, ranges
-from nexus_mcp.store.history import stored
-from nexus_mcp.store.opening import let_go, reason
+from nexus_mcp.store import atomic
+from nexus_mcp.store.folder import close_fd, reason
+from nexus_mcp.store.history import index as history_index
 from nexus_mcp.store.permissions import Copy
 
 try:
     import fcntl
-except ImportError:  # Windows, where whoever has a file open is in the way of its removal
+except ImportError:  # Windows, where an open file cannot be removed
     fcntl = None  # type: ignore[assignment]
 
 TYPE_CHECKING = False
@@ -37,12 +37,12 @@ _NEW = ".new"
 _FOR_OTHERS = stat.S_IRGRP | stat.S_IROTH
 _MADE = os.O_RDWR | os.O_CREAT | os.O_EXCL
 UNUSABLE = (OSError, NexusError, ValueError, KeyError, TypeError, RecursionError)
-"""What can come of a file that anybody may have changed."""
-_told: set[str] = set()
+"""Errors of reading a file that any program may have changed."""
+_warned: set[str] = set()
 
 
 class Cache:
-    """The cache in the folder `state`, which is opened when it is asked for. Close it.
+    """The cache in the folder `state`, which is opened at first use. Close it.
 
     `source` are the permissions of the history: what is derived from it is no more for others to read.
     """
@@ -69,7 +69,7 @@ class Cache:
             return None
 
     def save(self, index: Index) -> bool:
-        """Put `index` in the place of the one in the cache, and let texts go that nobody names; whether that held."""
+        """Put `index` in the place of the one in the cache, and remove unused texts; whether that worked."""
         try:
             folder = self._opened(make=True)
             if folder is not None:
@@ -88,15 +88,15 @@ class Cache:
                 folder.unlink(NAME)
 
     def texts(self, name: str, flags: int = os.O_RDONLY) -> int:
-        """A descriptor of the file of texts `name`. Raises OSError, NexusError, and ValueError for one that others may
-        read who may not read the history."""
+        """A descriptor of the file of texts `name`. Raises OSError, NexusError, and ValueError for one that
+        more users may read than the history."""
         folder = self._opened(make=False)
-        if folder is None or not stored.is_name(name):
+        if folder is None or not history_index.is_name(name):
             raise FileNotFoundError(2, "there is no such file of texts")
         fd = _plain(folder, name, flags)
         info = os.fstat(fd)
         if info.st_mode & _FOR_OTHERS & ~self._source.for_group(info.st_gid):
-            let_go(fd)
+            close_fd(fd)
             raise ValueError("it is for more to read than the history")
         return fd
 
@@ -105,7 +105,7 @@ class Cache:
         folder = self._opened(make=True) if fcntl is not None else None
         if folder is None:
             return None
-        name = stored.name_of(os.urandom(8).hex())
+        name = history_index.name_of(os.urandom(8).hex())
         return name, folder.open(name, _MADE, self._copy)
 
     def remove(self, name: str) -> None:
@@ -121,7 +121,7 @@ class Cache:
 
 
 def remove(state: Folder) -> None:
-    """Remove all of it from a folder that nobody else uses yet. Raises OSError, NexusError."""
+    """Remove all of it from a folder that no other process uses yet. Raises OSError, NexusError."""
     folder = state.child(FOLDER)
     if folder is not None:
         with folder:
@@ -135,13 +135,15 @@ def _load(folder: Folder) -> Index:
     fd = _plain(folder, NAME, os.O_RDONLY)
     try:
         info = os.fstat(fd)
-        header = ranges.read(fd, 0, stored.HEADER.size)
-        head = stored.HEADER.size + stored.sizes(header, info.st_size, info.st_dev, info.st_ino)
-        if info.st_size > stored.MOST:
+        header = atomic.read_range(fd, 0, history_index.HEADER.size)
+        head = history_index.HEADER.size + history_index.sizes(header, info.st_size, info.st_dev, info.st_ino)
+        if info.st_size > history_index.MOST:
             raise ValueError("it is too large")
-        return stored.from_bytes(header, ranges.read(fd, len(header), head), ranges.read(fd, head, info.st_size))
+        return history_index.from_bytes(
+            header, atomic.read_range(fd, len(header), head), atomic.read_range(fd, head, info.st_size)
+        )
     finally:
-        let_go(fd)
+        close_fd(fd)
 
 
 def _save(folder: Folder, index: Index, copy: Copy) -> None:
@@ -150,9 +152,9 @@ def _save(folder: Folder, index: Index, copy: Copy) -> None:
     try:
         try:
             info = os.fstat(fd)
-            atomic.write_all(fd, stored.to_bytes(index, info.st_dev, info.st_ino))
+            atomic.write_all(fd, history_index.to_bytes(index, info.st_dev, info.st_ino))
         finally:
-            let_go(fd)
+            close_fd(fd)
         folder.rename(temporary, NAME)
     except BaseException:
         with suppress(OSError):
@@ -161,9 +163,9 @@ def _save(folder: Folder, index: Index, copy: Copy) -> None:
 
 
 def _sweep(folder: Folder, texts: str) -> None:
-    """Only what is named as ours: a harness may be called as this folder is. And nothing that somebody writes."""
+    """Remove unused files that have names of ours, and that no process writes: a harness may have that name."""
     for name in folder.names():
-        if name != texts and (stored.is_name(name) or (name.startswith("history-") and name.endswith(_NEW))):
+        if name != texts and (history_index.is_name(name) or (name.startswith("history-") and name.endswith(_NEW))):
             with suppress(*UNUSABLE):
                 fd = _plain(folder, name, os.O_RDONLY)
                 try:
@@ -171,7 +173,7 @@ def _sweep(folder: Folder, texts: str) -> None:
                         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     folder.unlink(name)
                 finally:
-                    let_go(fd)
+                    close_fd(fd)
 
 
 def _plain(folder: Folder, name: str, flags: int) -> int:
@@ -179,14 +181,14 @@ def _plain(folder: Folder, name: str, flags: int) -> int:
     fd = folder.open(name, flags)
     info = os.fstat(fd)
     if not stat.S_ISREG(info.st_mode) or info.st_nlink != 1:
-        let_go(fd)
+        close_fd(fd)
         raise ValueError("it is no plain file of one name")
     return fd
 
 
 def _warn(error: Exception) -> None:
-    """Say, once, that there is no cache: everything works without it. Not when somebody removes it just now."""
+    """Say, once, that there is no cache: everything works without it. Not while another process removes it."""
     text = reason(error) if isinstance(error, OSError) else str(error)
-    if text not in _told and not isinstance(error, FileNotFoundError):
-        _told.add(text)
+    if text not in _warned and not isinstance(error, FileNotFoundError):
+        _warned.add(text)
         log.warning(f"the history is read without its cache, .nexus/state/{FOLDER}: {text}")

@@ -1,4 +1,4 @@
-"""The grammar of history.json around its cycles: the object they are a member of, and what lies between them."""
+"""Parse history.json around its cycles: the object that holds them, and what lies between them."""
 
 from __future__ import annotations
 

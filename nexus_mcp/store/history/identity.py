@@ -1,10 +1,10 @@
-"""Whether a file is still the one that was read, told without reading it again.
+"""Detect whether a file is still the one that was read, without reading it again.
 
-Device, inode, size and both times say so, but for one gap: a clock's tick of some milliseconds, within which a file can
-be written again, in place, and look the same. What was written as long ago as that, or by us with a time that the
-clock never gives, is settled: any later write shows. What is not settled has to be compared by its bytes.
+Device, inode, size and both times reveal a change, but for one gap: within a clock's tick of some milliseconds a file
+can be written again, in place, and look the same. A file written longer ago than that, or by us with a time that the
+clock never shows, is settled: any later write shows. What is not settled has to be compared by its bytes.
 
-What is written through a shared mapping of the file shows when the page is first written to, or with the tail.
+A write through a shared mapping shows when the page is first written to, or with the tail.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import time
 import zlib
 
-from nexus_mcp.store import ranges
+from nexus_mcp.store import atomic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def of(info: os.stat_result) -> Identity:
 
 def is_settled(identity: Identity) -> bool:
     """Whether any write from now on would change `identity`."""
-    # Nobody can set the last one, so a file that is dated in the future is as settled as any. On Windows it is the
+    # No program can set the last one, so a file that is dated in the future is as settled as any. On Windows it is the
     # time of creation.
     newest = identity[4] if os.name == "posix" else max(identity[3:])
     return newest < time.time_ns() - (_TICK if newest % _SECOND else _COARSE_TICK)
@@ -45,15 +45,15 @@ def is_settled(identity: Identity) -> bool:
 def is_apart(identity: Identity) -> bool:
     """Whether any write from now on would change `identity`, also within the tick of the last one.
 
-    A write gives both times the tick's own, and here they differ, as `set_apart` leaves them. Only who sets a time
-    himself could make them look the same.
+    A write gives both times the tick's own, and here they differ, as `set_apart` leaves them. Only a program that
+    sets a time itself could make them look the same.
     """
     return os.name == "posix" and identity[3] != identity[4]
 
 
 def tail(fd: int, size: int) -> int:
     """A checksum of the last bytes of a file that has `size` of them. Raises OSError."""
-    return checksum(ranges.read(fd, max(0, size - TAIL), size))
+    return checksum(atomic.read_range(fd, max(0, size - TAIL), size))
 
 
 def checksum(end: bytes) -> int:
@@ -64,7 +64,7 @@ def checksum(end: bytes) -> int:
 def is_as_read(before: Identity, after: Identity) -> bool:
     """Whether the bytes are the same; the name, the permissions or the number of names may not be.
 
-    Not where somebody may have set the time of the last write back: the last one alone tells of that.
+    Not where a program may have set the time of the last write back: the last one alone tells of that.
     """
     return before[:4] == after[:4]
 
@@ -72,7 +72,7 @@ def is_as_read(before: Identity, after: Identity) -> bool:
 def set_apart(fd: int) -> bool:
     """Date a file that we have just written a nanosecond back, to where no clock's tick lies; whether that held.
 
-    Whoever writes to it within the same tick gives it the tick's own time, which differs. Raises OSError.
+    A later write within the same tick gives it the tick's own time, which differs. Raises OSError.
     """
     if not _BY_DESCRIPTOR:
         return False

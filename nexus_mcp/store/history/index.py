@@ -1,10 +1,20 @@
-"""Where each cycle lies in history.json, and what else of it is asked for again and again."""
+"""Index of history.json: where each cycle lies, and the few values that calls need most often.
+
+Its bytes on disk may be untrusted, so every size, offset and file name is checked when they are read.
+"""
 
 from __future__ import annotations
 
+import json
 import struct
+import zlib
+from array import array
+from operator import le, lt
+
+from nexus_mcp.store.history import LIMIT
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
@@ -16,7 +26,7 @@ RECORD = struct.Struct("=QQQQ24s16s")
 `completed_at` where that has 24 ASCII characters (else NULs), and a digest of the bytes from the end of the one before
 (for the first: from the bracket) to its end, NULs where none was made."""
 NUMBERS = RECORD.size // 8
-"""A record, as so many unsigned numbers of 8 bytes; the first three are as said."""
+"""A record, as so many unsigned numbers of 8 bytes; the first three are those above."""
 STAMP = 24
 NO_DIGEST = bytes(16)
 _TEXT_AT = 2 * 8
@@ -131,7 +141,7 @@ class Index:
         self.texts, self.lined, self.checked, self.checksum = "", 0, 0, 0
 
     def copy(self) -> Index:
-        """One that may be changed: what somebody else may be reading never is."""
+        """One that may be changed: an index that another thread may be reading never is."""
         made = Index()
         for name in Index.__slots__:
             setattr(made, name, getattr(self, name))
@@ -157,3 +167,87 @@ def digest(data: bytes) -> bytes:
     import hashlib  # 4 MB, which a server without a long history does without
 
     return hashlib.sha256(data).digest()[: len(NO_DIGEST)]
+
+
+HEADER = struct.Struct("=8sQQQQL")
+"""Magic, device and inode of the file itself, bytes of the head, bytes of the records, checksum of both."""
+MOST = 1 << 28
+_MAGIC = b"nexus\0i1"
+_MOST_HEAD = 1 << 12
+_PREFIX, _SUFFIX = "history-", ".texts"
+_NUMBERS = ("opening", "closing", "highest", "tail", "lined", "checked", "checksum")
+
+
+def to_bytes(index: Index, device: int, inode: int) -> bytes:
+    """Raises ValueError when it would be larger than what is read back."""
+    fields = {name: getattr(index, name) for name in (*_NUMBERS, "identity", "settled", "version", "texts")}
+    head = json.dumps(fields).encode()
+    if len(head) > _MOST_HEAD or len(index.records) > MOST - HEADER.size - _MOST_HEAD:
+        raise ValueError("the index is too large to be kept")
+    checksum = zlib.crc32(index.records, zlib.crc32(head))
+    header = HEADER.pack(_MAGIC, device, inode, len(head), len(index.records), checksum)
+    return header + head + bytes(index.records)
+
+
+def sizes(header: bytes, size: int, device: int, inode: int) -> int:
+    """How many bytes the head has, by the header of a file of `size` bytes. Raises ValueError when it is not ours."""
+    magic, *own, head, records, _ = HEADER.unpack(header)
+    if magic != _MAGIC or own != [device, inode] or head > _MOST_HEAD or HEADER.size + head + records != size:
+        raise ValueError("it is no index, or one of another file")
+    return int(head)
+
+
+def from_bytes(header: bytes, head: bytes, records: bytes) -> Index:
+    """Raises ValueError, KeyError, TypeError, RecursionError when it is not what `to_bytes` makes."""
+    if HEADER.unpack(header)[-1] != zlib.crc32(records, zlib.crc32(head)):
+        raise ValueError("it is not what was written")
+    fields: dict[str, Any] = json.loads(head)
+    index = Index()
+    for name in _NUMBERS:
+        setattr(index, name, _number(fields[name]))
+    index.identity = tuple(map(_number, fields["identity"]))  # type: ignore[assignment]
+    index.settled = fields["settled"] is True
+    index.version, index.texts = fields["version"], fields["texts"]
+    index.records = bytearray(records)
+    _check(index)
+    return index
+
+
+def is_name(name: object) -> bool:
+    """Whether a file of texts of ours may be called so."""
+    if not isinstance(name, str) or not (name.startswith(_PREFIX) and name.endswith(_SUFFIX)):
+        return False
+    middle = name[len(_PREFIX) : -len(_SUFFIX)]
+    return len(middle) == 16 and middle.isascii() and middle.isalnum()
+
+
+def name_of(number: str) -> str:
+    """The name of a file of texts; `number` has 16 hexadecimal digits."""
+    return f"{_PREFIX}{number}{_SUFFIX}"
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError("no number where one belongs")
+    return value
+
+
+def _check(index: Index) -> None:
+    """Raises ValueError when it could not be the index of any history."""
+    if not all(_rules(index)):
+        raise ValueError("it is the index of no history")
+
+
+def _rules(index: Index) -> Iterator[bool]:
+    yield index.identity is not None and len(index.identity) == 5
+    yield isinstance(index.version, dict) and index.version.keys() <= {"schema_version"}
+    yield len(index.records) % RECORD.size == 0
+    yield 0 <= index.lined <= len(index)
+    values = array("Q", bytes(index.records))
+    begins, ends, lines = (values[place::NUMBERS] for place in range(3))
+    yield index.opening <= (begins[0] if begins else index.closing)
+    yield (ends[-1] if ends else index.opening) <= index.closing < LIMIT
+    yield all(map(lt, begins, ends))
+    yield all(map(le, ends, begins[1:]))
+    yield all(map(lt, lines[: index.lined], lines[1 : index.lined]))
+    yield (is_name(index.texts) and lines[index.lined - 1] <= index.checked) if index.lined else index.texts == ""

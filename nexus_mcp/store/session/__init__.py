@@ -1,1 +1,1 @@
-"""plan.json and tasks.json as they are known: of a file that was seen before only what changed is read again."""
+"""Parse and write plan.json and tasks.json: of a file that was seen before only what changed is parsed again."""

@@ -1,17 +1,17 @@
-"""A state file that was read or is to be written, and the two kinds there are."""
+"""Documents (the bytes of a session file with their parsed value) and the two kinds of session files."""
 
 from __future__ import annotations
 
 from nexus_mcp.state import oplog, shapes
-from nexus_mcp.store import places
+from nexus_mcp.store import paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from nexus_mcp.state.oplog import Summed
+    from nexus_mcp.state.oplog import PrefixChecksum
 
-PLAN, TASKS = places.SESSION
+PLAN, TASKS = paths.SESSION
 
 
 class Kind:
@@ -32,7 +32,7 @@ KINDS = {PLAN: Kind(PLAN, shapes.PLAN, "issues"), TASKS: Kind(TASKS, shapes.TASK
 class Document:
     """The bytes of a state file, and the checked value that they mean. Neither is ever changed.
 
-    In `data` the array of rows begins at `opening`, after its bracket, -1 where nobody knows, and its last row ends at
+    In `data` the array of rows begins at `opening`, after its bracket, -1 where unknown, and its last row ends at
     `closing`. Row i takes `lengths[i]` bytes, with what is before it: places would all move when one row does.
     `is_ours`: the bytes are known to be laid out as we write them. `shared`: how many bytes at its beginning and at its
     end the document has that this one was made from. `summed`: what is known of the checksum of the first of them.
@@ -51,7 +51,7 @@ class Document:
         closing: int = -1,
         is_ours: bool = False,
         shared: tuple[int, int] = (0, 0),
-        summed: Summed = (0, 0),
+        summed: PrefixChecksum = (0, 0),
     ) -> None:
         self.kind = kind
         self.data = data
@@ -68,7 +68,7 @@ class Document:
         """What the operation log says of the bytes."""
         if self._mark is None:
             # Most often the next change adds a row, and all up to there stays.
-            self._summed = oplog.summed(self.data, self._summed, max(self.closing, self._summed[0]))
+            self._summed = oplog.extend_checksum(self.data, self._summed, max(self.closing, self._summed[0]))
             self._mark = oplog.mark(self.data, self._summed) or {}
         return self._mark
 
@@ -76,6 +76,6 @@ class Document:
         """The CRC-32 of the bytes."""
         return self.mark()["crc32"]
 
-    def summed(self, most: int) -> Summed:
+    def summed(self, most: int) -> PrefixChecksum:
         """What is known of the checksum of the first bytes, of `most` of them at most."""
         return self._summed if self._summed[0] <= most else (0, 0)

@@ -1,7 +1,7 @@
-"""The session files as this process parsed and checked them last, kept by all of their bytes.
+"""Cache the session files as this process parsed them last, compared by all of their bytes.
 
-Each look reads the whole file and compares; only parsing and checking are saved. Times, sizes and inodes may be the
-same for two contents, bytes are not: so nothing here can be stale, whoever wrote meanwhile, by whatever means.
+Each read compares the whole file; only parsing and checking are saved. Times, sizes and inodes may be the same for two
+contents, bytes are not: so nothing here can be stale, whichever program wrote meanwhile.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from nexus_mcp import schemas
 from nexus_mcp.errors import NexusError
-from nexus_mcp.store import journal, places
+from nexus_mcp.store import journal, paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ MOST = 16 << 20
 """Bytes of a file beyond which it is read anew each time: its values take ten times as much."""
 
 
-class Kept:
+class SessionCache:
     """The documents of one workspace, by name. Each is put in its place whole, so threads need no lock."""
 
     __slots__ = ("_documents",)
@@ -33,9 +33,9 @@ class Kept:
 
     def read(self, state: Folder | None, name: str) -> Document | None:
         """plan.json or tasks.json as it is now, None when absent. Raises StateError, PathRefused, StorageError."""
-        return self.understood(name, _bytes_of(state, name))
+        return self.parse(name, _read_bytes(state, name))
 
-    def understood(self, name: str, data: bytes | None) -> Document | None:
+    def parse(self, name: str, data: bytes | None) -> Document | None:
         """The document that the file `name` is, with the bytes `data`; None for none. Raises StateError."""
         if data is None:
             self._documents.pop(name, None)
@@ -48,33 +48,33 @@ class Kept:
             self._keep(found)
         return found
 
-    def made(self, name: str, before: Document | None, value: dict[str, Any]) -> Document:
-        """The document that `value` makes of the one `before`. Raises ValueError and Invalid as writing.composed does.
+    def compose(self, name: str, before: Document | None, value: dict[str, Any]) -> Document:
+        """The document that `value` makes of the one `before`. Raises ValueError and Invalid as writing.compose does.
 
         It is known before it is written, and even if it never is.
         """
-        from nexus_mcp.store.session.writing import composed
+        from nexus_mcp.store.session.writing import compose
 
-        made = composed(name, before, value)
+        made = compose(name, before, value)
         self._keep(made)
         return made
 
     def prepare(self, state: Folder | None) -> None:
         """Come to know the files, as far as they can be read, where this process knows the layout of none of them yet.
 
-        For who has time: with the lock in hand that would keep all others waiting.
+        Call it while there is time: under the lock it would keep all others waiting.
         """
         if any(known.is_ours for known in self._documents.values()):
             return
         from nexus_mcp.store.session import writing
         from nexus_mcp.store.session.document import KINDS
 
-        for name in places.SESSION:
+        for name in paths.SESSION:
             schemas.readable(KINDS[name].schema).keeps(None)
-            with suppress(NexusError, ValueError):  # what is wrong is told by whoever reads it
+            with suppress(NexusError, ValueError):  # the next read reports what is wrong
                 found = self.read(state, name)
                 if found is not None:
-                    found = writing.recognised(found)
+                    found = writing.detect_layout(found)
                     found.mark()
                     self._keep(found)
 
@@ -85,20 +85,22 @@ class Kept:
             self._documents.pop(document.kind.name, None)
 
 
-class Both:
-    """The session files as they were at one moment, or why they cannot be had: that is raised when they are asked for.
+class SessionSnapshot:
+    """The session files as they were at one moment, or the error of reading them, which plan() and tasks() raise.
 
     It is equal to another one that has the same bytes, or the same to say.
     """
 
-    __slots__ = ("_kept", "_read")
+    __slots__ = ("_read", "_session")
 
-    def __init__(self, kept: Kept, at: Folder | NexusError | None) -> None:
-        self._kept = kept
-        self._read = [at if isinstance(at, NexusError) else _tried(at, name) for name in places.SESSION]
+    def __init__(self, kept: SessionCache, at: Folder | NexusError | None) -> None:
+        self._session = kept
+        self._read = [at if isinstance(at, NexusError) else _read_or_error(at, name) for name in paths.SESSION]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Both) and [*map(_told, self._read)] == [*map(_told, other._read)]
+        return isinstance(other, SessionSnapshot) and [*map(_comparable, self._read)] == [
+            *map(_comparable, other._read)
+        ]
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -114,20 +116,20 @@ class Both:
         read = self._read[number]
         if isinstance(read, NexusError):
             raise read
-        document = self._kept.understood(places.SESSION[number], read)
+        document = self._session.parse(paths.SESSION[number], read)
         return None if document is None else document.value
 
 
-def _tried(state: Folder | None, name: str) -> bytes | NexusError | None:
+def _read_or_error(state: Folder | None, name: str) -> bytes | NexusError | None:
     try:
-        return _bytes_of(state, name)
+        return _read_bytes(state, name)
     except NexusError as error:
         return error
 
 
-def _told(read: bytes | NexusError | None) -> bytes | str | None:
+def _comparable(read: bytes | NexusError | None) -> bytes | str | None:
     return str(read) if isinstance(read, NexusError) else read
 
 
-def _bytes_of(state: Folder | None, name: str) -> bytes | None:
+def _read_bytes(state: Folder | None, name: str) -> bytes | None:
     return None if state is None else state.read(name, journal.SESSION_LIMIT)

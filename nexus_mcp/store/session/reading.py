@@ -1,10 +1,9 @@
-"""The bytes of a state file as a document: read whole, or only where they differ from those of a known one.
+"""Parse a session file: whole, or only where its bytes differ from those of a known document.
 
-Why a part is enough. A reader of JSON that has come to the end of a row is in a state that depends on what it has read
-and on nothing else, so after the same bytes it is in the same state. And where it comes in the same state (within the
-array of rows, a row due) to the same bytes until the end of the file, it goes on the same way: the rows there, and all
-after the array, are what they were. Only what lies between is read, and has to lead from the one state to the other.
-Whatever does not is read whole, and so is everything that is wrong: only that tells what, and where.
+Why a part is enough. After the same bytes a JSON parser is in the same state. And where it comes in the same state
+(within the array of rows, a row due) to the same bytes until the end of the file, the rest parses to the same rows.
+Only what lies between is parsed, and has to lead from the one state to the other. Anything else is parsed whole, and
+so is every malformed file: only that finds out what is wrong, and where.
 """
 
 from __future__ import annotations
@@ -29,27 +28,27 @@ def read(name: str, data: bytes, known: Document | None = None) -> Document:
     if known is not None:
         if known.data == data:
             return known
-        changed = patched(known, data)
+        changed = patch(known, data)
         if changed is not None:
             return changed
-    return whole(KINDS[name], data)
+    return read_whole(KINDS[name], data)
 
 
-def whole(kind: Kind, data: bytes) -> Document:
+def read_whole(kind: Kind, data: bytes) -> Document:
     """As `read`, from the beginning to the end."""
     places = [-1]
     try:
         text = data.decode()
-        value, opening, ends = walking.whole(text, kind.rows)
-        places = in_bytes(text, 0, [opening, *ends])
+        value, opening, ends = walking.walk(text, kind.rows)
+        places = to_byte_offsets(text, 0, [opening, *ends])
     except (ValueError, RecursionError):
         value = codec.decode(data, kind.shown)
-    checked = shapes.checked(value, kind.schema, kind.shown)
+    checked = shapes.check(value, kind.schema, kind.shown)
     value = {**checked, kind.rows: Rows(checked[kind.rows])}
     return Document(kind, data, value, places[0], _lengths(places), closing=places[-1])
 
 
-def patched(known: Document, data: bytes) -> Document | None:
+def patch(known: Document, data: bytes) -> Document | None:
     """As `read`, from where `data` begins to differ from what is known; None when it has to be read whole."""
     from bisect import bisect_left, bisect_right  # a shared object: the first call does without
 
@@ -72,13 +71,13 @@ def patched(known: Document, data: bytes) -> Document | None:
         middle = data[begin : len(data) - (len(old) - stop)]
         text = middle.decode()
         rows, found = _between(text, first=not start, last=rest == len(ends))
-        new = shapes.checked_rows(rows, known.kind.schema)
+        new = shapes.check_rows(rows, known.kind.schema)
     except (ValueError, RecursionError):
         return None
     spliced = Rows.spliced(known.value[known.kind.rows], start, new, rest)
     is_ours = known.is_ours and middle == _as_ours(known.kind, new, first=not start, last=rest == len(ends))
     moved = len(data) - len(old)
-    places = [begin, *in_bytes(text, begin, found), *[end + moved for end in ends[rest : rest + 1]]]
+    places = [begin, *to_byte_offsets(text, begin, found), *[end + moved for end in ends[rest : rest + 1]]]
     lengths = [*known.lengths[:start], *_lengths(places), *known.lengths[rest + 1 :]]
     closing = known.closing + moved if rest < len(ends) else places[-1]
     value = {**known.value, known.kind.rows: spliced}
@@ -90,34 +89,34 @@ def _between(text: str, *, first: bool, last: bool) -> tuple[list[dict[str, Any]
 
     Raises ValueError and RecursionError when it does not lead from the one to the other.
     """
-    at = walking.skipped(text, 0)
+    at = walking.skip(text, 0)
     if at == len(text):
         if not (first or last):
             raise ValueError(at)
         return [], []
     if not first:
-        at = walking.skipped(text, walking.expected(text, at, ","))
+        at = walking.skip(text, walking.expect(text, at, ","))
         if at == len(text) and not last:
             return [], []
     if not last:
         text = text.rstrip(" \t\r\n")
-        text = text[: walking.expected(text, len(text) - 1, ",") - 1]
-    rows, ends, at = walking.items(text, at)
+        text = text[: walking.expect(text, len(text) - 1, ",") - 1]
+    rows, ends, at = walking.walk_rows(text, at)
     if at != len(text):
         raise ValueError(at)
     return rows, ends
 
 
 def _as_ours(kind: Kind, rows: list[dict[str, Any]], *, first: bool, last: bool) -> bytes:
-    order = layout.order(kind)
-    return layout.between([layout.row_bytes(shapes.ordered(row, order)) for row in rows], first=first, last=last)
+    order = layout.row_schema(kind)
+    return layout.join_rows([layout.encode_row(shapes.order(row, order)) for row in rows], first=first, last=last)
 
 
 def _lengths(places: list[int]) -> list[int]:
     return [end - begin for begin, end in pairwise(places)]
 
 
-def in_bytes(text: str, begin: int, ends: list[int]) -> list[int]:
+def to_byte_offsets(text: str, begin: int, ends: list[int]) -> list[int]:
     """Places in `text`, in order, as places in bytes, where the text begins at `begin`."""
     if text.isascii():
         return [begin + end for end in ends] if begin else ends

@@ -1,4 +1,4 @@
-"""The bytes that a changed value becomes: those of rows that stayed are taken from the file as it was."""
+"""Compose the bytes of a changed session file; rows that stayed are copied from the old bytes."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
     from nexus_mcp.store.session.document import Kind
 
 
-def composed(name: str, known: Document | None, value: dict[str, Any]) -> Document:
-    """The document that `value` makes of the file `name`: its bytes are codec.encode(shapes.ordered(value)), whatever
+def compose(name: str, known: Document | None, value: dict[str, Any]) -> Document:
+    """The document that `value` makes of the file `name`: its bytes are codec.encode(shapes.order(value)), whatever
     is `known`.
 
     Rows are the same when they are the same objects: one that was read is never changed. Raises ValueError when
     `value` is not what belongs there, and Invalid for a number with too many digits.
     """
     kind = KINDS[name]
-    rows, order = value[kind.rows], layout.order(kind)
+    rows, order = value[kind.rows], layout.row_schema(kind)
     source = known if known is not None and known.is_ours else Document(kind, b"", {kind.rows: Rows([])}, 0, closing=0)
     old: Rows = source.value[kind.rows]
     start, count = _same_ends(old, rows)
-    new = [shapes.ordered(row, order) for row in rows[start : len(rows) - count]]
+    new = [shapes.order(row, order) for row in rows[start : len(rows) - count]]
     is_around = _is_around(source, value)
     _check(kind, value, new, only_rows=is_around)
     try:
-        bare, head, tail = layout.taken(source) if is_around else layout.around(kind, value)
-        texts = [layout.row_bytes(row) for row in new]
+        bare, head, tail = layout.split(source) if is_around else layout.lay_out(kind, value)
+        texts = [layout.encode_row(row) for row in new]
     except ValueError as error:
         raise Invalid("has a number with too many digits", "digits") from error
 
@@ -46,7 +46,7 @@ def composed(name: str, known: Document | None, value: dict[str, Any]) -> Docume
     left = there[source.opening : source.opening + sum(source.lengths[:start])]
     begin = source.opening + len(left) + sum(source.lengths[start:rest]) + _gap(rest)
     right = there[begin : source.closing] if count else b""
-    middle = layout.between(texts, first=not start, last=not count)
+    middle = layout.join_rows(texts, first=not start, last=not count)
 
     lengths = source.lengths[:start]
     for text in texts:
@@ -65,17 +65,17 @@ def composed(name: str, known: Document | None, value: dict[str, Any]) -> Docume
     return Document(kind, data, bare, len(head), lengths, closing=closing, is_ours=True, shared=shared, summed=summed)
 
 
-def recognised(document: Document) -> Document:
+def detect_layout(document: Document) -> Document:
     """The document, knowing whether it is laid out as we do: that takes about as long as writing all of it anew."""
-    kind, rows, order = document.kind, document.value[document.kind.rows], layout.order(document.kind)
+    kind, rows, order = document.kind, document.value[document.kind.rows], layout.row_schema(document.kind)
     if document.is_ours or document.opening < 0:
         return document
     try:
-        _, head, tail = layout.around(kind, document.value)
-        texts = [layout.row_bytes(shapes.ordered(row, order)) for row in rows]
+        _, head, tail = layout.lay_out(kind, document.value)
+        texts = [layout.encode_row(shapes.order(row, order)) for row in rows]
     except ValueError:
         return document
-    if b"".join((head, layout.between(texts, first=True, last=True), tail)) != document.data:
+    if b"".join((head, layout.join_rows(texts, first=True, last=True), tail)) != document.data:
         return document
     data, closing = document.data, document.closing
     return Document(kind, data, document.value, document.opening, document.lengths, closing=closing, is_ours=True)

@@ -1,7 +1,6 @@
-"""What the inline actions of tags do themselves, one file for each; ACTIONS is their table.
+"""The inline actions of tags, one file each, and their table ACTIONS.
 
-plan_decide is not among them: only the agent knows which question of the plan the user has decided, so that it calls
-the tool.
+plan_decide is not among them: only the agent knows which question of the plan the user decided, so it calls the tool.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ def _rule_store() -> Action:
     return ACTION
 
 
-# Loaded by function: most messages have no tag.
+# Loaded on demand: most messages have no tag.
 ACTIONS: dict[str, Callable[[], Action]] = {
     "memory_store": _memory_store,
     "memory_gc": _memory_gc,

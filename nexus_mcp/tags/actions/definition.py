@@ -1,10 +1,10 @@
-"""What an inline action is."""
+"""Define an inline action, and check the text that an action stores."""
 
 from __future__ import annotations
 
 from nexus_mcp.errors import UNCHANGED, NexusError
-from nexus_mcp.knowledge import tag_line
-from nexus_mcp.knowledge.notes import WRITTEN, has_markers
+from nexus_mcp.knowledge import index
+from nexus_mcp.knowledge.notes import MAX_WRITE_BYTES, has_markers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from nexus_mcp.store.store import Store
 
 
-class Desk:
-    """What the actions of one message work with. `memory`: the notes as the last of them saw them, None before."""
+class ActionContext:
+    """The context of the actions of one message. `memory` caches the notes between them, None before the first scan."""
 
     __slots__ = ("catalog", "memory", "store")
 
@@ -28,31 +28,33 @@ class Desk:
 
 
 class Action:
-    """One inline action. Both functions take the desk, the variant of the tag and the text behind it.
+    """One inline action. Both functions take the context, the variant of the tag and the text behind it.
 
-    `preview` tells what `run` would come to, and changes nothing. What they return are the members of a
-    step of schemas/catalog/act.schema.json. They raise NexusError when nothing can be done.
+    `preview` returns what `run` would return, without a change. Both return the fields of a step of
+    schemas/catalog/act.schema.json, and raise NexusError if nothing can be done.
     """
 
     __slots__ = ("preview", "run")
 
     def __init__(
-        self, preview: Callable[[Desk, str, str], dict[str, Any]], run: Callable[[Desk, str, str], dict[str, Any]]
+        self,
+        preview: Callable[[ActionContext, str, str], dict[str, Any]],
+        run: Callable[[ActionContext, str, str], dict[str, Any]],
     ) -> None:
         self.preview = preview
         self.run = run
 
 
-def told(error: NexusError) -> str:
-    """An error on one line, with all of its faults; the path that it names is quoted, for it may be anybody's words."""
+def error_text(error: NexusError) -> str:
+    """Return an error with all its faults on one line; a path in it is quoted, because it is untrusted."""
     from nexus_mcp.quoting import fault, inert
 
     faults = getattr(error, "faults", None)
     return inert(f"{'; '.join(faults)}. {error.next_step}") if faults else fault(error, str(error))
 
 
-def kept_text(text: str, tag: str) -> str:
-    """`text` as it is kept. Raises NexusError when there is nothing, or too much, or it cannot be in a file of text."""
+def storable_text(text: str, tag: str) -> str:
+    """Return `text` in the form that is stored. Raises NexusError if it is empty, too long or no valid content."""
     if not text.strip():
         raise NexusError(
             f"Nothing is written behind [{tag}]",
@@ -68,9 +70,10 @@ def kept_text(text: str, tag: str) -> str:
         problem = "a NUL character" if "\0" in text else ""
         if has_markers(kept.encode()):
             problem = "a line as git begins those of a conflict, with which nothing could be added to the note any more"
-        if size > WRITTEN:
+        if size > MAX_WRITE_BYTES:
             raise NexusError(
-                f"The text behind [{tag}] has {size} bytes, more than the {WRITTEN >> 20} MiB that a note may have",
+                f"The text behind [{tag}] has {size} bytes, more than the "
+                f"{MAX_WRITE_BYTES >> 20} MiB that a note may have",
                 effect=UNCHANGED,
                 next_step="Keep what is worth remembering in a few sentences; an artifact can hold the whole.",
             )
@@ -81,24 +84,24 @@ def kept_text(text: str, tag: str) -> str:
     return kept
 
 
-def with_tags(text: str, tag: str) -> tuple[list[str], str]:
-    """(the tags that a text brings in a first line of tags, the text behind it); as it is when it has no such line.
+def split_tag_line(text: str, tag: str) -> tuple[list[str], str]:
+    """Return (the tags of the first line if that is a line of tags, the rest of the text).
 
-    Raises NexusError for tags that the index would leave out, and when nothing is behind the line.
+    Raises NexusError for tags that the index would leave out, and if there is no text behind the line.
     """
-    kept = kept_text(text, tag)
-    tags = tag_line.named(kept.encode())
+    kept = storable_text(text, tag)
+    tags = index.parse_tag_line(kept.encode())
     if not tags:
         return [], kept
     if (
-        len(tags) > tag_line.MOST_TAGS
-        or max(map(len, tags)) > tag_line.LONGEST_TAG
-        or len(tag_line.made(tags).encode()) > tag_line.FIRST_BYTES
+        len(tags) > index.MOST_TAGS
+        or max(map(len, tags)) > index.LONGEST_TAG
+        or len(index.tag_line(tags).encode()) > index.FIRST_BYTES
     ):
         raise NexusError(
             f"The line of tags behind [{tag}] is one that could not be listed",
             effect=UNCHANGED,
-            next_step=f"Name {tag_line.MOST_TAGS} tags at most, of {tag_line.LONGEST_TAG} characters at most, in a "
-            f"line of {tag_line.FIRST_BYTES} bytes at most.",
+            next_step=f"Name {index.MOST_TAGS} tags at most, of {index.LONGEST_TAG} characters at most, in a "
+            f"line of {index.FIRST_BYTES} bytes at most.",
         )
-    return tags, kept_text(kept.partition("\n")[2], tag)
+    return tags, storable_text(kept.partition("\n")[2], tag)

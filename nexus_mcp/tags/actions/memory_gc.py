@@ -1,14 +1,14 @@
-"""memory_gc, `[m:gc]`: proposes which notes of .nexus/memory/ could go, with the reasons.
+"""memory_gc, `[m:gc]`: propose notes of .nexus/memory/ for deletion, with the reasons.
 
-A note is deleted only when the user says so (`nexus-mcp memory gc --apply`), or when .nexus/config.yml has thresholds
-for doing it unasked and all three hold by what is on record (contract §5); always as a git commit.
+A note is deleted only by `nexus-mcp memory gc --apply`, or if .nexus/config.yml allows deletion without a question and
+the access log proves all three of its thresholds (contract §5). A deletion is always a git commit.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
 
-from nexus_mcp.knowledge import cleanup, notes, reads
+from nexus_mcp.knowledge import cleanup, notes
 from nexus_mcp.program import command
 from nexus_mcp.quoting import quoted
 from nexus_mcp.state import times
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from nexus_mcp.knowledge.cleanup import Signals
     from nexus_mcp.store.folder import Folder
-    from nexus_mcp.tags.actions.definition import Desk
+    from nexus_mcp.tags.actions.definition import ActionContext
 
 KIND = "memory"
 MOST_SHOWN = 50
@@ -30,8 +30,8 @@ _NAMED, _LONGEST = 5, 100
 _APPLY = "memory gc --apply"
 
 
-class Found:
-    """The notes that could go, and those that may go unasked; `path` of each is its name."""
+class Candidates:
+    """The notes proposed for deletion, and those that may be deleted without a question; `path` is a file name."""
 
     __slots__ = ("certain", "proposed")
 
@@ -40,55 +40,58 @@ class Found:
         self.certain = certain
 
 
-_NOTHING = Found([], [])
+_NOTHING = Candidates([], [])
 
 
-def preview(desk: Desk, _variant: str, _text: str) -> dict[str, Any]:
-    with _opened(desk) as (nexus, folder):
-        return _foretold(_NOTHING if nexus is None or folder is None else _found(desk, nexus, folder))
+def preview(ctx: ActionContext, _variant: str, _text: str) -> dict[str, Any]:
+    with _open(ctx) as (nexus, folder):
+        return _preview_result(_NOTHING if nexus is None or folder is None else _select(ctx, nexus, folder))
 
 
-def run(desk: Desk, _variant: str, _text: str) -> dict[str, Any]:
-    return clean(desk, apply=False)
+def run(ctx: ActionContext, _variant: str, _text: str) -> dict[str, Any]:
+    return clean(ctx, apply=False)
 
 
-def clean(desk: Desk, *, apply: bool) -> dict[str, Any]:
-    """Delete what may go unasked, with `apply` all that is proposed. Raises NexusError with nothing changed."""
-    with _opened(desk) as (nexus, folder):
+def clean(ctx: ActionContext, *, apply: bool) -> dict[str, Any]:
+    """Delete the certain candidates, with `apply` all proposed ones; return the fields of a step.
+
+    Raises NexusError with nothing changed.
+    """
+    with _open(ctx) as (nexus, folder):
         if nexus is None or folder is None:
-            return told(_NOTHING, {})
-        found = _found(desk, nexus, folder)
+            return _result(_NOTHING, {})
+        found = _select(ctx, nexus, folder)
         chosen = found.proposed if apply else found.certain
         if not chosen:
-            return told(found, {})
-        from nexus_mcp.tags.actions.deletion import Deletion
+            return _result(found, {})
+        from nexus_mcp.tags.actions.notes_git import Deletion
 
-        prepared = Deletion(folder, chosen, desk.store.patience)
-    with notes.locked(desk.store, KIND) as (_, folder, held):
+        prepared = Deletion(folder, chosen, ctx.store.deadline)
+    with notes.locked(ctx.store, KIND) as (_, folder, held):
         names, left, trouble = prepared.carry_out(folder, held)
     gone = {name: prepared.restore[name] for name in names}
-    rest = Found([one for one in found.proposed if one.path not in gone], [])
-    return told(rest, gone, prepared.commit, left, trouble)
+    rest = Candidates([one for one in found.proposed if one.path not in gone], [])
+    return _result(rest, gone, prepared.commit, left, trouble)
 
 
 @contextmanager
-def _opened(desk: Desk) -> Iterator[tuple[Folder | None, Folder | None]]:
-    """(`.nexus`, the folder of the notes), None where absent."""
-    with desk.store.nexus() as nexus:
+def _open(ctx: ActionContext) -> Iterator[tuple[Folder | None, Folder | None]]:
+    """Open (`.nexus`, the folder of the notes); each None if absent."""
+    with ctx.store.nexus() as nexus:
         folder = None if nexus is None else nexus.child(KIND)
         with folder or nullcontext():
             yield nexus, folder
 
 
-def told(
-    found: Found, gone: dict[str, str], commit: str = "", changed: list[str] | None = None, trouble: str = ""
+def _result(
+    found: Candidates, gone: dict[str, str], commit: str = "", changed: list[str] | None = None, trouble: str = ""
 ) -> dict[str, Any]:
-    """The members of a step: what is proposed, what is gone, and how to get that back. `trouble`: what went wrong."""
+    """Return the fields of a step: proposals, deleted notes and how to restore them. `trouble` is a warning."""
     shown = found.proposed[:MOST_SHOWN]
-    advice = [f"{command(_APPLY)} deletes them as a git commit, from which each can be had back."] if shown else []
+    advice = [f"{command(_APPLY)} deletes them as a git commit, from which each can be restored."] if shown else []
     if changed:
         listed = ", ".join(quoted(name, _LONGEST) for name in changed)
-        advice.insert(0, f"Left there, because somebody changed or holds them: {listed}.")
+        advice.insert(0, f"Left there, because another program changed or holds them: {listed}.")
     if trouble:
         advice.insert(0, trouble)
     return {
@@ -101,15 +104,15 @@ def told(
     }
 
 
-def _foretold(found: Found) -> dict[str, Any]:
-    """The members of a preview: what `run` would delete at once, and what it would propose."""
+def _preview_result(found: Candidates) -> dict[str, Any]:
+    """Return the fields of a preview: what `run` would delete at once, and what it would propose."""
     if not found.certain:
-        return told(found, {})
-    from nexus_mcp.tags.actions.deletion import MOST
+        return _result(found, {})
+    from nexus_mcp.tags.actions.notes_git import MOST
 
     sure = found.certain[:MOST]
     names = {one.path for one in sure}
-    rest = told(Found([one for one in found.proposed if one.path not in names], []), {})
+    rest = _result(Candidates([one for one in found.proposed if one.path not in names], []), {})
     listed = ", ".join(quoted(f"{KIND}/{one.path}", _LONGEST) for one in sure[:_NAMED])
     more = f" and {len(sure) - _NAMED} more" if len(sure) > _NAMED else ""
     advice = (
@@ -129,22 +132,22 @@ def _proposal(one: Signals) -> dict[str, Any]:
     return {"path": f"{KIND}/{one.path}", "reasons": one.reasons()}
 
 
-def _found(desk: Desk, nexus: Folder, folder: Folder) -> Found:
+def _select(ctx: ActionContext, nexus: Folder, folder: Folder) -> Candidates:
     own = config.read(nexus).get("memory", {})
-    stamp = desk.store.stamp()
-    # By a clock that is beyond all years every note would be old enough to go.
-    now = 0.0 if stamp == times.LAST else reads.seconds(stamp) or 0.0
+    stamp = ctx.store.stamp()
+    # A clock beyond the last valid time would make every note old enough.
+    now = 0.0 if stamp == times.LAST else cleanup.seconds(stamp) or 0.0
     state = nexus.child("state")
     with state or nullcontext():
-        record = reads.gathered(state)
-    by_path = [(f"{KIND}/{name}", written) for name, written in notes.written(folder)]
+        record = cleanup.read_access_logs(state)
+    by_path = [(f"{KIND}/{name}", written) for name, written in notes.list_written(folder)]
     known = cleanup.signals(by_path, record, now)
     for one in known:
         one.path = one.path.removeprefix(f"{KIND}/")
-    limits = {**desk.catalog.vocabulary["memory_policy"]["cleanup"], **own.get("propose", {})}
+    limits = {**ctx.catalog.vocabulary["memory_policy"]["cleanup"], **own.get("propose", {})}
     unasked = own.get("delete_unasked")
-    certain = [] if unasked is None else cleanup.certain(known, unasked, record, now)
-    return Found(cleanup.proposed(known, limits), certain)
+    certain = [] if unasked is None else cleanup.select_certain(known, unasked, record, now)
+    return Candidates(cleanup.select_proposed(known, limits), certain)
 
 
 ACTION = Action(preview, run)

@@ -1,8 +1,7 @@
-"""memory_store, `[m] text`: keeps a text as a note in .nexus/memory/, by the policy of contract §5.
+"""memory_store, `[m] text`: store a text as a note in .nexus/memory/, by the policy of contract §5.
 
-`[m] name.md: text` says which note it is for: it is begun, or added to. Without a name the text gets one by its words,
-unless a note is there that it belongs to (merge before create): then nothing is written, and the answer says how to
-have it either way.
+`[m] name.md: text` creates that note or appends to it. Without a name the note is named after the words of the text,
+unless a similar note exists (merge before create): then nothing is written, and the result asks the user to choose.
 """
 
 from __future__ import annotations
@@ -10,18 +9,18 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 from nexus_mcp import schemas
-from nexus_mcp.knowledge import merge, names, notes, tag_line
+from nexus_mcp.knowledge import index, merge, names, notes
+from nexus_mcp.knowledge.merge import WIDE, words
 from nexus_mcp.knowledge.scan import Scan
-from nexus_mcp.knowledge.words import WIDE, words
 from nexus_mcp.quoting import quoted
-from nexus_mcp.tags.actions.definition import Action, with_tags
+from nexus_mcp.tags.actions.definition import Action, split_tag_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.store.folder import Folder
-    from nexus_mcp.tags.actions.definition import Desk
+    from nexus_mcp.tags.actions.definition import ActionContext
 
 KIND = "memory"
 FOLDER = f".nexus/{KIND}"
@@ -29,8 +28,8 @@ _MOST_TAGS = 5
 _LONGEST = names.LONGEST + 20
 
 
-class Wanted:
-    """Where a text goes: the note's `name`, "" when the user has to say; `own`, a name for a new one."""
+class Placement:
+    """Where a text is stored: the note `name`, "" if the user has to choose; `own` is a name for a new note."""
 
     __slots__ = ("is_new", "name", "own", "similar", "tags", "text")
 
@@ -43,82 +42,87 @@ class Wanted:
         self.is_new = is_new
 
 
-def preview(desk: Desk, _: str, text: str) -> dict[str, Any]:
-    with desk.store.nexus() as nexus:
-        wanted = _looked(desk, nexus, text)
-        if not wanted.name:
-            return _asked(wanted)
-        before = notes.read(nexus, KIND, wanted.name)
-        result = "creates" if before is None else "unchanged" if notes.has(before, wanted.text) else "extends"
-        return _told(result, wanted)
+def preview(ctx: ActionContext, _: str, text: str) -> dict[str, Any]:
+    with ctx.store.nexus() as nexus:
+        placement = _refresh_and_place(ctx, nexus, text)
+        if not placement.name:
+            return _choice(placement)
+        before = notes.read(nexus, KIND, placement.name)
+        result = "creates" if before is None else "unchanged" if notes.contains(before, placement.text) else "extends"
+        return _result(result, placement)
 
 
-def run(desk: Desk, _: str, text: str) -> dict[str, Any]:
-    with desk.store.nexus() as nexus:  # first without the lock: where nothing is written nothing is made
-        wanted = _looked(desk, nexus, text)
-    if not wanted.name:
-        return _asked(wanted)
-    with notes.locked(desk.store, KIND) as (_nexus, folder, held):
-        if _scan(desk).refresh(folder):  # another process may have begun such a note meanwhile
-            wanted = _wanted(desk, folder, text)
-        if not wanted.name:
-            return _asked(wanted)
-        return _told(notes.put(folder, wanted.name, wanted.text, wanted.tags, held), wanted)
+def run(ctx: ActionContext, _: str, text: str) -> dict[str, Any]:
+    with ctx.store.nexus() as nexus:  # without the lock first: if nothing is written, no folder is created
+        placement = _refresh_and_place(ctx, nexus, text)
+    if not placement.name:
+        return _choice(placement)
+    with notes.locked(ctx.store, KIND) as (_nexus, folder, held):
+        if _scan(ctx).refresh(folder):  # another process may have created such a note meanwhile
+            placement = _place(ctx, folder, text)
+        if not placement.name:
+            return _choice(placement)
+        return _result(notes.put(folder, placement.name, placement.text, placement.tags, held), placement)
 
 
-def _looked(desk: Desk, nexus: Folder | None, text: str) -> Wanted:
-    """As `_wanted`, with the notes as they are now."""
+def _refresh_and_place(ctx: ActionContext, nexus: Folder | None, text: str) -> Placement:
+    """Refresh the notes, then return the placement as `_place` does."""
     folder = None if nexus is None else nexus.child(KIND)
     with folder or nullcontext():
-        _scan(desk).refresh(folder)
-        return _wanted(desk, folder, text)
+        _scan(ctx).refresh(folder)
+        return _place(ctx, folder, text)
 
 
-def _scan(desk: Desk) -> Scan:
-    """The notes, kept from one tag of a message to the next."""
-    if desk.memory is None:
-        desk.memory = Scan(KIND)
-    return desk.memory
+def _scan(ctx: ActionContext) -> Scan:
+    """Return the notes, cached between the tags of one message."""
+    if ctx.memory is None:
+        ctx.memory = Scan(KIND)
+    return ctx.memory
 
 
-def _wanted(desk: Desk, folder: Folder | None, text: str) -> Wanted:
-    """Raises NexusError for a text or a name that cannot be kept."""
-    policy = desk.catalog.vocabulary["memory_policy"]
-    name, rest = names.given(text.strip())
-    tags, kept = with_tags(rest, "m")
+def _place(ctx: ActionContext, folder: Folder | None, text: str) -> Placement:
+    """Return where the text goes. Raises NexusError for a text or a name that cannot be stored."""
+    policy = ctx.catalog.vocabulary["memory_policy"]
+    name, rest = names.split_name(text.strip())
+    tags, kept = split_tag_line(rest, "m")
     if name:
-        names.checked(name, policy["name_pattern"], FOLDER)
-    taken = _scan(desk).notes
-    # What is not called as notes are cannot be named in a message, and its name may say anything.
+        names.check_name(name, policy["name_pattern"], FOLDER)
+    taken = _scan(ctx).notes
+    # Other names cannot be typed in a message, and are untrusted.
     is_note = schemas.search(policy["name_pattern"])
-    there = {given: note for given, note in taken.items() if is_note(given)}
-    similar = merge.belongs_to(kept, tags, there.values(), policy["merge"])
-    own = name or names.made(kept, taken)
-    # A harness may tell of one message twice: what a note has already is kept once.
-    has_it = "" if name else _scan(desk).holder(folder, kept, there)
-    chosen = name or has_it or ("" if similar else own)
-    tags = tags or [word for word in words(kept) if word[0] < WIDE and len(word) <= tag_line.LONGEST_TAG][:_MOST_TAGS]
+    there = {one: note for one, note in taken.items() if is_note(one)}
+    similar = merge.find_matches(kept, tags, there.values(), policy["merge"])
+    own = name or names.make_name(kept, taken)
+    # A harness may send one message twice: a text that a note has already is stored once.
+    holder = "" if name else _scan(ctx).find_holder(folder, kept, there)
+    chosen = name or holder or ("" if similar else own)
+    tags = tags or [word for word in words(kept) if word[0] < WIDE and len(word) <= index.LONGEST_TAG][:_MOST_TAGS]
     others = [path for path in similar if path != f"{KIND}/{chosen}"]
-    return Wanted(kept, tags, chosen, own, others, is_new=chosen not in taken)
+    return Placement(kept, tags, chosen, own, others, is_new=chosen not in taken)
 
 
-def _told(result: str, wanted: Wanted) -> dict[str, Any]:
+def _result(result: str, placement: Placement) -> dict[str, Any]:
     advice = ""
-    if wanted.similar and wanted.is_new:
-        listed = ", ".join(quoted(path, _LONGEST) for path in wanted.similar)
+    if placement.similar and placement.is_new:
+        listed = ", ".join(quoted(path, _LONGEST) for path in placement.similar)
         advice = f"Similar notes: {listed}. If they say the same, keep one of them."
-    path = f"{KIND}/{wanted.name}"
-    return {"result": result, "path": path, "similar": wanted.similar, "next_step": advice}
+    path = f"{KIND}/{placement.name}"
+    return {"result": result, "path": path, "similar": placement.similar, "next_step": advice}
 
 
-def _asked(wanted: Wanted) -> dict[str, Any]:
-    best = _name(wanted.similar[0])
+def _choice(placement: Placement) -> dict[str, Any]:
+    best = _name(placement.similar[0])
     advice = (
-        f"It belongs to {quoted(wanted.similar[0], _LONGEST)}, so no new note is begun. To add it there, write "
+        f"It belongs to {quoted(placement.similar[0], _LONGEST)}, so no new note is begun. To add it there, write "
         f"{quoted(f'[m] {best}:', _LONGEST)} and the text; for a note of its own, "
-        f"{quoted(f'[m] {wanted.own}:', _LONGEST)} and the text."
+        f"{quoted(f'[m] {placement.own}:', _LONGEST)} and the text."
     )
-    return {"result": "would_extend", "path": wanted.similar[0], "similar": wanted.similar[1:], "next_step": advice}
+    return {
+        "result": "would_extend",
+        "path": placement.similar[0],
+        "similar": placement.similar[1:],
+        "next_step": advice,
+    }
 
 
 def _name(path: str) -> str:

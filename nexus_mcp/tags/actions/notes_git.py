@@ -1,21 +1,54 @@
-"""The git repository that notes lie in: whether it can give them back, and the commit that deletes them."""
+"""Delete notes in one git commit, after a check that git can restore each of them byte for byte.
+
+The commit is made with git's plumbing commands. `git commit` would run hooks, filters and a signing program that the
+repository names, scan every file, and include staged changes; staged changes stay staged and out of this commit.
+
+The check reads the object of each note, because index and trees may name an object that the object store lost, and
+refuses notes that attributes rewrite on checkout. It fetches nothing and runs no filter.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
+from contextlib import suppress
 
 from nexus_mcp.errors import UNCHANGED, NexusError
-from nexus_mcp.merging.repository import SECONDS, ask
+from nexus_mcp.knowledge.notes import LIMIT
+from nexus_mcp.merging.repository import SECONDS, run_git
 from nexus_mcp.quoting import quoted
-from nexus_mcp.tags.actions.note_objects import FETCH, check_readable, check_unchanged, is_blob
+from nexus_mcp.store.atomic import Unsynced
+from nexus_mcp.store.original import read
+from nexus_mcp.store.replacing import Replacement
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from nexus_mcp.store.patience import Patience
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Protocol
+
+    class Ask(Protocol):
+        """Run git with these arguments; return (exit code, stdout, error message)."""
+
+        def __call__(self, *words: str, data: bytes = b"") -> tuple[int, bytes, str]: ...
+
+    from nexus_mcp.knowledge.cleanup import Signals
+    from nexus_mcp.store.access import Deadline
+    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.lock import HeldLock
+
+MOST = 500
+_BATCH_BYTES = 1 << 25  # read from git at a time
+_REWRITING = ("filter", "working-tree-encoding", "ident")
+_OFF = ("unspecified", "unset")
+_DRIVER = ("smudge", "process", "required")
+"""Settings of a filter that act on checkout; `clean` alone does not."""
+_NAMED, _LONGEST = 5, 100
+FETCH = "See what git fsck says, and restore the missing objects from another clone or with git fetch. Then call again."
+_BY_HAND = "Delete by hand what is not needed, if it may be gone for good."
 _CHANGING = 0.5
-"""Seconds that git has to change a reference or the index, whatever is left: one that is killed leaves a lock there."""
+"""Minimum seconds for git to change a reference or the index: if killed it leaves a lock file."""
 _UNDER_WAY = {
     "MERGE_HEAD": "a merge",
     "CHERRY_PICK_HEAD": "a cherry-pick",
@@ -24,33 +57,104 @@ _UNDER_WAY = {
     "rebase-apply": "a rebase",
     "BISECT_LOG": "a bisection",
 }
-_BY_HAND = "Delete by hand what is not needed, if it may be gone for good."
 _ON = ("true", "yes", "on", "1", "input")  # of core.autocrlf
-_LONGEST = 300
 _MAGIC = frozenset("*?[\\")
 
 
+class Deletion:
+    """Notes of a folder, and a prepared commit that deletes them; no branch points to the commit yet.
+
+    `restore` maps each name to the command that restores it from `parent`, the commit before.
+    """
+
+    __slots__ = ("commit", "contents", "git", "parent", "restore")
+
+    def __init__(self, folder: Folder, chosen: list[Signals], patience: Deadline) -> None:
+        """Prepare the deletion of the first MOST notes. Call it without the lock, because git may be slow.
+
+        Raises NexusError with nothing changed if git could not restore the notes as they are.
+        """
+        chosen = chosen[:MOST]
+        self.git = Git(folder.path, patience)
+        self.parent = self.git.head()
+        self.contents = {one.path: folder.read(one.path, LIMIT) for one in chosen}
+        try:
+            self.git.check(self.contents)
+        except NexusError:
+            self._check_there(folder)  # another clean-up may be why
+            raise
+        self.restore = {one.path: self.git.way_back(self.parent, one.path) for one in chosen}
+        self.commit = self.git.commit(self.parent, list(self.contents), _message(chosen, self.restore))
+
+    def _check_there(self, folder: Folder) -> None:
+        """Raise NexusError if one of the notes is gone."""
+        if any(folder.look(name) is None for name in self.contents):
+            problem = "Some of the notes are gone meanwhile, perhaps by another clean-up"
+            raise NexusError(problem, effect=UNCHANGED, next_step="Call again, to see what is left.")
+
+    def carry_out(self, folder: Folder, held: HeldLock) -> tuple[list[str], list[str], str]:
+        """Delete the notes under the lock; return (deleted names, names left because they changed, a warning or "").
+
+        Raises NexusError with nothing changed if a note or the branch has changed.
+        """
+        self._check_there(folder)
+        if any(folder.read(name, LIMIT) != data for name, data in self.contents.items()):
+            problem = "A note was changed meanwhile"
+            raise NexusError(problem, effect=UNCHANGED, next_step="Call again: it may be in use.")
+        held.check()
+        self.git.advance(self.commit, self.parent)
+        gone: list[str] = []
+        left: list[str] = []
+        for name, data in self.contents.items():
+            # Editors do not take the lock: a file saved at this moment stays, as a new file for git.
+            (gone if _removed(folder, name, data) else left).append(name)
+        with suppress(OSError):  # already gone for every reader; a power cut may restore one, which git shows
+            folder.sync()
+        return gone, left, self.git.unstage(list(self.contents))
+
+
+def _removed(folder: Folder, name: str, data: bytes | None) -> bool:
+    """Remove the note if it still holds `data`; return whether it did."""
+    try:
+        original = read(folder, name, LIMIT)
+        if not original.is_there or original.content() != data:
+            return False
+        Replacement(folder, name, original).install("", None)
+    except (OSError, NexusError, Unsynced):
+        return False
+    return True
+
+
+def _message(chosen: list[Signals], restore: dict[str, str]) -> str:
+    number = len(chosen)
+    what = f"Delete {number} note{'s' * (number > 1)} that were not read"
+    lines = [what, "", "To get one back, at the top of the repository:", ""]
+    for one in chosen:
+        lines += [f"- {one.path}: {', '.join(one.reasons())}", f"    {restore[one.path]}"]
+    return "\n".join([*lines, ""])
+
+
 class Git:
-    """Asked from the folder of the notes: paths are names. `prefix`: that folder from the top of the repository."""
+    """The git repository of the notes. Commands run in their folder; `prefix` is its path in the repository."""
 
     __slots__ = ("_folder", "_lock", "_patience", "prefix")
 
-    def __init__(self, folder: str, patience: Patience) -> None:
+    def __init__(self, folder: str, patience: Deadline) -> None:
         self._folder = folder
         self._patience = patience
         self._lock = ""
         self.prefix = ""
 
     def head(self) -> str:
-        """The commit that is checked out. Raises NexusError when no branch is, or when something is under way."""
+        """Return the checked-out commit. Raises NexusError without a branch, or during a merge, rebase and the like."""
         code, answer, complaint = self._ask("rev-parse", "--absolute-git-dir", "--is-inside-work-tree")
         found, _, inside = os.fsdecode(answer).rstrip("\n").rpartition("\n")
         if code or inside != "true":
-            problem = "The notes are in no git repository, and what is deleted could not be had back"
-            why = quoted(complaint, _LONGEST) if complaint else "no working tree"
+            problem = "The notes are in no git repository, and what is deleted could not be restored"
+            why = quoted(complaint, 3 * _LONGEST) if complaint else "no working tree"
             raise NexusError(f"{problem} ({why})", effect=UNCHANGED, next_step=_BY_HAND)
         self._lock = os.path.join(found, "index.lock")
-        self.prefix = os.fsdecode(self._asked("rev-parse", "--show-prefix")).removesuffix("\n")
+        self.prefix = os.fsdecode(self._require("rev-parse", "--show-prefix")).removesuffix("\n")
         for name, what in _UNDER_WAY.items():
             if os.path.lexists(os.path.join(found, name)):
                 raise NexusError(
@@ -67,7 +171,7 @@ class Git:
             )
         if code:
             raise NexusError(
-                "The git repository has no commit, and what is deleted could not be had back",
+                "The git repository has no commit, and what is deleted could not be restored",
                 effect=UNCHANGED,
                 next_step="Commit the notes first, then call again.",
             )
@@ -80,10 +184,10 @@ class Git:
         return answer.decode().strip()
 
     def check(self, contents: dict[str, bytes | None]) -> None:
-        """Raise NexusError unless each note is, as it is, in the index and in the commit, and git can check it out."""
+        """Raise NexusError unless index and commit have each note as it is, and git can check it out."""
         names = list(contents)
-        index = _entries(self._asked("ls-files", "--stage", "-z", "--", *names), 1)
-        tree = _entries(self._asked("ls-tree", "-z", "HEAD", "--", *names), 2)
+        index = _entries(self._require("ls-files", "--stage", "-z", "--", *names), 1)
+        tree = _entries(self._require("ls-tree", "-z", "HEAD", "--", *names), 2)
         new = [name for name in names if name not in index and name not in tree]
         others = [name for name in names if name not in new]
         ends = [name for name in others if contents[name] is not None and not is_blob(contents[name], tree.get(name))]
@@ -101,7 +205,7 @@ class Git:
                     f" and {len(found) - 5} more" if len(found) > 5 else ""
                 )
                 raise NexusError(
-                    f"Some of the notes are {problem}, and could not be had back: {listed}",
+                    f"Some of the notes are {problem}, and could not be restored: {listed}",
                     effect=UNCHANGED,
                     next_step="Commit them as they are, then call again.",
                 )
@@ -109,35 +213,35 @@ class Git:
         check_readable(self._ask, tree, contents)
 
     def _line_ends(self, names: list[str]) -> set[str]:
-        """Those of the files whose line ends git changes by itself, so that other ones are no change to it."""
+        """Return the files whose line ends git converts, so that git does not count other line ends as a change."""
         code, answer, _ = self._ask("config", "--get", "core.autocrlf")
         is_on = not code and answer.decode("utf-8", "replace").strip().lower() in _ON
         found = set()
-        for entry in self._asked("ls-files", "--eol", "-z", "--", *names).split(b"\0")[:-1]:
-            told, _, name = entry.partition(b"\t")
-            attribute = told.partition(b"attr/")[2].strip()
-            if b"w/-text" not in told and (attribute.startswith(b"text") or (not attribute and is_on)):
+        for entry in self._require("ls-files", "--eol", "-z", "--", *names).split(b"\0")[:-1]:
+            info, _, name = entry.partition(b"\t")
+            attribute = info.partition(b"attr/")[2].strip()
+            if b"w/-text" not in info and (attribute.startswith(b"text") or (not attribute and is_on)):
                 found.add(os.fsdecode(name))
         return found
 
     def way_back(self, commit: str, name: str) -> str:
-        """The command that gets a note back, to be typed at the top of the repository."""
-        return _typed(f"checkout {commit} -- ", self.prefix + name)
+        """Return the command that restores a note, for the top folder of the repository."""
+        return _shell_command(f"checkout {commit} -- ", self.prefix + name)
 
     def commit(self, parent: str, names: list[str], message: str) -> str:
-        """A commit on top of `parent` without these files, which nothing points to yet."""
+        """Create a commit on top of `parent` without these files; return its name. No branch points to it yet."""
         with tempfile.TemporaryDirectory(prefix="nexus-mcp-") as scratch:
             index = os.path.join(scratch, "index")
-            self._asked("read-tree", parent, index=index)
-            self._asked("update-index", "-z", "--force-remove", "--stdin", data=_listed(names), index=index)
-            tree = self._asked("write-tree", index=index).decode().strip()
-        made = self._asked("commit-tree", tree, "-p", parent, "-F", "-", data=message.encode("utf-8", "replace"))
+            self._require("read-tree", parent, index=index)
+            self._require("update-index", "-z", "--force-remove", "--stdin", data=_nul_joined(names), index=index)
+            tree = self._require("write-tree", index=index).decode().strip()
+        made = self._require("commit-tree", tree, "-p", parent, "-F", "-", data=message.encode("utf-8", "replace"))
         return made.decode().strip()
 
     def advance(self, commit: str, parent: str) -> None:
-        """Make it the commit that is checked out, and of its branch, unless somebody committed meanwhile.
+        """Move the checked-out branch from `parent` to `commit`.
 
-        Raises NexusError with nothing changed, also while another git has the index.
+        Raises NexusError with nothing changed if the branch has moved, or another git holds the index lock.
         """
         if os.path.lexists(self._lock):
             raise NexusError(
@@ -145,53 +249,53 @@ class Git:
                 effect=UNCHANGED,
                 next_step="Let it end, or remove that file if none is at work, then call again.",
             )
-        self._asked("update-ref", "-m", "nexus-mcp memory gc", "HEAD", commit, parent, least=_CHANGING)
+        self._require("update-ref", "-m", "nexus-mcp memory gc", "HEAD", commit, parent, least=_CHANGING)
 
     def unstage(self, names: list[str]) -> str:
-        """Take the files out of the repository's own index as well. What is to be told when that failed, else "".
+        """Remove the files from the index; return a warning if that failed, else "".
 
-        No error: the commit is made, and whoever called has to tell how to get the notes back.
+        It raises nothing: the commit is made, and the caller still has to report how to restore the notes.
         """
         words = ("update-index", "-z", "--force-remove", "--stdin")
         try:
-            code, _, complaint = self._ask(*words, data=_listed(names), least=_CHANGING)
+            code, _, complaint = self._ask(*words, data=_nul_joined(names), least=_CHANGING)
         except NexusError as error:
             code, complaint = 1, error.fault
         if not code:
             return ""
-        advice = f"at the top of the repository {_typed('reset -q -- ', self.prefix)} puts that right"
-        return f"Git's index still has the deleted notes ({quoted(complaint, _LONGEST)}): {advice}."
+        advice = f"at the top of the repository {_shell_command('reset -q -- ', self.prefix)} puts that right"
+        return f"Git's index still has the deleted notes ({quoted(complaint, 3 * _LONGEST)}): {advice}."
 
     def _ask(self, *words: str, data: bytes = b"", index: str = "", least: float = 0.0) -> tuple[int, bytes, str]:
         seconds = max(least, self._patience.left(SECONDS))
-        return ask(self._folder, *words, data=data, index=index, seconds=seconds)
+        return run_git(self._folder, *words, data=data, index=index, seconds=seconds)
 
-    def _asked(self, *words: str, data: bytes = b"", index: str = "", least: float = 0.0) -> bytes:
+    def _require(self, *words: str, data: bytes = b"", index: str = "", least: float = 0.0) -> bytes:
         code, answer, complaint = self._ask(*words, data=data, index=index, least=least)
         if code:
             raise NexusError(
-                f"git {words[0]} failed: {quoted(complaint, _LONGEST)}",
+                f"git {words[0]} failed: {quoted(complaint, 3 * _LONGEST)}",
                 effect=UNCHANGED,
                 next_step="See that git can commit here, and that no other git is at work, then call again.",
             )
         return answer
 
 
-def _typed(words: str, path: str) -> str:
-    """A command of git about this path alone, for a shell."""
+def _shell_command(words: str, path: str) -> str:
+    """Return a git command about this path only, quoted for a shell."""
     from shlex import quote
 
-    # Only where git would take it for a pattern: without the option it is the command that everybody knows.
+    # The option only if git would read the path as a pattern: without it the command looks familiar.
     is_pattern = path.startswith(":") or not _MAGIC.isdisjoint(path)
     return f"git {'--literal-pathspecs ' if is_pattern else ''}{words}{quote(path)}"
 
 
-def _listed(names: list[str]) -> bytes:
+def _nul_joined(names: list[str]) -> bytes:
     return b"".join(os.fsencode(name) + b"\0" for name in names)
 
 
 def _entries(listed: bytes, place: int) -> dict[str, str]:
-    """Name -> object of each line of git; "" for one that is in a conflict."""
+    """Map each name in git's output to its object; "" for a conflict."""
     found: dict[str, str] = {}
     for entry in listed.split(b"\0")[:-1]:
         words, _, name = entry.partition(b"\t")
@@ -202,3 +306,111 @@ def _entries(listed: bytes, place: int) -> dict[str, str]:
 
 def _unix(data: bytes | None) -> bytes | None:
     return None if data is None else data.replace(b"\r\n", b"\n")
+
+
+def is_blob(data: bytes | None, name: str | None) -> bool:
+    """Return whether `data` is the content of the git object `name`."""
+    if data is None or not name:
+        return False
+    make = hashlib.sha256 if len(name) == 64 else hashlib.sha1
+    return make(b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest() == name
+
+
+def check_readable(ask: Ask, objects: Mapping[str, str], contents: Mapping[str, bytes | None]) -> None:
+    """Raise NexusError unless git can read the object of each note, with the content that its name promises.
+
+    `objects` maps each note to its object name in the commit, `contents` to its bytes, which set the batch sizes.
+    """
+    unreadable: list[str] = []
+    why = ""
+    for names in _batches(contents):
+        request = b"".join(objects[name].encode() + b"\n" for name in names)
+        _, answer, complaint = ask("cat-file", "--batch", data=request)
+        at = 0
+        for name in names:
+            found, at = _next_blob(answer, at)
+            if not is_blob(found, objects[name]):
+                unreadable.append(name)
+                why = why or complaint
+            if at < 0:  # a corrupt object ends the output of git: the notes after it are unknown
+                break
+    if unreadable:
+        reason = f" ({quoted(why, 3 * _LONGEST)})" if why else ""
+        raise _refused("cannot be read from git's object store", unreadable, FETCH, reason)
+
+
+def check_unchanged(ask: Ask, contents: Mapping[str, bytes | None]) -> None:
+    """Raise NexusError if a checkout of a note would write other bytes than those of its object."""
+    code, answer, complaint = ask("config", "--null", "--get-regexp", r"^filter\.")
+    if code > 1:  # 1: no such setting
+        raise NexusError(f"git config failed: {quoted(complaint, 3 * _LONGEST)}", effect=UNCHANGED, next_step=_BY_HAND)
+    keys = [entry.partition(b"\n")[0].decode("utf-8", "surrogateescape") for entry in answer.split(b"\0")]
+    drivers = {key[len("filter.") :].rpartition(".")[0] for key in keys if key.rpartition(".")[2] in _DRIVER}
+    rewritten: dict[str, str] = {}
+    # git checkout reads .gitattributes from the index if it is there, else from the working tree.
+    for source in ((), ("--cached",)):
+        for name, attribute, value in _attributes(ask, source, list(contents)):
+            is_filter = attribute == "filter" and value in drivers
+            is_encoding = attribute == "working-tree-encoding" and value not in (*_OFF, "set")
+            is_keyword = attribute == "ident" and value == "set" and b"$Id" in (contents[name] or b"")
+            if is_filter or is_encoding or is_keyword:
+                rewritten.setdefault(name, attribute)
+    if rewritten:
+        listed = ", ".join(dict.fromkeys(rewritten.values()))
+        reason = f" (attribute {listed} in .gitattributes)"
+        raise _refused("are rewritten by git when it checks them out", list(rewritten), _BY_HAND, reason)
+
+
+def _attributes(ask: Ask, source: tuple[str, ...], names: list[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield (note, attribute, value) for each rewriting attribute. Raises NexusError."""
+    code, answer, complaint = ask("check-attr", *source, "-z", *_REWRITING, "--", *names)
+    fields = answer.split(b"\0")[:-1]
+    if code or len(fields) != 3 * len(names) * len(_REWRITING):
+        raise NexusError(
+            f"git check-attr failed: {quoted(complaint, 3 * _LONGEST)}", effect=UNCHANGED, next_step=_BY_HAND
+        )
+    # By position, because git returns names in its own spelling.
+    for number, name in enumerate(names):
+        for place, attribute in enumerate(_REWRITING):
+            value = fields[3 * (number * len(_REWRITING) + place) + 2]
+            yield name, attribute, value.decode("utf-8", "surrogateescape")
+
+
+def _batches(contents: Mapping[str, bytes | None]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    size = 0
+    for name, data in contents.items():
+        batch.append(name)
+        size += len(data or b"")
+        if size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _next_blob(answer: bytes, at: int) -> tuple[bytes | None, int]:
+    """Return (the blob at `at` in the output of `git cat-file --batch`, None if missing; the start of the next one).
+
+    The start is -1 if the output ends here, or is shorter than announced.
+    """
+    end = answer.find(b"\n", at)
+    if end < 0:
+        return None, -1
+    words = answer[at:end].split(b" ")
+    if words[-1] == b"missing":
+        return None, end + 1
+    if len(words) != 3 or not words[2].isdigit():
+        return None, -1
+    begin = end + 1
+    behind = begin + int(words[2])
+    if answer[behind : behind + 1] != b"\n":
+        return None, -1
+    return answer[begin:behind] if words[1] == b"blob" else None, behind + 1
+
+
+def _refused(problem: str, names: list[str], next_step: str, reason: str) -> NexusError:
+    listed = ", ".join(quoted(name, _LONGEST) for name in names[:_NAMED])
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    text = f"Some of the notes {problem}, and could not be restored: {listed}{more}{reason}"
+    return NexusError(text, effect=UNCHANGED, next_step=next_step)

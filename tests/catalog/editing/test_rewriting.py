@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nexus_mcp.catalog import yaml_file
-from nexus_mcp.catalog.editing.comments import append, put, take_out
-from nexus_mcp.catalog.editing.rewriting import rewritten, written
+from nexus_mcp.catalog.editing.rewriting import append, put, rewritten, take_out, written
 from nexus_mcp.errors import CatalogError
 
 Change = Callable[[Any], None]
@@ -125,7 +124,7 @@ def test_an_item_goes_with_its_own_comment(text: str, change: Change, removing: 
             "a: # why\n\n  |\n  x\n\nb: [c] # x\n",
             lambda v: append(v["b"], "d"),
             "",
-            "own.yml:1:1: the comments in it cannot be told apart by a command (NotImplementedError)",
+            "own.yml:1:1: the comments in it cannot be kept by a command (NotImplementedError)",
         ),
         ("- a\n", lambda v: None, "", "own.yml:1:1: must be a mapping"),
         ("", lambda v: None, "", "own.yml:1:1: must be a mapping"),

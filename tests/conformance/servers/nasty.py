@@ -78,7 +78,7 @@ def truncate(path: str, size: int) -> None:
 
 
 def deep(path: str, folders: int) -> None:
-    """That many folders in one another below a new one, deeper than any path could name."""
+    """That many nested folders below a new one, deeper than any path could name."""
     Path(path).mkdir(parents=True)
     fd = os.open(path, os.O_RDONLY)
     for _ in range(folders):

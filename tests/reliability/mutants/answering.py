@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nexus_mcp.server import framing, messages, recover, stdio
+from nexus_mcp.server import messages, pipes, recover, stdio
 from nexus_mcp.server.faults import INVALID_REQUEST, PARSE_ERROR, Fault
-from nexus_mcp.server.framing import Splitter
+from nexus_mcp.server.pipes import Splitter
 from tests.reliability.mutants.definition import Mutant
 
 
@@ -39,7 +39,7 @@ def _ends_at_a_fault() -> tuple[Any, str, Any]:
 
 
 def _no_line_limit() -> tuple[Any, str, Any]:
-    return framing, "Splitter", lambda: Splitter(1 << 40)
+    return pipes, "Splitter", lambda: Splitter(1 << 40)
 
 
 def _serves_batches() -> tuple[Any, str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from nexus_mcp.catalog import rows, shut, yaml_file
+from nexus_mcp.catalog import fallbacks, rows, yaml_file
 from nexus_mcp.catalog.bounds import Room
 from nexus_mcp.catalog.load import Catalog
 from nexus_mcp.lifecycle import deadline
@@ -51,7 +51,7 @@ def _unlisted_is_unknown() -> tuple[Any, str, Any]:
 
 
 def _at_fault_is_absent() -> tuple[Any, str, Any]:
-    return shut, "agents", lambda faults, shipped: {}
+    return fallbacks, "agents", lambda faults, shipped: {}
 
 
 def _beyond_is_skipped() -> tuple[Any, str, Any]:

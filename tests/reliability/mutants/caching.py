@@ -8,14 +8,15 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
-from nexus_mcp.store import applying, atomic
+from nexus_mcp.store import atomic, journal
 from nexus_mcp.store.folder import Folder
-from nexus_mcp.store.history import NAME, finding, identity, stored, texts
+from nexus_mcp.store.history import NAME, identity, lookup, texts
+from nexus_mcp.store.history import index as history_index
+from nexus_mcp.store.history.append import Growth
 from nexus_mcp.store.history.archive import Archive
 from nexus_mcp.store.history.cache import Cache
-from nexus_mcp.store.history.growing import Growth
 from nexus_mcp.store.history.index import Index
-from nexus_mcp.store.history.memory import Memory
+from nexus_mcp.store.history.lookup import Memory
 from nexus_mcp.store.transaction import Transaction
 from tests.reliability.mutants.definition import Mutant
 
@@ -36,30 +37,30 @@ def _prefix_believed() -> tuple[Any, str, Any]:
     def same(fd: int, size: int, known: Index) -> int:
         return sum(known.span(number)[1] <= size for number in range(len(known)))
 
-    return finding, "_same", same
+    return lookup, "_same", same
 
 
 def _index_unchecked() -> tuple[Any, str, Any]:
-    return stored, "zlib", SimpleNamespace(crc32=lambda *_: 0)
+    return history_index, "zlib", SimpleNamespace(crc32=lambda *_: 0)
 
 
 def _texts_unchecked() -> tuple[Any, str, Any]:
-    real = texts.stored
+    real = texts.search_cached
 
     def found(kept: Cache, index: Index, wanted: bytes, _: Any) -> Any:
         with patch.object(texts, "zlib", SimpleNamespace(crc32=lambda *_: index.checksum)):
             return real(kept, index, wanted, ((), 0, 0))
 
-    return texts, "stored", found
+    return texts, "search_cached", found
 
 
 def _remembered_for_ever() -> tuple[Any, str, Any]:
-    real = finding.find
+    real = lookup.find
 
     def find(fd: int, kept: Cache | None, memory: Memory) -> tuple[Index, bool] | None:
         return real(fd, kept, memory) if memory.index is None else (memory.index, False)
 
-    return finding, "find", find
+    return lookup, "find", find
 
 
 def _has_by_time() -> tuple[Any, str, Any]:
@@ -85,7 +86,7 @@ def _copied_blindly() -> tuple[Any, str, Any]:
 
 
 def _grown_too_early() -> tuple[Any, str, Any]:
-    real = applying._apply_cycle
+    real = journal._apply_cycle
 
     def apply(nexus: Folder, state: Folder, cycle: dict[str, Any], growth: Growth | None, made: str) -> None:
         if growth is not None and nexus.check_plain(NAME):
@@ -96,7 +97,7 @@ def _grown_too_early() -> tuple[Any, str, Any]:
             growth.installed()
         real(nexus, state, cycle, growth, made)
 
-    return applying, "_apply_cycle", apply
+    return journal, "_apply_cycle", apply
 
 
 def _copied_unsynced() -> tuple[Any, str, Any]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 from unittest.mock import patch
 
-from nexus_mcp.store import access, applying, commit, completing, journal
+from nexus_mcp.store import access, commit, journal, recovery
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.history_file import HistoryFile
 from tests.reliability.mutants.definition import Mutant
 
 
 def _unconfirmed_journal() -> tuple[Any, str, Any]:
-    return completing, "_confirm_journal", lambda state: None
+    return recovery, "_confirm_journal", lambda state: None
 
 
 def _unconfirmed_folder() -> tuple[Any, str, Any]:
@@ -40,13 +40,13 @@ def _unconfirmed_removal() -> tuple[Any, str, Any]:
 
 
 def _unconfirmed_history() -> tuple[Any, str, Any]:
-    real = applying._apply_cycle
+    real = journal._apply_cycle
 
     def apply(nexus: Folder, state: Folder, cycle: dict[str, Any], *others: Any) -> None:
         if not HistoryFile(nexus.read(journal.HISTORY, journal.HISTORY_LIMIT)).has(cycle):
             real(nexus, state, cycle, *others)
 
-    return applying, "_apply_cycle", apply
+    return journal, "_apply_cycle", apply
 
 
 MUTANTS = (

@@ -7,7 +7,7 @@ from typing import Any
 
 from nexus_mcp.errors import PathRefused
 from nexus_mcp.state import artifact_name
-from nexus_mcp.store import artifacts, atomic, folder, opening
+from nexus_mcp.store import artifacts, atomic, folder
 from nexus_mcp.store.store import Store
 from tests.reliability.mutants.definition import Mutant
 
@@ -29,7 +29,7 @@ def _checked_by_path() -> tuple[Any, str, Any]:
 
 
 def _follows_links() -> tuple[Any, str, Any]:
-    return opening, "_FOLDER", opening._FOLDER & ~os.O_NOFOLLOW
+    return folder, "_FOLDER", folder._FOLDER & ~os.O_NOFOLLOW
 
 
 def _by_path() -> tuple[Any, str, Any]:

@@ -9,22 +9,22 @@ from nexus_mcp.errors import JournalError, StateError
 from nexus_mcp.state import shapes
 from nexus_mcp.store import codec, journal, transaction
 from nexus_mcp.store.folder import Folder
+from nexus_mcp.store.history.append import Growth
 from nexus_mcp.store.history.archive import Archive
-from nexus_mcp.store.history.growing import Growth
-from nexus_mcp.store.session.kept import Kept
+from nexus_mcp.store.session.kept import SessionCache
 from tests.reliability.mutants.definition import Mutant
 
 
 def _broken_is_empty() -> tuple[Any, str, Any]:
-    real = Kept.understood
+    real = SessionCache.parse
 
-    def understood(self: Kept, name: str, data: bytes | None) -> Any:
+    def parse(self: SessionCache, name: str, data: bytes | None) -> Any:
         try:
             return real(self, name, data)
         except StateError:
             return None
 
-    return Kept, "understood", understood
+    return SessionCache, "parse", parse
 
 
 def _history_begun_anew() -> tuple[Any, str, Any]:
@@ -55,22 +55,22 @@ class _Without:
 
 
 def _last_member_counts() -> tuple[Any, str, Any]:
-    return codec, "STRICT", json.JSONDecoder(parse_constant=codec._constant, parse_float=codec.finite)
+    return codec, "STRICT", json.JSONDecoder(parse_constant=codec._constant, parse_float=codec.parse_finite)
 
 
 def _nan_is_a_number() -> tuple[Any, str, Any]:
-    return codec, "STRICT", json.JSONDecoder(object_pairs_hook=codec._object, parse_float=codec.finite)
+    return codec, "STRICT", json.JSONDecoder(object_pairs_hook=codec._object, parse_float=codec.parse_finite)
 
 
 def _drops_the_unknown() -> tuple[Any, str, Any]:
-    real = shapes.ordered
+    real = shapes.order
 
     def ordered(value: Any, schema: dict[str, Any]) -> Any:
         whole = real(value, schema)
         known = schema.get("properties", {})
         return {k: v for k, v in whole.items() if k in known} if isinstance(whole, dict) and known else whole
 
-    return shapes, "ordered", ordered
+    return shapes, "order", ordered
 
 
 def _history_laid_out_anew() -> tuple[Any, str, Any]:
@@ -83,7 +83,7 @@ def _history_laid_out_anew() -> tuple[Any, str, Any]:
 
 
 def _journal_passed_over() -> tuple[Any, str, Any]:
-    real = journal.pending
+    real = journal.read_pending
 
     def pending(state: Folder) -> dict[str, Any] | None:
         try:
@@ -91,7 +91,7 @@ def _journal_passed_over() -> tuple[Any, str, Any]:
         except JournalError:
             return None
 
-    return journal, "pending", pending
+    return journal, "read_pending", pending
 
 
 def _newer_is_written() -> tuple[Any, str, Any]:

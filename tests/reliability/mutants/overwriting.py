@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from nexus_mcp.store import conflicts, swap
+from nexus_mcp.store import atomic, conflicts
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.original import Original
 from tests.reliability.mutants.definition import Mutant
@@ -16,7 +16,7 @@ def _out_unseen() -> tuple[Any, str, Any]:
 
 
 def _renamed_over() -> tuple[Any, str, Any]:
-    return swap, "exchange", lambda *_: False
+    return atomic, "exchange", lambda *_: False
 
 
 def _told_by_times() -> tuple[Any, str, Any]:
@@ -24,7 +24,7 @@ def _told_by_times() -> tuple[Any, str, Any]:
 
 
 def _placed_over() -> tuple[Any, str, Any]:
-    return swap, "place", lambda folder, temporary, name: folder.rename(temporary, name)
+    return atomic, "place", lambda folder, temporary, name: folder.rename(temporary, name)
 
 
 def _save_swept() -> tuple[Any, str, Any]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from nexus_mcp.errors import NexusError, NotAppliedYet, StorageError
-from nexus_mcp.store import atomic, beginnings, commit, completing, lock, unanswered
+from nexus_mcp.store import access, atomic, close_receipt, commit, lock, recovery, transaction
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.replacing import Replacement
 from tests.reliability.mutants.definition import Mutant
@@ -73,18 +73,18 @@ def _rename_or_in_place() -> tuple[Any, str, Any]:
 
 
 def _lock_or_not() -> tuple[Any, str, Any]:
-    real = lock.held
+    real = lock.acquire
 
     @contextmanager
-    def held(state: Folder, *rest: Any) -> Iterator[lock.Held]:
+    def held(state: Folder, *rest: Any) -> Iterator[lock.HeldLock]:
         try:
             ours = real(state, *rest)
         except StorageError:
-            ours = lock.Held(state, None, created=False)
+            ours = lock.HeldLock(state, None, created=False)
         with ours:
             yield ours
 
-    return lock, "held", held
+    return lock, "acquire", held
 
 
 def _unreadable_is_absent() -> tuple[Any, str, Any]:
@@ -100,7 +100,7 @@ def _unreadable_is_absent() -> tuple[Any, str, Any]:
 
 
 def _told_as_unchanged() -> tuple[Any, str, Any]:
-    real = completing.finish
+    real = recovery.finish
 
     def finish(*arguments: Any, **named: Any) -> None:
         try:
@@ -108,11 +108,11 @@ def _told_as_unchanged() -> tuple[Any, str, Any]:
         except NotAppliedYet as error:
             raise StorageError(error.path, "write", error.reason) from error
 
-    return commit, "finish", finish
+    return transaction, "finish", finish
 
 
 def _told_as_recorded() -> tuple[Any, str, Any]:
-    real = commit.together
+    real = commit.write_journaled
 
     def together(*arguments: Any) -> str | None:
         try:
@@ -120,15 +120,15 @@ def _told_as_recorded() -> tuple[Any, str, Any]:
         except StorageError as error:
             raise NotAppliedYet(error.path, error.reason) from error
 
-    return commit, "together", together
+    return commit, "write_journaled", together
 
 
 def _made_and_left() -> tuple[Any, str, Any]:
-    return beginnings, "take_back", lambda new, held: None
+    return access, "remove_new", lambda new, held: None
 
 
 def _marker_presumed_held() -> tuple[Any, str, Any]:
-    real = unanswered._locked
+    real = close_receipt._lock_free
 
     def locked(state: Folder, name: str) -> int | None:
         try:
@@ -136,7 +136,7 @@ def _marker_presumed_held() -> tuple[Any, str, Any]:
         except StorageError:
             return None
 
-    return unanswered, "_locked", locked
+    return close_receipt, "_lock_free", locked
 
 
 MUTANTS = (

@@ -8,7 +8,7 @@ from nexus_mcp.state.rows import Rows
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.session import reading
 from nexus_mcp.store.session.document import Document
-from nexus_mcp.store.session.kept import Kept
+from nexus_mcp.store.session.kept import SessionCache
 from tests.reliability.mutants.definition import Mutant
 
 
@@ -22,13 +22,13 @@ def _same_size() -> tuple[Any, str, Any]:
 
 
 def _never_again() -> tuple[Any, str, Any]:
-    real = Kept.read
+    real = SessionCache.read
 
-    def read(self: Kept, state: Folder | None, name: str) -> Document | None:
+    def read(self: SessionCache, state: Folder | None, name: str) -> Document | None:
         known = self._documents.get(name)
         return real(self, state, name) if known is None else known
 
-    return Kept, "read", read
+    return SessionCache, "read", read
 
 
 def _row_too_many() -> tuple[Any, str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from nexus_mcp.state import oplog, plan
+from nexus_mcp.store.close_receipt import Receipt
 from nexus_mcp.store.original import Original
-from nexus_mcp.store.unanswered import Unanswered
 from tests.reliability.mutants.definition import Mutant
 
 
@@ -19,11 +19,11 @@ def _ids_reused() -> tuple[Any, str, Any]:
 
 
 def _answered_twice() -> tuple[Any, str, Any]:
-    return Unanswered, "delivered", Unanswered.undelivered
+    return Receipt, "delivered", Receipt.undelivered
 
 
 def _undo_anyway() -> tuple[Any, str, Any]:
-    return oplog, "_is", lambda mark, data: True
+    return oplog, "_matches", lambda mark, data: True
 
 
 def _overwrites_foreign() -> tuple[Any, str, Any]:

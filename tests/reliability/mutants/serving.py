@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from nexus_mcp.server.app import App
-from nexus_mcp.server.calls import Calls
-from nexus_mcp.store import atomic, completing, lock, unanswered
+from nexus_mcp.server.call_queue import CallQueue
+from nexus_mcp.store import close_receipt, conflicts, lock, recovery
 from nexus_mcp.store.access import Access
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.history.archive import Archive
@@ -22,7 +22,7 @@ from tests.reliability.mutants.definition import Mutant
 
 
 def _late_lock() -> tuple[Any, str, Any]:
-    class Late(lock.Held):
+    class Late(lock.HeldLock):
         def check(self) -> None:
             if self._fd is None:
                 return
@@ -32,7 +32,7 @@ def _late_lock() -> tuple[Any, str, Any]:
                 fcntl.flock(self._fd, fcntl.LOCK_EX)
 
     @contextmanager
-    def held(state: Folder, *_: Any, **__: Any) -> Iterator[lock.Held]:
+    def held(state: Folder, *_: Any, **__: Any) -> Iterator[lock.HeldLock]:
         created = not state.check_plain(lock.NAME)
         fd = state.open(lock.NAME, os.O_RDWR | os.O_CREAT)
         try:
@@ -40,13 +40,13 @@ def _late_lock() -> tuple[Any, str, Any]:
         finally:
             os.close(fd)
 
-    return lock, "held", held
+    return lock, "acquire", held
 
 
 def _recovers_unlocked() -> tuple[Any, str, Any]:
     @contextmanager
     def completed(self: Access, nexus: Folder, state: Folder) -> Iterator[None]:
-        completing.roll_forward(nexus, state)
+        recovery.roll_forward(nexus, state)
         yield
 
     return Access, "_completed", completed
@@ -64,9 +64,9 @@ def _stale_read() -> tuple[Any, str, Any]:
 
 
 def _answer_first() -> tuple[Any, str, Any]:
-    real = Calls._serve
+    real = CallQueue._serve
 
-    def serve(self: Calls, job: Any) -> None:
+    def serve(self: CallQueue, job: Any) -> None:
         app = self._app
         with tempfile.TemporaryDirectory() as folder:
             copy = shutil.copytree(app.workspace.root, os.path.join(folder, "project"))
@@ -75,22 +75,22 @@ def _answer_first() -> tuple[Any, str, Any]:
         self._app = app
         app.call(job.call.name, job.call.arguments).delivered()
 
-    return Calls, "_serve", serve
+    return CallQueue, "_serve", serve
 
 
 def _answer_forgotten() -> tuple[Any, str, Any]:
-    real = unanswered.held
+    real = close_receipt.lock_receipt
 
-    def held(*arguments: Any) -> unanswered.Unanswered:
+    def held(*arguments: Any) -> close_receipt.Receipt:
         marker = real(*arguments)
         marker.delivered()
         return marker
 
-    return unanswered, "held", held
+    return close_receipt, "lock_receipt", held
 
 
 def _answer_kept() -> tuple[Any, str, Any]:
-    return unanswered.Unanswered, "delivered", unanswered.Unanswered.undelivered
+    return close_receipt.Receipt, "delivered", close_receipt.Receipt.undelivered
 
 
 def _redone() -> tuple[Any, str, Any]:
@@ -98,7 +98,7 @@ def _redone() -> tuple[Any, str, Any]:
 
 
 def _no_sweep() -> tuple[Any, str, Any]:
-    return atomic, "sweep", lambda folder: None
+    return conflicts, "sweep", lambda folder: None
 
 
 MUTANTS = (

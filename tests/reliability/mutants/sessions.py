@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from nexus_mcp.lifecycle import agent_identity
-from nexus_mcp.state import agent_log
-from nexus_mcp.state.agent_records import Records
-from nexus_mcp.store import agent_files, agents_extension
+from nexus_mcp.state import agents as state_agents
+from nexus_mcp.state.agents import Records
+from nexus_mcp.store import agents as store_agents
+from nexus_mcp.store import agents_extension
 from nexus_mcp.store.folder import Folder
 from tests.reliability.mutants.definition import Mutant
 
@@ -26,7 +27,7 @@ def _unknown_allowed() -> tuple[Any, str, Any]:
 
 
 def _spawn_forgotten() -> tuple[Any, str, Any]:
-    return agent_files, "append_unlocked", lambda store, harness_id, line: None
+    return store_agents, "append_unlocked", lambda store, harness_id, line: None
 
 
 def _rename_unseen() -> tuple[Any, str, Any]:
@@ -38,25 +39,25 @@ def _renamed_forgotten() -> tuple[Any, str, Any]:
 
 
 def _counted_twice() -> tuple[Any, str, Any]:
-    real = agent_log.fold
-    return agent_log, "fold", lambda records, checksum, events: real(records, checksum, [])
+    real = state_agents.make_fold
+    return state_agents, "make_fold", lambda records, checksum, events: real(records, checksum, [])
 
 
 def _owners_lost() -> tuple[Any, str, Any]:
-    return agent_log, "_extras", lambda fold: {}
+    return state_agents, "_extras", lambda fold: {}
 
 
 def _beside_afterwards() -> tuple[Any, str, Any]:
-    real = agent_files.write
+    real = store_agents.write
 
     def write(own: Folder, held: Any, found: Any, records: Records, **options: Any) -> None:
         with _no_append():
             real(own, held, found, records, **options)
         data = own.read("agent-tracker.json", 1 << 20)
-        line = agent_log.fold(records, agent_files.checksum_of(data), found.events)
+        line = state_agents.make_fold(records, store_agents.checksum_of(data), found.events)
         agents_extension.append(own, [line])
 
-    return agent_files, "write", write
+    return store_agents, "write", write
 
 
 def _no_append() -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from nexus_mcp.store import access, applying, atomic, commit, journal, lock, oplog, unanswered
+from nexus_mcp.store import access, atomic, close_receipt, commit, journal, lock, oplog
 from nexus_mcp.store.folder import Folder
 from tests.reliability.mutants.definition import Mutant
 
@@ -22,23 +22,23 @@ def _no_folder_fsync() -> tuple[Any, str, Any]:
 
 def _no_lock() -> tuple[Any, str, Any]:
     @contextmanager
-    def held(state: Folder, *_: Any, **__: Any) -> Iterator[lock.Held]:
+    def held(state: Folder, *_: Any, **__: Any) -> Iterator[lock.HeldLock]:
         created = not state.check_plain(lock.NAME)
         os.close(state.open(lock.NAME, os.O_RDWR | os.O_CREAT))
-        ours = lock.Held(state, None, created=created)
+        ours = lock.HeldLock(state, None, created=created)
         yield ours
         ours.end()
 
-    return lock, "held", held
+    return lock, "acquire", held
 
 
 def _no_sync_afterwards() -> tuple[Any, str, Any]:
-    return lock.Held, "end", lambda self: None
+    return lock.HeldLock, "end", lambda self: None
 
 
 def _forgotten_unsynced() -> tuple[Any, str, Any]:
-    real = unanswered.Markers.forget
-    return unanswered.Markers, "forget", lambda self, confirm: real(self, lambda: None)
+    real = close_receipt.Receipts.forget
+    return close_receipt.Receipts, "forget", lambda self, confirm: real(self, lambda: None)
 
 
 def _in_place() -> tuple[Any, str, Any]:
@@ -57,14 +57,14 @@ def _in_place() -> tuple[Any, str, Any]:
 
 def _no_journal() -> tuple[Any, str, Any]:
     def archive(nexus: Folder, state: Folder, asked: Any, held: Any, answer: Any) -> None:
-        entry = journal.record(asked.cycle, asked.writes, None, commit.entry_of(asked))
-        applying.apply(nexus, state, entry, None, {})
+        entry = journal.record(asked.cycle, asked.writes, None, commit.make_entry(asked))
+        journal.apply(nexus, state, entry, None, {})
 
-    return commit, "together", archive
+    return commit, "write_journaled", archive
 
 
 def _unlink_before_archive() -> tuple[Any, str, Any]:
-    real = commit.together
+    real = commit.write_journaled
 
     def archive(nexus: Folder, state: Folder, asked: Any, *rest: Any) -> Any:
         for name, (_, after) in asked.writes.items():
@@ -72,7 +72,7 @@ def _unlink_before_archive() -> tuple[Any, str, Any]:
                 state.unlink(name)
         return real(nexus, state, asked, *rest)
 
-    return commit, "together", archive
+    return commit, "write_journaled", archive
 
 
 def _no_recovery() -> tuple[Any, str, Any]:
@@ -84,24 +84,24 @@ def _thrown_away() -> tuple[Any, str, Any]:
 
 
 def _wrong_order() -> tuple[Any, str, Any]:
-    real = applying.apply
+    real = journal.apply
 
     def apply(nexus: Folder, state: Folder, entry: Any, history: Any, prepared: Any) -> None:
         # The journal goes first, what it promises comes after.
         state.unlink(journal.NAME)
         real(nexus, state, entry, history, prepared)
-        atomic.replace(state, journal.NAME, [journal.encoded(entry)])
+        atomic.replace(state, journal.NAME, [journal.encode_record(entry)])
 
-    return applying, "apply", apply
+    return journal, "apply", apply
 
 
 def _noted_early() -> tuple[Any, str, Any]:
-    real = oplog.line
+    real = oplog.make_line
 
     def line(state: Folder, make: Any) -> None:
         oplog.add(state, real(state, make))
 
-    return oplog, "line", line
+    return oplog, "make_line", line
 
 
 def _note_unsynced() -> tuple[Any, str, Any]:

@@ -8,8 +8,7 @@ from typing import Any
 from nexus_mcp.errors import NexusError
 from nexus_mcp.server.app import Answer, App
 from nexus_mcp.state.oplog import UNDO, By
-from nexus_mcp.store.store import Store
-from nexus_mcp.store.undo import undo
+from nexus_mcp.store.store import Store, undo
 from nexus_mcp.workspace import Workspace
 from tests.support import Clock
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nexus_mcp.store import swap
+from nexus_mcp.store import atomic
 from tests.store.dying import CALLS
 
 # act(number, name, arguments), run before each call.
@@ -43,7 +43,7 @@ def before_calls(act: Act, names: Sequence[str] = CALLS, during: Callable[[], bo
         return call
 
     for name in names:
-        owner = swap if name == "exchange" else os
+        owner = atomic if name == "exchange" else os
         setattr(owner, name, wrapped(name, getattr(owner, name)))
 
 

@@ -99,13 +99,16 @@ def test_placeholders_of_texts_in_the_code() -> None:
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
     used = [
-        (where, kind, name) for where, text in texts for _, _, kind, name in placeholders.found(text) if kind in known
+        (where, kind, name)
+        for where, text in texts
+        for _, _, kind, name in placeholders.find_placeholders(text)
+        if kind in known
     ]
-    assert ("server/prompts/keeping.py", "action", "ask_user") in used
+    assert ("server/prompts/notes.py", "action", "ask_user") in used
     assert [one for one in used if one[2] not in known[one[1]]] == []
 
 
 def test_an_unknown_placeholder_is_noticed() -> None:
     """Bad input: an action that no vocabulary has is a fault."""
-    found = placeholders.faults("Now {{action:edit_file}}.", {"action": load(None).vocabulary["invocations"]})
+    found = placeholders.find_faults("Now {{action:edit_file}}.", {"action": load(None).vocabulary["invocations"]})
     assert [(offset, told()) for offset, told in found] == [(4, "there is no action 'edit_file'")]

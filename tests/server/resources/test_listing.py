@@ -165,7 +165,7 @@ def test_each_is_looked_at_for_one_page(ask: Asker, project: Project, monkeypatc
         monkeypatch.setattr(module, name, look)
 
     counted(artifacts, "is_safe", str)
-    counted(notes, "head", lambda _, name: str(name))
+    counted(notes, "read_head", lambda _, name: str(name))
     counted(catalogued, "has_text", lambda entry: str(entry["id"]))
     names = [entry["name"].rpartition("/")[2] for page in ask.pages("resources/list", "resources") for entry in page]
     listed = set(names) - {"plan", "tasks", "ready", "history", "knowledge"}
@@ -205,9 +205,9 @@ def test_a_folder_beside_a_file(ask: Asker, project: Project) -> None:
     found = [name.removeprefix("artifacts/") for name in own(ask) if name.startswith("artifacts/")]
     assert found == sorted(names, key=lambda name: name.split("/"))
     (artifacts,) = [resource for resource in RESOURCES if resource.name == "artifacts"]
-    from nexus_mcp.server.resources.definition import Look
+    from nexus_mcp.server.resources.definition import ReadContext
 
-    look = Look(ask.app.workspace, ask.app._store, "", "")
+    look = ReadContext(ask.app.workspace, ask.app._store, "", "")
     for number, name in enumerate(found):
         assert [entry.key for entry in artifacts.entries(look, name)] == found[number + 1 :]
 

@@ -103,7 +103,7 @@ def test_too_large(ask: Asker, project: Project, uri: str, monkeypatch: pytest.M
         assert len(ask("resources/read", uri=uri)["contents"]) == 1
         file.truncate(definition.LIMIT + 1)
     code, told = ask.refused("resources/read", uri=uri)
-    advice = "Read the file itself, a part at a time, or let whoever wrote it make several of it."
+    advice = "Read the file itself, a part at a time, or have its author split it."
     fault = f".nexus/{place} is larger than the 4 MiB that are read"
     assert (code, told) == (-32603, f"{fault}; nothing was changed. {advice}")
     sizes = {entry["uri"]: entry.get("size") for entry in ask("resources/list")["resources"]}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nexus_mcp.server.resources import RESOURCES
-from nexus_mcp.server.resources.uris import BadUri, Template
+from nexus_mcp.server.resources.definition import BadUri, Template
 
 NAME, PATH, HISTORY = (
     Template("nexus://memory/{name}"),

@@ -11,8 +11,8 @@ from unittest.mock import patch
 
 import pytest
 
-from nexus_mcp.server.subscriptions import lookout
-from nexus_mcp.server.subscriptions.lookout import Lookout, mark
+from nexus_mcp.server.subscriptions import poller
+from nexus_mcp.server.subscriptions.poller import Poller, mark
 
 Told = queue.Queue[set[str]]
 
@@ -23,15 +23,15 @@ def told() -> Told:
 
 
 @pytest.fixture
-def watch(tmp_path: Path, told: Told) -> Iterator[Lookout]:
+def watch(tmp_path: Path, told: Told) -> Iterator[Poller]:
     """A lookout that does not wait between two looks, and tells what changed."""
-    made = Lookout(str(tmp_path), lambda changed: told.put(changed) if changed else None, 0.001)
+    made = Poller(str(tmp_path), lambda changed: told.put(changed) if changed else None, 0.001)
     yield made
     made.end()
 
 
 def threads() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name == "lookout"]
+    return [thread.name for thread in threading.enumerate() if thread.name == "poller"]
 
 
 def replaced(path: Path) -> None:
@@ -61,7 +61,7 @@ def rewritten(path: Path) -> None:
         lambda path: (path.unlink(), path.symlink_to("elsewhere")),
     ],
 )
-def test_every_change_of_a_file(tmp_path: Path, watch: Lookout, told: Told, change: Callable[[Path], object]) -> None:
+def test_every_change_of_a_file(tmp_path: Path, watch: Poller, told: Told, change: Callable[[Path], object]) -> None:
     """A file that was written, replaced or removed has changed, whatever its size and times pretend."""
     path = tmp_path / "a"
     path.write_bytes(b"A")
@@ -70,7 +70,7 @@ def test_every_change_of_a_file(tmp_path: Path, watch: Lookout, told: Told, chan
     assert told.get() == {"a"}
 
 
-def test_a_file_that_appears(tmp_path: Path, watch: Lookout, told: Told) -> None:
+def test_a_file_that_appears(tmp_path: Path, watch: Poller, told: Told) -> None:
     """A file need not be there, nor its folder."""
     watch.add(["folder/a"])
     (tmp_path / "folder").mkdir()
@@ -116,8 +116,8 @@ def test_a_huge_folder(tmp_path: Path) -> None:
     folder.mkdir()
     for number in range(5):
         (folder / str(number)).write_bytes(b"")
-    with patch.object(lookout, "MOST_NAMES", 3):
-        seen = len(list(lookout._names(str(folder)))), len(list(lookout._entries(str(folder))))
+    with patch.object(poller, "MOST_NAMES", 3):
+        seen = len(list(poller._names(str(folder)))), len(list(poller._entries(str(folder))))
     assert seen == (4, 4)
 
 
@@ -129,7 +129,7 @@ def test_changes_in_a_huge_folder(tmp_path: Path, kind: str) -> None:
     names = [folder / str(number) for number in range(5)]
 
     def seen() -> object:
-        with patch.object(lookout, "MOST_NAMES", 2):
+        with patch.object(poller, "MOST_NAMES", 2):
             return mark(str(tmp_path), kind)
 
     changes: tuple[Callable[[Path], object], ...] = (lambda path: path.write_bytes(b""), Path.unlink)
@@ -150,7 +150,7 @@ def test_changes_in_many_folders(tmp_path: Path) -> None:
         for number in range(5):
             (folder / str(number)).write_bytes(b"")
         os.utime(folder, (1, 1))
-    with patch.object(lookout, "MOST_NAMES", 12):
+    with patch.object(poller, "MOST_NAMES", 12):
         for folder in folders:
             before = mark(str(tmp_path), "d//")
             (folder / "new").write_bytes(b"")
@@ -163,13 +163,13 @@ def test_what_cannot_be_looked_at(tmp_path: Path) -> None:
     assert mark(str(tmp_path), "x" * 300) == mark(str(tmp_path), "x" * 300)
 
 
-def test_one_thread_and_only_while_wanted(tmp_path: Path, watch: Lookout, told: Told) -> None:
+def test_one_thread_and_only_while_wanted(tmp_path: Path, watch: Poller, told: Told) -> None:
     """There is one thread however much is wanted, and none before or after."""
     assert threads() == []
     watch.add(["a", "b"])
     watch.add(["b"])
-    assert threads() == ["lookout"]
-    (thread,) = [thread for thread in threading.enumerate() if thread.name == "lookout"]
+    assert threads() == ["poller"]
+    (thread,) = [thread for thread in threading.enumerate() if thread.name == "poller"]
     watch.remove(["a", "b"])
     (tmp_path / "a").write_bytes(b"")
     (tmp_path / "b").write_bytes(b"")
@@ -183,7 +183,7 @@ def test_one_thread_and_only_while_wanted(tmp_path: Path, watch: Lookout, told: 
 
 def test_the_last_look(tmp_path: Path, told: Told) -> None:
     """What has changed when it ends is still told; nothing is afterwards, and the thread is gone."""
-    watch = Lookout(str(tmp_path), lambda changed: told.put(changed) if changed else None, pause=1000)
+    watch = Poller(str(tmp_path), lambda changed: told.put(changed) if changed else None, pause=1000)
     watch.add(["a"])
     (tmp_path / "a").write_bytes(b"")
     watch.end()
@@ -198,10 +198,10 @@ def test_the_last_look(tmp_path: Path, told: Told) -> None:
 @pytest.mark.requirement("subscriptions.told")
 def test_how_often(tmp_path: Path) -> None:
     """A change is told within a second, and the files are looked at four times a second at most."""
-    assert 1 / 4 <= lookout.PAUSE <= 1 / 2
+    assert 1 / 4 <= poller.PAUSE <= 1 / 2
     waits: list[float | None] = []
     looked = threading.Semaphore(0)
-    watch = Lookout(str(tmp_path), lambda _: looked.release())
+    watch = Poller(str(tmp_path), lambda _: looked.release())
     real = watch._changed.wait_for
 
     def wait_for(predicate: Callable[[], bool], timeout: float | None = None) -> bool:
@@ -213,4 +213,4 @@ def test_how_often(tmp_path: Path) -> None:
         for _ in range(3):
             looked.acquire()
         watch.end()
-    assert set(waits) == {lookout.PAUSE}
+    assert set(waits) == {poller.PAUSE}

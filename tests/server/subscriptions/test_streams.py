@@ -168,7 +168,7 @@ def test_lists(project: Project, open_streams: Streams, told: Told, folder: str,
 )
 def test_what_is_kept_of_a_filter(asked: dict[str, Any], kept: dict[str, Any]) -> None:
     """What this server cannot tell of is left out: the tools never change, and a foreign URI is nobody's."""
-    assert targets.honoured(asked) == kept
+    assert targets.supported_filter(asked) == kept
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def talk(app: App, server: Serve) -> Iterator[Talk]:
     made = Talk(app, server)
     yield made
     made.close()
-    assert "lookout" not in [thread.name for thread in threading.enumerate()]
+    assert "poller" not in [thread.name for thread in threading.enumerate()]
 
 
 @pytest.mark.requirement("subscriptions.told")

@@ -13,11 +13,11 @@ from unittest.mock import patch
 
 from hypothesis import strategies as st
 
-from nexus_mcp.store import ranges
+from nexus_mcp.store import atomic
 from nexus_mcp.store.folder import Folder
-from nexus_mcp.store.history import building, finding, identity
+from nexus_mcp.store.history import identity, lookup, parse
 from nexus_mcp.store.history.archive import Archive
-from nexus_mcp.store.history.memory import Memory
+from nexus_mcp.store.history.lookup import Memory
 
 Cycle = dict[str, Any]
 CYCLE: Cycle = {
@@ -87,9 +87,9 @@ def ours_of(cycles: list[Cycle]) -> bytes:
 def small(chunk: int = 1 << 11) -> Iterator[None]:
     """Everything that is done for long histories alone is done for short ones, and a window is of `chunk` bytes."""
     with ExitStack() as stack:
-        stack.enter_context(patch.object(ranges, "CHUNK", chunk))
-        stack.enter_context(patch.object(building, "QUICK_FROM", 0))
-        stack.enter_context(patch.object(finding, "CACHED_FROM", 0))
+        stack.enter_context(patch.object(atomic, "CHUNK", chunk))
+        stack.enter_context(patch.object(parse, "FAST_FROM_BYTES", 0))
+        stack.enter_context(patch.object(lookup, "CACHE_FROM_BYTES", 0))
         yield
 
 

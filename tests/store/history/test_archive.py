@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nexus_mcp.errors import StateError, StorageError
-from nexus_mcp.store import atomic, ranges
-from nexus_mcp.store.history import EMPTY, NAME, finding
+from nexus_mcp.store import atomic
+from nexus_mcp.store.history import EMPTY, NAME, lookup
+from nexus_mcp.store.history.append import Growth
 from nexus_mcp.store.history.archive import Archive
-from nexus_mcp.store.history.growing import Growth
 from nexus_mcp.store.history_file import HistoryFile
 from tests.store.history.made import CYCLE, Cycle, Site, cycles, folder, layouts, ours_of, small, words, written
 
@@ -152,15 +152,15 @@ def test_a_free_time_is_found_in_the_index(fast_path: Path) -> None:
 def test_a_history_that_shrinks_while_it_is_read_is_read_again(fast_path: Path) -> None:
     """And one that does so for ever is refused."""
     site = Site(fast_path, ours_of([CYCLE] * 3))
-    real, left = ranges.read, [1]
+    real, left = atomic.read_range, [1]
 
     def read(fd: int, begin: int, end: int) -> bytes:
         if left[0] > 0:
             left[0] -= 1
-            raise ranges.Shrunk
+            raise atomic.Shrunk
         return real(fd, begin, end)
 
-    with patch.object(ranges, "read", read):
+    with patch.object(atomic, "read_range", read):
         with site.archive() as archive:
             assert len(archive) == 3
         left[0], site.memory.index = 99, None
@@ -192,7 +192,7 @@ def test_no_cache_for_a_short_history(fast_path: Path) -> None:
         assert archive.matches("b") == [0, 1, 2]
     assert os.listdir(site.state) == []
     site.state.rmdir()
-    with patch.object(finding, "CACHED_FROM", 0), site.archive() as archive:
+    with patch.object(lookup, "CACHE_FROM_BYTES", 0), site.archive() as archive:
         assert archive.matches("b") == [0, 1, 2]
     assert not site.state.exists()
 

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nexus_mcp.errors import StateError
-from nexus_mcp.store import ranges
-from nexus_mcp.store.history import building
+from nexus_mcp.store import atomic
+from nexus_mcp.store.history import parse
 from nexus_mcp.store.history.index import Index
-from nexus_mcp.store.history.window import Window
+from nexus_mcp.store.history.parse import Window
 from nexus_mcp.store.history_file import HistoryFile
 from tests.store.history.made import CYCLE, Cycle, cycles, layouts, ours_of, small, written
 
@@ -24,7 +24,7 @@ def built(data: bytes) -> Index:
     with TemporaryFile() as file:
         file.write(data)
         file.flush()
-        return building.build(file.fileno(), len(data), digests=True)
+        return parse.build(file.fileno(), len(data), digests=True)
 
 
 def spans_of(index: Index, data: bytes) -> list[bytes]:
@@ -53,7 +53,7 @@ def test_it_finds_the_cycles_that_a_strict_parse_finds(
     with small(data.draw(st.sampled_from([64, 1 << 11, 1 << 16]))):
         try:
             index = built(file)
-        except building.Unreadable:
+        except parse.Unreadable:
             assert expected is None
             return
     assert expected is not None
@@ -108,7 +108,7 @@ def test_what_is_odd_in_one_cycle_makes_the_file_unreadable(inner: str, quick_fr
     cycle = '\n    {\n      "schema_version": "0.5",\n      %s\n    }'
     good = cycle % '"branch": "say \\": [{"'
     file = f'{{\n  "cycles": [{good},{cycle % inner},{good}\n  ]\n}}\n'.encode()
-    with patch.object(building, "QUICK_FROM", quick_from), pytest.raises(building.Unreadable):
+    with patch.object(parse, "FAST_FROM_BYTES", quick_from), pytest.raises(parse.Unreadable):
         built(file)
     assert whole(file) is None
     assert len(built(file.replace((cycle % inner).encode(), good.encode()))) == 3
@@ -117,7 +117,7 @@ def test_what_is_odd_in_one_cycle_makes_the_file_unreadable(inner: str, quick_fr
 def test_bytes_that_are_no_text_make_the_file_unreadable() -> None:
     """Also within a string that nobody looks at."""
     file = ours_of([{**CYCLE, "branch": "ab"}, CYCLE, CYCLE]).replace(b"ab", b"\xff\xfe")
-    with small(1 << 16), pytest.raises(building.Unreadable):
+    with small(1 << 16), pytest.raises(parse.Unreadable):
         built(file)
 
 
@@ -127,8 +127,8 @@ def test_most_cycles_of_ours_are_judged_quickly() -> None:
     tasks = [{"id": 1, "title": "t", "deps": [1, 2]}] * 3
     file = ours_of([{**CYCLE, "plan": plan, "tasks": tasks}] * 9)
     parsed = []
-    real = building._next
-    with small(1 << 16), patch.object(building, "_next", lambda *a, **k: parsed.append(1) or real(*a, **k)):  # type: ignore[func-returns-value]
+    real = parse._next
+    with small(1 << 16), patch.object(parse, "_next", lambda *a, **k: parsed.append(1) or real(*a, **k)):  # type: ignore[func-returns-value]
         assert len(built(file)) == 9
     assert len(parsed) == 3  # the first, the last, and the end
 
@@ -155,7 +155,7 @@ def test_what_only_begins_as_ours_is_searched_once(end: bytes) -> None:
             searched += end - begin
             return super().bytes(begin, end)
 
-    with small(1 << 16), patch.object(building, "Window", Watched):
+    with small(1 << 16), patch.object(parse, "Window", Watched):
         assert len(built(file)) == 3001 + end.count(b"{")
     assert 0 < searched < 5 * len(file)
 
@@ -163,6 +163,6 @@ def test_what_only_begins_as_ours_is_searched_once(end: bytes) -> None:
 def test_a_cycle_may_be_longer_than_a_window() -> None:
     """A window grows until it has one whole."""
     file = ours_of([CYCLE, {**CYCLE, "branch": "ä" * 5000}, CYCLE, {**CYCLE, "branch": "x" * 5000}])
-    with patch.object(ranges, "CHUNK", 100):
+    with patch.object(atomic, "CHUNK", 100):
         index = built(file)
     assert [json.loads(each)["branch"][:2] for each in spans_of(index, file)] == ["b", "ää", "b", "xx"]

@@ -11,8 +11,8 @@ from unittest.mock import patch
 
 import pytest
 
-from nexus_mcp.store.history import building, identity, texts
-from nexus_mcp.store.history.memory import Memory
+from nexus_mcp.store.history import identity, parse, texts
+from nexus_mcp.store.history.lookup import Memory
 from tests.store.history.made import CYCLE, OLD, Cycle, Site, ours_of, settled, small
 from tests.store.history.test_archive import appended
 
@@ -25,7 +25,7 @@ MANY = [
 def counted() -> Iterator[list[str]]:
     """What is read in full: "build" an index from so many known cycles, "line" a text."""
     seen: list[str] = []
-    build, line = building.build, texts.lines
+    build, line = parse.build, texts.lines
 
     def built(*args: object, **named: object) -> object:
         known = named.get("known")
@@ -36,7 +36,7 @@ def counted() -> Iterator[list[str]]:
         seen.append(f"lines from {first}")
         return line(fd, index, first)  # type: ignore[arg-type]
 
-    with patch.object(building, "build", built), patch.object(texts, "lines", lined):
+    with patch.object(parse, "build", built), patch.object(texts, "lines", lined):
         yield seen
 
 

@@ -12,11 +12,12 @@ from unittest.mock import patch
 import pytest
 
 from nexus_mcp.errors import StateError
-from nexus_mcp.store import atomic, ranges
+from nexus_mcp.store import atomic
 from nexus_mcp.store.folder import Folder
-from nexus_mcp.store.history import building, identity, stored, trouble
+from nexus_mcp.store.history import identity, parse
+from nexus_mcp.store.history import index as history_index
 from nexus_mcp.store.history.index import Index
-from nexus_mcp.store.history.memory import Memory
+from nexus_mcp.store.history.lookup import Memory
 from tests.store.history.made import CYCLE, Site, ours_of, settled, small
 
 CYCLES = [{**CYCLE, "branch": f"branch {number}"} for number in range(9)]
@@ -40,7 +41,7 @@ def files(site: Site) -> list[str]:
         b"\0" * 100,
         b"nexus\0i1" + b"\xff" * 60,
         b"nexus\0i1" + b"\0" * 60,
-        stored.HEADER.pack(b"nexus\0i1", 1, 1, 1 << 60, 1 << 60, 0),
+        history_index.HEADER.pack(b"nexus\0i1", 1, 1, 1 << 60, 1 << 60, 0),
     ],
     ids=range(5),
 )
@@ -79,15 +80,15 @@ def test_an_index_that_could_be_of_no_history_is_none(fast_path: Path, change: C
     look(site, site.memory)
     index = site.memory.index
     assert index is not None
-    made = stored.to_bytes(index, 1, 2)
-    head = stored.HEADER.size + stored.sizes(made[: stored.HEADER.size], len(made), 1, 2)
-    parts = made[: stored.HEADER.size], made[stored.HEADER.size : head], made[head:]
-    assert stored.from_bytes(*parts).records == index.records
+    made = history_index.to_bytes(index, 1, 2)
+    head = history_index.HEADER.size + history_index.sizes(made[: history_index.HEADER.size], len(made), 1, 2)
+    parts = made[: history_index.HEADER.size], made[history_index.HEADER.size : head], made[head:]
+    assert history_index.from_bytes(*parts).records == index.records
     change(index)
-    made = stored.to_bytes(index, 1, 2)
-    head = stored.HEADER.size + stored.sizes(made[: stored.HEADER.size], len(made), 1, 2)
+    made = history_index.to_bytes(index, 1, 2)
+    head = history_index.HEADER.size + history_index.sizes(made[: history_index.HEADER.size], len(made), 1, 2)
     with pytest.raises((ValueError, TypeError)):
-        stored.from_bytes(made[: stored.HEADER.size], made[stored.HEADER.size : head], made[head:])
+        history_index.from_bytes(made[: history_index.HEADER.size], made[history_index.HEADER.size : head], made[head:])
 
 
 def test_a_wrong_index_is_dropped_when_it_shows(fast_path: Path) -> None:
@@ -148,7 +149,7 @@ def test_texts_that_somebody_writes_are_not_swept(fast_path: Path) -> None:
     """He holds them; when he is dead they go."""
     site = Site(fast_path, ours_of(CYCLES))
     look(site)
-    his = site.state / "cache" / stored.name_of("0123456789abcdef")
+    his = site.state / "cache" / history_index.name_of("0123456789abcdef")
     with his.open("wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         site.put(ours_of(CYCLES[:5]))
@@ -162,13 +163,13 @@ def test_texts_that_somebody_writes_are_not_swept(fast_path: Path) -> None:
 def test_a_history_that_is_replaced_while_it_is_read_is_good_for_the_call(fast_path: Path) -> None:
     """It has no name any more, and the bytes that it had."""
     site = Site(fast_path, ours_of(CYCLES))
-    real = building.build
+    real = parse.build
 
     def build(*args: object, **named: object) -> Index:
         site.put(ours_of(CYCLES[:2]))
         return real(*args, **named)  # type: ignore[arg-type]
 
-    with patch.object(building, "build", build), small(), settled(), site.archive() as archive:
+    with patch.object(parse, "build", build), small(), settled(), site.archive() as archive:
         assert archive.matches("branch") == list(range(9))
     look(site, site.memory)
 
@@ -185,7 +186,7 @@ def test_the_tail_is_looked_at(fast_path: Path) -> None:
 def test_an_index_that_is_too_large_is_not_kept(fast_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Nor written again and again: what is not read back is not written."""
     site = Site(fast_path, ours_of(CYCLES))
-    with patch.object(stored, "MOST", 4500):
+    with patch.object(history_index, "MOST", 4500):
         look(site)
     assert files(site) == []
     assert "too large" in capfd.readouterr().err
@@ -214,7 +215,7 @@ def test_what_is_wrong_with_a_long_history_is_told_without_all_of_it(
 ) -> None:
     """The line after which it cannot be read, and why."""
     site = Site(fast_path, broken(ours_of(CYCLES)))
-    with small(), patch.object(trouble, "WHOLE", 0), pytest.raises(StateError, match=told), site.archive():
+    with small(), patch.object(parse, "WHOLE", 0), pytest.raises(StateError, match=told), site.archive():
         pass
 
 
@@ -222,7 +223,7 @@ def test_no_more_is_read_than_it_takes_to_see_that_it_is_wrong(fast_path: Path) 
     """A window does not grow for what no further text can mend."""
     site = Site(fast_path, ours_of([{**CYCLE, "x": 1}, *CYCLES * 300]).replace(b'"x": 1', b'"x": ]'))
     sizes: list[int] = []
-    real = ranges.read
+    real = atomic.read_range
 
     def read(fd: int, begin: int, end: int) -> bytes:
         sizes.append(end - begin)
@@ -231,11 +232,11 @@ def test_no_more_is_read_than_it_takes_to_see_that_it_is_wrong(fast_path: Path) 
     size = site.path.stat().st_size
     with (
         site.path.open("rb") as file,
-        patch.object(ranges, "read", read),
-        patch.object(ranges, "CHUNK", 1 << 10),
-        pytest.raises(building.Unreadable),
+        patch.object(atomic, "read_range", read),
+        patch.object(atomic, "CHUNK", 1 << 10),
+        pytest.raises(parse.Unreadable),
     ):
-        building.build(file.fileno(), size, digests=True)
+        parse.build(file.fileno(), size, digests=True)
     assert sum(sizes) < 10_000
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from nexus_mcp.errors import StorageError
 from nexus_mcp.server.app import App
-from nexus_mcp.store import applying, atomic
-from nexus_mcp.store.history.growing import Growth
+from nexus_mcp.store import atomic, journal
+from nexus_mcp.store.history.append import Growth
 from nexus_mcp.store.replacing import Replacement
 from nexus_mcp.workspace import Workspace
 from tests.store.history.made import CYCLE, OLD, Site, ours_of
@@ -34,7 +34,7 @@ def test_a_history_written_after_the_commit_point_keeps_both(
     if before is not None:
         path.write_bytes(ours_of([CYCLE]))
         os.utime(path, OLD)
-    real = applying.apply
+    real = journal.apply
 
     def apply(*arguments: object) -> None:
         data = ours_of([*[CYCLE] * (before is not None), THEIRS])
@@ -46,7 +46,7 @@ def test_a_history_written_after_the_commit_point_keeps_both(
             new.replace(path)
         real(*arguments)  # type: ignore[arg-type]
 
-    with patch.object(applying, "apply", apply):
+    with patch.object(journal, "apply", apply):
         answer = app.call("task_close", {}, "")
     assert not answer.result["isError"]
     answer.delivered()

@@ -7,7 +7,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from nexus_mcp.store.history import identity, texts
-from nexus_mcp.store.history.memory import UNVERIFIED
+from nexus_mcp.store.history.lookup import UNVERIFIED
 from tests.store.history.made import Site, ours_of, settled, small
 from tests.store.history.test_cache import MANY, read
 
@@ -29,12 +29,14 @@ def test_texts_that_may_still_change_unseen_are_checked_each_time(fast_path: Pat
     read(site)
     with small(), settled(), site.archive() as archive:
         assert archive.cache is not None
-        _, verified = texts.stored(archive.cache, archive.index, b"branch", UNVERIFIED)
+        _, verified = texts.search_cached(archive.cache, archive.index, b"branch", UNVERIFIED)
         assert verified[1] == archive.index.checked > 0
         with patch.object(identity, "is_settled", lambda seen: False):
-            assert texts.stored(archive.cache, archive.index, b"branch", UNVERIFIED)[1] == verified  # dated apart by us
+            assert (
+                texts.search_cached(archive.cache, archive.index, b"branch", UNVERIFIED)[1] == verified
+            )  # dated apart by us
             with patch.object(identity, "is_apart", lambda seen: False):
-                assert texts.stored(archive.cache, archive.index, b"branch", verified)[1] == UNVERIFIED
+                assert texts.search_cached(archive.cache, archive.index, b"branch", verified)[1] == UNVERIFIED
 
 
 def test_a_write_shows_in_what_was_dated_apart(tmp_path: Path) -> None:

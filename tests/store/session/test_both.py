@@ -72,7 +72,7 @@ def meddling(acts: dict[int, Act], *, always: Act | None = None) -> Iterator[lis
 
 def both(root: Path) -> tuple[Any, Any]:
     """(topic and decision, titles), None for a file that is absent."""
-    found = Store(Workspace(str(root))).both()
+    found = Store(Workspace(str(root))).snapshot()
     plan, tasks = found.plan(), found.tasks()
     return (
         None if plan is None else (plan["topic"], *(issue["status"] for issue in plan["issues"])),
@@ -97,7 +97,7 @@ def half_closed(root: Path) -> None:
 
 def test_an_undisturbed_look_takes_no_lock(begun: Path) -> None:
     """Each file is read twice, with a look for the journal before and in between, and nobody is kept out."""
-    with patch.object(lock, "held", side_effect=AssertionError), meddling({}) as seen:
+    with patch.object(lock, "acquire", side_effect=AssertionError), meddling({}) as seen:
         assert both(begun) == (("Topic", "pending"), ["Do"])
     assert seen == ["txn.json", "plan.json", "tasks.json", "txn.json", "plan.json", "tasks.json"]
 
@@ -142,10 +142,10 @@ def test_changes_of_one_file_each(begun: Path, place: int, order: list[str]) -> 
 
 def test_whoever_never_stops(begun: Path) -> None:
     """Where the files are others at every look they are read under the lock at last."""
-    real, held = lock.held, []
+    real, held = lock.acquire, []
 
     @contextmanager
-    def holding(*given: Any) -> Iterator[lock.Held]:
+    def holding(*given: Any) -> Iterator[lock.HeldLock]:
         with real(*given) as ours:
             held.append(True)
             yield ours
@@ -155,7 +155,7 @@ def test_whoever_never_stops(begun: Path) -> None:
         if not held:
             call(begun, "task_add", **TASK)
 
-    with patch.object(lock, "held", holding), meddling({}, always=change) as seen:
+    with patch.object(lock, "acquire", holding), meddling({}, always=change) as seen:
         found = both(begun)
     assert len(seen) < 60
     assert found == both(begun)
@@ -165,22 +165,22 @@ def test_one_that_cannot_be_used(begun: Path) -> None:
     """What is wrong with a file is told by who asks for that one, and takes no lock."""
     state = begun / ".nexus/state"
     (state / "plan.json").write_text("{")
-    with patch.object(lock, "held", side_effect=AssertionError):
-        found = Store(Workspace(str(begun))).both()
+    with patch.object(lock, "acquire", side_effect=AssertionError):
+        found = Store(Workspace(str(begun))).snapshot()
     with pytest.raises(StateError, match=r"plan\.json"):
         found.plan()
     assert found.tasks() is not None
     (state / "tasks.json").unlink()
     (state / "tasks.json").symlink_to("plan.json")
-    with patch.object(lock, "held", side_effect=AssertionError), pytest.raises(PathRefused, match=r"tasks\.json"):
-        Store(Workspace(str(begun))).both().tasks()
+    with patch.object(lock, "acquire", side_effect=AssertionError), pytest.raises(PathRefused, match=r"tasks\.json"):
+        Store(Workspace(str(begun))).snapshot().tasks()
 
 
 def test_a_folder_that_cannot_be_used(tmp_path: Path) -> None:
     """It is told by who asks for either file."""
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / ".nexus").symlink_to("elsewhere")
-    found = Store(Workspace(str(tmp_path))).both()
+    found = Store(Workspace(str(tmp_path))).snapshot()
     for look in (found.plan, found.tasks):
         with pytest.raises(PathRefused):
             look()
@@ -192,7 +192,7 @@ def routed(root: Path) -> object:
 
 def prompted(root: Path) -> object:
     app = App(Workspace(str(root)))
-    return app.look("prompts/get", {"name": "nx-run", "arguments": {}}, modern=True).result
+    return app.read("prompts/get", {"name": "nx-run", "arguments": {}}, modern=True).result
 
 
 SHOWING: dict[str, Callable[[Path], object]] = {

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nexus_mcp.server.app import App
-from nexus_mcp.store import applying
+from nexus_mcp.store import journal
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.store import Store
 from nexus_mcp.workspace import Workspace
@@ -101,7 +101,7 @@ def test_a_change_that_begins_meanwhile(
         if name == opened and not journals:
             # As a server dies that has just put the journal of a task_close in its place.
             with monkeypatch.context() as dying:
-                dying.setattr(applying, "apply", _died)
+                dying.setattr(journal, "apply", _died)
                 journals.append(False)
                 journals[0] = App(Workspace(str(project.root))).call("task_close", {}).result["isError"]
         return fd

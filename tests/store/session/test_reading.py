@@ -17,7 +17,7 @@ from nexus_mcp.state import oplog, shapes
 from nexus_mcp.store import codec
 from nexus_mcp.store.session import reading
 from nexus_mcp.store.session.document import KINDS, TASKS, Document
-from nexus_mcp.store.session.writing import composed, recognised
+from nexus_mcp.store.session.writing import compose, detect_layout
 from tests.store.session.files import FILE, LAYOUT, edited, laid_out, spoilt
 
 KIND = KINDS[TASKS]
@@ -26,7 +26,7 @@ KIND = KINDS[TASKS]
 def plainly(data: bytes) -> Any:
     """What the bytes mean, or what is wrong with them, by way of nothing but the whole text."""
     try:
-        return shapes.checked(codec.decode(data, KIND.shown), KIND.schema, KIND.shown)
+        return shapes.check(codec.decode(data, KIND.shown), KIND.schema, KIND.shown)
     except StateError as error:
         return str(error)
 
@@ -49,9 +49,9 @@ def check_places(found: Document) -> None:
         assert places[-1] == found.closing
         for row, (start, end) in zip(rows, pairwise(places), strict=True):
             text = found.data[start:end].lstrip(b" \t\r\n,").decode()
-            assert shapes.checked_rows([codec.STRICT.decode(text)], KIND.schema) == [row]
+            assert shapes.check_rows([codec.STRICT.decode(text)], KIND.schema) == [row]
     if found.is_ours:
-        assert found.data == codec.encode(shapes.ordered(found.value, schemas.load(KIND.schema)))
+        assert found.data == codec.encode(shapes.order(found.value, schemas.load(KIND.schema)))
 
 
 def exact(value: Any) -> str:
@@ -71,7 +71,7 @@ def test_as_read_whole(value: Any, layout: dict[str, Any], rnd: random.Random, r
         assert exact(got) == exact(wanted)
         if found is not None:
             check_places(found)
-            known = recognised(found) if recognise else found
+            known = detect_layout(found) if recognise else found
             value = wanted
         if rnd.random() < 0.3:
             data = spoilt(data, rnd)
@@ -110,10 +110,10 @@ def test_as_written_whole(value: Any, layout: dict[str, Any], rnd: random.Random
         changed = edited(known.value, rnd)
         if any(row["id"] == 0 or True in [dep is True for dep in row["deps"]] for row in changed["tasks"]):
             with pytest.raises(ValueError, match="would break its schema"):
-                composed(TASKS, known, changed)
+                compose(TASKS, known, changed)
             continue
-        made = composed(TASKS, known, changed)
-        assert made.data == codec.encode(shapes.ordered(changed, schemas.load(KIND.schema)))
+        made = compose(TASKS, known, changed)
+        assert made.data == codec.encode(shapes.order(changed, schemas.load(KIND.schema)))
         check_places(made)
         assert made.mark() == oplog.mark(made.data)
         prefix, suffix = made.shared

@@ -1,6 +1,6 @@
-"""report.html: one page that needs nothing beside itself, neither network nor script nor font.
+"""Render report.html: one page without network, scripts or fonts.
 
-Built from `el`, which escapes every text; a content security policy in the page forbids everything but its own style.
+`el` escapes every text, and a content security policy in the page forbids everything but its own style.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ import hashlib
 import os
 from typing import TYPE_CHECKING
 
-from nexus_mcp.conformance.report.html.details import failures, fixtures, not_run_list
-from nexus_mcp.conformance.report.html.head import heading, navigation
+from nexus_mcp.conformance.report.html.evidence import failures, fixtures, not_run_list
+from nexus_mcp.conformance.report.html.head import heading, matrix_section, navigation
 from nexus_mcp.conformance.report.html.markup import Html, el
-from nexus_mcp.conformance.report.html.table import matrix_section
-from nexus_mcp.conformance.report.summary import verdict
+from nexus_mcp.conformance.report.matrix import verdict
 
 if TYPE_CHECKING:
     from nexus_mcp.conformance.result import RunResult
@@ -23,7 +22,7 @@ _STYLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page.css")
 
 
 def to_html(run: RunResult) -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     with open(_STYLE, encoding="utf-8") as file:
         style = file.read()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()

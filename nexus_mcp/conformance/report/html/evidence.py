@@ -1,25 +1,42 @@
-"""What a failed fixture is judged by: its assertions, what was asked and answered, the files it left."""
+"""Render the lists of the page and the evidence of each failure: assertions, requests and responses, files."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nexus_mcp.conformance.report.failure import note, place
 from nexus_mcp.conformance.report.html.head import duration
-from nexus_mcp.conformance.report.html.markup import Html, el, fold, joined
-from nexus_mcp.conformance.report.matrix import assertions
-from nexus_mcp.conformance.report.texts import block, counted, cut_note, indented, one_line, shortened, shown
-from nexus_mcp.conformance.result import MISSING
+from nexus_mcp.conformance.report.html.markup import Html, anchor, el, fold, joined
+from nexus_mcp.conformance.report.matrix import assertions, by_section, not_run
+from nexus_mcp.conformance.report.texts import (
+    block,
+    counted,
+    cut_note,
+    in_words,
+    indented,
+    note,
+    one_line,
+    place,
+    shortened,
+    shown,
+)
+from nexus_mcp.conformance.result import FAILED, MISSING, NOT_RUN
 
 if TYPE_CHECKING:
-    from nexus_mcp.conformance.result import Assertion, Exchange, FixtureResult
+    from collections.abc import Sequence
+
+    from nexus_mcp.conformance.result import Assertion, Exchange, FixtureResult, RunResult
 
 LONGEST_VALUE = 600
 LONGEST_BLOCK = 20_000
 
+FEW = 3
+"""Up to this many failures are open when the page opens."""
+LONGEST = 1000
+"""Characters of a description or a reason."""
+
 
 def assertion_table(result: FixtureResult) -> Html:
-    """The assertions that fail as a table, those that hold in a fold under it."""
+    """Return the failed assertions as a table, and those that passed in a fold under it."""
     every = assertions(result)
     failed = [assertion for assertion in every if not assertion.passed]
     held = [assertion for assertion in every if assertion.passed]
@@ -35,14 +52,14 @@ def assertion_table(result: FixtureResult) -> Html:
 
 
 def exchanges(result: FixtureResult) -> Html:
-    """Every request with its answer."""
+    """Return every request with its response."""
     if not result.exchanges:
         return Html("")
-    return joined(el("h4", "Asked and answered"), *map(_exchange, result.exchanges))
+    return joined(el("h4", "Requests and responses"), *map(_exchange, result.exchanges))
 
 
 def files(result: FixtureResult) -> Html:
-    """The files of the project afterwards, and what the target wrote to stderr."""
+    """Return the files of the project after the run, and what the target wrote to stderr."""
     parts = []
     if result.files:
         parts.append(el("h4", "Files afterwards"))
@@ -89,10 +106,10 @@ def _exchange(exchange: Exchange) -> Html:
     head = el(
         "p",
         el("span", f"{exchange.step} ", class_="note") if exchange.step else "",
-        el("code", one_line(exchange.asked, 100)),
+        el("code", one_line(exchange.request, 100)),
         el("span", f" {one_line(exchange.description, 300)}") if exchange.description else "",
         el("span", f" {duration(exchange.seconds)}", class_="note"),
-        class_="asked",
+        class_="request",
     )
     answer = block(shortened(exchange.error, LONGEST_BLOCK)) or indented(exchange.answer, LONGEST_BLOCK)
     wrong = exchange.is_error or bool(exchange.error)
@@ -108,3 +125,104 @@ def _exchange(exchange: Exchange) -> Html:
 
 def _text(summary: str, text: str) -> Html:
     return fold(summary, el("pre", shortened(text, LONGEST_BLOCK), tabindex=0), class_="quiet")
+
+
+def failures(run: RunResult) -> list[Html]:
+    """Return up to three sections: failed, passed against expectation, failed as expected."""
+    known = tuple(result for result in run.having(FAILED) if result.expected)
+    return [
+        _failed("failed", "Failed", "", run.unexpected),
+        _failed(
+            "healed",
+            "Expected to fail, but passed",
+            "The run fails until these entries are taken out of the expected failures.",
+            run.healed,
+        ),
+        _failed("expected", "Expected failures", "", known),
+    ]
+
+
+def not_run_list(run: RunResult) -> Html:
+    """Return the fixtures that were not run against the target, by reason."""
+    reasons = not_run(run)
+    if not reasons:
+        return Html("")
+    folds = (
+        fold(
+            joined(el("b", one_line(reason, 400)), el("small", f" {counted(len(results), 'fixture')}")),
+            _listing(results),
+        )
+        for reason, results in reasons.items()
+    )
+    return el("section", el("h2", "Not run"), *folds, id="not-run")
+
+
+def fixtures(run: RunResult) -> Html:
+    """Return every fixture, by tool."""
+    folds = (
+        fold(joined(el("code", one_line(name)), el("small", f" {_tally(results)}")), _listing(results))
+        for name, results in by_section(run.results).items()
+    )
+    return el("section", el("h2", "All fixtures"), *folds, id="fixtures")
+
+
+def _failed(name: str, title: str, note: str, results: Sequence[FixtureResult]) -> Html:
+    if not results:
+        return Html("")
+    parts = [el("h2", f"{title} ", el("small", str(len(results))))]
+    if note:
+        parts.append(el("p", note, class_="note"))
+    open_ = name == "failed" and len(results) <= FEW
+    for section, members in by_section(results).items():
+        parts.append(el("h3", el("code", one_line(section))))
+        parts += [_article(result, open_=open_) for result in members]
+    return el("section", *parts, id=name)
+
+
+def _article(result: FixtureResult, *, open_: bool) -> Html:
+    failed = [assertion for assertion in assertions(result) if not assertion.passed]
+    first = in_words(failed[0], 160) if failed else "passed"
+    more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
+    mark = "✗" if failed else "✓"
+    summary = joined(
+        el("span", f"{mark} ", class_="mark", aria_hidden="true"),
+        el("b", one_line(result.test_id)),
+        el("span", f" {first}", el("i", more), class_="first"),
+    )
+    facts = [one_line(result.source, 300), one_line(result.group), duration(result.seconds)]
+    if result.repeats > 1:
+        facts.append(f"run {result.repeats} times")
+    content = [
+        el("p", one_line(result.description, LONGEST), class_="fact"),
+        el("p", " · ".join(filter(None, facts)), class_="note"),
+        el("p", el("b", "Expected to fail: "), one_line(result.expected, LONGEST)) if result.expected else "",
+        assertion_table(result),
+        exchanges(result),
+        files(result),
+    ]
+    kind = "known" if failed and result.expected else "failed"
+    return el("article", fold(summary, *content, open_=open_), id=anchor(result.test_id), class_=kind)
+
+
+def _tally(results: Sequence[FixtureResult]) -> str:
+    counts = {status: sum(result.status == status for result in results) for status in ("passed", FAILED, NOT_RUN)}
+    return ", ".join(f"{number} {status}" for status, number in counts.items() if number)
+
+
+def _listing(results: Sequence[FixtureResult]) -> Html:
+    return el("table", el("tbody", *map(_line, results)), class_="list")
+
+
+def _line(result: FixtureResult) -> Html:
+    mark, kind = {"passed": ("✓", "pass"), FAILED: ("✗", "fail"), NOT_RUN: ("–", "none")}[result.status]
+    name: str = el("code", one_line(result.test_id))
+    if result.status == FAILED or result.expected:
+        name = el("a", name, href=f"#{anchor(result.test_id)}")
+    made = counted(len(result.assertions), "assertion") if result.status != NOT_RUN else ""
+    cells = (
+        el("td", f"{mark} {result.status}", class_=kind),
+        el("td", name, el("span", one_line(result.description, LONGEST))),
+        el("td", made),
+        el("td", duration(result.seconds) if result.status != NOT_RUN else ""),
+    )
+    return el("tr", *cells)

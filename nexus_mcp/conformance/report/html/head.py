@@ -1,21 +1,22 @@
-"""The top of the page: what was judged, when, and how it came out."""
+"""Render the top of the page: verdict, facts of the run, counts, and the matrix of tools and checks."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nexus_mcp.conformance.report.html.markup import Html, el, joined
-from nexus_mcp.conformance.report.left import left_lines
-from nexus_mcp.conformance.report.summary import reasons, totals, verdict
-from nexus_mcp.conformance.report.texts import counted, cut_note, one_line
-from nexus_mcp.conformance.result import NOT_RUN
+from nexus_mcp.conformance.report.html.markup import Html, anchor, el, joined
+from nexus_mcp.conformance.report.matrix import Cell, Row, matrix, reasons, totals, verdict
+from nexus_mcp.conformance.report.texts import counted, cut_note, leftover_lines, one_line
+from nexus_mcp.conformance.result import CHECKS, NOT_RUN
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from nexus_mcp.conformance.result import RunResult
 
 
 def heading(run: RunResult) -> Html:
-    """Verdict, server, the facts of the run, a bar and a tile for each count."""
+    """Return verdict, server, the facts of the run, a bar and a tile for each count."""
     facts = (
         ("Target", el("code", one_line(run.target, 400))),
         ("Protocol", one_line(run.protocol) or "–"),
@@ -36,13 +37,13 @@ def heading(run: RunResult) -> Html:
         el("ul", *(_tile(*tile) for tile in _tiles(run)), class_="tiles"),
         el("p", f"Not run: {reasons(run)}", class_="note") if run.having(NOT_RUN) else "",
         el("p", cut_note(run.cut), class_="note") if run.cut else "",
-        *(el("p", line, class_="note") for line in left_lines(run)),
+        *(el("p", line, class_="note") for line in leftover_lines(run)),
         class_="good" if run.good else "bad",
     )
 
 
 def navigation(run: RunResult) -> Html:
-    """Links to the parts that are there."""
+    """Return links to the parts of the page that exist."""
     count = totals(run)
     links = [("#matrix", "Tools × checks")]
     if count.failed:
@@ -58,7 +59,7 @@ def navigation(run: RunResult) -> Html:
 
 
 def duration(seconds: float) -> str:
-    """ "12 ms", "3.4 s", "2 min 5 s"."""
+    """Return "12 ms", "3.4 s" or "2 min 5 s"."""
     if seconds < 0.9995:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 59.95:
@@ -86,7 +87,7 @@ def _tile(kind: str, number: int, name: str) -> Html:
 
 
 def _bar(run: RunResult) -> Html:
-    """Shares of the whole as a drawing: style attributes are forbidden by the page's own policy."""
+    """Return the counts as an SVG bar: the page's own policy forbids style attributes."""
     total, at, parts = len(run.results), 0.0, []
     for kind, number, _ in _tiles(run):
         width = 1000 * number / total if total else 0.0
@@ -96,3 +97,65 @@ def _bar(run: RunResult) -> Html:
     label = ", ".join(f"{number} {name}" for _, number, name in _tiles(run)) + f" of {counted(total, 'fixture')}"
     drawing = {"viewBox": "0 0 1000 10", "preserveAspectRatio": "none", "role": "img", "class_": "bar"}
     return el("svg", joined(*parts), **drawing, aria_label=label)
+
+
+def matrix_section(run: RunResult) -> Html:
+    """Return the table with its legend. A cell with a failure links to the first fixture that shows it."""
+    head = el(
+        "tr",
+        el("th", "Tool", scope="col"),
+        el("th", "fixtures", scope="col", title="fixtures that use it and were run"),
+        *(el("th", kind, scope="col", title=meaning) for kind, meaning in CHECKS.items()),
+    )
+    rows = (_row(row) for row in matrix(run))
+    legend = el(
+        "dl",
+        *(el("div", el("dt", kind), el("dd", meaning)) for kind, meaning in CHECKS.items()),
+        class_="legend",
+    )
+    return el(
+        "section",
+        el("h2", "Tools × checks"),
+        el(
+            "p",
+            "Assertions that hold, of all: ",
+            el("span", "✓ all", class_="pass"),
+            ", ",
+            el("span", "✗ some fail", class_="fail"),
+            ", – none made. An assertion counts for the tool of its step; a fixture for every tool it uses, but "
+            "one that fails at another tool is only mentioned. Failures that were expected are counted here like any "
+            "other.",
+            class_="note",
+        ),
+        el(
+            "div",
+            el("table", el("thead", head), el("tbody", *rows), class_="matrix"),
+            class_="wide",
+            tabindex=0,
+            role="region",
+            aria_label="Tools and checks",
+        ),
+        legend,
+        id="matrix",
+    )
+
+
+def _row(row: Row) -> Html:
+    return el(
+        "tr",
+        el("th", el("code", one_line(row.name, 40)), scope="row"),
+        _cell(row.fixtures, {"not run": row.not_run, "failing at another tool": row.elsewhere}),
+        *(_cell(row.checks[kind]) for kind in CHECKS),
+    )
+
+
+def _cell(cell: Cell, beside: Mapping[str, int] | None = None) -> Html:
+    rest = [f"{number} {what}" for what, number in (beside or {}).items() if number]
+    if not cell.total:
+        return el("td", ", ".join(rest) or "–", class_="none")
+    more = el("small", f" +{', '.join(rest)}") if rest else ""
+    if not cell.failed_in:
+        return el("td", f"✓ {cell.passed}/{cell.total}", more, class_="pass")
+    names = ", ".join(cell.failed_in)
+    link = el("a", f"✗ {cell.passed}/{cell.total}", href=f"#{anchor(cell.failed_in[0])}", title=names)
+    return el("td", link, more, class_="fail")

@@ -1,4 +1,4 @@
-"""Markup that cannot be broken out of: whatever is not Html already is escaped on its way in."""
+"""Build HTML that text cannot break: everything that is not Html is escaped."""
 
 from __future__ import annotations
 
@@ -11,40 +11,43 @@ _LONGEST_ATTRIBUTE = 500
 
 
 class Html(str):
-    """Markup, to be put into the page as it is."""
+    """Markup that is inserted as it is."""
 
     __slots__ = ()
 
 
 def text(value: str) -> Html:
-    """The value as text of the page, its lines kept."""
+    """Return the value as escaped text of the page, with its line breaks."""
     return Html(escape(block(value)))
 
 
 def el(name: str, /, *children: str, **attributes: str | int) -> Html:
-    """An element. `class_="a"` and `http_equiv="b"` are the attributes class and http-equiv; "" leaves one out."""
-    given = "".join(
+    """Return an element.
+
+    `class_="a"` and `http_equiv="b"` are the attributes class and http-equiv; "" omits one.
+    """
+    attribute_text = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(one_line(str(value), _LONGEST_ATTRIBUTE))}"'
         for key, value in attributes.items()
         if value != ""
     )
     if name in _EMPTY:
-        return Html(f"<{name}{given}>" if name != "rect" else f"<{name}{given}/>")
-    return Html(f"<{name}{given}>{joined(*children)}</{name}>")
+        return Html(f"<{name}{attribute_text}>" if name != "rect" else f"<{name}{attribute_text}/>")
+    return Html(f"<{name}{attribute_text}>{joined(*children)}</{name}>")
 
 
 def joined(*children: str) -> Html:
-    """The children one after the other."""
+    """Return the children one after the other."""
     return Html("".join(child if isinstance(child, Html) else text(child) for child in children))
 
 
 def fold(summary: str, *children: str, open_: bool = False, class_: str = "") -> Html:
-    """A part that the reader opens."""
+    """Return a part that is closed until the reader opens it."""
     content = joined(el("summary", summary), *children)
     kind = f' class="{escape(class_)}"' if class_ else ""
     return Html(f"<details{kind}{' open' if open_ else ''}>{content}</details>")
 
 
 def anchor(test_id: str) -> str:
-    """The id of the element that tells of this fixture."""
+    """Return the id of the element for this fixture."""
     return "f-" + "".join(char if char.isascii() and (char.isalnum() or char in "_-") else "_" for char in test_id)

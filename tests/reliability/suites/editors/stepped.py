@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from unittest.mock import patch
 
-from nexus_mcp.store import swap
+from nexus_mcp.store import atomic
 from tests.reliability.suite import Piece, Tally
 from tests.reliability.suites.editors.ground import ACKNOWLEDGED, SCENES, Ground
 from tests.reliability.suites.editors.saves import TOKEN, WAYS
@@ -133,7 +133,7 @@ def _steps(plan: Plan, death: int = _MOST, seen: Seen | None = None) -> Iterator
         return call
 
     patches = [patch.object(os, name, stepping(name, getattr(os, name))) for name in _CALLS if hasattr(os, name)]
-    patches.append(patch.object(swap, "exchange", stepping("exchange", swap.exchange)))
+    patches.append(patch.object(atomic, "exchange", stepping("exchange", atomic.exchange)))
     for each in patches:
         each.start()
     try:

@@ -8,8 +8,7 @@ from typing import Any
 
 from nexus_mcp.errors import NexusError
 from nexus_mcp.state.oplog import UNDO, By
-from nexus_mcp.store.store import Store
-from nexus_mcp.store.undo import undo
+from nexus_mcp.store.store import Store, undo
 from tests.reliability.suites.files import judging, projects
 from tests.reliability.suites.files.ground import ADVICE, Files, Ground
 from tests.reliability.suites.files.judging import Broken

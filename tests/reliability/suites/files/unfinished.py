@@ -12,10 +12,9 @@ from unittest.mock import patch
 
 from nexus_mcp.errors import NotAppliedYet
 from nexus_mcp.state.oplog import UNDO, By
-from nexus_mcp.store import applying
+from nexus_mcp.store import journal as store_journal
 from nexus_mcp.store.atomic import PREFIX
-from nexus_mcp.store.store import Store
-from nexus_mcp.store.undo import undo
+from nexus_mcp.store.store import Store, undo
 from tests.reliability.suites.files import answers, judging, projects
 from tests.reliability.suites.files.ground import ADVICE, Done, Files, Ground
 from tests.reliability.suites.files.judging import Broken, same
@@ -35,7 +34,7 @@ def interrupted(ground: Ground, rng: random.Random) -> Files:
     if tool == "undo":
         ground.call("task_add", title="Added", context="C")
         ground.call("plan_update", action="add", title="Added")
-    with patch.object(applying, "apply", side_effect=OSError(errno.EIO, "as if the power had gone")):
+    with patch.object(store_journal, "apply", side_effect=OSError(errno.EIO, "as if the power had gone")):
         if tool == "undo":
             with suppress(NotAppliedYet):
                 undo(Store(ground.workspace, ground.clock), By(UNDO, "nexus-mcp", ""), 2)

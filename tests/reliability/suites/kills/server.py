@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from nexus_mcp.server.app import App
-from nexus_mcp.server.calls import Calls
+from nexus_mcp.server.call_queue import CallQueue
 from nexus_mcp.server.stdio import serve
 from nexus_mcp.workspace import Workspace
 from tests.reliability.suite import Json
@@ -33,16 +33,16 @@ class _UnderWay:
 
     def watch(self) -> None:
         """From now on."""
-        real = Calls.carry_out
+        real = CallQueue.carry_out
 
-        def carry_out(calls: Calls) -> None:
+        def carry_out(calls: CallQueue) -> None:
             self._is = True
             try:
                 real(calls)
             finally:
                 self._is = False
 
-        setattr(Calls, "carry_out", carry_out)  # noqa: B010 - what is assigned is no method to mypy
+        setattr(CallQueue, "carry_out", carry_out)  # noqa: B010 - what is assigned is no method to mypy
 
 
 call_under_way = _UnderWay()

@@ -14,8 +14,7 @@ from nexus_mcp.errors import NexusError
 from nexus_mcp.state.oplog import UNDO, By
 from nexus_mcp.store import oplog
 from nexus_mcp.store.history import cache
-from nexus_mcp.store.store import Store
-from nexus_mcp.store.undo import undo
+from nexus_mcp.store.store import Store, undo
 from nexus_mcp.workspace import Workspace
 from tests.reliability.suites.calling import Caller, Failed, called, content
 from tests.reliability.suites.powercut.disk import Tree

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from nexus_mcp.store import swap
+from nexus_mcp.store import atomic
 from tests.reliability import long
 from tests.reliability.suites.powercut.disk import ROOT, Change, Disk, Mark, Names, Size, Sync, Write
 from tests.reliability.suites.powercut.files import short, tree_of
@@ -71,7 +71,7 @@ class Recording:
                 if not hasattr(os, name):  # macOS has no copy_file_range
                     continue
                 stack.enter_context(patch.object(os, name, self._wrapped(name, getattr(os, name), seen)))
-            stack.enter_context(patch.object(swap, "exchange", self._wrapped("", swap.exchange, self._exchanged)))
+            stack.enter_context(patch.object(atomic, "exchange", self._wrapped("", atomic.exchange, self._exchanged)))
             stack.enter_context(patch.object(os, "urandom", rng.randbytes))
             yield
         if self.dead:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 from unittest.mock import patch
 
-from nexus_mcp.store import swap
+from nexus_mcp.store import atomic
 from tests.reliability.suite import Piece, Tally
 from tests.reliability.suites.races.exchange import at_once, can_exchange, one_by_one
 from tests.reliability.suites.races.ground import Ground, ground
@@ -112,7 +112,7 @@ def _steps(step: Callable[[], None]) -> Iterator[None]:
     with ExitStack() as stack:
         for name in filter(partial(hasattr, os), _CALLS):
             stack.enter_context(patch.object(os, name, stepping(getattr(os, name))))
-        stack.enter_context(patch.object(swap, "exchange", stepping(swap.exchange)))
+        stack.enter_context(patch.object(atomic, "exchange", stepping(atomic.exchange)))
         for module in (builtins, io):
             stack.enter_context(patch.object(module, "open", stepping(open)))
         yield

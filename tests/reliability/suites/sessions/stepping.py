@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 from nexus_mcp.errors import LockTimeout, NexusError
 from nexus_mcp.store import lock
-from nexus_mcp.store.opening import let_go
+from nexus_mcp.store.folder import close_fd
 from tests.store.dying import CALLS, Died
 
 _CALLS = (*CALLS, "stat", "fstat")
@@ -86,7 +86,7 @@ def stepping() -> Iterator[None]:
     with ExitStack() as stack:
         for name in filter(lambda name: hasattr(os, name), _CALLS):
             stack.enter_context(patch.object(os, name, stopping(name, getattr(os, name))))
-        stack.enter_context(patch.object(lock, "_acquire", _acquire))
+        stack.enter_context(patch.object(lock, "_flock", _acquire))
         yield
 
 
@@ -103,5 +103,5 @@ def _acquire(fd: int, shown: str, wait: float, *_: Any, **__: Any) -> int:
                     hook.pause()
         raise LockTimeout(shown, wait, None)
     except BaseException:
-        let_go(fd)
+        close_fd(fd)
         raise

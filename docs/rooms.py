@@ -1,0 +1,64 @@
+"""Draw which part of the package imports which, as the Mermaid graph in docs/architecture.md: `make docs`."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+PAGE = Path(__file__).with_name("architecture.md")
+BEGIN, END = "<!-- rooms: written by docs/rooms.py -->\n", "<!-- end of the rooms -->"
+PACKAGE = Path(__file__).resolve().parent.parent / "nexus_mcp"
+# These are at the bottom: nearly every part imports them, and an arrow to each would hide the others.
+GROUND = ("errors", "log", "packaged", "program", "quoting", "schemas", "workspace")
+
+
+def imported_parts() -> dict[str, set[str]]:
+    """Return the parts of the package, and for each the parts that it imports; the ground is left out."""
+    found: dict[str, set[str]] = {}
+    for path in PACKAGE.rglob("*.py"):
+        part = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+        if part not in ("__init__", "__main__", *GROUND):
+            found.setdefault(part, set()).update(_imports(path))
+    return {part: names & found.keys() - {part} for part, names in found.items()}
+
+
+def picture() -> str:
+    """Return the graph without the arrows that others imply: what a part imports, it may import of lower parts, too."""
+    below = imported_parts()
+    lines = [
+        f"  {part} --> {other}"
+        for part in sorted(below)
+        for other in sorted(below[part])
+        if not any(other in _reachable(below, between) for between in below[part] - {other})
+    ]
+    lines += [f"  {part} --> ground" for part in sorted(below) if not below[part]]
+    lines.append(f'  ground["{", ".join(GROUND)}"]')
+    return "\n".join(["```mermaid", "flowchart TD", *lines, "```", ""])
+
+
+def page(text: str) -> str:
+    """Return the page with the graph of today."""
+    before, rest = text.split(BEGIN)
+    return f"{before}{BEGIN}{picture()}{END}{rest.split(END)[1]}"
+
+
+def _imports(path: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name.split(".")[1] for name in names if name.startswith("nexus_mcp.")}
+
+
+def _reachable(below: dict[str, set[str]], part: str) -> set[str]:
+    found: set[str] = set()
+    rest = list(below[part])
+    while rest:
+        if (one := rest.pop()) not in found:
+            found.add(one)
+            rest += below[one]
+    return found
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

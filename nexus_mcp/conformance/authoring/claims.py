@@ -1,0 +1,338 @@
+"""Find what assertions look at: fields of state files, keys of answers, and parameters of calls.
+
+A field is written as in `covers`: `topic`, `issues[].title`, `[].agent_id`. No field is known by name here: the schemas
+are walked, and a reference to another file leads to the fields of that file, where they are used there.
+
+A parameter of a call or an event counts as asserted when one of these holds:
+- The JSONPath of an assertion names it.
+- An expected value is its value, or a scalar in it, or has one as a whole word of a text or a pattern. Blank texts,
+  booleans, null, 0, 1 and -1 say too little; a number expected of a `.length` is about something else.
+- Its value is expected of a key that its name ends in: of an `id`, for `issue_id`.
+- The path of an asserted file ends in its value, or uses it: {HARNESS_ID} shows `harness_id`.
+- The expected message of an error names it or shows its value.
+
+Values and messages are searched only in the call's own answer and in files: in another answer they prove nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from nexus_mcp.conformance import jsonpath
+from nexus_mcp.conformance.fixture import WHOLE_TEXT, Action, Asserts, Event, Fixture, Kill, Parallel, Step
+from nexus_mcp.conformance.matchers import mismatch
+from nexus_mcp.conformance.tokens import STATE_ROOT
+from nexus_mcp.packaged import data_path
+
+Schema = dict[str, Any]
+Field = tuple[str, str]
+"""Name of a schema file, and a field in it."""
+
+_ENDING = ".schema.json"
+
+Place = tuple[str, str, Schema]
+"""File, field and schema of a node."""
+_TRIES = 1000
+_ESCAPED = re.compile(r"\\(\W)|\\\w")
+
+
+@functools.cache
+def state_schemas() -> tuple[str, ...]:
+    """Return the names of the published schemas of state files, such as `plan.schema.json`."""
+    return tuple(sorted(name for name in os.listdir(data_path("schemas", "state")) if name.endswith(_ENDING)))
+
+
+@functools.cache
+def fields_of(schema_file: str) -> tuple[str, ...]:
+    """Return every field of a schema, in its order, without those of other files that it refers to."""
+    return tuple(dict.fromkeys(field for field, _ in _places(schema_file) if field and not field.endswith("]")))
+
+
+def schema_of(path: str) -> str:
+    """Return the schema of the file at this path from the project root, "" when it has none."""
+    folder, _, name = path.replace("{STATE_ROOT}", STATE_ROOT).rpartition("/")
+    schema_file = name.partition(".")[0] + _ENDING
+    if not f"{folder}/".startswith(".nexus/") or "/artifacts" in folder or schema_file not in state_schemas():
+        return ""
+    return schema_file
+
+
+def touched_fields(path: str, query: str, expected: Any) -> set[Field]:
+    """Return the fields that an assertion on a file looks at: those on its JSONPath and those that `keys` names.
+
+    An expected null also matches a missing node, so it touches nothing unless the schema allows null for the field.
+    """
+    schema_file = schema_of(path)
+    if not schema_file:
+        return set()
+    segments = jsonpath.compile(query).segments
+    if path.endswith(".jsonl"):
+        segments = segments[1:]
+    starts = [(schema_file, "", _read(schema_file))]
+    return {
+        (place[0], place[1])
+        for way, wanted in _ways(segments, expected)
+        for place in _walk(starts, way, nothing=wanted is None)
+        if place[1] and not place[1].endswith("]")
+    }
+
+
+def touched_members(query: str, expected: Any) -> set[str]:
+    """Return the keys of an answer that an assertion looks at, written like fields; none when it expects null."""
+    compiled = jsonpath.compile(query)
+    segments = compiled.segments[:-1] if compiled.wants_length else compiled.segments
+    found = set()
+    for way, wanted in _ways(segments, expected):
+        if wanted is None:
+            continue
+        at = ""
+        for segment in way:
+            at = _joined(at, segment)
+            found.add(at)
+    return found
+
+
+def _ways(segments: tuple[str | int, ...], expected: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """Yield the path and those of the keys that the expected value names below it, each with what is expected there."""
+    yield segments, expected
+    if isinstance(expected, list):
+        for index, item in enumerate(expected):
+            yield from _ways((*segments, index), item)
+    elif isinstance(expected, dict):
+        for name in expected.get("keys", ()):
+            yield (*segments, name), expected
+
+
+def _joined(at: str, segment: str | int) -> str:
+    if isinstance(segment, int):
+        return f"{at}[]"
+    return f"{at}.{segment}" if at else segment
+
+
+def _walk(starts: list[Place], segments: tuple[str | int, ...], *, nothing: bool) -> list[Place]:
+    """Return every place on the path; it ends where the schema knows no such key.
+
+    `nothing`: null is expected at the end, and there are no places unless the schema allows null there.
+    """
+    passed: list[Place] = []
+    places = [opened for start in starts for opened in _opened(start)]
+    for segment in segments:
+        below = []
+        for file, field, schema in places:
+            inner = schema.get("items") if isinstance(segment, int) else schema.get("properties", {}).get(segment)
+            if isinstance(inner, dict):
+                below.append((file, _joined(field, segment), inner))
+        passed += below
+        places = [opened for place in below for opened in _opened(place)]
+    return passed if not nothing or any("null" in _types(schema) for _, _, schema in places) else []
+
+
+def _types(schema: Schema) -> list[str]:
+    kinds = schema.get("type", [])
+    return [kinds] if isinstance(kinds, str) else list(kinds)
+
+
+def _opened(place: Place) -> Iterator[Place]:
+    """Yield the place with references and alternatives resolved; for a reference to another file its places there."""
+    file, field, schema = place
+    for branch in schema.get("anyOf", ()):
+        yield from _opened((file, field, branch))
+    other, _, name = schema.get("$ref", "").partition("#/$defs/")
+    if other:
+        document = _read(other)
+        target = document["$defs"][name] if name else document
+        uses = [found for found, ref in _places(other) if ref == name] if name else [""]
+        for use in uses:
+            yield from _opened((other, use, target))
+    elif name:
+        yield from _opened((file, field, _read(file)["$defs"][name]))
+    else:
+        yield place
+
+
+@functools.cache
+def _places(schema_file: str) -> tuple[tuple[str, str], ...]:
+    """Return the field of every node of a file, with the local definition that it refers to, or ""."""
+
+    def below(schema: Schema, field: str) -> Iterator[tuple[str, str]]:
+        other, _, name = schema.get("$ref", "").partition("#/$defs/")
+        yield field, "" if other else name
+        if name and not other:
+            yield from below(document["$defs"][name], field)
+        for branch in schema.get("anyOf", ()):
+            yield from below(branch, field)
+        for member, inner in schema.get("properties", {}).items():
+            yield from below(inner, _joined(field, member))
+        if "items" in schema:
+            yield from below(schema["items"], f"{field}[]")
+
+    document = _read(schema_file)
+    return tuple(below(document, ""))
+
+
+@functools.cache
+def _read(schema_file: str) -> Schema:
+    with open(data_path("schemas", "state", schema_file), encoding="utf-8") as file:
+        schema: Schema = json.load(file)
+    return schema
+
+
+def all_asserts(fixture: Fixture) -> Iterator[Asserts]:
+    """Yield the assertions of every step, lanes included, and of the postcondition."""
+    for step in fixture.steps:
+        yield from _asserts_of(step)
+    yield fixture.postcondition
+
+
+def _asserts_of(step: Step) -> Iterator[Asserts]:
+    if isinstance(step.do, Parallel):
+        for lane in step.do.lanes:
+            for inner in lane:
+                yield from _asserts_of(inner)
+    yield step.asserts
+
+
+def parameters(fixture: Fixture) -> dict[str, list[Any]]:
+    """Return every parameter by its name, with the values that it gets."""
+    found: dict[str, list[Any]] = {}
+    for request in fixture.requests:
+        for name, value in request.params.items():
+            found.setdefault(name, []).append(value)
+    return found
+
+
+def answers(fixture: Fixture) -> Iterator[tuple[Action | Event, list[Asserts]]]:
+    """Yield each request with all assertions on its answer; the postcondition is about the last one not in a lane."""
+    found = [(step, *one) for step in fixture.steps for one in _answers_of(step)]
+    last = next((step for step, *_ in reversed(found) if not isinstance(step.do, Parallel)), None)
+    for step, request, asserts in found:
+        yield request, [asserts, fixture.postcondition] if step is last else [asserts]
+
+
+def _answers_of(step: Step) -> Iterator[tuple[Action | Event, Asserts]]:
+    do = step.do
+    if isinstance(do, Parallel):
+        for lane in do.lanes:
+            for inner in lane:
+                yield from _answers_of(inner)
+    elif isinstance(do, Kill):
+        yield do.action, step.asserts
+    elif isinstance(do, (Action, Event)):
+        yield do, step.asserts
+
+
+def asserted_parameters(fixture: Fixture) -> set[str]:
+    """Return the parameters that an assertion looks at."""
+    every = list(all_asserts(fixture))
+    files = [(path, wanted or {}) for asserts in every for path, wanted in asserts.state_files.items()]
+    inside = [pair for _, wanted in files for pair in wanted.items()]
+    named = {
+        segment
+        for query in (*(query for query, _ in inside), *(query for one in every for query in one.return_value or ()))
+        if query != WHOLE_TEXT
+        for segment in jsonpath.compile(query).segments
+    }
+    return {
+        name
+        for request, own in answers(fixture)
+        for name, value in request.params.items()
+        if name in named
+        or any(_in_path(path, name, value) for path, _ in files)
+        or any(_asserts_value(query, expected, name, value) for query, expected in inside)
+        or any(_in_answer(asserts, name, value) for asserts in own)
+    }
+
+
+def _in_answer(asserts: Asserts, name: str, value: Any) -> bool:
+    pairs = (asserts.return_value or {}).items()
+    return any(_asserts_value(query, expected, name, value) for query, expected in pairs) or any(
+        _in_message(message, name, value) for message in _messages(asserts)
+    )
+
+
+def _asserts_value(query: str, expected: Any, name: str, value: Any) -> bool:
+    return _shows(query, expected, list(_distinctive_scalars(value))) or (
+        _ends_in(query, name) and _equal(expected, value)
+    )
+
+
+def _ends_in(query: str, name: str) -> bool:
+    """Return whether the query selects a key that the parameter's name ends in, such as `id` for `issue_id`."""
+    last = jsonpath.compile(query).segments[-1:] if query != WHOLE_TEXT else ()
+    return any(isinstance(segment, str) and name.endswith(f"_{segment}") for segment in last)
+
+
+def _equal(expected: Any, value: Any) -> bool:
+    return not isinstance(expected, dict) and mismatch(expected, value) == ""
+
+
+def _distinctive_scalars(value: Any) -> Iterator[str | int | float]:
+    """Yield the scalars of a value that hardly match by chance."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from _distinctive_scalars(item)
+    elif isinstance(value, str):
+        if value.strip():
+            yield value
+    elif isinstance(value, (int, float)) and not isinstance(value, bool) and value not in (0, 1, -1):
+        yield value
+
+
+def _shows(query: str, expected: Any, scalars: list[str | int | float]) -> bool:
+    if isinstance(expected, list):
+        return any(_shows(query, item, scalars) for item in expected)
+    texts = [one for one in scalars if isinstance(one, str)]
+    if isinstance(expected, dict):
+        return any(_has_word(_plain(expected), one) for one in texts)
+    if isinstance(expected, str):
+        return any(one == expected or (len(one) > 2 and _has_word(expected, one)) for one in texts)
+    if isinstance(expected, bool) or expected is None or query.endswith(".length"):
+        return False
+    return any(one in (expected, str(expected)) for one in scalars)
+
+
+def _plain(matcher: dict[str, Any]) -> str:
+    """Return the text of a matcher's pattern without backslashes, with a blank for each class such as \\b."""
+    return _ESCAPED.sub(lambda match: match[1] or " ", matcher.get("pattern", ""))
+
+
+def _has_word(text: str, word: str) -> bool:
+    """Return whether `word` is in the text as a whole word, among its first _TRIES occurrences."""
+    place = -1
+    for _ in range(_TRIES):
+        place = text.find(word, place + 1)
+        if place < 0:
+            return False
+        around = text[max(0, place - 1) : place] + text[place + len(word) : place + len(word) + 1]
+        if not any(char.isalnum() or char == "_" for char in around):
+            return True
+    return False
+
+
+def _in_path(path: str, name: str, value: Any) -> bool:
+    if name == "harness_id" and "{HARNESS_ID}" in path:
+        return True
+    return any(isinstance(one, str) and f"/{path}".endswith(f"/{one}") for one in _distinctive_scalars(value))
+
+
+def _messages(asserts: Asserts) -> Iterator[str]:
+    """Yield the texts of the expected error messages."""
+    if asserts.error_contains is not None:
+        yield asserts.error_contains
+    for query, expected in (asserts.return_value or {}).items():
+        if jsonpath.compile(query).segments == ("error",):
+            text = _plain(expected) if isinstance(expected, dict) else expected
+            if isinstance(text, str):
+                yield text
+
+
+def _in_message(message: str, name: str, value: Any) -> bool:
+    shown = [name] if isinstance(value, (list, dict, bool)) or value is None else [name, str(value)]
+    return any(_has_word(message, word) for word in shown if word.strip())

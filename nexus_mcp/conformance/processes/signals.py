@@ -1,0 +1,148 @@
+"""End a run in order when a signal arrives.
+
+A signal never raises in a callback of the event loop, where the error would be lost: it cancels the main task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import signal
+import threading
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from nexus_mcp.conformance.limits import GRACE_S, LAST_RESORT_S, LOOKING_S
+from nexus_mcp.conformance.threads import Halt, Halted, set_halt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator
+    from types import FrameType
+
+Result = TypeVar("Result")
+
+_POLL = 0.05
+_ENDINGS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+class Ending:
+    """The state of signal handling: `number` is that of the first signal, 0 before."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.last_resort: Callable[[], str] | None = None
+        """Called when the process does not end in time: kills what was started, returns what may be left behind."""
+        self._timer: threading.Timer | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[Any] | None = None
+
+    def run(self, main: Coroutine[Any, Any, Result]) -> Result:
+        """Run `main` in an event loop of its own and return its result.
+
+        Raises SystemExit, or KeyboardInterrupt for Ctrl-C, when a signal came, however `main` ended.
+        """
+        try:
+            return asyncio.run(self._watched(main))
+        finally:
+            main.close()
+            self._loop = self._task = None
+            if self.number:
+                raise _exit(self.number)
+
+    async def _watched(self, main: Coroutine[Any, Any, Result]) -> Result:
+        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+        return await main
+
+    def handle(self, number: int, _frame: FrameType | None) -> None:
+        """Handle a signal."""
+        if self._loop is None or self._task is None:
+            raise _exit(number)
+        self.number = self.number or number
+        if self._timer is None:
+            # The main thread may block for ever, such as on a terminal that accepts no more output.
+            self._timer = threading.Timer(LAST_RESORT_S, self._end_at_once)
+            self._timer.daemon = True
+            self._timer.start()
+        # This also wakes a waiting loop.
+        self._loop.call_soon_threadsafe(self._task.cancel)
+
+    def close(self) -> None:
+        """Let the process go on."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _end_at_once(self) -> None:
+        leftovers = self.last_resort() if self.last_resort is not None else ""
+        message = f"ended at once: it was still running {LAST_RESORT_S:g} s after a signal. {leftovers}\n"
+        if select.select((), (2,), (), 0)[1]:
+            os.write(2, message.encode("utf-8", "replace"))
+        os._exit(128 + self.number)
+
+
+@contextmanager
+def handle_signals(*, instead: bool = False) -> Iterator[Ending]:
+    """Raise SystemExit within the block for a signal that would end this process at once, KeyboardInterrupt for Ctrl-C.
+
+    SystemExit has the exit code that shells report. While `Ending.run` runs, it raises the exception. Other threads
+    than the main thread change nothing; neither does, unless `instead`, a block whose caller has its own handler.
+    """
+    ending = Ending()
+    before = {number: signal.getsignal(number) for number in (*_ENDINGS, signal.SIGINT) if _main()}
+    plain = (signal.SIG_DFL, signal.default_int_handler)
+    ours = [number for number, how in before.items() if how in plain or (instead and how != signal.SIG_IGN)]
+    try:
+        for number in ours:
+            signal.signal(number, ending.handle)
+        yield ending
+    finally:
+        ending.close()
+        for number in ours:
+            signal.signal(number, before[number])
+
+
+@contextmanager
+def block_signals() -> Iterator[None]:
+    """Block these signals and Ctrl-C for the length of the block, which should be a moment."""
+    numbers = (*_ENDINGS, signal.SIGINT) if _main() else ()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def run_under_signals(work: Callable[[], Result], ending: Ending) -> Result | None:
+    """Run `work` in a thread and return its result, None when it takes too long.
+
+    `work` has LOOKING_S seconds, but only GRACE_S from the moment of a signal. It runs in a thread since a file system
+    that does not answer must not block this process.
+    """
+    halt = Halt(GRACE_S if ending.number else LOOKING_S)
+    found: list[Result] = []
+
+    def run() -> None:
+        with set_halt(halt), suppress(Halted):
+            found.append(work())
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    waited = Halt(LOOKING_S + GRACE_S)
+    hurried = False
+    with suppress(Halted):
+        while thread.is_alive():
+            waited.check()
+            thread.join(_POLL)
+            if not hurried and (ending.number or {*_ENDINGS, signal.SIGINT} & signal.sigpending()):
+                halt.limit(GRACE_S)
+                waited.limit(2 * GRACE_S)
+                hurried = True
+    return found[0] if found else None
+
+
+def _main() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def _exit(number: int) -> BaseException:
+    return KeyboardInterrupt() if number == signal.SIGINT else SystemExit(128 + number)

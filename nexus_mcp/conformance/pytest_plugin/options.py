@@ -1,0 +1,67 @@
+"""The command line options of the pytest plug-in, and the target that they describe.
+
+The table stands apart from the tests since every pytest run loads it; the functions import the suite when called.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import pytest
+
+    from nexus_mcp.conformance.fixture import Fixture
+    from nexus_mcp.conformance.target import Target
+
+OPTIONS = (
+    ("--nexus-server", "CMD", "run the conformance suite against this command, an MCP server on stdio"),
+    ("--nexus-tool-prefix", "PREFIX", "the prefix of the target's tool names"),
+    ("--nexus-tool-map", "FILE", "YAML: tool of the suite -> the target's name for it"),
+    ("--nexus-env", "KEY=VALUE…", "a variable for the target; may be repeated"),
+    ("--nexus-project-env", "NAME", "the variable that holds the path of the project"),
+    ("--nexus-harness-id", "ID", "the harness id whose state folder the target uses"),
+    ("--nexus-event-command", "CMD", "a command that handles lifecycle events; {type} is the event's type"),
+    ("--nexus-timeout", "SECONDS", "the time limit of one call"),
+    ("--nexus-start-timeout", "SECONDS", "the time limit of a start of the target"),
+    ("--nexus-fixtures", "PATH…", "fixtures in place of the packaged ones; may be repeated"),
+    ("--nexus-expected-failures", "FILE", "YAML: test_id -> the reason why it fails"),
+)
+"""Option, metavar (ending in "…" when the option may be repeated), help."""
+
+
+def rename_options(text: str) -> str:
+    """Return the text with the command's options renamed to the plug-in's: --event-command, --nexus-event-command."""
+    known = "|".join(name.removeprefix("--nexus-") for name, _, _ in OPTIONS)
+    return re.sub(rf"(?<!\S)--({known})(?![\w-])", r"--nexus-\1", text)
+
+
+def make_target(config: pytest.Config, suite: Sequence[Fixture]) -> Target:
+    """Return the target that the options describe. Raises HarnessFault for the first option that is wrong."""
+    from nexus_mcp.conformance.settings import parsing
+    from nexus_mcp.conformance.target import TargetOptions, stdio
+
+    words = parsing.parse_command(config.getoption("--nexus-server"), "--nexus-server")
+    return stdio(words, TargetOptions(**dict(_options(config, suite))))
+
+
+def _options(config: pytest.Config, suite: Sequence[Fixture]) -> Iterator[tuple[str, Any]]:
+    """Yield name and value of each field of TargetOptions that an option sets."""
+    from nexus_mcp.conformance.settings import parsing
+
+    readers: tuple[tuple[str, str, Callable[[str, str], Any]], ...] = (
+        ("prefix", "--nexus-tool-prefix", lambda value, _: value),
+        ("names", "--nexus-tool-map", lambda value, _: parsing.load_tool_names(value, suite)),
+        ("project_env", "--nexus-project-env", parsing.parse_variable),
+        ("harness_id", "--nexus-harness-id", parsing.parse_harness_id),
+        ("event_command", "--nexus-event-command", parsing.parse_event_command),
+        ("timeout", "--nexus-timeout", parsing.parse_seconds),
+        ("start_timeout", "--nexus-start-timeout", parsing.parse_seconds),
+    )
+    yield "environment", parsing.parse_environment(config.getoption("--nexus-env"), "--nexus-env")
+    for name, option, read in readers:
+        value = config.getoption(option)
+        if value is not None:
+            yield name, read(value, option)

@@ -1,0 +1,122 @@
+"""The folder with the projects of a run: the one that the user named, or a temporary one with a sandbox per fixture."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import tempfile
+
+from nexus_mcp.conformance.result import Leftover
+from nexus_mcp.conformance.trial.emptying import Anchor, describe_error, empty_folder
+from nexus_mcp.conformance.trial.folders import claim_folder
+from nexus_mcp.conformance.trial.sandbox import Sandbox
+from nexus_mcp.errors import HarnessFault
+
+_LOOK = "Look at what the server did with it."
+
+
+class WorkspaceRoot:
+    """Create the sandboxes of a run. With `served`, every sandbox is that folder, one after the other.
+
+    `remove` ends it. Raises HarnessFault unless the run may fill and empty the folder. The methods of a sandbox may run
+    in any thread.
+    """
+
+    def __init__(self, served: str | None = None) -> None:
+        self._served = None if served is None else claim_folder(served)
+        self._folder = (
+            None if served is not None else Anchor(os.path.realpath(tempfile.mkdtemp(prefix="nexus-conformance-")))
+        )
+        self._names: set[str] = set()
+        self._open: list[Sandbox] = []
+
+    def sandbox(self) -> Sandbox:
+        """Return a new sandbox with an empty project. Raises HarnessFault when the folder was replaced."""
+        if self._served is not None:
+            served = self._served
+            _check_not_replaced(served)
+            return Sandbox(served, lambda: _empty(served))
+        assert self._folder is not None
+        _check_not_replaced(self._folder)
+        try:
+            name = secrets.token_hex(8)
+            self._names.add(name)  # first: another thread may look for unknown names at any moment
+            os.mkdir(name, 0o700, dir_fd=self._folder.fd)
+            around = Anchor(os.path.join(self._folder.path, name))
+            os.mkdir("project", dir_fd=around.fd)
+            project = Anchor(os.path.join(around.path, "project"))
+        except OSError as error:
+            raise HarnessFault([f"{self._folder.path}: no project can be made in it: {error.strerror}."]) from error
+        sandbox = Sandbox(project, lambda: self._clear(sandbox, project, around), around, self._unknown_names)
+        sandbox.in_company = bool(self._open)
+        for other in tuple(self._open):
+            other.in_company = True
+        self._open.append(sandbox)
+        return sandbox
+
+    @property
+    def path(self) -> str:
+        """Return the folder of the run."""
+        folder = self._folder or self._served
+        assert folder is not None
+        return folder.path
+
+    def remove(self) -> list[Leftover]:
+        """Delete what the run created, and return what remains. Raises Halted when the work has to stop.
+
+        A folder of the user stays: each sandbox has emptied it.
+        """
+        if self._served is not None:
+            self._served.close()
+        return [] if self._folder is None else _remove(self._folder)
+
+    def _clear(self, sandbox: Sandbox, project: Anchor, around: Anchor) -> list[Leftover]:
+        """Delete a sandbox. When its path was replaced, only its content; the end of the run deletes the rest."""
+        try:
+            return _remove(around) if around.stands else empty_folder(around.fd, around.path)
+        finally:
+            project.close()
+            around.close()
+            self._open.remove(sandbox)
+
+    def _unknown_names(self) -> list[str]:
+        """Return the names in the folder of the run that are not sandboxes."""
+        assert self._folder is not None
+        return [name for name in self._folder.names() if name not in self._names]
+
+
+def _remove(folder: Anchor) -> list[Leftover]:
+    """Delete a folder of the run with its content, and close it. Return what remains."""
+    try:
+        left = empty_folder(folder.fd, folder.path)
+        if not folder.stands:
+            left.append(Leftover(folder.path, "another folder has replaced it"))
+        elif not left:
+            os.rmdir(folder.path)
+    except OSError as error:
+        return [Leftover(folder.path, describe_error(error))]
+    finally:
+        folder.close()
+    return left
+
+
+def _check_not_replaced(folder: Anchor) -> None:
+    if not folder.stands:
+        problem = f"{folder.path} was replaced by another folder during this run"
+        raise HarnessFault([f"{problem}: nothing at that path was changed."], next_step=_LOOK)
+
+
+def _empty(served: Anchor) -> list[Leftover]:
+    """Empty the user's folder. Raises HarnessFault when that fails, or the folder was moved or replaced."""
+    _check_not_replaced(served)
+    try:
+        served.permit()
+        left = empty_folder(served.fd, served.path)
+        served.permit()
+        names = served.names()
+    except OSError as error:
+        raise HarnessFault([f"{served.path} cannot be emptied: {error.strerror}."]) from error
+    if names:
+        why = f": {left[0].path}: {left[0].reason}" if left else ""
+        raise HarnessFault([f"{served.path} cannot be emptied: {names[0]} remains{why}."])
+    return []

@@ -1,0 +1,144 @@
+"""Run an event for a hook: whatever fails, the session continues, with a warning and a line in the log of failures."""
+
+from __future__ import annotations
+
+import time
+
+from nexus_mcp.errors import InvalidArguments, NexusError, UsageError
+from nexus_mcp.lifecycle import EVENTS, deadline
+from nexus_mcp.lifecycle.definition import CONTINUE, DENY, HARNESS_ID, EventContext, checked
+from nexus_mcp.store.store import Store
+from nexus_mcp.workspace import DEFAULT_HARNESS_ID, Workspace, check_harness_id
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from nexus_mcp.lifecycle.definition import Event
+
+WAIT_SECONDS = 2.0
+"""Seconds that one event may wait for the lock and git in total; some harnesses kill a hook after 3 s."""
+DECIDING = "pre_tool_use"
+"""The event whose answer can stop a tool."""
+MEND = "Fix the hook that sends it."
+
+
+def begin(
+    name: str, params: object, workspace: Workspace, now: Callable[[], float] | None = None, wait: float = WAIT_SECONDS
+) -> tuple[Event, EventContext, dict[str, Any]]:
+    """Return (the event, its context, its checked params). The waiting time of `wait` seconds starts now.
+
+    Raises InvalidArguments.
+    """
+    event = EVENTS[name].load()
+    values = checked(event, params)
+    own = Workspace(workspace.root, harness_of(values.pop(HARNESS_ID, None), workspace))
+    return event, EventContext(own, Store(own, now, wait, in_all=True)), values
+
+
+def harness_of(value: object, workspace: Workspace) -> str:
+    """Return the harness id in the params, else that of the workspace. Raises InvalidArguments."""
+    if value is None:
+        return workspace.harness_id
+    try:
+        return check_harness_id(value if isinstance(value, str) else "")
+    except UsageError as error:
+        # Not the text of the error: it quotes the value, and failures are logged in a file.
+        taken = "artifacts, cache or lock"
+        problem = f"harness_id is not usable: it starts with a-z, goes on with a-z, 0-9 and -, and is not {taken}"
+        raise InvalidArguments([problem]) from error
+
+
+def answer_event(name: str, params: object, workspace: Workspace) -> dict[str, Any]:
+    """Run an event and return its answer; after an error an answer with a warning. Never raises.
+
+    After an error the decision is "continue", except for tools that are certainly forbidden (malformed_payload.py).
+    """
+    ctx: EventContext | None = None
+    try:
+        event, ctx, values = begin(name, params, workspace)
+        deadline.note(ctx)
+        return ctx.answer(name, event.run(ctx, values))
+    except Exception as error:  # noqa: BLE001 - an error of ours must not stop the work
+        result = answer_failure(name, fault_of(error), workspace, params)
+    if ctx is None or name == DECIDING:
+        return result
+    ctx.warnings[:] = dict.fromkeys([*result["warnings"], *ctx.warnings])
+    return ctx.answer(name, {})  # the results before the error are valid
+
+
+def answer_failure(
+    name: str, fault: str, workspace: Workspace | None, params: object = None, *, is_whole: bool = True
+) -> dict[str, Any]:
+    """Log the failure of an event and return its answer. Without a workspace nothing is logged.
+
+    `params` is what could be read of them; `is_whole` says that nothing is missing.
+    """
+    own = None if workspace is None else _own(workspace, params)
+    if own is not None:
+        from nexus_mcp.state.times import stamp
+        from nexus_mcp.store import harness_files
+
+        harness_files.log_hook_error(own, stamp(time.time()), name, fault)
+    from nexus_mcp.quoting import inert
+
+    answer: dict[str, Any] = {
+        "event": name,
+        "harness_id": DEFAULT_HARNESS_ID if own is None else own.harness_id,
+        "decision": CONTINUE,
+        "warnings": [inert(f"The event {name} could not be handled: {fault}")],
+    }
+    if name != DECIDING:
+        return answer
+    if not isinstance(params, dict):  # the sender may be any agent
+        params, is_whole = {}, False
+    if own is not None:
+        try:
+            return _decided(answer, own, params, is_whole=is_whole)
+        except Exception as error:  # noqa: BLE001 - as above
+            answer["warnings"].append(inert(fault_of(error)))
+    if is_whole and not any(params.get(name) for name in ("agent_id", "agent_name")):
+        return answer
+    # The restrictions cannot be read: every caller that may have one is denied.
+    return {**answer, "decision": DENY, "reason": f"What an agent may not do cannot be read now. {deadline.AGAIN}"}
+
+
+def _decided(answer: dict[str, Any], own: Workspace, params: dict[str, Any], *, is_whole: bool) -> dict[str, Any]:
+    from nexus_mcp.lifecycle import malformed_payload
+    from nexus_mcp.lifecycle.definition import EventContext
+    from nexus_mcp.store.store import Store
+
+    ctx = EventContext(own, Store(own, wait=0.0))
+    malformed_payload.decide(ctx, params, is_whole=is_whole)
+    decision = {"decision": ctx.decision, **({"reason": ctx.reason} if ctx.reason else {})}
+    warnings = dict.fromkeys([*answer.pop("warnings"), *ctx.warnings])
+    return {**answer, **decision, "warnings": list(warnings)}
+
+
+def fault_of(error: Exception) -> str:
+    """Return the text of an error, without values of the params."""
+    if isinstance(error, InvalidArguments):
+        return f"{error}. {MEND}"
+    if isinstance(error, NexusError):
+        return str(error)
+    # The text of any other exception may quote a value.
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    where = "" if at is None else f" ({_module(at.tb_frame.f_code.co_filename)}, line {at.tb_lineno})"
+    return f"nexus-mcp has a fault of its own: {type(error).__name__}{where}. Please report it."
+
+
+def _module(path: str) -> str:
+    return "/".join(path.replace("\\", "/").rsplit("/", 2)[-2:])
+
+
+def _own(workspace: Workspace, params: object) -> Workspace:
+    """Return the workspace for the harness in the params, else `workspace`."""
+    harness_id = params.get("harness_id") if isinstance(params, dict) else None
+    try:
+        return Workspace(workspace.root, harness_of(harness_id, workspace))
+    except InvalidArguments:
+        return workspace

@@ -1,0 +1,164 @@
+"""Decide pre_tool_use for malformed payloads: restrictions still apply.
+
+The text fields of the first level are read even if the payload is no valid JSON. Deeper levels are input from the
+agent, and no fault in them may hide which agent it is.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nexus_mcp.catalog.capabilities import effective, refused
+from nexus_mcp.lifecycle.agent_identity import identify
+from nexus_mcp.lifecycle.definition import BLOCK, CONTINUE, DENY
+from nexus_mcp.lifecycle.pre_tool_use import decide as decide_on
+from nexus_mcp.lifecycle.sources import catalog_of
+from nexus_mcp.quoting import quoted, quoted_name
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+    from typing import Any
+
+    from nexus_mcp.catalog.load import Catalog
+    from nexus_mcp.lifecycle.definition import EventContext
+
+NAMES = ("harness_id", "tool", "agent_id", "agent_name", "session_id", "tool_input", "file")
+_WHO = ("agent_id", "agent_name")
+_SHOWN, _NAMED = 200, 3
+UNUSABLE = False
+"""Stands for a value that is no text, or that occurs twice with different values."""
+MOST_TOKENS = 300_000
+"""Maximum tokens to read; a run of tokens below the first level counts as one."""
+_NAME = 64  # bytes of a field name that may be one of ours, without escapes
+# Possessive, as in store/codec.py; brackets in runs, because there may be millions.
+_STRING = rb'"(?:[^"\\]++|\\.)*+"'
+# The expression skips blanks itself, because there may be millions.
+_TOKEN = re.compile(rb"\s*+(" + _STRING + rb"|[\[{]++|[\]}]++|[,:]|[^\s\[\]{},:\"]++|\")", re.DOTALL)
+_PLAIN = rb"[^\"\[\]{}]++|" + _STRING
+_SHALLOW = rb"%b|\[(?:%b)*+\]|\{(?:%b)*+\}" % (_PLAIN, _PLAIN, _PLAIN)
+# Below the first level only the depth counts, so balanced brackets are skipped at once.
+_DEEPER = re.compile(rb"((?:%b)++)|[\[{]++|[\]}]++|\"" % _SHALLOW, re.DOTALL)
+
+
+def outline(data: bytes, names: Collection[str]) -> tuple[dict[str, object], bool]:
+    """Return (the fields `names` of the object in `data`, whether it was read to its end).
+
+    The value of a field is its text or UNUSABLE; nulls are left out.
+    """
+    found: dict[str, object] = {}
+    is_whole = False
+    for name, value in _members(data):
+        is_whole = not name and value is None
+        if is_whole or name not in names or value is None:
+            continue
+        found[name] = value if found.get(name, value) == value else UNUSABLE
+    return found, is_whole
+
+
+def decide(ctx: EventContext, fields: Mapping[str, object], *, is_whole: bool) -> None:
+    """Deny or block a tool as far as the readable fields of the payload allow.
+
+    `fields` has values of any type for NAMES; `is_whole` says that the payload has no others. An unknown agent may be
+    any agent, so every tool that any agent is denied is denied. An unreadable input may name any file.
+    """
+    catalog = catalog_of(ctx)
+    known = {name: text for name in (*_WHO, "session_id") if (text := _word(fields.get(name)))}
+    identity = identify(ctx, dict(known))
+    tool = _word(fields.get("tool"))
+    if tool:
+        if not identity.names and not (is_whole and _is_agent_readable(fields)):
+            _deny_if_any(ctx, catalog, tool)
+        if ctx.decision != DENY:
+            file = _word(fields.get("file"))
+            params = {"tool": tool, "tool_input": fields.get("tool_input"), "file": file, **known}
+            may_be_agent = not is_whole or any(fields.get(one) is not None for one in _WHO)
+            is_lost = not is_whole or bool(file) or fields.get("tool_input") is not None
+            decide_on(ctx, params, may_be_agent=may_be_agent, is_input_lost=is_lost)
+    else:
+        is_known = bool(identity.names) or identity.is_unknown or (is_whole and _is_agent_readable(fields))
+        agents = identity.agents(catalog) if is_known else list(catalog.agents.values())
+        _deny_if_limited(ctx, catalog, agents, is_one=len(identity.names) == 1)
+    if ctx.decision not in (DENY, BLOCK):  # everything else is uncertain
+        ctx.decide(CONTINUE)
+
+
+def _members(data: bytes) -> Iterator[tuple[str, object]]:
+    """Yield name and value of each top-level field; "" at the end of the object, with None if no data follows."""
+    depth, at, name, is_value, seen = 0, 0, "", False, 0
+    while found := (_TOKEN if depth <= 1 else _DEEPER).search(data, at):
+        at = found.end()
+        seen += 1
+        if depth > 1 and found[1] is not None and seen < MOST_TOKENS:
+            continue
+        token = found[1] if depth <= 1 else found[0]
+        first = token[:1]
+        # An unterminated string holds no fields; everything behind too many tokens is unknown.
+        if token == b'"' or seen >= MOST_TOKENS:
+            return
+        if first in b"{[":
+            if depth == 0 and (first != b"{" or data[: found.start(1)].strip(b" \t\r\n\xef\xbb\xbf")):
+                return
+            if depth == 1 and is_value:
+                yield name, UNUSABLE
+            depth += len(token)
+        elif first in b"}]":
+            depth -= len(token)
+            if depth <= 0:
+                # Data behind the object may be another payload, from an agent.
+                yield "", None if depth == 0 and not data[at:].strip() else UNUSABLE
+                return
+        elif first == b",":
+            name, is_value = "", False
+        elif first == b":":
+            is_value = bool(name)
+        elif is_value:
+            yield name, None if token == b"null" else _text(token)
+        else:
+            text = _text(token) if len(token) <= _NAME * 6 else UNUSABLE
+            name = text if isinstance(text, str) else ""
+
+
+def _text(token: bytes) -> object:
+    import json
+
+    try:
+        value = json.loads(token.decode("utf-8", "replace"), strict=False)
+    except ValueError:
+        return UNUSABLE
+    return value if isinstance(value, str) else UNUSABLE
+
+
+def _deny_if_any(ctx: EventContext, catalog: Catalog, tool: str) -> None:
+    barred = refused(catalog, tool, ctx.harness_id)
+    if barred:
+        names = ", ".join(map(quoted_name, barred[:_NAMED]))
+        more = f" and {len(barred) - _NAMED} more" if len(barred) > _NAMED else ""
+        ctx.decide(
+            DENY,
+            f"Which agent wants to use {quoted(tool, _SHOWN)} is unknown, and {names}{more} may not. "
+            "Use it again with a smaller and plainer input.",
+        )
+
+
+def _deny_if_limited(ctx: EventContext, catalog: Catalog, agents: list[dict[str, Any]], *, is_one: bool) -> None:
+    """Deny if one of the possible agents may not use every tool."""
+    limited = [agent["id"] for agent in agents if effective(agent)]
+    if limited and (ctx.harness_id in catalog.maps or catalog.lost_map(ctx.harness_id)):
+        head = (
+            f"Which tool {quoted_name(limited[0])} wants to use is unknown, and it may not use all of them."
+            if is_one
+            else "The payload names neither the tool nor the agent, and some agents may not use every tool."
+        )
+        ctx.decide(DENY, f"{head} Use it again with a smaller and plainer input.")
+
+
+def _is_agent_readable(fields: Mapping[str, object]) -> bool:
+    """Return whether the fields about the agent are usable, or all absent: then it is the main session."""
+    return all(fields.get(name) is None or isinstance(fields[name], str) for name in _WHO)
+
+
+def _word(value: object) -> str:
+    """Return a non-blank text; "" for any other value."""
+    return value if isinstance(value, str) and value.strip() else ""

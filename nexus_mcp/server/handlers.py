@@ -1,0 +1,113 @@
+"""Handle requests for resources, prompts and completion. They only read, except that reading a note is counted."""
+
+from __future__ import annotations
+
+from nexus_mcp import log
+from nexus_mcp.errors import NexusError
+from nexus_mcp.quoting import quoted
+from nexus_mcp.server.faults import INVALID_PARAMS, Fault, check_cursor
+from nexus_mcp.server.prompts import getting
+from nexus_mcp.server.resources import RESOURCES
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from nexus_mcp.server.resources.definition import ReadContext
+
+    Params = dict[str, Any]
+
+MOST = 100
+"""Completion values in one response, the protocol's limit."""
+
+
+def answer(ctx: ReadContext, method: str, params: Params) -> dict[str, Any]:
+    """Return the result of a request for one of METHODS, without the fields of an era. Raises Fault, without an id."""
+    return METHODS[method](ctx, params)
+
+
+def complete(ctx: ReadContext, ref: dict[str, Any], name: str, value: str) -> dict[str, Any]:
+    """Return MCP's CompleteResult: the values that start with `value`, then those that contain it, ignoring case.
+
+    Raises Fault for an unknown prompt, template or argument. Values in unreadable files are left out.
+    """
+    words = _of_prompt(ctx, ref["name"], name) if ref["type"] == "ref/prompt" else _of_template(ctx, ref["uri"], name)
+    known: dict[str, None] = {}
+    try:
+        for word in words():
+            known[word] = None
+    except NexusError as error:
+        log.info(f"completion is incomplete: {error}")
+    wanted = value.lower()
+    first = [word for word in known if word.lower().startswith(wanted)]
+    rest = [word for word in known if wanted in word.lower() and not word.lower().startswith(wanted)]
+    found = first + rest
+    return {"completion": {"values": found[:MOST], "total": len(found), "hasMore": len(found) > MOST}}
+
+
+def _resources(ctx: ReadContext, params: Params) -> dict[str, Any]:
+    from nexus_mcp.server.resources import requests
+
+    return requests.resources(ctx, params.get("cursor"))
+
+
+def _templates(_: ReadContext, params: Params) -> dict[str, Any]:
+    from nexus_mcp.server.resources import requests
+
+    check_cursor(params.get("cursor"))
+    return requests.templates()
+
+
+def _read(ctx: ReadContext, params: Params) -> dict[str, Any]:
+    from nexus_mcp.server.resources import requests
+
+    return requests.read(ctx, params["uri"])
+
+
+def _prompts(ctx: ReadContext, params: Params) -> dict[str, Any]:
+    from nexus_mcp.server.prompts import getting
+
+    return getting.list_prompts(ctx, params.get("cursor"))
+
+
+def _prompt(ctx: ReadContext, params: Params) -> dict[str, Any]:
+    from nexus_mcp.server.prompts import getting
+
+    return getting.get(ctx, params["name"], params.get("arguments") or {})
+
+
+def _complete(ctx: ReadContext, params: Params) -> dict[str, Any]:
+
+    return complete(ctx, params["ref"], params["argument"]["name"], params["argument"]["value"])
+
+
+def _of_prompt(ctx: ReadContext, prompt: str, name: str) -> Callable[[], Iterable[str]]:
+    arguments = {argument.name: argument for argument in getting.find_prompt(ctx, prompt).arguments}
+    if name not in arguments:
+        raise _unknown(name, arguments)
+    return lambda: arguments[name].words(ctx)
+
+
+def _of_template(ctx: ReadContext, uri: str, name: str) -> Callable[[], Iterable[str]]:
+    for resource in RESOURCES:
+        if resource.template.text == uri and resource.template.variables:
+            if name not in resource.template.variables:
+                raise _unknown(name, resource.template.variables)
+            return lambda: resource.words(ctx, name)
+    raise Fault(INVALID_PARAMS, "Unknown resource template: resources/templates/list shows those that there are")
+
+
+def _unknown(name: str, known: Iterable[str]) -> Fault:
+    return Fault(INVALID_PARAMS, f"{quoted(name, 100)} is no argument of it; there are {', '.join(known)}")
+
+
+METHODS: dict[str, Callable[[ReadContext, Params], dict[str, Any]]] = {
+    "resources/list": _resources,
+    "resources/templates/list": _templates,
+    "resources/read": _read,
+    "prompts/list": _prompts,
+    "prompts/get": _prompt,
+    "completion/complete": _complete,
+}

@@ -1,0 +1,65 @@
+"""Render tool results as JSON, reusing the stored JSON text of unchanged rows."""
+
+from __future__ import annotations
+
+import json
+from json.encoder import encode_basestring
+
+from nexus_mcp.state.rows import Rows, encode_line
+from nexus_mcp.store.codec import compact
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Rendered:
+    """JSON text in parts (state.rows.in_line) that replaces its value in a message."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: list[bytes]) -> None:
+        self.parts = parts
+
+    def value(self) -> Any:
+        """Return a new copy of the value."""
+        return json.loads(b"".join(self.parts))
+
+
+def content(value: dict[str, Any]) -> tuple[Rendered, Rendered]:
+    """Return (the content list with `value` as one text block, `value` itself), both rendered."""
+    plain: list[bytes] = []
+    quoted = [b'[{"type":"text","text":"']
+    text, mark = "", "{"
+    for name, member in value.items():
+        text += f"{mark}{encode_basestring(name)}:"
+        if isinstance(member, Rows):
+            plain += (encode_line(text), member.compact())
+            quoted += (_within(text), member.quoted())
+            text = ""
+        else:
+            text += compact(member)
+        mark = ","
+    text += "}" if value else "{}"
+    return Rendered([*quoted, _within(text), b'"}]']), Rendered([*plain, encode_line(text)])
+
+
+def message(envelope: dict[str, Any]) -> bytes:
+    """Return a JSON-RPC message as compact JSON; fields of its result may be Rendered. Raises as json.dumps does."""
+    parts: list[bytes] = []
+    text = "".join(f"{encode_basestring(n)}:{compact(member)}," for n, member in envelope.items() if n != "result")
+    text, mark = f'{{{text}"result":', "{"
+    for name, member in envelope["result"].items():
+        text += f"{mark}{encode_basestring(name)}:"
+        if isinstance(member, Rendered):
+            parts += (encode_line(text), *member.parts)
+            text = ""
+        else:
+            text += compact(member)
+        mark = ","
+    return b"".join([*parts, encode_line(text + "}}")])
+
+
+def _within(text: str) -> bytes:
+    return encode_line(encode_basestring(text)[1:-1])

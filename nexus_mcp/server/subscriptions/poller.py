@@ -1,0 +1,163 @@
+"""Poll files for changes by any program, on one thread that runs only while there are paths to poll.
+
+Compares a file's status (inode, size, times), never its content.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from collections import Counter, deque
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+PAUSE = 0.25
+"""Seconds between two polls: a change is reported well within a second."""
+MOST_NAMES = 10_000
+"""Names polled in a folder. For the rest only folder times are compared, which change when a name comes or goes."""
+NAMES = "//"
+"""Suffix of a folder path of which only the names below it count. A path with one final slash means the entries of
+that folder."""
+
+Mark = object
+
+
+class Poller:
+    """Polls paths below the folder `base`. `tell` gets the changed ones, on the polling thread, and must not raise."""
+
+    def __init__(self, base: str, tell: Callable[[set[str]], None], pause: float = PAUSE) -> None:
+        self._base = base
+        self._tell = tell
+        self._pause = pause
+        self._changed = threading.Condition()
+        self._wanted: Counter[str] = Counter()
+        self._marks: dict[str, Mark] = {}
+        self._thread: threading.Thread | None = None
+        self._is_called = False
+        self._ended = False
+
+    def add(self, paths: Iterable[str]) -> None:
+        """Poll these paths too, from their present state on. Raises RuntimeError when no thread can be started."""
+        with self._changed:
+            for path in paths:
+                self._wanted[path] += 1
+                if path not in self._marks:
+                    self._marks[path] = mark(self._base, path)
+            if self._wanted and self._thread is None and not self._ended:
+                thread = threading.Thread(target=self._run, name="poller")
+                thread.start()
+                self._thread = thread
+
+    def remove(self, paths: Iterable[str]) -> None:
+        """Stop polling these paths, unless they were added more than once."""
+        with self._changed:
+            for path in paths:
+                self._wanted[path] -= 1
+                if self._wanted[path] <= 0:
+                    del self._wanted[path]
+                    self._marks.pop(path, None)
+            self._changed.notify_all()
+
+    def call(self) -> None:
+        """Let `tell` be called soon, even if nothing changes."""
+        with self._changed:
+            self._is_called = True
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        """Poll once more and end; returns when `tell` will not be called any more."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+            thread = self._thread
+        if thread is not None:
+            thread.join()
+
+    def _run(self) -> None:
+        goes_on = True
+        while goes_on:
+            goes_on = self._wait()
+            self._tell(self._poll())
+
+    def _wait(self) -> bool:
+        """Wait until the next poll is due; False when it is the last one."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._ended or self._is_called or not self._wanted, self._pause)
+            self._is_called = False
+            if not self._wanted and not self._ended:
+                self._thread = None  # the next add() starts another one
+            return bool(self._wanted) and not self._ended
+
+    def _poll(self) -> set[str]:
+        with self._changed:
+            before = dict(self._marks)
+        now = {path: mark(self._base, path) for path in before}
+        changed = {path for path in before if before[path] != now[path]}
+        with self._changed:
+            for path in changed & self._marks.keys():
+                self._marks[path] = now[path]
+        return changed
+
+
+def mark(base: str, path: str) -> Mark:
+    """Return a value that differs after a change of the file or folder. Never raises; follows no link."""
+    where = os.path.join(base, path.rstrip("/"))
+    try:
+        seen = os.lstat(where)
+        if path.endswith(NAMES):
+            return hash(frozenset(_names(where))) if stat.S_ISDIR(seen.st_mode) else None
+        if path.endswith("/"):
+            return hash(frozenset(_entries(where))) if stat.S_ISDIR(seen.st_mode) else None
+        return _of(seen)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        return str(error)
+
+
+def _of(seen: os.stat_result) -> tuple[int, ...]:
+    return (seen.st_mode, seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
+
+
+def _entries(where: str) -> Iterator[object]:
+    with os.scandir(where) as entries:
+        for number, entry in enumerate(entries):
+            if number == MOST_NAMES:
+                yield _time(where)
+                return
+            try:
+                yield entry.name, _of(entry.stat(follow_symlinks=False))
+            except FileNotFoundError:
+                continue
+
+
+def _names(where: str) -> Iterator[object]:
+    """Yield every name, breadth first; beyond MOST_NAMES, the times of the remaining folders."""
+    waiting, seen = deque([where]), 0
+    while waiting:
+        folder = waiting[0]
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    seen += 1
+                    if seen > MOST_NAMES:
+                        yield from map(_time, waiting)
+                        return
+                    yield entry.path
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+        except OSError:
+            pass
+        waiting.popleft()
+
+
+def _time(folder: str) -> tuple[str, int]:
+    """Return the folder and the time at which an entry was last added, removed or replaced."""
+    try:
+        return folder, os.lstat(folder).st_mtime_ns
+    except OSError:
+        return folder, 0

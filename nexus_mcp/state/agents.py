@@ -1,0 +1,354 @@
+"""The agents of all sessions of a harness: the entries of the tracker, and what the tracker has no field for.
+
+The tracker has no field for an agent's session, nor for names that its schema refuses. Both are kept beside it, by the
+agent's id and its started_at, which no two entries share (store/agents.py writes them).
+
+agents.extension.jsonl holds them as lines. A hook that cannot get the lock in time appends an event (`spawn`, `resume`,
+`complete`). The next lock holder puts it into the tracker: it first appends a `fold` line, which has the checksum of
+the tracker that it is about to write, the ids of all events in that tracker, and what the tracker has no field for. A
+fold line counts only while the tracker has its checksum. So a lock holder that dies between the two writes has changed
+nothing, and no event is counted twice. A `seen` line has the time of an event that changed no agent.
+"""
+
+from __future__ import annotations
+
+from nexus_mcp.state import times, tracker
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from nexus_mcp.state.tracker import Entry
+
+    Key = tuple[str, str]
+    Extra = dict[str, Any]
+    Event = dict[str, Any]
+    Line = dict[str, Any]
+
+SPAWN, RESUME, COMPLETE = "spawn", "resume", "complete"
+ANONYMOUS = ""
+"""The session of all events without a session_id, and of all entries of which no session is known."""
+MOST_NAMES = 16
+"""Names that are kept of an agent beside that of the tracker. One with so many may have had more."""
+_TIMES = ("started_at", "last_resumed_at", "stopped_at")
+_SHORTEST_TIME = len("2026-01-01T00:00:00Z")
+
+
+class Records:
+    """The agents of a harness. Never changed in place.
+
+    `entries` are those of the tracker. `extras` has, by agent_id and started_at, `session_id` and `names`: each is left
+    out where there is none. `seen` has the time of the last known event of each session that has begun.
+    """
+
+    __slots__ = ("entries", "extras", "seen")
+
+    def __init__(self, entries: list[Entry], extras: dict[Key, Extra], seen: dict[str, str]) -> None:
+        self.entries = entries
+        self.extras = extras
+        self.seen = seen
+
+    def session_of(self, entry: Entry) -> str:
+        """Return the session that the agent belongs to; ANONYMOUS where none is known."""
+        session: str = self._extra(entry).get("session_id", ANONYMOUS)
+        return session
+
+    def names_of(self, entry: Entry) -> list[str]:
+        """Return all names that events used for the agent, that of the tracker first; [] when it has none."""
+        name = entry.get("agent_name")
+        return [*([name] if isinstance(name, str) and name else []), *self._extra(entry).get("names", ())]
+
+    def has_too_many_names(self, entry: Entry) -> bool:
+        """Whether the agent may have a name that was not kept."""
+        return len(self._extra(entry).get("names", ())) >= MOST_NAMES
+
+    def all(self, agent_id: str) -> list[Entry]:
+        """Return the agents with this id, of any session."""
+        return [entry for entry in self.entries if entry.get("agent_id") == agent_id]
+
+    def own(self, agent_id: str, session: str) -> Entry | None:
+        """Return the agent of this session with this id, the newest where there are several."""
+        return next((entry for entry in reversed(self.all(agent_id)) if self.session_of(entry) == session), None)
+
+    def pairs(self) -> set[tuple[object, str]]:
+        """Return the id and the session of each agent."""
+        return {(entry.get("agent_id"), self.session_of(entry)) for entry in self.entries}
+
+    def last_event(self, session: str) -> str:
+        """Return the time of the last known event of a session; "" when none is known."""
+        own = [entry for entry in self.entries if self.session_of(entry) == session]
+        return max([self.seen.get(session, ""), *(time for entry in own for time in _times(entry))])
+
+    def knows(self, session: str) -> bool:
+        """Whether the session has begun, or has an agent."""
+        return session in self.seen or any(self.session_of(entry) == session for entry in self.entries)
+
+    def with_seen(self, session: str, at: str) -> Records:
+        """Return the records with an event of the session at this time."""
+        return Records(self.entries, self.extras, {**self.seen, session: max(at, self.seen.get(session, ""))})
+
+    def without(self, sessions: Iterable[str]) -> Records:
+        """Return the records without these sessions and their agents."""
+        gone = frozenset(sessions)
+        entries = [entry for entry in self.entries if self.session_of(entry) not in gone]
+        keys = {key_of(entry) for entry in entries}
+        extras = {key: extra for key, extra in self.extras.items() if key in keys}
+        return Records(entries, extras, {one: at for one, at in self.seen.items() if one not in gone})
+
+    def ended(self, before: str, after: str) -> set[str]:
+        """Return the sessions without an event between these two times. One whose times cannot be read is none."""
+        last = dict(self.seen)
+        for entry in self.entries:  # once, because there may be thousands of sessions
+            session = self.session_of(entry)
+            last[session] = max(last.get(session, ""), *_times(entry))
+        return {session for session, at in last.items() if at and not before <= at <= after}
+
+    def apply(self, event: Event, harness_id: str) -> Records | None:
+        """Return the records after an event of an agent; None when it is about an agent that is not there."""
+        working = _Working(self, harness_id)
+        return working.records() if working.apply(event) else None
+
+    def apply_all(self, events: Iterable[Event], harness_id: str) -> Records:
+        """Return the records after these events, in time linear in them. An event of an agent not there is left out."""
+        working = _Working(self, harness_id)
+        for event in events:
+            working.apply(event)
+        return working.records()
+
+    def _extra(self, entry: Entry) -> Extra:
+        key = key_of(entry)
+        return {} if key is None else self.extras.get(key, {})
+
+
+class _Working:
+    """A copy of the records that events change in place. `_own` has the number of each session's entry of an agent."""
+
+    def __init__(self, records: Records, harness_id: str) -> None:
+        self._harness_id = harness_id
+        self._entries = [*records.entries]
+        self._extras = {**records.extras}
+        self._seen = {**records.seen}
+        self._own = {
+            (entry.get("agent_id"), records.session_of(entry)): number for number, entry in enumerate(records.entries)
+        }
+        self._keys = {key for entry in records.entries if (key := key_of(entry)) is not None}
+
+    def records(self) -> Records:
+        """Return the records as they are now."""
+        return Records(self._entries, self._extras, self._seen)
+
+    def apply(self, event: Event) -> bool:
+        """Put the event into the records. Return False, with nothing changed, for an agent that is not there."""
+        kind, session, at = event["kind"], event.get("session_id", ANONYMOUS), event["at"]
+        number = self._own.get((event["agent_id"], session))
+        if number is None:
+            if kind != SPAWN:
+                return False
+            number = self._begin(event, session)
+        elif kind == COMPLETE:
+            details: dict[str, Any] = {name: event[name] for name in ("last_message", "files_touched") if name in event}
+            self._entries[number] = tracker.complete(self._entries[number], at, details)
+        else:
+            self._entries[number] = tracker.resume(self._entries[number], at)
+        if kind == SPAWN:
+            self._name(self._entries[number], event.get("agent_name", ""))
+        if session:
+            self._seen[session] = max(at, self._seen.get(session, ""))
+        return True
+
+    def _begin(self, event: Event, session: str) -> int:
+        agent_id, at, name = event["agent_id"], event["at"], event.get("agent_name", "")
+        while (agent_id, at) in self._keys:  # of another session
+            at = times.next_after(at) or f"{at}~"
+        self._keys.add((agent_id, at))
+        self._extras[agent_id, at] = {"session_id": session} if session else {}
+        self._entries.append(tracker.spawn(self._harness_id, name if tracker.is_name(name) else "", agent_id, at))
+        self._own[agent_id, session] = len(self._entries) - 1
+        return len(self._entries) - 1
+
+    def _name(self, entry: Entry, name: str) -> None:
+        """Keep a name that the entry does not have: whatever any of its names forbids stays forbidden."""
+        key = key_of(entry)
+        if key is None or not name or name == entry.get("agent_name"):
+            return
+        extra = self._extras.get(key, {})
+        names = extra.get("names", [])
+        if name not in names:
+            self._extras[key] = {**extra, "names": [*names, name][:MOST_NAMES]}
+
+
+def key_of(entry: Entry) -> Key | None:
+    """Return what tells an entry from all others of the tracker; None for one without an id."""
+    agent_id, started_at = entry.get("agent_id"), entry.get("started_at")
+    return (agent_id, started_at) if isinstance(agent_id, str) and isinstance(started_at, str) else None
+
+
+def _times(entry: Entry) -> list[str]:
+    """Return the times of the entry's events; [""] when it has none."""
+    return [str(entry[name]) for name in _TIMES if is_time(entry.get(name))] or [""]
+
+
+def is_time(value: object) -> bool:
+    """Whether the value is a time in UTC that sorts as a text."""
+    return isinstance(value, str) and len(value) >= _SHORTEST_TIME and value[10] == "T" and value.endswith("Z")
+
+
+FOLD, SEEN = "fold", "seen"
+EVENTS = (SPAWN, RESUME, COMPLETE)
+_REMEMBERED = 200
+"""Ids of events that a fold line has though their lines are gone."""
+_EVENT_TEXTS = ("session_id", "agent_name", "last_message")
+
+
+def is_line(value: object) -> bool:
+    """Whether the value is a line that readers can rely on. A kind of a later version is, too, and is passed over.
+
+    By hand, because hooks read the file at every step, and agents-extension.schema.json takes alternatives.
+    """
+    if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
+        return False
+    kind = value["kind"]
+    if kind == FOLD:
+        return _is_fold(value)
+    if kind != SEEN and kind not in EVENTS:
+        return True
+    texts = _are_texts(value, _EVENT_TEXTS) and is_time(value.get("at"))
+    return texts and (kind == SEEN or (_has_text(value, "id") and _has_text(value, "agent_id") and _has_files(value)))
+
+
+def is_event(line: Line) -> bool:
+    """Whether the line is an event of an agent."""
+    return line["kind"] in EVENTS
+
+
+def is_exact(checksum: str, lines: Iterable[Line]) -> bool:
+    """Whether a fold line goes with the tracker of this checksum: then all is known that belongs beside it."""
+    return any(line["kind"] == FOLD and line["tracker"] == checksum for line in lines)
+
+
+def find_base(entries: list[Entry], checksum: str, lines: list[Line]) -> tuple[Line, int]:
+    """Return (the fold line that goes with this tracker, its number), made from the last one where none is there.
+
+    Then another program wrote the tracker, or nothing was ever kept beside it.
+    """
+    folds = [number for number, line in enumerate(lines) if line["kind"] == FOLD]
+    exact = [number for number in folds if lines[number]["tracker"] == checksum]
+    if exact:
+        return lines[exact[-1]], exact[-1]
+    last = lines[folds[-1]] if folds else {"kind": FOLD, "events": [], "agents": [], "sessions": []}
+    # An agent that was put into the tracker and is not there now was recorded all the same.
+    there = Records(entries, _extras(last), {}).pairs()
+    lost = {line["id"] for line in lines if line["kind"] == SPAWN and _pair(line) not in there}
+    events = [event for event in last["events"] if event not in lost]
+    return {**last, "tracker": checksum, "events": events}, (folds or [-1])[-1]
+
+
+def merge(entries: list[Entry], checksum: str, lines: list[Line], harness_id: str) -> Records:
+    """Return the agents of a tracker with these entries and this checksum, with what the lines say beside it."""
+    fold, at = find_base(entries, checksum, lines)
+    seen = {one.get("session_id", ANONYMOUS): one["at"] for one in fold["sessions"]}
+    records = Records(entries, _extras(fold), seen)
+    done = frozenset(fold["events"])
+    waiting = {line["id"]: line for line in lines if is_event(line) and line["id"] not in done}
+    # A line that a lock holder has moved may stand behind later ones of its agent.
+    records = records.apply_all(_ordered(waiting.values()), harness_id)
+    for line in lines[at + 1 :]:
+        if line["kind"] == SEEN:
+            records = records.with_seen(line.get("session_id", ANONYMOUS), line["at"])
+    return records
+
+
+def known_events(lines: Iterable[Line]) -> list[str]:
+    """Return the ids of the events in the lines, and the latest of those that were put into the tracker before.
+
+    A hook that was stopped while it appended may append its line again, once it goes on.
+    """
+    before: list[str] = []
+    now: list[str] = []
+    for line in lines:
+        if line["kind"] == FOLD:
+            before = line["events"]
+        elif is_event(line):
+            now.append(line["id"])
+    return list(dict.fromkeys([*before[-_REMEMBERED:], *now]))
+
+
+def make_fold(records: Records, checksum: str, events: Iterable[str]) -> Line:
+    """Return the line that goes with a tracker of this checksum, in which these events are."""
+    agents = [
+        {"agent_id": agent_id, "started_at": started_at, **extra}
+        for (agent_id, started_at), extra in _needed(records).items()
+    ]
+    sessions = [{**_session(session), "at": at} for session, at in records.seen.items()]
+    return {"kind": FOLD, "tracker": checksum, "events": [*events], "agents": agents, "sessions": sessions}
+
+
+def make_seen(session: str, at: str) -> Line:
+    """Return the line of an event of a session that changes no agent."""
+    return {"kind": SEEN, **_session(session), "at": at}
+
+
+def is_needed(records: Records) -> bool:
+    """Whether there is anything to keep beside the tracker."""
+    return bool(records.seen or _needed(records))
+
+
+def _ordered(events: Iterable[Event]) -> list[Event]:
+    """The events by their times; of one time, those first that an agent begins with."""
+    return sorted(events, key=lambda event: (event["at"], event["kind"] != SPAWN))
+
+
+def _session(session: str) -> Line:
+    return {"session_id": session} if session else {}
+
+
+def _needed(records: Records) -> dict[Key, Extra]:
+    there = {(entry.get("agent_id"), entry.get("started_at")) for entry in records.entries}
+    return {key: extra for key, extra in records.extras.items() if extra and key in there}
+
+
+def _extras(fold: Line) -> dict[Key, Extra]:
+    return {
+        (one["agent_id"], one["started_at"]): {name: one[name] for name in ("session_id", "names") if name in one}
+        for one in fold["agents"]
+    }
+
+
+def _pair(event: Event) -> tuple[str, str]:
+    return event["agent_id"], event.get("session_id", ANONYMOUS)
+
+
+def _is_fold(value: Line) -> bool:
+    agents, sessions, events = value.get("agents"), value.get("sessions"), value.get("events")
+    if not (isinstance(agents, list) and isinstance(sessions, list) and isinstance(events, list)):
+        return False
+    return (
+        isinstance(value.get("tracker"), str)
+        and all(isinstance(one, str) for one in events)
+        and all(map(_is_agent, agents))
+        and all(
+            isinstance(one, dict) and _are_texts(one, ("session_id",)) and is_time(one.get("at")) for one in sessions
+        )
+    )
+
+
+def _is_agent(value: object) -> bool:
+    if not (isinstance(value, dict) and _has_text(value, "agent_id") and _has_text(value, "started_at")):
+        return False
+    names = value.get("names", [])
+    return _are_texts(value, ("session_id",)) and isinstance(names, list) and all(isinstance(n, str) for n in names)
+
+
+def _has_text(value: Line, name: str) -> bool:
+    return isinstance(value.get(name), str) and bool(value[name])
+
+
+def _are_texts(value: Line, names: Iterable[str]) -> bool:
+    return all(isinstance(value.get(name, ""), str) for name in names)
+
+
+def _has_files(value: Line) -> bool:
+    files = value.get("files_touched", [])
+    return isinstance(files, list) and all(isinstance(file, str) for file in files)

@@ -1,0 +1,316 @@
+"""The agents of a harness on disk: agent-tracker.json, as the contract has it, and agents.extension.jsonl beside it.
+
+Readers take no lock and complete no interrupted change: the journal never holds these files.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager, suppress
+
+from nexus_mcp import schemas
+from nexus_mcp.errors import LockTimeout, NexusError, StateError
+from nexus_mcp.state import agents, shapes, tracker
+from nexus_mcp.state.agents import Records
+from nexus_mcp.store import agents_extension, atomic
+from nexus_mcp.store.codec import decode, encode
+from nexus_mcp.store.harness_files import ACCESS, TRACKER, own_folder
+from nexus_mcp.store.journal import SESSION_LIMIT
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from nexus_mcp.state.agents import Event
+    from nexus_mcp.state.tracker import Entry
+    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.lock import HeldLock
+    from nexus_mcp.store.store import Store
+
+EVENT_WAIT_S = 0.5
+"""Seconds that an event of an agent waits for the lock: it is recorded without it long before its hook is ended."""
+_LOOKS = 5
+_FILES = (agents_extension.OLD, agents_extension.NAME, TRACKER)
+
+
+class Agents:
+    """What was read: the `records`, and what stands against relying on them.
+
+    `fault` says why the tracker cannot be used, or not all of it, and `extension_fault` the same of the file beside it.
+    `is_sure` is False where something beside the tracker could not be read: then an agent of which no session is known
+    may be any session's. `data` is the tracker as it was read, `entries` what it has. `events`, `bad` and
+    `size` are of the file beside it: the ids of the events, how many lines are none, and the bytes. `base` is the fold
+    line of the tracker where events wait and the file has no such line.
+    """
+
+    __slots__ = ("bad", "base", "data", "entries", "events", "extension_fault", "fault", "is_sure", "records", "size")
+
+    def __init__(self) -> None:
+        self.records = Records([], {}, {})
+        self.fault: NexusError | None = None
+        self.extension_fault: NexusError | None = None
+        self.is_sure = True
+        self.data: bytes | None = None
+        self.base: agents.Line | None = None
+        self.entries: list[Entry] = []
+        self.events: list[str] = []
+        self.bad = self.size = 0
+
+
+def read(store: Store, harness_id: str) -> Agents:
+    """Return the agents of all sessions of a harness. Raises PathRefused, StorageError for the way to the files."""
+    with state_as_it_is(store) as state:
+        own = None if state is None else state.child(harness_id)
+        if own is None:
+            return Agents()
+        with own:
+            return _unlocked(own, harness_id)
+
+
+def record(store: Store, harness_id: str, event: Event) -> tuple[Records | None, bool]:
+    """Record an event of an agent: in the tracker, or beside it when the lock cannot be had in time.
+
+    Return (the records after it, whether a part of its texts had to be cut). None, and nothing is written, for an event
+    of an agent that is not there. Raises StateError, PathRefused and StorageError with nothing recorded, NotConfirmed.
+    """
+    event = {"id": os.urandom(8).hex(), **event}
+    try:
+        with store.deadline.at_most(EVENT_WAIT_S):
+            return change(store, harness_id, lambda records: records.apply(event, harness_id)), False
+    except LockTimeout:
+        after = read(store, harness_id).records.apply(event, harness_id)
+        short, is_cut = agents_extension.shorten(event)
+        if after is not None:
+            append_unlocked(store, harness_id, short)
+        return after, is_cut
+
+
+def change(store: Store, harness_id: str, make: Callable[[Records], Records | None]) -> Records | None:
+    """Put what `make` makes of the records in their place, and return it; nothing is written when it makes None.
+
+    `make` may be run twice. Raises as `record` does.
+    """
+    with store.state() as state:
+        own = None if state is None else state.child(harness_id)
+        if own is None:
+            seen = make(Records([], {}, {}))
+        else:
+            with own:
+                seen = make(_checked(_unlocked(own, harness_id)).records)
+    if seen is None:  # not so much as a folder is left by a call that has nothing to write
+        return None
+    with own_folder(store, harness_id) as (own, held):
+        found = _checked(load(own, harness_id))
+        records = make(found.records)
+        if records is not None:
+            write(own, held, found, records)
+        return records
+
+
+@contextmanager
+def state_as_it_is(store: Store) -> Iterator[Folder | None]:
+    """`.nexus/state`, None when absent. An interrupted change stays: it may belong to the lock holder."""
+    with store.nexus() as nexus:
+        state = None if nexus is None else nexus.child("state")
+        if state is None:
+            yield None
+            return
+        with state:
+            yield state
+
+
+def append_unlocked(store: Store, harness_id: str, line: agents.Line) -> None:
+    """Append a line beside the tracker without the lock. Raises StateError, PathRefused, StorageError."""
+    with state_as_it_is(store) as state:
+        if state is not None:  # it is there: a process has the lock in it, or a session has begun
+            with state.make(harness_id, confirm=False)[0] as own:
+                agents_extension.append(own, [line], agents_extension.APPEND_LIMIT)
+
+
+def load(own: Folder, harness_id: str) -> Agents:
+    """Return the agents in this folder of a harness. Without the lock see `read`."""
+    found = Agents()
+    lines: list[agents.Line] = []
+    try:
+        lines, found.bad, found.size = agents_extension.read(own)
+    except NexusError as error:
+        found.extension_fault = error
+    # The tracker comes last: an event leaves the file beside it only when the tracker has it.
+    try:
+        found.data = own.read(TRACKER, SESSION_LIMIT)
+        found.entries = [] if found.data is None else _entries(found, own.show(TRACKER))
+    except NexusError as error:
+        found.fault = error
+    found.events = agents.known_events(lines)
+    checksum = checksum_of(found.data)
+    is_exact = agents.is_exact(checksum, lines)
+    if found.events and not is_exact:
+        found.base = agents.find_base(found.entries, checksum, lines)[0]
+    found.is_sure = found.extension_fault is None and (is_exact or not found.bad)
+    found.records = agents.merge(found.entries, checksum, lines, harness_id)
+    return found
+
+
+def write(
+    own: Folder, held: HeldLock, found: Agents, records: Records, *, is_made: bool = False, is_last: bool = False
+) -> None:
+    """Write the tracker, and before it what belongs beside it. `is_made`: also an empty one; `is_last`: it goes.
+
+    Only under the lock. Raises as `record` does.
+    """
+    data = found.data
+    if is_last:
+        data = None
+    elif is_made or data is not None or records.entries:
+        is_same = data is not None and records.entries == found.entries
+        data = data if is_same else _encoded(records.entries, own.show(TRACKER))
+    checksum = checksum_of(data)
+    fold = agents.make_fold(records, checksum, found.events)
+    # The ids of events stay as long as a session: a hook that was stopped while it appended may append again.
+    is_needed = agents.is_needed(records) or (bool(found.events) and not is_last)
+    if is_needed or found.size:
+        # Also for the tracker as it is now: a process that dies before the next step has changed nothing.
+        before = [] if found.base is None else [found.base]
+        agents_extension.append(own, [*before, fold])
+    if data != found.data:
+        atomic.put(own, TRACKER, data, held.check)
+    if found.size and (not is_needed or found.bad or found.size > agents_extension.TIDY_FROM):
+        with suppress(NexusError, OSError):  # it stays as it is, and the next lock holder tries again
+            agents_extension.tidy(own, fold if is_needed else None, frozenset(found.events))
+
+
+def checksum_of(data: bytes | None) -> str:
+    """Return what distinguishes trackers, against accidents only. "" when there is none."""
+    if data is None:
+        return ""
+    from zlib import crc32
+
+    return f"{len(data)}-{crc32(data):08x}"
+
+
+def _unlocked(own: Folder, harness_id: str) -> Agents:
+    for _ in range(_LOOKS):
+        before = _look(own)
+        found = load(own, harness_id)
+        if _look(own) == before:
+            return found
+    found.is_sure = False
+    return found
+
+
+def _look(own: Folder) -> list[tuple[int, int, int] | None]:
+    seen = [own.look(name) for name in _FILES]
+    return [None if one is None else (one.st_ino, one.st_size, one.st_mtime_ns) for one in seen]
+
+
+def _checked(found: Agents) -> Agents:
+    fault = found.extension_fault or found.fault
+    if fault is not None:
+        raise fault
+    return found
+
+
+def _entries(found: Agents, shown: str) -> list[Entry]:
+    value = decode(found.data or b"", shown)
+    try:
+        return tracker.check(value, shown)
+    except StateError as error:
+        found.fault = error
+        return tracker.filter_usable(value)
+
+
+def _encoded(entries: list[Entry], shown: str) -> bytes:
+    try:
+        data = encode(shapes.order(entries, schemas.load(tracker.SCHEMA)))
+    except ValueError as error:
+        raise StateError(shown, "would hold a number with more digits than can be read back") from error
+    if len(data) > SESSION_LIMIT:
+        raise StateError(shown, f"would grow beyond {SESSION_LIMIT >> 20} MiB")
+    return data
+
+
+OVER_AFTER_S = 24 * 3600.0
+"""A session without an event for so long is over."""
+NOTED_AFTER_S = 3600.0
+"""An event of a session is noted when the last one that is known is older: not at every use of a tool."""
+
+
+def touch(store: Store, harness_id: str, session: str, records: Records) -> None:
+    """Note an event of a session, unless it has one of this hour. Never raises.
+
+    A session that has not begun, and has no agent, is not noted.
+    """
+    if records.knows(session) and _is_due(store, session, records):
+        with suppress(NexusError):
+            append_unlocked(store, harness_id, agents.make_seen(session, store.stamp()))
+
+
+def begin(store: Store, harness_id: str, session: str, *, reset: bool) -> str:
+    """Make all folders; with `reset` the session has no agents from now on, nor has any that is over.
+
+    Return what a tracker that cannot be read as one is called now, as a path from the project root; "" when there was
+    none. Raises StateError, PathRefused and StorageError with nothing written, NotConfirmed.
+    """
+    with own_folder(store, harness_id) as (own, held):
+        if not reset:
+            if session and _is_due(store, session, load(own, harness_id).records):
+                with suppress(NexusError):
+                    agents_extension.append(own, [agents.make_seen(session, store.stamp())])
+            return ""
+        found, kept = _salvaged(own, harness_id)
+        left = _left(store, found, session)
+        write(own, held, found, left.with_seen(session, store.stamp()) if session else left, is_made=True)
+        return kept
+
+
+def end(store: Store, harness_id: str, session: str) -> tuple[list[str], list[str], str]:
+    """Take the session's agents away, and the tracker with the last session; see that the record of reads is there.
+
+    Return (the files made, the files removed, what a tracker that cannot be read as one is called now: "" when there
+    was none), as paths from the project root. Raises as `begin` does.
+    """
+    with own_folder(store, harness_id) as (own, held):
+        is_made, there = not own.check_plain(ACCESS), own.check_plain(TRACKER)
+        is_beside = agents_extension.is_there(own)
+        if is_made:
+            atomic.put(own, ACCESS, b"", held.check)
+        kept, is_last = "", False
+        if there or is_beside:
+            held.check()
+            found, kept = _salvaged(own, harness_id)
+            left = _left(store, found, session)
+            is_last = not (left.entries or left.seen)
+            write(own, held, found, left, is_last=is_last)
+        return [own.show(ACCESS)] * is_made, [own.show(TRACKER)] * (there and is_last and not kept), kept
+
+
+def _left(store: Store, found: Agents, session: str) -> Records:
+    """The records without this session, and without those that are over."""
+    # Of a session that goes on, events within the last hour may not be noted; one of tomorrow is no event.
+    before, after = store.stamp(-OVER_AFTER_S - NOTED_AFTER_S), store.stamp(OVER_AFTER_S)
+    return found.records.without({session, *found.records.ended(before, after)})
+
+
+def _is_due(store: Store, session: str, records: Records) -> bool:
+    return records.last_event(session) <= store.stamp(-NOTED_AFTER_S)
+
+
+def _salvaged(own: Folder, harness_id: str) -> tuple[Agents, str]:
+    """(what is there, what a tracker that cannot be read as one is called from now on, as is what is beside it).
+
+    Raises PathRefused, StorageError, NotConfirmed.
+    """
+    found = load(own, harness_id)
+    kept = ""
+    for fault, name in ((found.extension_fault, agents_extension.NAME), (found.fault, TRACKER)):
+        if fault is None:
+            continue
+        if not isinstance(fault, StateError):
+            raise fault
+        # Its content is unknown, so it is not thrown away; nor may it stop every session from now on.
+        file = fault.file.rpartition("/")[2]
+        kept = own.show(atomic.set_aside(own, file, f"conflict-{name}"))
+    if found.fault is not None:
+        found.data, found.entries = None, []
+    return found, kept

@@ -1,0 +1,253 @@
+"""Keep the receipt of a close until its answer was delivered: `state/closed-<id>.json`, the applied journal itself.
+
+It is removed once the answer was written out. When the process dies before, the receipt stays, and the next task_close
+that finds nothing open returns its answer, once: a client that retries gets its answer and no second cycle. A living
+process keeps its receipt locked, so that no other process takes it for an abandoned one.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from nexus_mcp import log
+from nexus_mcp.errors import NexusError, StorageError
+from nexus_mcp.store import atomic, journal
+from nexus_mcp.store.codec import JOURNAL_DEPTH, decode
+from nexus_mcp.store.folder import close_fd, reason
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from contextlib import AbstractContextManager
+    from typing import Any
+
+    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.history.archive import Archive
+
+    IsAnswer = Callable[[dict[str, Any]], bool]
+    OpenState = Callable[[], AbstractContextManager[Folder | None]]
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+PREFIX = "closed-"
+MOST_FILES = 1000
+"""So many files of such a name are looked at under the lock: a clone may bring any number."""
+MOST_LEFT = 16
+"""So many markers are taken at a time. Every change of a plan or task list removes what is left: there are few."""
+READ_ANYHOW = 1 << 20
+"""Bytes, of all files together, that are parsed whatever is in them. Beyond that a file has to begin as ours do, and is
+read up to journal.HISTORY_LIMIT in all: no journal is larger (commit.py), so no close of ours goes unheard for that."""
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
+
+
+def name_of(journal_id: str) -> str:
+    """Return the file name of the receipt."""
+    return f"{PREFIX}{journal_id}.json"
+
+
+class Receipt:
+    """A receipt that this process holds until its answer was written out, or never will be."""
+
+    __slots__ = ("_fd", "_name", "_open_state")
+
+    def __init__(self, name: str, fd: int | None, open_state: OpenState) -> None:
+        self._name = name
+        self._fd = fd
+        self._open_state = open_state
+
+    def __del__(self) -> None:
+        # Whatever became of the answer, a receipt without an owner must not look like a living one.
+        self.undelivered()
+
+    def delivered(self) -> None:
+        """Remove the receipt: the answer is out. Failing to remove it costs no more than one repeated answer."""
+        if fcntl is None:
+            self.undelivered()  # Windows does not remove an open file
+        try:
+            with self._open_state() as state:
+                if state is not None:
+                    state.unlink(self._name)
+        except (OSError, NexusError) as error:
+            log.warning(f"could not remove {self._name}: {error}")
+        # Only now: between letting go and removing, another close could take the marker for a left one.
+        self.undelivered()
+
+    def undelivered(self) -> None:
+        """The answer will never be read: leave the receipt for the next task_close."""
+        if self._fd is not None:
+            close_fd(self._fd)
+            self._fd = None
+
+
+class Receipts:
+    """The receipts that dead processes left, as one change sees them. Only under the lock.
+
+    `names` are those in `state` since the lock was taken: markers come under it alone. `repeated` is the receipt whose
+    answer `answer` returned, None before that.
+    """
+
+    def __init__(self, state: Folder, names: Iterable[str], open_state: OpenState, is_answer: IsAnswer | None) -> None:
+        self._state = state
+        self._names = names
+        self._open_state = open_state
+        self._is_answer = is_answer
+        self.repeated: Receipt | None = None
+
+    def answer(self, history: Archive) -> dict[str, Any] | None:
+        """The answer of the newest close that was never delivered, taken over so that no other process returns it too.
+
+        Only where its cycle still is in `history`: git may have taken it out since. Raises StorageError, PathRefused.
+        """
+        newest_first = sorted(find_undelivered(self._state, self._open_state), key=_age)
+        answer: dict[str, Any] | None = None
+        while newest_first:
+            entry, marker = newest_first.pop()
+            if answer is None and self._is_answer and self._is_answer(entry["answer"]) and history.has(entry["cycle"]):
+                answer, self.repeated = entry["answer"], marker
+            else:
+                marker.delivered()  # it says what is not so, or is an older one: no client waits for it
+        return answer
+
+    def forget(self, confirm: Callable[[], None]) -> None:
+        """Something was written after a close that went unanswered: its client went on, and will not ask again.
+
+        Before a marker goes `confirm`, which may raise, puts that on the disk: no power cut takes the change alone.
+        """
+        if not any(name.startswith(PREFIX) for name in self._names):
+            return
+        try:
+            left = find_undelivered(self._state, self._open_state, whole=False)
+        except Exception as error:  # noqa: BLE001
+            # The change itself is made and must be answered as such; at worst an old answer is returned once more.
+            log.warning(f"could not look for unanswered closes: {error}")
+            return
+        if left:
+            confirm()
+        for _, marker in sorted(
+            left, key=_age
+        ):  # should we die meanwhile, the newest is left, which is the one returned
+            marker.delivered()
+
+
+def lock_receipt(state: Folder, name: str, open_state: OpenState) -> Receipt:
+    """Hold the marker of a close that has just been applied. Never raises: the close is done and must be answered."""
+    try:
+        fd = _lock_free(state, name)
+    except (OSError, NexusError) as error:
+        log.warning(f"could not lock {name}: {error}")
+        fd = None
+    return Receipt(name, fd, open_state)
+
+
+def find_undelivered(state: Folder, open_state: OpenState, *, whole: bool = True) -> list[tuple[Any, Receipt]]:
+    """(journal, marker) of each close whose process is gone; they are held now. Raises StorageError, PathRefused.
+
+    Files of such a name that we did not write are passed over: neither answered with nor removed. Without `whole` the
+    journal may be None: a large file is not read when it begins as ours do.
+    """
+    found: list[tuple[Any, Receipt]] = []
+    anyhow, room = READ_ANYHOW, journal.HISTORY_LIMIT
+    names = [name for name in state.names() if name.startswith(PREFIX)]
+    for name in sorted(filter(_id_in, names))[:MOST_FILES]:
+        if len(found) == MOST_LEFT:
+            break
+        fd = _lock_free(state, name)
+        if fd is None:
+            continue
+        marker = Receipt(name, fd, open_state)
+        try:
+            size = os.fstat(fd).st_size
+            if size <= anyhow:
+                anyhow -= size
+            elif size > room or not _begins_as_ours(name, fd):
+                marker.undelivered()
+                continue
+            elif whole:
+                room -= size
+            else:
+                found.append((None, marker))
+                continue
+            entry = journal_in(name, atomic.read_up_to(fd, 0, size), state.show(name))
+        except OSError as error:
+            raise StorageError(state.show(name), "read", reason(error)) from error
+        if entry is None:
+            marker.undelivered()
+        else:
+            found.append((entry, marker))
+    return found
+
+
+def journal_in(name: str, data: bytes, shown: str) -> dict[str, Any] | None:
+    """The journal of a close in the bytes of the file `name`, None when that is no marker. `shown` is its path."""
+    try:
+        entry = decode(data, shown, JOURNAL_DEPTH)
+    except NexusError:
+        return None
+    if not journal.is_ours(entry) or entry["answer"] is None or entry["cycle"] is None:
+        return None
+    if name != name_of(entry["id"]) or entry["answer"].get("cycle") != entry["cycle"]["completed_at"]:
+        return None
+    return entry  # type: ignore[no-any-return]
+
+
+def _age(found: tuple[Any, Receipt]) -> float:
+    """Return what sorts the oldest close first: how many cycles there were after it; unread ones last."""
+    total = float("inf") if found[0] is None else found[0]["answer"].get("total_cycles")
+    return total if isinstance(total, (int, float)) else 0
+
+
+def _id_in(name: str) -> str:
+    """The journal's id that a marker of this name has, "" when no marker has such a name."""
+    id_ = name[len(PREFIX) : -len(".json")] if name.startswith(PREFIX) else ""
+    return id_ if id_ and name == name_of(id_) and journal.is_id(id_) else ""
+
+
+def _begins_as_ours(name: str, fd: int) -> bool:
+    begin = f'{{\n  "version": {journal.VERSION},\n  "id": "{_id_in(name)}",\n  "cycle": {{\n'.encode()
+    return atomic.read_up_to(fd, 0, len(begin)) == begin
+
+
+def _lock_free(state: Folder, name: str) -> int | None:
+    """A descriptor that locks the marker; None when a living process has it, or it is gone, or no plain file.
+
+    Raises StorageError, and PathRefused for a link. Only what says that it is held counts as that: taken for held, a
+    left marker would let a close happen twice.
+    """
+    try:
+        fd = state.open(name, _FLAGS)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StorageError(state.show(name), "open", reason(error)) from error
+    try:
+        if stat.S_ISREG(os.fstat(fd).st_mode):
+            if fcntl is not None:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            else:
+                _lock_on_windows(fd)
+            if state.is_file(name, fd):
+                return fd
+            # Its process removed it, its answer being out, after we had opened it.
+    except (BlockingIOError, PermissionError):  # the second on Windows
+        pass
+    except (OSError, NexusError) as error:
+        close_fd(fd)
+        if isinstance(error, NexusError):
+            raise
+        raise StorageError(state.show(name), "lock", reason(error)) from error
+    close_fd(fd)
+    return None
+
+
+def _lock_on_windows(fd: int) -> None:
+    import msvcrt
+
+    # Locks are mandatory there, so the byte is one beyond the end, which no reader asks for.
+    os.lseek(fd, journal.HISTORY_LIMIT, os.SEEK_SET)
+    msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]

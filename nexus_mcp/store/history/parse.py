@@ -1,0 +1,283 @@
+"""Build the index of history.json: parse it window by window, and explain what is wrong with a malformed one.
+
+A window is a part of the file, as bytes and as text, so a long file is never in memory as a whole.
+"""
+
+from __future__ import annotations
+
+import codecs
+from json import JSONDecodeError
+
+from nexus_mcp.errors import StateError
+from nexus_mcp.state.history import plan_id
+from nexus_mcp.store import atomic
+from nexus_mcp.store.codec import ARCHIVE_DEPTH, Invalid, is_too_deep, json_fault
+from nexus_mcp.store.history import SHOWN
+from nexus_mcp.store.history.frame import Frame, skip
+from nexus_mcp.store.history.index import NO_DIGEST, Index, digest
+from nexus_mcp.store.history_file import HistoryFile, advice
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    Cycle = tuple[int, int, object, int]
+    """Begin, end, `completed_at`, and the id of its plan or 0."""
+
+
+class Window:
+    """Reads the file `fd`, of `size` bytes. Raises OSError.
+
+    `data` are its bytes from the offset `begin` on. `at` is where reading has come to, within them.
+    """
+
+    __slots__ = ("_fd", "_text", "_text_at", "at", "begin", "data", "size")
+
+    def __init__(self, fd: int, size: int) -> None:
+        self._fd = fd
+        self.size = size
+        self.at = self.begin = 0
+        self.data = b""
+        self._text: str | None = None
+        self._text_at = 0  # the character of it that `at` is
+        self.more()
+
+    @property
+    def is_last(self) -> bool:
+        """Whether it reaches to the end of the file."""
+        return self.begin + len(self.data) >= self.size
+
+    def more(self) -> None:
+        """Let what was passed go, and read on: as much again as there still is, and a chunk at least."""
+        rest = self.data[self.at - self.begin :]
+        end = self.at + len(rest)
+        self.data = rest + atomic.read_range(self._fd, end, min(self.size, end + max(atomic.CHUNK, len(rest))))
+        self.begin = self.at
+        self._text = None
+
+    def begin_at(self, offset: int) -> None:
+        """Go on at an `offset` in the file, wherever that is."""
+        self.at = self.begin = offset
+        self.data = b""
+        self.more()
+
+    def bytes(self, begin: int, end: int) -> bytes:
+        """Those from offset to offset of the file, which it must have."""
+        return self.data[begin - self.begin : end - self.begin]
+
+    def text(self) -> tuple[str, int]:
+        """(text, the character of it that `at` is); a character that is cut off at the end is left out.
+
+        Raises UnicodeDecodeError.
+        """
+        if self._text is None:
+            self._text, _ = codecs.utf_8_decode(self.data[self.at - self.begin :], "strict", self.is_last)
+            self._text_at = 0
+        return self._text, self._text_at
+
+    def offset(self, character: int) -> int:
+        """Where in the file the `character` of `text()` lies, which is not before `at`."""
+        text, start = self.text()
+        return self.at + len(text[start:character].encode())
+
+    def pass_text(self, character: int) -> None:
+        """Go on to the `character` of `text()`."""
+        self.at, self._text_at = self.offset(character), character
+
+    def pass_to(self, offset: int) -> None:
+        """Go on to the `offset` in the file, where a character begins."""
+        if self._text is not None:
+            # The text is kept: where a file is not laid out as ours it is all that is looked at.
+            self._text_at += len(self.bytes(self.at, offset).decode())
+        self.at = offset
+
+
+_NO_HISTORY = (ValueError, RecursionError)
+_NEAR_THE_END = 16  # characters: longer than any literal that may be cut off
+FAST_FROM_BYTES = 2 << 20
+"""Bytes. Below that, msgspec takes longer to load than to be of use."""
+_VERSION = "schema_version"
+_BETWEEN = b",\n    "
+_NEXT = _BETWEEN + b"{\n"
+_END = b"\n    }"
+
+
+class Unreadable(Exception):
+    """The file is no history: `cause` says why, and what cannot be read comes after the offset `at`."""
+
+    def __init__(self, at: int, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.at = at
+        self.cause = cause
+
+
+def build(fd: int, size: int, *, digests: bool, known: Index | None = None) -> Index:
+    """The index of the file `fd` with its `size` bytes. Without `digests` none are made.
+
+    `known` is the index of cycles that the file is known to begin with; it is added to. Raises Unreadable when the file
+    is no history, and OSError (ranges.Shrunk when it is shorter than that).
+    """
+    window = Window(fd, size)
+    try:
+        frame = _enter(window)
+        index = known or Index()
+        if len(index):
+            if window.at != index.opening:
+                raise ValueError("the known cycles are not of this file")
+            window.begin_at(index.span(len(index) - 1)[1])
+        else:
+            index.opening = window.at
+        _read(window, frame, index, digests=digests)
+    except _NO_HISTORY as error:
+        beyond = error.start if isinstance(error, UnicodeDecodeError) else 0
+        raise Unreadable(window.at + beyond, error) from error
+    return index
+
+
+def _read(window: Window, frame: Frame, index: Index, *, digests: bool) -> None:
+    quick = _FastParser(window) if window.size >= FAST_FROM_BYTES else None
+    while True:
+        if window.begin + len(window.data) - window.at < atomic.CHUNK and not window.is_last:
+            window.more()
+        found = (quick.next() if quick and len(index) else None) or _next(window, frame, first=not len(index))
+        if found is None:
+            break
+        begin, end, completed_at, id_ = found
+        mark = digest(window.bytes(window.at, end)) if digests else NO_DIGEST
+        index.add(begin, end, completed_at, id_, mark)
+        window.pass_to(end)
+    index.closing = _leave(window, frame)
+    index.version = {name: frame.members[name] for name in (_VERSION,) if name in frame.members}
+
+
+def _enter(window: Window) -> Frame:
+    """Come to the first cycle; the frame as far as it was walked."""
+    while True:
+        frame = Frame()
+        text = window.text()[0]
+        try:
+            at = frame.enter(text)
+        except JSONDecodeError as error:
+            if window.is_last or not _may_be_cut(error, text):
+                raise
+        else:
+            if at >= 0:
+                window.pass_text(at)
+                return frame
+            if window.is_last:
+                raise ValueError("it has no cycles")
+        window.more()
+
+
+def _next(window: Window, frame: Frame, *, first: bool) -> Cycle | None:
+    """The next cycle by a strict parse, None after the last. The window stays where it is."""
+    while True:
+        text, at = window.text()
+        try:
+            found = frame.element(text, at, first=first)
+        except JSONDecodeError as error:
+            if window.is_last or not _may_be_cut(error, text):
+                raise
+            window.more()
+            continue
+        if found is None:
+            return None
+        cycle, start, end = found
+        if not isinstance(cycle, dict) or is_too_deep(cycle, ARCHIVE_DEPTH - 2):
+            raise Invalid("has a cycle that is none")
+        return window.offset(start), window.offset(end), cycle.get("completed_at"), plan_id(cycle)
+
+
+def _may_be_cut(error: JSONDecodeError, text: str) -> bool:
+    """Whether there was only too little of the text. Else nothing more has to be read to know that it is wrong."""
+    return error.pos >= len(text) - _NEAR_THE_END or error.msg.startswith("Unterminated string")
+
+
+def _leave(window: Window, frame: Frame) -> int:
+    """Read to the end of the file; the offset of the bracket that closes the cycles."""
+    while not window.is_last:
+        window.more()
+    text, at = window.text()
+    at = skip(text, at)
+    frame.leave(text, at + 1)
+    if is_too_deep(frame.members, ARCHIVE_DEPTH):
+        raise Invalid("is nested too deeply")
+    return window.offset(at)
+
+
+class _FastParser:
+    """Cycles that are laid out as we write them, with one after them, taken without a strict parse.
+
+    However a file is written, each byte is searched once for where a cycle may end, and judged once as a part of one:
+    another layout that only begins as ours costs no more than any other.
+    """
+
+    def __init__(self, window: Window) -> None:
+        from nexus_mcp.store.history.msgspec_cycles import check_cycle
+
+        self._judged = check_cycle
+        self._window = window
+        self._searched = 0  # offset in the file, up to which there is no end beyond `_refused`
+        self._refused = 0  # the end that was taken last for that of a cycle, and was not
+
+    def next(self) -> Cycle | None:
+        """The next cycle; None when it has to be parsed."""
+        window = self._window
+        data, at = window.data, window.at - window.begin
+        if window.at < self._refused or not data.startswith(_NEXT, at):
+            return None
+        found = data.find(_END + _NEXT, max(at, self._searched - window.begin))
+        if found < 0:
+            self._searched = window.begin + max(at, len(data) - len(_END + _NEXT) + 1)
+            return None
+        begin, end = window.at + len(_BETWEEN), window.begin + found + len(_END)
+        judged = self._judged(window.bytes(begin, end))
+        if judged is None:
+            self._refused = end
+            return None
+        return begin, end, *judged
+
+
+WHOLE = 16 << 20
+"""Bytes. A file up to that is read again as a whole, which tells the very place. It takes five times as much memory, so
+of a longer one the error names the line after which it is wrong."""
+_MARKERS = (b"\n<<<<<<< ", b"\n>>>>>>> ")
+_LONGEST = 8
+
+
+def explain(fd: int, size: int, found: Unreadable) -> None:
+    """Raises StateError for what was found in the file `fd`; returns when it is there no more. Raises OSError."""
+    if size <= WHOLE:
+        HistoryFile(atomic.read_range(fd, 0, size))
+        return
+    marker, line = _lines(fd, size, found.at)
+    if marker:
+        raise StateError(SHOWN, "has git conflict markers", where=f"line {marker}", next_step=advice())
+    raise StateError(SHOWN, _problem(found.cause), where=f"after line {line}", next_step=advice())
+
+
+def _lines(fd: int, size: int, offset: int) -> tuple[int, int]:
+    """(the line of the first conflict marker, 0 for none; the line that the offset is in)."""
+    lines, line = 1, 1
+    for at in range(0, size, atomic.CHUNK):
+        start = max(0, at - _LONGEST)
+        data = atomic.read_range(fd, start, min(size, at + atomic.CHUNK))
+        found = [place for place in map(data.find, _MARKERS) if place >= 0]
+        if found:
+            place = min(found) + 1
+            return lines + data.count(b"\n", at - start, place) if place > at - start else lines, 0
+        if at <= offset:
+            line = lines + data.count(b"\n", at - start, max(at, offset) - start)
+        lines += data.count(b"\n", at - start)
+    return 0, line
+
+
+def _problem(cause: Exception) -> str:
+    if isinstance(cause, Invalid):
+        return str(cause)
+    if isinstance(cause, JSONDecodeError):
+        return json_fault(cause)[1]
+    if isinstance(cause, UnicodeDecodeError):
+        return "is not UTF-8"
+    if isinstance(cause, RecursionError):
+        return "is nested too deeply"
+    return f"is not a valid history file: {cause}"

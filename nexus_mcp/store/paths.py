@@ -1,0 +1,56 @@
+"""Resolve the files that a change may touch, by their paths from `.nexus/state`: plan.json, tasks.json, artifacts."""
+
+from __future__ import annotations
+
+from nexus_mcp.errors import PathRefused
+from nexus_mcp.store import atomic
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from contextlib import ExitStack
+
+    from nexus_mcp.store.folder import Folder
+
+SESSION = ("plan.json", "tasks.json")
+ARTIFACTS = "artifacts"
+
+
+def is_place(name: str) -> bool:
+    """Whether `name`, which may come from a file, is the path of such a file."""
+    from nexus_mcp.state import artifact_name
+
+    folder, _, rest = name.partition("/")
+    if folder != ARTIFACTS:
+        return name in SESSION
+    try:
+        artifact_name.segments(rest, atomic.PREFIX)
+    except PathRefused:
+        return False
+    return True
+
+
+def find(stack: ExitStack, state: Folder, name: str) -> tuple[Folder | None, str]:
+    """(the folder of the file at the path `name`, None where it is missing; the file's name in it).
+
+    `stack` closes what is opened. Raises PathRefused, StorageError.
+    """
+    *folders, last = name.split("/")
+    folder: Folder | None = state
+    for part in folders:
+        folder = folder.child(part) if folder is not None else None
+        if folder is not None:
+            stack.enter_context(folder)
+    return folder, last
+
+
+def make(stack: ExitStack, state: Folder, name: str, new: list[tuple[Folder, str]]) -> tuple[Folder, str]:
+    """As `found`, and folders that are missing are made, and added to `new`, each with the one it is in."""
+    *folders, last = name.split("/")
+    folder = state
+    for part in folders:
+        below, is_new = folder.make(part)
+        if is_new:
+            new.append((folder, part))
+        folder = stack.enter_context(below)
+    return folder, last
