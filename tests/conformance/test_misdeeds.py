@@ -148,4 +148,4 @@ def test_a_neighbour() -> None:
     other.clear()
     one.clear()
     ground.remove()
-    assert said == "changed files outside .nexus: evil (or another target of this run did, at the same time)"
+    assert said == "changed files outside .nexus: evil (or another target of this run did so at the same time)"

@@ -35,7 +35,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
             seen.append(wait)
         return real(state, wait, *more)
 
-    monkeypatch.setattr("nexus_mcp.store.lock.held", noted)
+    monkeypatch.setattr("nexus_mcp.store.lock.acquire", noted)
     monkeypatch.setattr(guard.begin, "__defaults__", (None, 0.05))
     return seen
 

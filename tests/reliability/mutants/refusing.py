@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from nexus_mcp.errors import NexusError, NotAppliedYet, StorageError
-from nexus_mcp.store import access, atomic, close_receipt, commit, lock, recovery, transaction
+from nexus_mcp.store import access, atomic, close_receipt, commit, lock, recovery
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.replacing import Replacement
 from tests.reliability.mutants.definition import Mutant
@@ -108,7 +108,7 @@ def _told_as_unchanged() -> tuple[Any, str, Any]:
         except NotAppliedYet as error:
             raise StorageError(error.path, "write", error.reason) from error
 
-    return transaction, "finish", finish
+    return commit, "finish", finish
 
 
 def _told_as_recorded() -> tuple[Any, str, Any]:
