@@ -22,14 +22,14 @@ def test_holds(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "mutant"), PAIRS, ids=[f"{name}-{mutant}" for name, mutant in PAIRS])
 def test_notices(name: str, mutant: str) -> None:
-    """A fault planted into the server does not go unnoticed, and is not just what the suite itself stumbles over."""
+    """The suite notices a fault planted into the server. What the suite itself stumbles over does not count."""
     failures: list[str] = []
     for seed in range(SEED, SEED + 3):  # where processes have to meet, a busy machine may keep them apart once
-        failures = run(SUITES[name], seed, quick=True, mutant=mutant, processes=1, until_failure=True).tally.failures
+        tally = run(SUITES[name], seed, quick=True, mutant=mutant, processes=1, until_failure=True).tally
+        failures = [failure for failure in tally.failures if STUMBLED not in failure]
         if failures:
             break
     assert failures
-    assert not any(STUMBLED in failure for failure in failures)
 
 
 @pytest.mark.parametrize("name", MUTANTS)
