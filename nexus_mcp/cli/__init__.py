@@ -15,120 +15,37 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Command, Group
 
 
-def _serve() -> Command:
-    from nexus_mcp.cli.serve import COMMAND
+def _loader(name: str) -> Callable[[], Command | Group]:
+    """Return a function that imports the file of a command and returns the command."""
 
-    return COMMAND
+    def load() -> Command | Group:
+        command: Command | Group = __import__(f"nexus_mcp.cli.{name}", fromlist=("COMMAND",)).COMMAND
+        return command
 
-
-def _init() -> Command:
-    from nexus_mcp.cli.init import COMMAND
-
-    return COMMAND
+    return load
 
 
-def _hook() -> Command:
-    from nexus_mcp.cli.hook import COMMAND
-
-    return COMMAND
-
-
-def _log() -> Command:
-    from nexus_mcp.cli.log import COMMAND
-
-    return COMMAND
-
-
-def _undo() -> Command:
-    from nexus_mcp.cli.undo import COMMAND
-
-    return COMMAND
-
-
-def _conformance() -> Group:
-    from nexus_mcp.cli.conformance import COMMAND
-
-    return COMMAND
-
-
-def _doctor() -> Command:
-    from nexus_mcp.cli.doctor import COMMAND
-
-    return COMMAND
-
-
-def _history() -> Group:
-    from nexus_mcp.cli.history import COMMAND
-
-    return COMMAND
-
-
-def _catalog() -> Group:
-    from nexus_mcp.cli.catalog import COMMAND
-
-    return COMMAND
-
-
-def _route() -> Command:
-    from nexus_mcp.cli.route import COMMAND
-
-    return COMMAND
-
-
-def _act() -> Command:
-    from nexus_mcp.cli.act import COMMAND
-
-    return COMMAND
-
-
-def _memory() -> Group:
-    from nexus_mcp.cli.memory import COMMAND
-
-    return COMMAND
-
-
-def _capabilities() -> Group:
-    from nexus_mcp.cli.capabilities import COMMAND
-
-    return COMMAND
-
-
-def _resume() -> Command:
-    from nexus_mcp.cli.resume import COMMAND
-
-    return COMMAND
-
-
-def _brief() -> Command:
-    from nexus_mcp.cli.brief import COMMAND
-
-    return COMMAND
-
-
-def _demo() -> Command:
-    from nexus_mcp.cli.demo import COMMAND
-
-    return COMMAND
-
-
-# Functions, so that starting the server does not import the other commands.
-COMMANDS: dict[str, Callable[[], Command | Group]] = {
-    "serve": _serve,
-    "init": _init,
-    "hook": _hook,
-    "log": _log,
-    "undo": _undo,
-    "doctor": _doctor,
-    "history": _history,
-    "catalog": _catalog,
-    "capabilities": _capabilities,
-    "resume": _resume,
-    "brief": _brief,
-    "route": _route,
-    "act": _act,
-    "memory": _memory,
-    "demo": _demo,
-    "conformance": _conformance,
+# The file of a command has its name. Only the command that runs is imported.
+COMMANDS = {
+    name: _loader(name)
+    for name in (
+        "serve",
+        "init",
+        "hook",
+        "log",
+        "undo",
+        "doctor",
+        "history",
+        "catalog",
+        "capabilities",
+        "resume",
+        "brief",
+        "route",
+        "act",
+        "memory",
+        "demo",
+        "conformance",
+    )
 }
 
 
@@ -209,8 +126,8 @@ def _run(command: Command | Group, prog: str, argv: list[str]) -> int:
 def _bare(argv: list[str]) -> int:
     """Serve when no command is named; on a terminal, where there is no client, print an introduction instead."""
     from nexus_mcp.cli.options import parse
+    from nexus_mcp.cli.serve import COMMAND as command
 
-    command = _serve()
     values = parse(argv, command.options, "nexus-mcp")
     if os.isatty(0):
         from nexus_mcp.cli.help import welcome

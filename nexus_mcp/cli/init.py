@@ -14,6 +14,8 @@ from nexus_mcp.workspace import find_root
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
+    from nexus_mcp.merging.registration import Registration
+    from nexus_mcp.merging.repository import Repository
     from nexus_mcp.workspace import Workspace
 
 GIT_MERGE = Option("--git-merge", "", "instead, have git merge history.json with nexus-mcp")
@@ -24,6 +26,7 @@ NOTES = {
     ".nexus/state/": "the open plan and tasks, for this machine only",
     IGNORE: "keeps state/ out of git",
 }
+_OTHERS = "Each user of the repository runs nexus-mcp init --git-merge once: git takes no command from a repository."
 _LIMIT = 1 << 20
 
 
@@ -32,9 +35,7 @@ def run(values: Values) -> int:
     check_prefix(values.get(TOOL_PREFIX.name, ""))
     if GIT_MERGE.name in values:
         _check_alone(values)
-        from nexus_mcp.cli.git_merge import register, unregister
-
-        return (unregister if REMOVE.name in values else register)(workspace_from(values))
+        return (_unregister if REMOVE.name in values else _register)(workspace_from(values))
     if REMOVE.name in values:
         problem = "--remove needs --git-merge: it takes back that alone, and no command removes .nexus/."
         raise UsageError(problem, next_step="What is in it is yours to delete once no client has the server running.")
@@ -95,6 +96,46 @@ def _print_unmapped(workspace: Workspace) -> None:
         warning = unmapped(load(workspace.root), workspace.harness_id)
         if warning:
             print(f"\n{warning}")
+
+
+def _register(workspace: Workspace) -> int:
+    """Register the merge driver; return 1 when another git attribute overrides it. Raise NexusError."""
+    import shlex
+
+    from nexus_mcp.merging.registration import FILE, register
+    from nexus_mcp.merging.repository import Repository
+    from nexus_mcp.program import own_command
+
+    repository = Repository.around(workspace.root)
+    done = register(repository, own_command())
+    _print_result(repository, done, ("added", "set", "there already"))
+    if not done.in_force:
+        print(f"\ngit will not use it: another line, in {FILE} or beside it, says something else of this file.")
+        path = shlex.quote(printable(f"{repository.prefix}.nexus/history.json"))
+        print(f"git check-attr --all {path}, run at the root of the repository, tells what is in force.")
+        return exits.FAILED
+    print(f"\nCommit {FILE}. {_OTHERS}\nTo take it back: nexus-mcp init --git-merge --remove")
+    return exits.OK
+
+
+def _unregister(workspace: Workspace) -> int:
+    """Take the registration back and return 0. Raise NexusError."""
+    from nexus_mcp.merging.registration import unregister
+    from nexus_mcp.merging.repository import Repository
+
+    repository = Repository.around(workspace.root)
+    done = unregister(repository)
+    _print_result(repository, done, ("removed", "removed", "kept: in use" if done.shared else "not there"))
+    return exits.OK
+
+
+def _print_result(repository: Repository, done: Registration, words: tuple[str, str, str]) -> None:
+    from nexus_mcp.merging.registration import DRIVER, FILE
+
+    attribute, config, neither = words
+    print(printable(repository.top))
+    print(f"  {attribute if done.attribute else neither:13}  {FILE:14}  {printable(done.line)}")
+    print(f"  {config if done.config else neither:13}  {'configuration':14}  merge.{DRIVER}")
 
 
 COMMAND = Command(

@@ -45,7 +45,7 @@ def run(values: Values) -> int:
 
 
 def _print_result(done: dict[str, Any], *, dry: bool) -> None:
-    from nexus_mcp.cli.changes import table
+    from nexus_mcp.cli.log import table
 
     print("These would be taken back:" if dry else "Taken back:")
     for text in table(done["undone"]):

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.cli import main, mount
-from nexus_mcp.cli.demonstration.screen import select, shorten
-from nexus_mcp.cli.demonstration.script import CYCLE
+from nexus_mcp.cli.demo.screen import select, shorten
+from nexus_mcp.cli.demo.script import CYCLE
 from nexus_mcp.tools import TOOLS
 from tests.cli.support import CHECKOUT, Ran, nexus, nexus_on_terminal
 

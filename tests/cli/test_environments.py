@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from nexus_mcp.cli import hook, main, payload, text_output
+from nexus_mcp.cli import hook, main, text_output
 from nexus_mcp.errors import PathRefused
 from nexus_mcp.lifecycle import EVENTS, guard
 from nexus_mcp.server.faults import Fault
@@ -194,8 +194,8 @@ def test_the_last_resort_of_a_hook(
     monkeypatch.chdir(project.root)
     monkeypatch.setattr(guard, broken, fail)
     if broken == "answer_failure":
-        monkeypatch.setattr(hook, "params", unusable)
-    monkeypatch.setattr(hook, "read", lambda data, _: data.extend(b"{}"))
+        monkeypatch.setattr(hook, "parse_params", unusable)
+    monkeypatch.setattr(hook, "read_payload", lambda data, _: data.extend(b"{}"))
     assert main(["hook", event]) == 0
     answer = json.loads(capsysbinary.readouterr().out)
     assert answer["decision"] == ("deny" if event == "pre_tool_use" else "continue")
@@ -203,4 +203,4 @@ def test_the_last_resort_of_a_hook(
 
 
 def unusable(_: bytes) -> object:
-    raise payload.Unusable("no payload")
+    raise hook.Unusable("no payload")

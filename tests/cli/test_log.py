@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nexus_mcp.cli import main
-from nexus_mcp.cli.changes import table
+from nexus_mcp.cli.log import table
 from nexus_mcp.server.app import App
 from nexus_mcp.state import oplog
 from nexus_mcp.workspace import Workspace

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nexus_mcp.cli.payload import LIMIT
+from nexus_mcp.cli.hook import LIMIT
 from tests.cli.support import COMMAND, Ran, environment, nexus
 from tests.lifecycle.hooks import LOG, answer_of, hook, logged, not_dealt_with
 from tests.lifecycle.support import TRACKER

@@ -1,16 +1,17 @@
-"""`nexus-mcp history repair`: mend history.json, and print the damage, the source of each cycle and the result."""
+"""`nexus-mcp history`: repair history.json, and merge two versions of it as a merge driver of git (docs/merging.md)."""
 
 from __future__ import annotations
 
+import sys
+
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.exits import defer_interrupt
-from nexus_mcp.cli.options import Command, Option, count_noun
+from nexus_mcp.cli.options import Argument, Command, Group, Option, count_noun
 from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
 from nexus_mcp.errors import UsageError
 from nexus_mcp.log import printable
 
 TYPE_CHECKING = False
-
 if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
     from nexus_mcp.merging.diagnosis import Conflict, Damaged, Diagnosis, Lacking
@@ -194,7 +195,7 @@ def _cycles(number: int) -> str:
     return count_noun(number, "cycle")
 
 
-def run(values: Values) -> int:
+def _repair(values: Values) -> int:
     """Print the damage and the repair; return 1 when damage remains. Raise StateError, PathRefused, StorageError."""
     from nexus_mcp.merging.diagnosis import Healthy
     from nexus_mcp.merging.repair import examine, repair
@@ -216,7 +217,7 @@ def run(values: Values) -> int:
     return exits.OK if good else exits.FAILED
 
 
-COMMAND = Command(
+REPAIR = Command(
     "repair",
     "mend a history.json that cannot be read, or merged",
     "A conflict of git, with markers or without: keeps the cycles of both sides,\n"
@@ -227,5 +228,54 @@ COMMAND = Command(
     "The file as it was is kept beside. Exit code 0: whole, or mended; 1: still not\n"
     "whole.",
     (PROJECT, DRY_RUN, YES, FROM),
-    run,
+    _repair,
+)
+
+
+FILES = Argument("%O %A %B", "three files: what both sides come from, our side, their side", count=3)
+_DIGITS = 3
+_HINT = "; nexus-mcp history repair --dry-run tells what can be kept."
+MARKER_SIZE = Option("--marker-size", "N", "length of conflict markers (default, and least: 7)")
+
+
+def _merge(values: Values) -> int:
+    """Write the merged history to %A; return 1 when it has a conflict. Raise UsageError, StorageError."""
+    from nexus_mcp.merging.driver import drive
+
+    base, ours, theirs = values.lists[FILES.name]
+    reason = drive(base, ours, theirs, _size(values.get(MARKER_SIZE.name, "7")))
+    if not reason:
+        return exits.OK
+    if sys.stderr is not None:
+        problem = f"The histories are not merged, because {reason}. It is left to you as a conflict{_HINT}"
+        print(f"nexus-mcp: {printable(problem)}", file=sys.stderr)
+    return exits.FAILED
+
+
+def _size(text: str) -> int:
+    digits = text.lstrip("0")
+    if not (digits.isascii() and digits.isdigit()):
+        raise UsageError(f"{MARKER_SIZE.name} needs a number from 1, not {text!r}.")
+    # The number comes from a git attribute: clamp a long one instead of refusing it.
+    return int(digits) if len(digits) <= _DIGITS else 10**_DIGITS - 1
+
+
+MERGE = Command(
+    "merge",
+    "merge two versions of history.json; git calls this",
+    "Puts the cycles of both sides into the file %A, each once, ordered by the time\n"
+    "they were completed. Where it cannot decide it leaves a conflict there, as git\n"
+    "would, and ends with exit code 1. nexus-mcp init --git-merge has git call it.",
+    (MARKER_SIZE,),
+    _merge,
+    argument=FILES,
+)
+
+
+COMMAND = Group(
+    "history",
+    "mend history.json after a merge or a crash, or merge it",
+    "history.json when git left conflict markers in it, when something cut it off,\n"
+    "and when git asks how to merge it. Cycles are taken whole; none is changed.",
+    {"repair": lambda: REPAIR, "merge": lambda: MERGE},
 )

@@ -1,17 +1,44 @@
-"""`nexus-mcp conformance coverage`: what the fixtures claim to check, and what they do check."""
+"""`nexus-mcp conformance lint` and `coverage`: check the fixtures themselves, without a server."""
 
 from __future__ import annotations
 
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.conformance.options import FIXTURES, suite
-from nexus_mcp.cli.options import Command
+from nexus_mcp.cli.options import Command, count_noun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
 
-def run(values: Values) -> int:
+def _lint(values: Values) -> int:
+    """Print a line for each fault and their number. Return 1 when there are any."""
+    from nexus_mcp.conformance.lint import lint
+    from nexus_mcp.conformance.loading import read
+    from nexus_mcp.log import printable
+
+    paths = values.lists[FIXTURES.name]
+    faults = lint(paths)
+    for fault in faults:
+        print(printable(fault))
+    if faults:
+        print(count_noun(len(faults), "fault"))
+        return exits.FAILED
+    print(f"{len(read(paths).fixtures)} fixtures, no faults")
+    return exits.OK
+
+
+LINT = Command(
+    "lint",
+    "check fixtures for faults, without running any",
+    "Checks fixtures against their schema. Reports unknown keys with the nearest\n"
+    "known one, duplicate ids, wrong tokens and JSONPaths, matchers without effect.",
+    (FIXTURES,),
+    _lint,
+)
+
+
+def _coverage(values: Values) -> int:
     """Print the gaps by kind and the counts of what is covered. Return 1 when there is a gap."""
     from nexus_mcp.conformance.lint import GAPS, coverage
     from nexus_mcp.log import printable
@@ -30,18 +57,18 @@ def run(values: Values) -> int:
         f"{found.claimed} entries of covers",
         f"{found.parameters} parameters",
         f"{len(fixtures)} fixtures",
-        f"{len(found.gaps)} gap{'' if len(found.gaps) == 1 else 's'}",
+        count_noun(len(found.gaps), "gap"),
     )
     print(", ".join(counts))
     return exits.FAILED if found.gaps else exits.OK
 
 
-COMMAND = Command(
+COVERAGE = Command(
     "coverage",
     "list what no fixture checks",
     "Checks that a fixture claims each field of each state schema, that an\n"
     "assertion touches each claim, and that each parameter is asserted or\n"
     "listed as uncovered.",
     (FIXTURES,),
-    run,
+    _coverage,
 )

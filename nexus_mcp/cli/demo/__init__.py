@@ -12,7 +12,7 @@ from nexus_mcp.errors import NexusError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nexus_mcp.cli.demonstration.screen import Screen
+    from nexus_mcp.cli.demo.screen import Screen
     from nexus_mcp.cli.options import Values
 
 KEEP = Option("--keep", "", "leave the temporary project there afterwards")
@@ -25,7 +25,7 @@ def run(values: Values) -> int:
     check_platform("demo")
     # Before the slow imports: the client library alone takes a second to load.
     print(f"nexus-mcp {__version__} at work on a new project", flush=True)
-    from nexus_mcp.cli.demonstration.project import temporary_folder
+    from nexus_mcp.cli.demo.project import temporary_folder
 
     with temporary_folder(keep=KEEP.name in values) as folder:
         screen = _show(folder)
@@ -34,8 +34,8 @@ def run(values: Values) -> int:
 
 
 def _show(folder: str) -> Screen:
-    from nexus_mcp.cli.demonstration.project import FILES, make_project
-    from nexus_mcp.cli.demonstration.screen import Screen
+    from nexus_mcp.cli.demo.project import FILES, make_project
+    from nexus_mcp.cli.demo.screen import Screen
 
     make_project(folder)
     screen = Screen()
@@ -51,7 +51,7 @@ def _show(folder: str) -> Screen:
 
 
 async def _drive(screen: Screen, folder: str) -> None:
-    from nexus_mcp.cli.demonstration.script import CYCLE
+    from nexus_mcp.cli.demo.script import CYCLE
     from nexus_mcp.cli.mount import serve_command
     from nexus_mcp.conformance.target import one_session
     from nexus_mcp.program import shell_line
@@ -74,7 +74,7 @@ async def _drive(screen: Screen, folder: str) -> None:
 
 
 def _files(screen: Screen, folder: str) -> None:
-    from nexus_mcp.cli.demonstration.project import git, tree
+    from nexus_mcp.cli.demo.project import git, tree
 
     screen.title("What is left on disk")
     for name, size in tree(folder, ".nexus"):

@@ -13,7 +13,7 @@ from nexus_mcp.cli.text_output import json_string
 from nexus_mcp.log import printable
 
 if TYPE_CHECKING:
-    from nexus_mcp.cli.demonstration.script import Step
+    from nexus_mcp.cli.demo.script import Step
     from nexus_mcp.conformance.failures import Reply
 
 LONGEST_TEXT = 64  # characters of a string

@@ -1,0 +1,400 @@
+"""`nexus-mcp capabilities`: show, check and change the restrictions of agents and the tools they cover.
+
+UsageError is for what no project could make right, so that the exit code is 2; NexusError for a name that is unknown
+here, which is 1 like all that is refused.
+"""
+
+from __future__ import annotations
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.exits import defer_interrupt
+from nexus_mcp.cli.hints import nearest
+from nexus_mcp.cli.options import Argument, Command, Group, Option
+from nexus_mcp.cli.text_output import wrap
+from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, workspace_from
+from nexus_mcp.errors import NexusError, UsageError
+from nexus_mcp.workspace import check_harness_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nexus_mcp.catalog.editing.own import Edit
+    from nexus_mcp.catalog.load import Catalog
+    from nexus_mcp.cli.options import Values
+
+AGENT = Option("--agent", "ID", "an agent, e.g. engineer")
+CLASS = Option("--class", "NAME", "a class of tools, e.g. shell_command_exec")
+TOOL = Option("--tool", "NAME", "a tool as the harness calls it; * for any characters")
+HARNESS = Option(HARNESS_ID.name, HARNESS_ID.metavar, "the harness (default: each that has a map)")
+
+
+def harnesses(values: Values, catalog: Catalog) -> list[str]:
+    """Return the harness of the command line, or all with a map. Raise NexusError for one without a map."""
+    if HARNESS.name not in values:
+        return list(catalog.maps)
+    harness = check_harness_id(values[HARNESS.name])
+    if harness not in catalog.maps:
+        raise NexusError(
+            f"There is no capability map of the harness {harness!r}{nearest(harness, catalog.maps)}",
+            next_step="Write its tools into .nexus/capability-map.yml; nexus-mcp catalog check tells what is missing.",
+        )
+    return [harness]
+
+
+def capability(word: str, catalog: Catalog) -> str:
+    """Return `word`. Raise NexusError when it is no capability."""
+    known = catalog.vocabulary["capabilities"]
+    if word not in known:
+        raise NexusError(f"There is no capability {word!r}{nearest(word, known)}")
+    return word
+
+
+def class_(values: Values, catalog: Catalog) -> str:
+    """Return the class of the command line. Raise NexusError for an unknown class."""
+    known = owners(catalog)
+    word = values[CLASS.name]
+    if word not in known:
+        raise NexusError(f"There is no class of tools {word!r}{nearest(word, known)}")
+    return word
+
+
+def tool_(values: Values) -> str:
+    """Return the tool of the command line. Raise UsageError for an empty name."""
+    word = values[TOOL.name]
+    if not word.strip():
+        raise UsageError(f"{TOOL.name} needs the name of a tool.")
+    return word
+
+
+def not_both(values: Values, one: Option, other: Option) -> None:
+    """Raise UsageError when both options are present, because only one could be obeyed."""
+    if one.name in values and other.name in values:
+        raise UsageError(f"{one.name} and {other.name} ask for two things: give one of them.")
+
+
+def owners(catalog: Catalog) -> dict[str, list[str]]:
+    """Return class → the capabilities that block it."""
+    found: dict[str, list[str]] = {}
+    for name, entry in catalog.vocabulary["capabilities"].items():
+        for one in entry["classes"]:
+            found.setdefault(one, []).append(name)
+    return found
+
+
+JSON = Option("--json", "", "print agents, classes and tools as JSON")
+_MORE = " " * 4  # before what goes on with a line
+
+
+def _show(values: Values) -> int:
+    """Print the agents, one agent or one class. Raise UsageError, NexusError."""
+    from nexus_mcp.catalog.load import load
+
+    if JSON.name not in values:
+        not_both(values, AGENT, CLASS)
+        if HARNESS.name in values and not values.keys() & {AGENT.name, CLASS.name}:
+            raise UsageError(f"{HARNESS.name} needs {AGENT.name}, {CLASS.name} or {JSON.name}: agents have no harness.")
+    catalog = load(workspace_from(values).root)
+    maps = harnesses(values, catalog)
+    chosen = [catalog.agent(values[AGENT.name])] if AGENT.name in values else list(catalog.agents.values())
+    classes = [class_(values, catalog)] if CLASS.name in values else list(owners(catalog))
+    if JSON.name in values:
+        import json
+
+        print(json.dumps(_document(catalog, chosen, classes, maps), indent=2))
+        return exits.OK
+    if CLASS.name in values:
+        lines = _lines_of_class(catalog, classes[0], maps)
+    elif AGENT.name in values:
+        lines = _lines_of_agent(catalog, chosen[0], maps)
+    else:
+        lines = _lines_of_agents(chosen)
+    for line in lines:
+        print(line)
+    return exits.OK
+
+
+def _lines_of_agents(agents: list[dict[str, Any]]) -> list[str]:
+    """A line for each; what the project added has a plus before it."""
+    width = max((len(agent["id"]) for agent in agents), default=0)
+    rows = [
+        (agent["id"], [*agent["capabilities"], *(f"+{name}" for name in agent["added"])])
+        for agent in sorted(agents, key=lambda agent: agent["id"])
+    ]
+    return [f"{name:{width}}  {' '.join(names) or 'anything'}".rstrip() for name, names in rows]
+
+
+def _lines_of_agent(catalog: Catalog, agent: dict[str, Any], maps: list[str]) -> list[str]:
+    from nexus_mcp.catalog.capabilities import effective, tools_of
+
+    lines = []
+    for name in effective(agent):
+        added = " (added by this project)" if name in agent["added"] else ""
+        lines += wrap(f"{name}{added}: {catalog.vocabulary['capabilities'][name]['description']}", "", _MORE)
+        for harness in maps:
+            lines += _lines_of_tools(harness, tools_of(catalog, name, harness))
+    return lines or [f"{agent['id']} may use every tool."]
+
+
+def _lines_of_class(catalog: Catalog, name: str, maps: list[str]) -> list[str]:
+    from nexus_mcp.catalog.tool_names import of_class
+
+    lines = [f"{name}, blocked by {' and '.join(owners(catalog)[name])}:"]
+    for harness in maps:
+        lines += _lines_of_tools(harness, of_class(catalog.maps[harness], name))
+    return lines
+
+
+def _lines_of_tools(harness: str, tools: list[str]) -> list[str]:
+    return wrap(f"{harness}: {', '.join(tools)}", "  ", _MORE)
+
+
+def _document(
+    catalog: Catalog, agents: list[dict[str, Any]], classes: list[str], maps: list[str]
+) -> dict[str, dict[str, Any]]:
+    from nexus_mcp.catalog.capabilities import disallowed, effective
+    from nexus_mcp.catalog.tool_names import of_class
+
+    return {
+        "agents": {
+            agent["id"]: {
+                "canonical": agent["capabilities"],
+                "added": agent["added"],
+                "effective": effective(agent),
+                "disallowed": {harness: disallowed(catalog, agent["id"], harness) for harness in maps},
+            }
+            for agent in agents
+        },
+        "classes": {harness: {name: of_class(catalog.maps[harness], name) for name in classes} for harness in maps},
+    }
+
+
+SHOW = Command(
+    "show",
+    "show what agents may not do, and which tools that is",
+    "Without options a line for each agent. With --agent what it may not do, and the\n"
+    "tools of each harness that this takes away. With --class the tools of a class.",
+    (AGENT, CLASS, HARNESS, JSON, PROJECT),
+    _show,
+)
+
+
+def _check(values: Values) -> int:
+    """Print the result; return 1 when the agent may not use the tool. Raise UsageError, NexusError."""
+    from nexus_mcp.catalog.load import load
+    from nexus_mcp.catalog.tool_names import of_class
+    from nexus_mcp.quoting import inert
+
+    if AGENT.name in values and TOOL.name not in values:
+        raise UsageError("--agent needs --tool: whether it may use that. capabilities show --agent tells of all.")
+    not_both(values, TOOL, CLASS)
+    catalog = load(workspace_from(values).root)
+    maps = harnesses(values, catalog)
+    if TOOL.name not in values:
+        classes = [class_(values, catalog)] if CLASS.name in values else list(owners(catalog))
+        for harness in maps:
+            tools = {tool for name in classes for tool in of_class(catalog.maps[harness], name)}
+            print(f"{harness}: {len(classes)} of {len(classes)} classes have a tool, {len(tools)} names in all.")
+        return exits.OK
+    lines, is_free = _of_tool(catalog, values, maps)
+    for line in lines:
+        print(inert(line))
+    return exits.OK if is_free else exits.FAILED
+
+
+def _of_tool(catalog: Catalog, values: Values, maps: list[str]) -> tuple[list[str], bool]:
+    """Return a line for each harness, and whether the agent may use the tool in all of them."""
+    from nexus_mcp.catalog.capabilities import allowed, classes_of
+
+    tool, lines, is_free = tool_(values), [], True
+    for harness in maps:
+        known, only_reads, near = _standing(catalog.maps[harness], tool)
+        if AGENT.name in values:
+            may, answer = allowed(catalog, values[AGENT.name], tool, harness)
+            is_free = is_free and may
+            answer = answer or f"{values[AGENT.name]} may use {tool}"
+        else:
+            may, found = True, classes_of(catalog, tool, harness)
+            answer = f"{tool} is of {' and '.join(found) or 'no class'}"
+        if not may:
+            end = ""
+        elif only_reads:
+            end = ". It only reads, and that is never refused."
+        else:
+            end = "." if known else f". The map does not know it{near or '.'}"
+        lines.append(f"{harness}: {answer}{end}")
+    return lines, is_free
+
+
+def _standing(known: dict[str, Any], tool: str) -> tuple[bool, bool, str]:
+    """Return whether the map has the tool, whether the tool only reads, and a suggestion for an unknown tool."""
+    from nexus_mcp.catalog.placeholders import TOOLS, suggestion
+    from nexus_mcp.catalog.tool_names import ANY, called, matches_any, of_class
+
+    names = [name for one in known["classes"] for name in of_class(known, one)]
+    names += [name for table in ("reading", "editing", "patching", "opening", "resuming") for name in known[table]]
+    names += [called(known["nexus_tools"], name) for name in TOOLS]
+    if matches_any(names, tool):
+        return True, matches_any(known["reading"], tool), ""
+    return False, False, suggestion(tool, tuple(dict.fromkeys(name for name in names if ANY not in name)))
+
+
+CHECK = Command(
+    "check",
+    "check the tools of classes, or whether an agent may use one",
+    "Without options: whether the maps are whole, those of this project too. With\n"
+    "--tool its classes, and with --agent whether that agent may use it, and what it\n"
+    "is to do instead. Tools that a map does not know are allowed. Exit code 1: it\n"
+    "may not, or a map is not whole.",
+    (AGENT, CLASS, TOOL, HARNESS, PROJECT),
+    _check,
+)
+
+
+CAPABILITY = Argument("[CAPABILITY]", "what the agent may not do, with --agent", least=0)
+_FROZEN = (
+    "The list there says what is shipped now, and stays because of a comment in it or beside it. Take it out by\n"
+    "hand, or this project goes without what a later release adds to it."
+)
+_EXAMPLES = "no_shell_exec --agent writer, or --class shell_command_exec --tool NAME --harness-id codex"
+
+
+def _add(values: Values) -> int:
+    return _change(values, add=True)
+
+
+def _remove(values: Values) -> int:
+    return _change(values, add=False)
+
+
+def _change(values: Values, *, add: bool) -> int:
+    """Make the change and print it. Raise UsageError or NexusError with nothing changed."""
+    from nexus_mcp.catalog import shipped
+    from nexus_mcp.catalog.load import load
+
+    verb = "add" if add else "remove"
+    of_agent, of_class = {CAPABILITY.name, AGENT.name}, {CLASS.name, TOOL.name}
+    present = values.keys() & (of_agent | of_class)
+    if present not in (of_agent, of_class) or (present == of_agent and HARNESS.name in values):
+        raise UsageError(
+            f"capabilities {verb} takes a capability with --agent, or --class with --tool.",
+            next_step=f"Example: nexus-mcp capabilities {verb} {_EXAMPLES}",
+        )
+    workspace = workspace_from(values)
+    catalog, below = load(workspace.root), shipped.read()
+    edit, message = (_edit_of_agent if present == of_agent else _edit_of_class)(values, catalog, below, add=add)
+    if edit is None:
+        print(message)
+        return exits.OK
+    from nexus_mcp.catalog.editing.own import carry_out
+    from nexus_mcp.store.store import Store
+
+    store = Store(workspace)
+    with defer_interrupt(store.stop):
+        done = carry_out(store, edit, below)
+    print(f"{done.path}: {message}")
+    if done.is_frozen:
+        print(_FROZEN)
+    return exits.OK
+
+
+def _edit_of_agent(values: Values, catalog: Catalog, below: dict[str, Any], *, add: bool) -> tuple[Edit | None, str]:
+    """Return the change, None when there is nothing to do, and the message to print."""
+    from nexus_mcp.catalog.capabilities import effective, removal_fault
+    from nexus_mcp.catalog.editing.own import of_agent
+
+    agent, name = catalog.agent(values[AGENT.name]), capability(values[CAPABILITY.name], catalog)
+    agent_id, has = agent["id"], name in effective(agent)
+    if add:
+        if has:
+            return None, f"{agent_id} has {name} already."
+        return of_agent(agent_id, name, agent["capabilities"], add=True), f"{agent_id} has {name} now."
+    canonical = agent["capabilities"] if agent_id in below["agents"] else ()
+    fault = removal_fault(agent_id, name, canonical)
+    if fault:
+        raise NexusError(fault, effect="nothing was changed.", next_step=_instead(catalog, name))
+    if not has:
+        added = f"This project added {' '.join(agent['added'])}." if agent["added"] else ""
+        raise NexusError(f"{agent_id} does not have {name}", effect="nothing was changed.", next_step=added)
+    return of_agent(agent_id, name, canonical, add=False), f"{agent_id} does not have {name} any more."
+
+
+def _instead(catalog: Catalog, name: str) -> str:
+    """Return the advice for a capability that stays: the agents that may do the work."""
+    from nexus_mcp.catalog.capabilities import effective
+
+    able = [other for other, entry in catalog.agents.items() if name not in effective(entry)]
+    own = "write an agent of your own under another id, in .nexus/agents"
+    return f"Give the work to {' or '.join(able)}, or {own}." if able else f"{own.capitalize()}."
+
+
+def _edit_of_class(values: Values, catalog: Catalog, below: dict[str, Any], *, add: bool) -> tuple[Edit | None, str]:
+    """Return the same as `_edit_of_agent`, for a tool of a class."""
+    from nexus_mcp.catalog.editing.own import of_class
+    from nexus_mcp.catalog.tool_names import matches_any
+
+    maps = harnesses(values, catalog)
+    if len(maps) != 1:
+        raise UsageError(f"--class needs --harness-id: one of {', '.join(maps)}.")
+    harness, name, tool = maps[0], class_(values, catalog), tool_(values)
+    tools = catalog.maps[harness]["classes"][name]
+    if add:
+        if matches_any(tools, tool):
+            return None, f"{tool} is of {name} in {harness} already."
+        return of_class(harness, name, tool, tools, add=True), f"{tool} is of {name} in {harness} now."
+    if tool not in tools:
+        raise NexusError(f"{tool!r} is not of {name} in {harness}{nearest(tool, tools)}")
+    shipped = below["maps"].get(harness, {"classes": {name: ()}})["classes"][name]
+    if tool in shipped:
+        added = [other for other in tools if other not in shipped]
+        raise NexusError(
+            f"{tool} is of {name} in the map of {harness} that is shipped, and may not be taken out: agents "
+            "that may not use the class could use this tool then",
+            effect="nothing was changed.",
+            next_step=f"This project added {', '.join(added)}."
+            if added
+            else "This project added nothing to the class.",
+        )
+    if tools == [tool]:
+        raise NexusError(
+            f"{tool} is the only tool of {name} in {harness}: without it, whatever the class forbids would be allowed",
+            effect="nothing was changed.",
+            next_step="Add the tool that takes its place first.",
+        )
+    return of_class(
+        harness, name, tool, tools, add=False, below=shipped
+    ), f"{tool} is not of {name} in {harness} any more."
+
+
+_CHANGING = (AGENT, CLASS, TOOL, HARNESS, PROJECT)
+
+ADD = Command(
+    "add",
+    "keep an agent from something, or name a tool of a class",
+    "With --agent: adds a capability to what the agent may not do. With --class and\n"
+    "--tool: says that a tool of a harness is of that class. The comments of the\n"
+    "file that is changed stay.",
+    _CHANGING,
+    _add,
+    argument=CAPABILITY,
+)
+REMOVE = Command(
+    "remove",
+    "take back what this project added",
+    "With --agent: takes a capability away that this project added; one that a\n"
+    "shipped agent has of itself stays. With --class and --tool: takes a tool out of\n"
+    "that class that this project added; one of the shipped map stays. A list that\n"
+    "then says what is shipped goes, and the comments of the file stay.",
+    _CHANGING,
+    _remove,
+    argument=CAPABILITY,
+)
+
+
+COMMAND = Group(
+    "capabilities",
+    "show, check and change what agents may not do",
+    "What each agent may not do, and which tools of a harness that takes away, by\n"
+    "what is shipped and by .nexus/agents and .nexus/capability-map.yml.",
+    {"show": lambda: SHOW, "check": lambda: CHECK, "add": lambda: ADD, "remove": lambda: REMOVE},
+)

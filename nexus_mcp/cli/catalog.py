@@ -1,0 +1,209 @@
+"""`nexus-mcp catalog`: list, show and check agents and skills, shipped ones and the project's."""
+
+from __future__ import annotations
+
+import sys
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.mount import SERVER_NAME
+from nexus_mcp.cli.options import Argument, Command, Group, Option, count_noun
+from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
+from nexus_mcp.errors import UnknownEntry
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nexus_mcp.catalog.load import Catalog
+    from nexus_mcp.cli.options import Values
+
+_BY_HAND = "by hand alone"
+_INDENT = " " * 6
+_SELECTABLE = Option("--selectable", "", "print what an agent may choose by itself, as JSON")
+
+
+def _list(values: Values) -> int:
+    """Print the agents and skills. Raise CatalogError, PathRefused, StorageError."""
+    from nexus_mcp.catalog.load import load
+    from nexus_mcp.cli.text_output import wrap
+    from nexus_mcp.quoting import inert
+
+    catalog = load(workspace_from(values).root)
+    if _SELECTABLE.name in values:
+        from nexus_mcp.cli.workspace_options import print_json
+        from nexus_mcp.tags.skills import selectable
+
+        print_json({"skills": selectable(catalog)})
+        return exits.OK
+    agents = [
+        (name, f"{agent['category']}, {agent['resume_tier']}, {agent['model_tier']}", agent)
+        for name, agent in sorted(catalog.agents.items())
+    ]
+    skills = [(name, _BY_HAND if skill["manual_only"] else "", skill) for name, skill in sorted(catalog.skills.items())]
+    for head, rows in (("Agents", agents), ("Skills", skills)):
+        print(f"{head}:")
+        wide = max(len(name) for name, _, _ in rows)
+        for name, kind, entry in rows:
+            print(inert(f"  {name:{wide}}  {kind}{_origin(entry)}").rstrip())
+            print("\n".join(wrap(inert(entry["description"]), _INDENT)))
+    for name in [name for name, kind, _ in skills if kind]:
+        print()
+        note = f"{name} starts {_ways(catalog, name)}, and is offered to no agent."
+        print("\n".join(wrap(inert(note))))
+    return exits.OK
+
+
+def _ways(catalog: Catalog, skill: str) -> str:
+    """Return how a user starts a skill that no agent may choose."""
+    tags = [f"[{name}]" for name, tag in catalog.vocabulary["tags"].items() if tag.get("skill") == skill]
+    prompt = f"as the prompt {skill}, in Claude Code /mcp__{SERVER_NAME}__{skill}"
+    return f"with {', '.join(tags)} or {prompt}" if tags else prompt
+
+
+def _origin(entry: dict[str, Any]) -> str:
+    return " (of this project)" if entry["origin"] == "project" else ""
+
+
+LIST = Command(
+    "list",
+    "list the agents and skills",
+    "Of each its id, for an agent its category, how long it is kept and how strong a\n"
+    "model it needs, and when to choose it.",
+    (_SELECTABLE, PROJECT),
+    _list,
+)
+
+
+ID = Argument("ID", "an agent or a skill")
+_ROWS = (
+    "id",
+    "description",
+    "category",
+    "resume_tier",
+    "model_tier",
+    "capabilities",
+    "added",
+    "manual_only",
+    "harness_notes",
+    "origin",
+    "body_hash",
+)
+
+
+def _show(values: Values) -> int:
+    """Print its fields and its text. Raise UnknownEntry, CatalogError, PathRefused, StorageError."""
+    from nexus_mcp.catalog.load import load
+    from nexus_mcp.log import printable
+    from nexus_mcp.quoting import inert
+
+    catalog = load(workspace_from(values).root)
+    for number, (kind, entry) in enumerate(_entries_of(catalog, values[ID.name])):
+        if number:
+            print()
+        print(inert(entry["name"]))
+        for row in _ROWS:
+            if row in entry and entry[row] not in ([], ""):
+                print(inert(f"  {row:13} {_cell(entry[row])}"))
+        print()
+        for line in catalog.body(kind, entry["id"]).splitlines():
+            print(printable(line))
+    return exits.OK
+
+
+def _entries_of(catalog: Catalog, name: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return (kind, entry) of the agent and the skill with this id, at least one. Raise UnknownEntry."""
+    kinds = (("agents", catalog.agents), ("skills", catalog.skills))
+    found = [(kind, of[name]) for kind, of in kinds if name in of]
+    if found:
+        return found
+    from nexus_mcp.catalog.placeholders import near
+
+    raise UnknownEntry("agent or skill", name, near(name, (*catalog.agents, *catalog.skills)))
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, list):
+        return " ".join(value)
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+SHOW = Command(
+    "show",
+    "show one agent or skill with its text",
+    "Placeholders such as {{tool:plan_decide}} stand for what a harness calls it.",
+    (PROJECT,),
+    _show,
+    argument=ID,
+)
+
+
+def _check(values: Values) -> int:
+    """Print the numbers of valid entries. Raise CatalogError with every fault, StorageError."""
+    from nexus_mcp.catalog import fallbacks, shipped
+    from nexus_mcp.catalog.building import own_value, shipped_value
+    from nexus_mcp.catalog.sources import AGENTS, SKILLS, Own, Shipped
+    from nexus_mcp.errors import CatalogError, NexusError
+    from nexus_mcp.store.folder import Folder
+
+    value = shipped_value(Shipped())
+    if shipped.read() != value:
+        raise CatalogError([f"assets/{shipped.NAME}: is older than the files beside it"], next_step="Run make catalog.")
+    print(f"shipped: {_counts(len(value[AGENTS]), len(value[SKILLS]), len(value['maps']))}")
+    with Folder.root(workspace_from(values).root) as root:
+        try:
+            nexus = root.child(".nexus")
+        except NexusError as error:
+            raise fallbacks.fault(error) from error
+        own: dict[str, Any] = {AGENTS: {}, SKILLS: {}, "maps": {}}
+        if nexus is not None:
+            with nexus:
+                own = own_value(Own(nexus), value)
+    print(f"this project: {_counts(len(own[AGENTS]), len(own[SKILLS]), len(own['maps']))}")
+    print("Nothing is wrong with these agents, skills and maps.")
+    return exits.OK
+
+
+def _counts(agents: int, skills: int, maps: int) -> str:
+    return f"{count_noun(agents, 'agent')}, {count_noun(skills, 'skill')}, {count_noun(maps, 'capability map')}"
+
+
+CHECK = Command(
+    "check",
+    "tell what is wrong with agents, skills and maps",
+    "Reads every file of the catalog, shipped and of this project, against its\n"
+    "schema, and looks whether what they name is there. Each fault has its file,\n"
+    "line and column. The rest of .nexus/ is for nexus-mcp doctor to look at.\n"
+    "Exit code 0: nothing is wrong; 1: something is.",
+    (PROJECT,),
+    _check,
+)
+
+
+def _manifest(values: Values) -> int:
+    """Print the manifest as JSON. Raise CatalogError, PathRefused, StorageError."""
+    from nexus_mcp.catalog.load import load
+    from nexus_mcp.catalog.manifest import manifest
+    from nexus_mcp.store.codec import pretty
+
+    # Bytes, because JSON is UTF-8 whatever the terminal is.
+    sys.stdout.buffer.write(pretty(manifest(load(workspace_from(values).root))).encode() + b"\n")
+    sys.stdout.buffer.flush()
+    return exits.OK
+
+
+MANIFEST = Command(
+    "manifest",
+    "print ids, tiers, capabilities and digests as JSON",
+    "For a consumer that keeps copies of agents and skills: body_hash tells whether\na copy is current.",
+    (PROJECT,),
+    _manifest,
+)
+
+
+COMMAND = Group(
+    "catalog",
+    "show and check the agents and skills",
+    "The agents and skills that come with nexus-mcp, with what this project adds or\n"
+    "changes in .nexus/agents and .nexus/skills.",
+    {"list": lambda: LIST, "show": lambda: SHOW, "check": lambda: CHECK, "manifest": lambda: MANIFEST},
+)
