@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from nexus_mcp.conformance import jsonpath, threads
+from nexus_mcp.conformance import jsonpath, stopping
 from nexus_mcp.conformance.document import Unparsable, count_values, parse_file
 from nexus_mcp.conformance.evidence import record_assertion
 from nexus_mcp.conformance.failures import Reply
@@ -45,7 +45,7 @@ def file_checks(asserts: Asserts, read: Callable[[str], bytes | None], step: str
     """
     found = []
     for path, wanted in asserts.state_files.items():
-        threads.check()
+        stopping.check()
         data = read(path)
         if wanted is None:
             message = "" if data is None else "must be absent, but exists"
@@ -125,7 +125,7 @@ def _content(wanted: dict[str, Any], data: bytes, step: str, file: str) -> list[
 def _values(wanted: dict[str, Any], document: Any, *, kind: str, step: str, file: str) -> list[Assertion]:
     found = []
     for path, expected in wanted.items():
-        threads.check()
+        stopping.check()
         node = jsonpath.compile(path).find(document)
         message = mismatch(expected, node.value)
         shape = "shape" if _names_keys(expected) else kind

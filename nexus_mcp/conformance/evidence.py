@@ -134,7 +134,7 @@ def cut_result(result: FixtureResult, run: Space) -> FixtureResult:
     stderr = _share_text(result.stderr, space)
     assertions = tuple(failed.get(index) or _assertion(one, space) for index, one in enumerate(result.assertions))
     run.left -= before - space.left
-    earlier = sum((one.cut for kind in (result.assertions, result.exchanges) for one in kind), Cut())
+    earlier = [one.cut for kind in (result.assertions, result.exchanges) for one in kind] + [result.cut]
     return replace(
         result,
         assertions=assertions,
@@ -142,7 +142,9 @@ def cut_result(result: FixtureResult, run: Space) -> FixtureResult:
         files=files,
         stderr=stderr,
         reason=result.reason[:MESSAGE],
-        cut=result.cut + earlier + space.cut,
+        cut=Cut(
+            space.characters + sum(cut.characters for cut in earlier), space.items + sum(cut.items for cut in earlier)
+        ),
     )
 
 

@@ -1,16 +1,17 @@
-"""A fixture as a value: one shape for a fixture with a single call and for one with many steps."""
+"""A fixture as a value, built from its JSON: one shape for a fixture with a single call and for one with many steps."""
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from nexus_mcp.conformance.document import encode_file
+
 CORE = "core"
 ROBUSTNESS = "robustness"
-
 WHOLE_TEXT = "text"
 """The key that stands for the whole text of a file, in place of a JSONPath."""
-
 StateFiles = dict[str, dict[str, Any] | None]
 """Path -> None: absent; {}: exists; else JSONPath, or "text", -> expected value."""
 
@@ -152,6 +153,28 @@ class Fixture:
         return None
 
 
+def build_fixture(raw: dict[str, Any], source: str, pointer: str) -> Fixture:
+    """Return the fixture at `pointer` in the file `source`, whose JSON must be free of faults."""
+    single = "steps" not in raw
+    precondition = raw.get("precondition", {})
+    return Fixture(
+        test_id=raw["test_id"],
+        description=raw["description"],
+        steps=(_step(raw),) if single else tuple(_step(step) for step in raw["steps"]),
+        single=single,
+        postcondition=_asserts(raw.get("postcondition", {})),
+        state_files=precondition.get("state_files", {}),
+        files={path: _special(what) for path, what in precondition.get("files", {}).items()},
+        git=precondition.get("git", True),
+        covers=raw.get("covers", {}),
+        uncovered_params=tuple(raw.get("uncovered_params", ())),
+        group=raw.get("group", CORE),
+        repeat=int(raw.get("repeat", 1)),
+        source=source,
+        pointer=pointer,
+    )
+
+
 def _requests_of(step: Step) -> tuple[Action | Event, ...]:
     do = step.do
     if isinstance(do, (Action, Event)):
@@ -161,3 +184,62 @@ def _requests_of(step: Step) -> tuple[Action | Event, ...]:
     if isinstance(do, Parallel):
         return tuple(request for lane in do.lanes for inner in lane for request in _requests_of(inner))
     return ()
+
+
+def _step(raw: dict[str, Any]) -> Step:
+    """Return a step; a fixture with one action or event becomes a step without assertions of its own."""
+    inner = "test_id" not in raw
+    wanted = raw.get("assert_error")
+    asserts = {
+        "return_value": raw.get("assert_return"),
+        "result": raw.get("assert_result"),
+        "state_files": raw.get("assert_state", {}),
+        "error": True if wanted is not None else None,
+        "error_contains": wanted if isinstance(wanted, str) else None,
+        "unchanged": raw.get("assert_unchanged"),
+    }
+    return Step(
+        do=_do(raw),
+        asserts=_asserts(asserts) if inner else Asserts(),
+        times=int(raw.get("times", 1)),
+        description=raw.get("description", "") if inner else "",
+    )
+
+
+def _asserts(raw: dict[str, Any]) -> Asserts:
+    unchanged = raw.get("unchanged")
+    return Asserts(**{**raw, "unchanged": tuple(unchanged) if isinstance(unchanged, list) else unchanged})
+
+
+def _do(raw: dict[str, Any]) -> Action | Event | WriteFile | Kill | Restart | Parallel:
+    if "action" in raw:
+        return Action(**raw["action"])
+    if "event" in raw:
+        return Event(**raw["event"])
+    if "write_file" in raw:
+        return _write_file(raw["write_file"])
+    if "kill" in raw:
+        kill = raw["kill"]
+        return Kill(**{**kill, "action": Action(**kill["action"]), "seed": int(kill["seed"])})
+    if "parallel" in raw:
+        return Parallel(tuple(tuple(_step(step) for step in lane) for lane in raw["parallel"]))
+    return Restart()
+
+
+def _write_file(raw: dict[str, Any]) -> WriteFile:
+    path = raw["path"]
+    if "text" in raw:
+        return WriteFile(path, raw["text"].encode())
+    if "json" in raw:
+        return WriteFile(path, encode_file(path, raw["json"]))
+    if "base64" in raw:
+        return WriteFile(path, base64.b64decode(raw["base64"]))
+    return WriteFile(path, symlink=raw.get("symlink"))
+
+
+def _special(raw: Any) -> Special:
+    if isinstance(raw, str):
+        return Special(raw.encode())
+    if "base64" in raw:
+        return Special(base64.b64decode(raw["base64"]))
+    return Special(symlink=raw.get("symlink"))

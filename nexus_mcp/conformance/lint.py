@@ -1,7 +1,12 @@
-"""Check a suite of fixtures: faults beyond loading (lint), and what its assertions cover (coverage)."""
+"""Check a suite of fixtures: faults beyond loading (lint), and what its assertions cover (coverage).
+
+A mistyped name of a tool or a file makes a fixture assert nothing. The runner does not know the tools, so the suite is
+the evidence: a name that one fixture alone uses, a letter or two from another name, counts as mistyped.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,10 +20,10 @@ from nexus_mcp.conformance.authoring.claims import (
     touched_fields,
     touched_members,
 )
-from nexus_mcp.conformance.authoring.typos import find_file_typos, find_tool_typos
-from nexus_mcp.conformance.fixture import WHOLE_TEXT, Action, Asserts, Fixture
+from nexus_mcp.conformance.fixture import WHOLE_TEXT, Action, Asserts, Fixture, WriteFile
 from nexus_mcp.conformance.loading import line, read
-from nexus_mcp.conformance.nearest import near
+from nexus_mcp.conformance.nearest import TYPO, did_you_mean, near
+from nexus_mcp.conformance.tokens import STATE_ROOT
 from nexus_mcp.schemas import escape
 
 GAPS = {
@@ -28,6 +33,10 @@ GAPS = {
     "stale": "entries of uncovered_params that are asserted_parameters, or are no parameter",
 }
 """Kind of a gap -> its meaning."""
+STATE_FILES = ("plan.json", "tasks.json", "history.json", "agent-tracker.json", "memory-access.jsonl")
+"""The names of the files of .nexus that have a published schema."""
+_MOST = 500
+"""Names that are compared; each is compared with each."""
 
 
 def lint(paths: Sequence[str] = ()) -> list[str]:
@@ -42,40 +51,6 @@ def lint(paths: Sequence[str] = ()) -> list[str]:
             for pointer, what in (*_faults(fixture), *_odd(fixture, odd))
         ),
     ]
-
-
-def _faults(fixture: Fixture) -> Iterator[tuple[str, str]]:
-    if not any(_can_fail(asserts) for asserts in all_asserts(fixture)):
-        yield "", "has no assertion that can fail"
-    for name, fields in fixture.covers.get("state_schemas", {}).items():
-        for index, field in enumerate(fields):
-            known = fields_of(name)
-            if field not in known:
-                yield (
-                    f"/covers/state_schemas/{escape(name)}/{index}",
-                    f"{field} is not in it{near(field, known)}",
-                )
-    called = [name.removeprefix("event ") for name in fixture.tools]
-    for name in fixture.covers.get("return_value", {}):
-        if name not in called:
-            yield f"/covers/return_value/{escape(name)}", f"is not called by this fixture{near(name, called)}"
-
-
-def _odd(fixture: Fixture, tools: dict[str, str]) -> Iterator[tuple[str, str]]:
-    yield from (("", tools[name]) for name in fixture.tools if name in tools)
-    yield from (("", what) for what in find_file_typos(fixture))
-
-
-def _can_fail(asserts: Asserts) -> bool:
-    """Return whether any assertion can fail. Success of a call alone does not count: its effect stays unchecked."""
-    return bool(
-        asserts.return_value
-        or asserts.result
-        or asserts.state_files
-        or asserts.error is not None
-        or asserts.error_contains is not None
-        or asserts.unchanged
-    )
 
 
 @dataclass(frozen=True)
@@ -128,6 +103,61 @@ def coverage(fixtures: Sequence[Fixture]) -> Coverage:
     )
 
 
+def find_tool_typos(fixtures: Sequence[Fixture]) -> dict[str, str]:
+    """Return tools and events, written as in Fixture.tools, that only one fixture uses -> the message about them."""
+    uses = Counter(name for fixture in fixtures for name in fixture.tools)
+    if len(uses) > _MOST:
+        return {}
+    return {
+        name: f"{name} is not called by any other fixture{meant}"
+        for name, times in uses.items()
+        if times == 1 and (meant := did_you_mean(name, _like(name, uses), TYPO))
+    }
+
+
+def find_file_typos(fixture: Fixture) -> Iterator[str]:
+    """Yield a message for each path that resembles that of a known state file."""
+    for path in dict.fromkeys(_paths(fixture)):
+        folder, _, name = path.replace("{STATE_ROOT}", STATE_ROOT).rpartition("/")
+        inside = f"{folder}/".startswith(".nexus/") and "artifacts" not in folder.split("/")
+        if inside and name not in STATE_FILES and (meant := did_you_mean(name, STATE_FILES, TYPO)):
+            yield f"{path} is not a known state file{meant}"
+
+
+def _faults(fixture: Fixture) -> Iterator[tuple[str, str]]:
+    if not any(_can_fail(asserts) for asserts in all_asserts(fixture)):
+        yield "", "has no assertion that can fail"
+    for name, fields in fixture.covers.get("state_schemas", {}).items():
+        for index, field in enumerate(fields):
+            known = fields_of(name)
+            if field not in known:
+                yield (
+                    f"/covers/state_schemas/{escape(name)}/{index}",
+                    f"{field} is not in it{near(field, known)}",
+                )
+    called = [name.removeprefix("event ") for name in fixture.tools]
+    for name in fixture.covers.get("return_value", {}):
+        if name not in called:
+            yield f"/covers/return_value/{escape(name)}", f"is not called by this fixture{near(name, called)}"
+
+
+def _odd(fixture: Fixture, tools: dict[str, str]) -> Iterator[tuple[str, str]]:
+    yield from (("", tools[name]) for name in fixture.tools if name in tools)
+    yield from (("", what) for what in find_file_typos(fixture))
+
+
+def _can_fail(asserts: Asserts) -> bool:
+    """Return whether any assertion can fail. Success of a call alone does not count: its effect stays unchecked."""
+    return bool(
+        asserts.return_value
+        or asserts.result
+        or asserts.state_files
+        or asserts.error is not None
+        or asserts.error_contains is not None
+        or asserts.unchanged
+    )
+
+
 def _gaps(fixture: Fixture) -> Iterator[Gap]:
     def gap(kind: str, field: str) -> Gap:
         return Gap(kind, field, fixture.test_id, fixture.source)
@@ -171,3 +201,18 @@ def _touched_answers(fixture: Fixture) -> set[str]:
         for query, expected in (asserts.return_value or {}).items()
         for member in touched_members(query, expected)
     }
+
+
+def _like(name: str, uses: Counter[str]) -> list[str]:
+    """Return the other names of the same kind, tool or event."""
+    return [other for other in uses if other != name and other.startswith("event ") == name.startswith("event ")]
+
+
+def _paths(fixture: Fixture) -> Iterator[str]:
+    yield from fixture.state_files
+    yield from fixture.files
+    yield from (step.do.path for step in fixture.steps if isinstance(step.do, WriteFile))
+    for asserts in all_asserts(fixture):
+        yield from asserts.state_files
+        if isinstance(asserts.unchanged, tuple):
+            yield from asserts.unchanged

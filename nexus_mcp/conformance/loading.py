@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nexus_mcp.conformance.authoring import build
+from nexus_mcp.conformance import fixture
 from nexus_mcp.conformance.authoring.claims import state_schemas
 from nexus_mcp.conformance.authoring.rules import bound_faults, expected_places, rule_faults
 from nexus_mcp.conformance.authoring.shape import shape_faults
@@ -55,7 +55,7 @@ def read(paths: Sequence[str] = ()) -> Read:
                     out.faults.append(line(shown, f"{pointer}/test_id", f"{test_id} is also the id of {seen[test_id]}"))
                 seen.setdefault(test_id, place)
             if not faults:
-                out.fixtures.append(build.fixture(raw, shown, pointer))
+                out.fixtures.append(fixture.build_fixture(raw, shown, pointer))
     return out
 
 

@@ -9,10 +9,10 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from nexus_mcp.conformance import patterns
 from nexus_mcp.conformance.evidence import NOT_SHOWN, cut_value
 from nexus_mcp.conformance.limits import EXPECTED_ITEMS, EXPECTED_LENGTH, PATTERN
 from nexus_mcp.conformance.nearest import near
+from nexus_mcp.conformance.processes import helper
 from nexus_mcp.conformance.result import MISSING
 from nexus_mcp.schemas import Fault, escape, is_integer
 
@@ -26,7 +26,7 @@ _LIMITS: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
     "min": (lambda value, limit: value >= limit, "must be at least {}"),
     "max": (lambda value, limit: value <= limit, "must be at most {}"),
     "minLength": (lambda value, limit: len(value) >= limit, "must have a length of at least {}"),
-    "pattern": (lambda value, limit: patterns.search(limit, value), "must match {}"),
+    "pattern": (lambda value, limit: helper.search(limit, value), "must match {}"),
     "keys": (lambda value, limit: set(value) == set(limit), "must have exactly the keys {}"),
 }
 _APPLIES_TO: dict[str, tuple[str, ...]] = {
@@ -130,7 +130,7 @@ def _against_matcher(matcher: dict[str, Any], seen: Any) -> str:
         try:
             if member not in matcher or holds(seen, matcher[member]):
                 continue
-        except patterns.Unmatched as reason:
+        except helper.Unmatched as reason:
             return f"must match {shown(matcher[member])}; the pattern {reason}; is {shown(seen)}"
         else:
             if member == "keys":
@@ -188,7 +188,7 @@ def _unsatisfiable(matcher: dict[str, Any], pointer: str) -> list[Fault]:
             )
     if {"min", "max"} <= set(matcher) and matcher["min"] > matcher["max"]:
         found.append(Fault(f"{pointer}/min", "must not be above max: nothing matches"))
-    if "pattern" in matcher and (wrong := patterns.find_fault(matcher["pattern"])):
+    if "pattern" in matcher and (wrong := helper.find_fault(matcher["pattern"])):
         found.append(Fault(f"{pointer}/pattern", f"is not a valid regular expression: {wrong}"))
     keys = matcher.get("keys", [])
     found += [Fault(f"{pointer}/keys", f"names {key} twice") for key in dict.fromkeys(keys) if keys.count(key) > 1]

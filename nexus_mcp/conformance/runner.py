@@ -15,11 +15,11 @@ from nexus_mcp.conformance.failures import TargetFailure, unwrap_group
 from nexus_mcp.conformance.fixture import Parallel
 from nexus_mcp.conformance.limits import AT_ONCE, RUN_EVIDENCE
 from nexus_mcp.conformance.processes import killing
-from nexus_mcp.conformance.processes.orphans import adopt_orphans
-from nexus_mcp.conformance.processes.signals import block_signals, handle_signals, run_under_signals
+from nexus_mcp.conformance.processes.killing import adopt_orphans
 from nexus_mcp.conformance.processes.starting import max_parallel_fixtures
 from nexus_mcp.conformance.result import FAILED, NOT_RUN, PASSED, Assertion, Cut, FixtureResult, Leftover, RunResult
-from nexus_mcp.conformance.threads import in_thread
+from nexus_mcp.conformance.stopping import block_signals, handle_signals, in_thread, run_under_signals
+from nexus_mcp.conformance.tokens import fill_fixture
 from nexus_mcp.conformance.trial.preflight import preflight
 from nexus_mcp.conformance.trial.trial import Trial
 from nexus_mcp.conformance.trial.workspace_root import WorkspaceRoot
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from nexus_mcp.conformance.fixture import Fixture
-    from nexus_mcp.conformance.processes.signals import Ending
+    from nexus_mcp.conformance.stopping import Ending
     from nexus_mcp.conformance.target import Target
     from nexus_mcp.conformance.trial.sandbox import Sandbox
 
@@ -162,7 +162,8 @@ class _Run:
         left: list[Leftover] = []
         try:
             try:
-                sandbox.lay(fixture, fixture.harness_id or self._target.options.harness_id)
+                fixture = fill_fixture(fixture, sandbox.project, fixture.harness_id or self._target.options.harness_id)
+                sandbox.lay(fixture)
             except (OSError, ValueError) as error:
                 place = f"{fixture.source}: {fixture.pointer or '/'}"
                 raise HarnessFault(

@@ -1,57 +1,26 @@
-"""The targets of a run (a server in memory, a command, a URL) and the sessions with them.
-
-A session knows the process behind its connection: what the process did counts more than what the client saw.
-"""
+"""The targets of a run: a server in memory, a command, a URL."""
 
 from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nexus_mcp.conformance.failures import TargetFailure, TargetTimeout, describe_garbage, last_line
-from nexus_mcp.conformance.processes.pipes import Allowance
+from nexus_mcp.conformance.failures import TargetFailure, TargetTimeout
+from nexus_mcp.conformance.processes.process import Allowance
 from nexus_mcp.conformance.processes.starting import NAME_PROGRAM_HINT, make_environment
+from nexus_mcp.conformance.settings import TargetOptions
 from nexus_mcp.errors import NexusError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from nexus_mcp.conformance.client.connection import Connection, Manner
-    from nexus_mcp.conformance.client.transport import HttpTransport, PipeTransport
-    from nexus_mcp.conformance.failures import Reply
-    from nexus_mcp.conformance.processes.process import ServerProcess
+    from nexus_mcp.conformance.client.connection import Manner, Session
 
 _SLOW_STARTS = 2
 """Start timeouts in a row after which the target is not started again: further starts would only take as long."""
-
-
-@dataclass(frozen=True)
-class TargetOptions:
-    """How to treat a target; times in seconds.
-
-    `prefix` goes before each tool name, except for the names in `names` (contract to real). `environment` is added to
-    the user's own, `project_env` is the variable that holds the project's path. `event_command` are the words of a
-    command; {type} in them is the event's type. `timeout` bounds a call or an event, `start_timeout` a server's start
-    until it has listed its tools, `end_timeout` its end after its stdin was closed.
-    """
-
-    prefix: str = ""
-    names: Mapping[str, str] = field(default_factory=dict)
-    environment: Mapping[str, str] = field(default_factory=dict)
-    project_env: str = "NEXUS_PROJECT_ROOT"
-    harness_id: str = "nexus-mcp"
-    event_command: tuple[str, ...] | None = None
-    timeout: float = 10.0
-    start_timeout: float = 30.0
-    end_timeout: float = 5.0
-
-    def actual(self, tool: str) -> str:
-        """Return the target's name for a tool."""
-        return self.names.get(tool, self.prefix + tool)
 
 
 class Place(NamedTuple):
@@ -86,7 +55,7 @@ class Target(ABC):
 
     async def open(self, place: Place) -> Session:
         """Connect and return the session. Raises TargetFailure; OSError when a command cannot be started."""
-        from nexus_mcp.conformance.client.connection import Manner
+        from nexus_mcp.conformance.client.connection import Manner, open_session
 
         if self._slow_starts >= _SLOW_STARTS:
             raise TargetFailure("did not become ready in two starts in a row; it is not started again")
@@ -156,108 +125,6 @@ async def one_session(
     finally:
         if session is not None:
             session.kill()
-
-
-async def open_session(source: Any, manner: Manner, options: TargetOptions) -> Session:
-    """Connect to the source of a target and return the session. Raises TargetFailure, with the last line of stderr."""
-    from nexus_mcp.conformance.client.connection import Connection
-    from nexus_mcp.conformance.client.transport import HttpTransport, PipeTransport
-
-    transport = source if isinstance(source, PipeTransport) else None
-    remote = source if isinstance(source, HttpTransport) else None
-    try:
-        connection = await Connection.open(source, manner, options.start_timeout)
-    except BaseException as error:
-        if remote is not None and remote.fault:
-            raise TargetFailure(remote.fault) from None
-        if transport is None:
-            raise
-        transport.process.kill()
-        if not isinstance(error, TargetFailure) or isinstance(error, TargetTimeout):
-            raise
-        words = last_line(transport.process.stderr)
-        suffix = f' (the end of its stderr: "{words}")' if words else ""
-        raise TargetFailure((transport.process.fault or str(error)) + suffix) from None
-    return Session(connection, options, transport, remote)
-
-
-class Session:
-    """A target that answers calls, until `end` or `kill`."""
-
-    def __init__(
-        self,
-        connection: Connection,
-        options: TargetOptions,
-        transport: PipeTransport | None,
-        remote: HttpTransport | None = None,
-    ) -> None:
-        self.connection = connection
-        self.transport = transport
-        self._remote = remote
-        self._options = options
-        self._over = False
-
-    @property
-    def process(self) -> ServerProcess | None:
-        """Return the process of this session, None when it has none of its own."""
-        return self.transport.process if self.transport else None
-
-    @property
-    def stderr(self) -> str:
-        """Return the end of what its process printed to stderr."""
-        return self.process.stderr if self.process else ""
-
-    async def call(self, tool: str, params: Mapping[str, Any]) -> Reply:
-        """Call a tool by its name in the contract. Raises TargetFailure when there is no response, or no such tool."""
-        name = self._options.actual(tool)
-        if name not in self.connection.tools:
-            raise TargetFailure(f"has no tool {name}")
-        try:
-            return await self.connection.call(name, params, self._options.timeout)
-        except TargetFailure as failure:
-            raise TargetFailure(self.fault or str(failure)) from None
-
-    def describes(self, tool: str) -> bool:
-        """Return whether the target has an output schema for a tool."""
-        return self._options.actual(tool) in self.connection.described
-
-    @property
-    def fault(self) -> str:
-        """Return what its process or the server at its URL did wrong so far, else ""."""
-        if self._remote is not None:
-            return self._remote.fault
-        return self.process.fault if self.process else ""
-
-    async def end(self) -> str:
-        """End it as a client does that has finished. Return what its process did wrong up to its end, else ""."""
-        if self._over:
-            return ""
-        self._over = True
-        complaint = ""
-        try:
-            await self.connection.close()
-            if self.process is not None:
-                complaint = await self.process.end(self._options.end_timeout) or _last_words(self.process)
-        finally:
-            self._drop()
-        return self.fault or complaint
-
-    def kill(self) -> None:
-        """End it at once, with everything that it started."""
-        self._over = True
-        self._drop()
-
-    def _drop(self) -> None:
-        self.connection.abandon()
-        if self.process is not None:
-            self.process.kill()
-
-
-def _last_words(process: ServerProcess) -> str:
-    """Return what was wrong with an end that came in time, else ""."""
-    if process.unfinished:
-        return describe_garbage(process.unfinished)
-    return f"{process.death.description} after its stdin was closed" if process.death.code else ""
 
 
 class _Memory(Target):

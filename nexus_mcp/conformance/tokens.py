@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from nexus_mcp.conformance.fixture import Asserts
+from nexus_mcp.conformance.fixture import Action, Asserts, Event, Fixture, Kill, Parallel, Restart, Step, WriteFile
 
 STATE_ROOT = ".nexus/state"
 PROJECT_ROOT = "{PROJECT_ROOT}"
@@ -79,6 +79,34 @@ def replace_tokens(asserts: Asserts, project_root: str, harness_id: str) -> Asse
         unchanged=tuple(expand_path(path, harness_id) for path in unchanged)
         if isinstance(unchanged, tuple)
         else unchanged,
+    )
+
+
+def fill_fixture(fixture: Fixture, project_root: str, harness_id: str) -> Fixture:
+    """Return the fixture with every token replaced. Raises ValueError like `expand_path`."""
+
+    def fill_step(step: Step) -> Step:
+        return replace(step, do=fill_do(step.do), asserts=replace_tokens(step.asserts, project_root, harness_id))
+
+    def fill_do(
+        do: Action | Event | WriteFile | Kill | Restart | Parallel,
+    ) -> Action | Event | WriteFile | Kill | Restart | Parallel:
+        if isinstance(do, (Action, Event)):
+            return replace(do, params=fill(do.params, project_root))
+        if isinstance(do, WriteFile):
+            return replace(do, path=expand_path(do.path, harness_id))
+        if isinstance(do, Kill):
+            return replace(do, action=replace(do.action, params=fill(do.action.params, project_root)))
+        if isinstance(do, Parallel):
+            return Parallel(tuple(tuple(map(fill_step, lane)) for lane in do.lanes))
+        return do
+
+    return replace(
+        fixture,
+        steps=tuple(map(fill_step, fixture.steps)),
+        postcondition=replace_tokens(fixture.postcondition, project_root, harness_id),
+        state_files={expand_path(path, harness_id): value for path, value in fixture.state_files.items()},
+        files={expand_path(path, harness_id): special for path, special in fixture.files.items()},
     )
 
 

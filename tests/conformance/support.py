@@ -11,11 +11,12 @@ from typing import Any, TypeVar
 
 import psutil
 
-from nexus_mcp.conformance.authoring.build import fixture
-from nexus_mcp.conformance.fixture import Fixture
-from nexus_mcp.conformance.processes.pipes import Allowance
+from nexus_mcp.conformance.client.connection import Session
+from nexus_mcp.conformance.fixture import Fixture, build_fixture
+from nexus_mcp.conformance.processes.process import Allowance
 from nexus_mcp.conformance.result import FixtureResult
-from nexus_mcp.conformance.target import Place, Session, TargetOptions, stdio
+from nexus_mcp.conformance.settings import TargetOptions
+from nexus_mcp.conformance.target import Place, stdio
 from tests.conformance.servers import nasty
 
 NASTY = (sys.executable, str(Path(nasty.__file__)))
@@ -47,7 +48,7 @@ def made(*steps: dict[str, Any], test_id: str = "made", **more: Any) -> Fixture:
         raw.update(steps[0])
     else:
         raw["steps"] = list(steps)
-    return fixture(raw, "made.json", "")
+    return build_fixture(raw, "made.json", "")
 
 
 def nasty_fixture(*steps: dict[str, Any], **more: Any) -> Fixture:

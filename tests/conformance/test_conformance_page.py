@@ -11,10 +11,10 @@ import yaml
 
 from nexus_mcp.cli.conformance.run import COMMAND
 from nexus_mcp.cli.options import parse
+from nexus_mcp.conformance import settings
 from nexus_mcp.conformance.loading import load
 from nexus_mcp.conformance.pytest_plugin.options import OPTIONS
 from nexus_mcp.conformance.report import files
-from nexus_mcp.conformance.settings import expected, parsing
 from tests.conftest import CHECKOUT
 
 PAGE = (CHECKOUT / "docs" / "conformance.md").read_text(encoding="utf-8")
@@ -31,10 +31,10 @@ def test_files(tmp_path: Path) -> None:
     suite = load()
     known = tmp_path / "known-failures.yml"
     known.write_text(block("# known-failures.yml"))
-    assert len(expected.load(str(known), [fixture.test_id for fixture in suite])) == 2
+    assert len(settings.load_expected(str(known), [fixture.test_id for fixture in suite])) == 2
     names = tmp_path / "tools.yml"
     names.write_text(block("# tools.yml"))
-    assert parsing.load_tool_names(str(names), suite) == {"task_add": "createTask", "task_list": "listTasks"}
+    assert settings.load_tool_names(str(names), suite) == {"task_add": "createTask", "task_list": "listTasks"}
 
 
 def test_job() -> None:
@@ -44,7 +44,7 @@ def test_job() -> None:
     values = parse(shlex.split(line)[3:], COMMAND.options, "run")
     assert values.lists["--report"] == ["reports/junit.xml", "reports/report.html", "reports/badge.json"]
     assert [files.kind(path).__name__ for path in values.lists["--report"]] == ["_junit", "_html", "_badge"]
-    assert parsing.parse_event_command(values["--event-command"], "--event-command")[-1] == "{type}"
+    assert settings.parse_event_command(values["--event-command"], "--event-command")[-1] == "{type}"
     assert job["steps"][-1]["with"]["path"] == "reports/"
 
 

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from nexus_mcp.conformance.client import connection
+from nexus_mcp.conformance.client.connection import Session
 from nexus_mcp.conformance.failures import TargetFailure
 from nexus_mcp.conformance.runner import run
-from nexus_mcp.conformance.target import Session, stdio
+from nexus_mcp.conformance.target import stdio
 from nexus_mcp.errors import HarnessFault
 from tests.conformance.support import NASTY, act, nasty_fixture, talk
 
@@ -21,7 +22,7 @@ def _break(*_given: Any) -> None:
 
 def test_a_fault_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault of the runner in looking at an answer is told as one, and not as trouble with the target."""
-    monkeypatch.setattr(connection, "reply", _break)
+    monkeypatch.setattr(connection, "make_reply", _break)
     with pytest.raises(HarnessFault) as caught:
         run([nasty_fixture(act("wave"))], stdio(NASTY))
     said = "made: a fault of the runner, not of the target: RuntimeError: all is lost Please report it."

@@ -13,7 +13,7 @@ from nexus_mcp.conformance.document import count_values, string_size
 from nexus_mcp.conformance.evidence import MANY, Space, cut_result, cut_to, cut_value, record_assertion, record_exchange
 from nexus_mcp.conformance.failures import Reply
 from nexus_mcp.conformance.limits import FIXTURE_EVIDENCE, ITEM, REMAINDER, VALUES
-from nexus_mcp.conformance.processes.pipes import KEPT, Allowance, Tail
+from nexus_mcp.conformance.processes.process import KEPT, Allowance, Tail
 from nexus_mcp.conformance.report.json_report import json_text, to_json
 from nexus_mcp.conformance.report.texts import escaped
 from nexus_mcp.conformance.result import MISSING, Cut

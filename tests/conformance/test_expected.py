@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from nexus_mcp.conformance import settings
 from nexus_mcp.conformance.result import RunResult
-from nexus_mcp.conformance.settings import expected
 from nexus_mcp.errors import HarnessFault
 from tests.conformance import runs
 
@@ -23,7 +23,7 @@ def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str | b
     def load(text: str | bytes) -> list[str]:
         Path("known.yml").write_bytes(text if isinstance(text, bytes) else text.encode())
         with pytest.raises(HarnessFault) as caught:
-            expected.load("known.yml", IDS)
+            settings.load_expected("known.yml", IDS)
         return caught.value.faults
 
     return load
@@ -33,7 +33,7 @@ def test_reasons(tmp_path: Path) -> None:
     """A mapping of ids to reasons, in whatever form YAML has for texts."""
     file = tmp_path / "known.yml"
     file.write_text("# a comment\ntask_add_basic: numbers from 0\n'task_add_keys': >-\n  one\n  two\n")
-    assert expected.load(str(file), IDS) == {"task_add_basic": "numbers from 0", "task_add_keys": "one two"}
+    assert settings.load_expected(str(file), IDS) == {"task_add_basic": "numbers from 0", "task_add_keys": "one two"}
 
 
 @pytest.mark.parametrize("text", ["", "# nothing yet\n", "{}\n"])
@@ -41,7 +41,7 @@ def test_nothing_expected(tmp_path: Path, text: str) -> None:
     """An empty file expects nothing."""
     file = tmp_path / "known.yml"
     file.write_text(text)
-    assert expected.load(str(file), IDS) == {}
+    assert settings.load_expected(str(file), IDS) == {}
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that is not there is a fault of the harness."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(HarnessFault) as caught:
-        expected.load("gone.yml", IDS)
+        settings.load_expected("gone.yml", IDS)
     assert caught.value.faults == ["gone.yml: could not be read: No such file or directory"]
 
 
@@ -100,7 +100,7 @@ def test_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_verdict(run: RunResult, good: bool) -> None:
     """A failure that is named does not fail the run, a pass that is named does, and what was not run does neither."""
-    marked = expected.apply(run, {"b": "known"})
+    marked = settings.mark_run(run, {"b": "known"})
     assert marked.good is good
     assert {result.test_id: result.expected for result in marked.results if result.expected} in ({"b": "known"}, {})
-    assert expected.apply(marked, {}) == run
+    assert settings.mark_run(marked, {}) == run

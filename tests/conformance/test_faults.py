@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from nexus_mcp.conformance.authoring.parts import NO_STATE
-from nexus_mcp.conformance.authoring.rules import NO_RESULT, NO_RETRY
+from nexus_mcp.conformance.authoring.rules import NO_RESULT, NO_RETRY, NO_STATE
 from nexus_mcp.conformance.loading import read
 from nexus_mcp.conformance.tokens import path_fault
 from tests.conformance.writing import GONE, raw, stepped, write

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from nexus_mcp.conformance.runner import run
-from nexus_mcp.conformance.target import TargetOptions, over_http
+from nexus_mcp.conformance.settings import TargetOptions
+from nexus_mcp.conformance.target import over_http
 from tests.conformance.servers.hostile import answer
 from tests.conformance.support import act, nasty_fixture, outcome
 

@@ -13,7 +13,8 @@ import pytest
 import uvicorn
 
 from nexus_mcp.conformance.runner import run
-from nexus_mcp.conformance.target import TargetOptions, over_http
+from nexus_mcp.conformance.settings import TargetOptions
+from nexus_mcp.conformance.target import over_http
 from nexus_mcp.conformance.trial.steps import Steps
 from nexus_mcp.conformance.trial.workspace_root import WorkspaceRoot
 from nexus_mcp.errors import HarnessFault

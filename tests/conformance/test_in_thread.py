@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from nexus_mcp.conformance.runner import run
+from nexus_mcp.conformance.stopping import in_thread
 from nexus_mcp.conformance.target import stdio
-from nexus_mcp.conformance.threads import in_thread
 from nexus_mcp.conformance.trial import workspace_root
 from nexus_mcp.conformance.trial.sandbox import Sandbox
 from nexus_mcp.conformance.trial.workspace_root import WorkspaceRoot

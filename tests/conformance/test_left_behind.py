@@ -15,17 +15,16 @@ from xml.etree import ElementTree
 
 import pytest
 
-from nexus_mcp.conformance import threads
-from nexus_mcp.conformance.processes import signals
-from nexus_mcp.conformance.processes.signals import Ending, block_signals, handle_signals, run_under_signals
+from nexus_mcp.conformance import stopping
 from nexus_mcp.conformance.report.html import to_html
 from nexus_mcp.conformance.report.json_report import to_json
 from nexus_mcp.conformance.report.junit import to_junit
 from nexus_mcp.conformance.report.texts import leftover_lines
 from nexus_mcp.conformance.result import Leftover, RunResult
 from nexus_mcp.conformance.runner import run
-from nexus_mcp.conformance.target import TargetOptions, stdio
-from nexus_mcp.conformance.threads import Halt, Halted
+from nexus_mcp.conformance.settings import TargetOptions
+from nexus_mcp.conformance.stopping import Ending, Halt, Halted, block_signals, handle_signals, run_under_signals
+from nexus_mcp.conformance.target import stdio
 from nexus_mcp.conformance.trial import emptying, snapshot, workspace_root
 from nexus_mcp.conformance.trial.emptying import MOUNTED, empty_folder, remove_at
 from nexus_mcp.errors import HarnessFault
@@ -179,25 +178,25 @@ def test_work_that_has_to_stop() -> None:
 
     def endless() -> None:
         while True:
-            threads.check()
+            stopping.check()
 
     asked, late = Halt(600), Halt(0.01)
     asked.stop()
     for halt in (asked, late):
-        with threads.set_halt(halt), pytest.raises(Halted):
+        with stopping.set_halt(halt), pytest.raises(Halted):
             endless()
-    threads.check()  # outside of such work it says nothing
+    stopping.check()  # outside of such work it says nothing
 
 
 def test_cleaning_obeys_a_signal(monkeypatch: pytest.MonkeyPatch) -> None:
     """A signal that comes while a run deletes its folder leaves it little time, and is obeyed afterwards."""
-    monkeypatch.setattr(signals, "GRACE_S", 0.05)
+    monkeypatch.setattr(stopping, "GRACE_S", 0.05)
     begun = threading.Event()
 
     def endless() -> None:
         begun.set()
         while True:
-            threads.check()
+            stopping.check()
 
     def alarm() -> None:
         begun.wait(60)

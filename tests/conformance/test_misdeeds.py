@@ -12,7 +12,7 @@ from nexus_mcp.conformance.result import FixtureResult
 from nexus_mcp.conformance.runner import run
 from nexus_mcp.conformance.target import stdio
 from nexus_mcp.conformance.trial import snapshot
-from nexus_mcp.conformance.trial.unchanged import describe_strays
+from nexus_mcp.conformance.trial.trial import describe_strays
 from nexus_mcp.conformance.trial.workspace_root import WorkspaceRoot
 from tests.conformance.support import NASTY, act, nasty_fixture, outcome
 

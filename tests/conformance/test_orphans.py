@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from nexus_mcp.conformance.processes import orphans, starting
-from nexus_mcp.conformance.processes.signals import handle_signals
+from nexus_mcp.conformance.processes import killing, starting
 from nexus_mcp.conformance.runner import run
-from nexus_mcp.conformance.target import TargetOptions, stdio
+from nexus_mcp.conformance.settings import TargetOptions
+from nexus_mcp.conformance.stopping import handle_signals
+from nexus_mcp.conformance.target import stdio
 from nexus_mcp.errors import HarnessFault
 from tests.conformance.support import NASTY, act, gone, nasty_fixture, outcome
 
@@ -36,9 +37,9 @@ def test_a_daemon() -> None:
 
 def test_children_of_ours() -> None:
     """A child that somebody in this process starts while a run goes on is no orphan."""
-    with orphans.adopt_orphans():
+    with killing.adopt_orphans():
         child = subprocess.Popen(SLEEPER)
-        assert orphans.find_orphans(child.pid) == set()
+        assert killing.find_orphans(child.pid) == set()
     assert child.poll() is None
     child.kill()
     child.wait()

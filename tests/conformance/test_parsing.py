@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 
+from nexus_mcp.conformance import settings
 from nexus_mcp.conformance.fixture import Action, Asserts, Fixture, Step
-from nexus_mcp.conformance.settings import parsing
 from nexus_mcp.errors import HarnessFault
 
 
 @pytest.mark.parametrize(
     ("read", "text", "value"),
     [
-        (parsing.parse_command, "a 'b c' --d=e", ("a", "b c", "--d=e")),
-        (parsing.parse_event_command, 'hook "{type}" x', ("hook", "{type}", "x")),
-        (parsing.parse_seconds, "0.5", 0.5),
-        (parsing.parse_seconds, "86400", 86_400.0),
-        (parsing.parse_harness_id, "claude-code", "claude-code"),
-        (parsing.parse_variable, "MY_ROOT", "MY_ROOT"),
-        (parsing.parse_environment, ("A=1", "B=", "A=x=y"), {"A": "x=y", "B": ""}),
+        (settings.parse_command, "a 'b c' --d=e", ("a", "b c", "--d=e")),
+        (settings.parse_event_command, 'hook "{type}" x', ("hook", "{type}", "x")),
+        (settings.parse_seconds, "0.5", 0.5),
+        (settings.parse_seconds, "86400", 86_400.0),
+        (settings.parse_harness_id, "claude-code", "claude-code"),
+        (settings.parse_variable, "MY_ROOT", "MY_ROOT"),
+        (settings.parse_environment, ("A=1", "B=", "A=x=y"), {"A": "x=y", "B": ""}),
     ],
 )
 def test_values(read: Callable[[Any, str], Any], text: Any, value: Any) -> None:
@@ -33,28 +33,28 @@ def test_values(read: Callable[[Any, str], Any], text: Any, value: Any) -> None:
 @pytest.mark.parametrize(
     ("read", "text", "message"),
     [
-        (parsing.parse_command, "", "--it needs a command, not ''"),
-        (parsing.parse_command, "''", "--it needs a command, not \"''\""),
-        (parsing.parse_command, "a 'b", '--it "a \'b" is not a command: no closing quotation'),
+        (settings.parse_command, "", "--it needs a command, not ''"),
+        (settings.parse_command, "''", "--it needs a command, not \"''\""),
+        (settings.parse_command, "a 'b", '--it "a \'b" is not a command: no closing quotation'),
         (
-            parsing.parse_event_command,
+            settings.parse_event_command,
             "hook type",
             '--it needs {type} where the event\'s type belongs. Example: --it "nexus-mcp hook {type}"',
         ),
         *(
-            (parsing.parse_seconds, text, f"--it '{text}' is not a number of seconds above 0")
+            (settings.parse_seconds, text, f"--it '{text}' is not a number of seconds above 0")
             for text in ("0", "-1", "nan", "inf", "x")
         ),
         *(
-            (parsing.parse_seconds, text, f"--it '{text}' is more than a day: at most 86400 seconds")
+            (settings.parse_seconds, text, f"--it '{text}' is more than a day: at most 86400 seconds")
             for text in ("86401", "1e10", "1e308")
         ),
         *(
-            (parsing.parse_harness_id, text, f"--it '{text}' is not a harness id: a-z first, then a-z, 0-9 and -")
+            (settings.parse_harness_id, text, f"--it '{text}' is not a harness id: a-z first, then a-z, 0-9 and -")
             for text in ("", "A", "../x")
         ),
-        *((parsing.parse_variable, text, f"--it '{text}' is not a variable name") for text in ("", "A=B")),
-        *((parsing.parse_environment, [text], "--it needs KEY=VALUE") for text in ("", "secret", "=secret", "A=\0")),
+        *((settings.parse_variable, text, f"--it '{text}' is not a variable name") for text in ("", "A=B")),
+        *((settings.parse_environment, [text], "--it needs KEY=VALUE") for text in ("", "secret", "=secret", "A=\0")),
     ],
 )
 def test_faults(read: Callable[[Any, str], Any], text: Any, message: str) -> None:
@@ -71,10 +71,10 @@ def test_files_of_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         (tmp_path / name).write_text("", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     here = str(tmp_path)
-    assert parsing.parse_command("run serve a.py dist dist/server.js ./none.js", "--it") == (
+    assert settings.parse_command("run serve a.py dist dist/server.js ./none.js", "--it") == (
         *("run", "serve", f"{here}/a.py", "dist", f"{here}/dist/server.js", "./none.js"),
     )
-    assert parsing.parse_event_command("./run {type}", "--it") == (f"{here}/run", "{type}")
+    assert settings.parse_event_command("./run {type}", "--it") == (f"{here}/run", "{type}")
 
 
 def asking(tool: str) -> Fixture:
@@ -86,10 +86,10 @@ def test_tool_names(tmp_path: Path) -> None:
     path = tmp_path / "map.yml"
     suite = [asking("plan_start"), asking("task_add")]
     path.write_text("plan_start: begin\ntask_add: add\n")
-    assert parsing.load_tool_names(str(path), suite) == {"plan_start": "begin", "task_add": "add"}
+    assert settings.load_tool_names(str(path), suite) == {"plan_start": "begin", "task_add": "add"}
     path.write_text("plan_strat: begin\nplan_start: add\ntask_add: add\n")
     with pytest.raises(HarnessFault) as caught:
-        parsing.load_tool_names(str(path), suite)
+        settings.load_tool_names(str(path), suite)
     assert caught.value.faults == [
         f"{path}:1: no fixture calls a tool plan_strat; did you mean plan_start?",
         f"{path}:3: add is the name of plan_start already",

@@ -12,14 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from nexus_mcp.conformance import patterns
 from nexus_mcp.conformance.authoring.claims import asserted_parameters
 from nexus_mcp.conformance.matchers import faults
-from nexus_mcp.conformance.patterns import Budget, Unmatched, budget, search
-from nexus_mcp.conformance.processes import pattern_worker
-from nexus_mcp.conformance.processes.helper import Helpers
+from nexus_mcp.conformance.processes import helper, worker
+from nexus_mcp.conformance.processes.helper import Budget, Helpers, Unmatched, budget, search
 from nexus_mcp.conformance.runner import run
-from nexus_mcp.conformance.target import TargetOptions, stdio
+from nexus_mcp.conformance.settings import TargetOptions
+from nexus_mcp.conformance.target import stdio
 from nexus_mcp.errors import HarnessFault
 from tests.conformance.support import NASTY, act, made, nasty_fixture, outcome
 from tests.forks import forked
@@ -30,15 +29,16 @@ LETTERS = "a" * 60 + "!"
 # The server answers with what it was given, and writes its number first: the runner is matching when the pipe is read.
 SCRIPT = """
 import sys
-from nexus_mcp.conformance import patterns
+from nexus_mcp.conformance.processes import helper
 from nexus_mcp.conformance.runner import run
-from nexus_mcp.conformance.target import TargetOptions, stdio
+from nexus_mcp.conformance.settings import TargetOptions
+from nexus_mcp.conformance.target import stdio
 from tests.conformance.support import nasty_fixture
-ask = patterns._helpers.request
+ask = helper._patterns.request
 def told(request, seconds):
     open(sys.argv[1], "w").write("matching")
     return ask(request, seconds)
-patterns._helpers.request = told
+helper._patterns.request = told
 wanted = {"return_value": {"$.given.text": {"type": "string", "pattern": "^(a+)+$"}}}
 fixtures = [nasty_fixture({"do": "wave", "text": "a" * 60 + "!"}, postcondition=wanted)]
 run(fixtures, stdio(sys.argv[2:], TargetOptions(timeout=600)), jobs=1)
@@ -85,7 +85,7 @@ def test_an_endless_pattern_fails_and_says_so() -> None:
 
 def test_a_budget_is_that_of_one_fixture() -> None:
     """Without a fixture each match has a time of its own, and --timeout makes that of a fixture shorter, not longer."""
-    assert [Budget(seconds).seconds for seconds in (0.001, 3, 600)] == [1, 3, patterns.MOST_S]
+    assert [Budget(seconds).seconds for seconds in (0.001, 3, 600)] == [1, 3, helper.MOST_S]
     token = budget.set(Budget(0))
     try:
         with pytest.raises(Unmatched, match="takes more than 1 s to match"):
@@ -114,7 +114,7 @@ def test_what_is_no_pattern(pattern: str, said: str) -> None:
 
 def test_a_pattern_that_takes_long_to_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """`lint` tells of a pattern that takes too long to compile, too."""
-    monkeypatch.setattr(patterns, "MOST_S", 0.3)
+    monkeypatch.setattr(helper, "MOST_S", 0.3)
     pattern = "(?i)" + "[\x01-\U0010ffff]" * 390
     (fault,) = faults({"type": "string", "pattern": pattern})
     assert fault.message == "is not a valid regular expression: it takes more than 0.3 s to read"
@@ -124,10 +124,10 @@ def test_a_pattern_that_takes_much_memory() -> None:
     """A match that remembers too much ends in a fault of the pattern; the helper's memory is bounded."""
     script = f"""
 import sys
-sys.path.insert(0, {os.path.dirname(pattern_worker.__file__)!r})
-import pattern_worker
-pattern_worker.bound_memory(256 << 20)
-print(pattern_worker.answer({{"pattern": "(?:(a)|b)*c", "text": "ab" * 4_000_000}}))
+sys.path.insert(0, {os.path.dirname(worker.__file__)!r})
+import worker
+worker.bound_memory(256 << 20)
+print(worker.match_pattern({{"pattern": "(?:(a)|b)*c", "text": "ab" * 4_000_000}}))
 """
     said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert said == "{'fault': 'it takes more than 1024 MiB of memory'}\n"
@@ -135,7 +135,7 @@ print(pattern_worker.answer({{"pattern": "(?:(a)|b)*c", "text": "ab" * 4_000_000
 
 def test_coverage_matches_with_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     """`coverage` holds expected values against parameters, and ends whatever their patterns are."""
-    monkeypatch.setattr(patterns, "MOST_S", 0.3)
+    monkeypatch.setattr(helper, "MOST_S", 0.3)
     wanted = {"$.x_text": [{"type": "string", "pattern": ENDLESS}], "$.text": [{"type": "string", "pattern": ENDLESS}]}
     action = {"action": {"tool": "act", "params": {"x_text": [LETTERS]}}}
     assert asserted_parameters(made(action, postcondition={"return_value": wanted})) == {"x_text"}
@@ -145,7 +145,7 @@ def test_a_helper_that_ends_by_itself(tmp_path: Path, monkeypatch: pytest.Monkey
     """Where we cannot match a pattern, that is told as a fault of ours."""
     script = tmp_path / "worker.py"
     script.write_text("import sys; print(flush=True); sys.stdin.readline(); sys.exit(3)")
-    monkeypatch.setattr(patterns, "_helpers", Helpers(str(script)))
+    monkeypatch.setattr(helper, "_patterns", Helpers(str(script)))
     with pytest.raises(HarnessFault, match="the process that matches it ended unexpectedly, with exit code 3"):
         search("a", "a")
 
@@ -166,4 +166,4 @@ def test_a_signal_while_matching(tmp_path: Path, number: signal.Signals, code: i
     runner.send_signal(number)
     runner.communicate(timeout=60)
     assert (runner.returncode, list(temporary.iterdir())) == (code, [])
-    assert time.monotonic() - started < patterns.MOST_S
+    assert time.monotonic() - started < helper.MOST_S

@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.cli import main
+from nexus_mcp.conformance.client.connection import Session
 from nexus_mcp.conformance.failures import TargetFailure
 from nexus_mcp.conformance.processes import process
 from nexus_mcp.conformance.result import FixtureResult
 from nexus_mcp.conformance.runner import run
-from nexus_mcp.conformance.target import Session, TargetOptions, stdio
+from nexus_mcp.conformance.settings import TargetOptions
+from nexus_mcp.conformance.target import stdio
 from tests.conformance.support import NASTY, act, gone, nasty_fixture, outcome, talk
 
 

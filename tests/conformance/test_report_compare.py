@@ -8,7 +8,7 @@ import pytest
 
 from nexus_mcp.conformance.report.compare import Share, compared, document, show
 from nexus_mcp.conformance.result import RunResult
-from nexus_mcp.conformance.settings.selection import find_prefix
+from nexus_mcp.conformance.settings import find_prefix
 from tests.conformance import runs
 
 A = runs.run(

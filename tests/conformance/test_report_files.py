@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.conformance.report import files
-from nexus_mcp.conformance.report.badge import to_badge
 from nexus_mcp.conformance.report.html import to_html
-from nexus_mcp.conformance.report.json_report import to_json
+from nexus_mcp.conformance.report.json_report import to_badge, to_json
 from nexus_mcp.conformance.report.junit import to_junit
 from nexus_mcp.errors import HarnessFault, UsageError
 from tests.conformance import runs

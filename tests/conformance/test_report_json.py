@@ -10,8 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from nexus_mcp import schemas
-from nexus_mcp.conformance.report.badge import to_badge
-from nexus_mcp.conformance.report.json_report import to_json
+from nexus_mcp.conformance.report.json_report import to_badge, to_json
 from nexus_mcp.conformance.result import CHECKS, FAILED, NOT_RUN, PASSED, RunResult
 from tests.conformance import runs
 

@@ -11,7 +11,8 @@ import pytest
 from nexus_mcp.conformance.client.connection import PLAIN
 from nexus_mcp.conformance.result import MISSING, Assertion, Exchange, FixtureResult, RunResult
 from nexus_mcp.conformance.runner import run
-from nexus_mcp.conformance.target import TargetOptions, stdio
+from nexus_mcp.conformance.settings import TargetOptions
+from nexus_mcp.conformance.target import stdio
 from nexus_mcp.errors import HarnessFault
 from tests.conformance.support import NASTY, act, made, nasty_fixture, outcome
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from nexus_mcp.conformance.tokens import fill_fixture
 from nexus_mcp.conformance.trial.sandbox import Sandbox
 from nexus_mcp.conformance.trial.snapshot import Snapshot, changed, digest, snapshot
 from nexus_mcp.conformance.trial.workspace_root import WorkspaceRoot
@@ -47,7 +48,8 @@ def test_what_is_laid(sandbox: Sandbox) -> None:
         "gone.json": None,
     }
     files = {"text": "é", "deep/link": {"symlink": "../text"}, "empty": {"directory": True}, ".git/HEAD": "odd"}
-    sandbox.lay(made(CONTEXT, precondition={"state_files": state_files, "files": files}), "mine")
+    fixture = made(CONTEXT, precondition={"state_files": state_files, "files": files})
+    sandbox.lay(fill_fixture(fixture, sandbox.project, "mine"))
     assert {path: what for path, what in sandbox.snapshot().items() if not path.startswith(".git/")} == {
         ".git": f"folder with mode {Path(sandbox.project, '.git').stat().st_mode & 0o777:o}",
         ".nexus": "folder",

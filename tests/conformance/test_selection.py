@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nexus_mcp.conformance.fixture import Action, Asserts, Event, Fixture, Step
-from nexus_mcp.conformance.settings.selection import select
+from nexus_mcp.conformance.settings import select
 from nexus_mcp.errors import HarnessFault
 
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from nexus_mcp.conformance.client.connection import Session
 from nexus_mcp.conformance.failures import Reply, TargetFailure
-from nexus_mcp.conformance.target import Session, TargetOptions
+from nexus_mcp.conformance.settings import TargetOptions
 from tests.conformance.servers.nasty import RESULTS
 from tests.conformance.support import NASTY, act, gone, talk
 

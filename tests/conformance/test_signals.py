@@ -18,7 +18,8 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = """
 import sys
 from nexus_mcp.conformance.runner import run
-from nexus_mcp.conformance.target import TargetOptions, stdio
+from nexus_mcp.conformance.settings import TargetOptions
+from nexus_mcp.conformance.target import stdio
 from tests.conformance.support import nasty_fixture
 fixtures = [nasty_fixture({"do": "report", "path": sys.argv[1]}, test_id=name) for name in ("a", "b")]
 run(fixtures, stdio(sys.argv[2:], TargetOptions(timeout=600, end_timeout=1)), jobs=1)

@@ -15,7 +15,8 @@ from nexus_mcp.conformance.report.json_report import to_json
 from nexus_mcp.conformance.report.junit import to_junit
 from nexus_mcp.conformance.result import FixtureResult
 from nexus_mcp.conformance.runner import run
-from nexus_mcp.conformance.target import Target, TargetOptions, in_memory, stdio
+from nexus_mcp.conformance.settings import TargetOptions
+from nexus_mcp.conformance.target import Target, in_memory, stdio
 from nexus_mcp.errors import HarnessFault
 from nexus_mcp.server.app import App
 from nexus_mcp.server.sdk import build_server

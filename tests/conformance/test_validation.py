@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from nexus_mcp.conformance.client import validation
+from nexus_mcp.conformance.client.connection import Session
 from nexus_mcp.conformance.failures import TargetFailure
+from nexus_mcp.conformance.processes import helper
 from nexus_mcp.conformance.processes.helper import Helpers
 from nexus_mcp.conformance.runner import run
-from nexus_mcp.conformance.target import Session, stdio
+from nexus_mcp.conformance.target import stdio
 from nexus_mcp.errors import HarnessFault
 from tests.conformance.support import NASTY, act, nasty_fixture, talk
 
@@ -18,7 +19,7 @@ from tests.conformance.support import NASTY, act, nasty_fixture, talk
 def test_a_pattern_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An output schema that takes too much computing is told of as such, whatever the time limit of a call, and does
     not keep the run."""
-    monkeypatch.setattr(validation, "MOST", 0.5)
+    monkeypatch.setattr(helper, "MOST_S", 0.5)
 
     async def ask(session: Session) -> tuple[str, str]:
         with pytest.raises(TargetFailure) as caught:
@@ -33,7 +34,7 @@ def test_a_check_that_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """Where we cannot check an answer, that is told as a fault of ours and never as one of the target."""
     script = tmp_path / "worker.py"
     script.write_text("import sys; print(flush=True); sys.stdin.readline(); sys.exit(3)")
-    monkeypatch.setattr(validation, "_helpers", Helpers(str(script)))
+    monkeypatch.setattr(helper, "_schemas", Helpers(str(script)))
     with pytest.raises(HarnessFault) as caught:
         run([nasty_fixture(act("wave"))], stdio(NASTY))
     assert str(caught.value) == (

@@ -13,7 +13,8 @@ from nexus_mcp.conformance.fixture import Fixture, Parallel
 from nexus_mcp.conformance.loading import load
 from nexus_mcp.conformance.result import PASSED
 from nexus_mcp.conformance.runner import run
-from nexus_mcp.conformance.target import TargetOptions, in_memory
+from nexus_mcp.conformance.settings import TargetOptions
+from nexus_mcp.conformance.target import in_memory
 from nexus_mcp.conformance.trial import steps
 from nexus_mcp.lifecycle.guard import answer_event
 from nexus_mcp.server.app import App

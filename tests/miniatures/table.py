@@ -20,7 +20,7 @@ from tests.miniatures import (
 )
 from tests.miniatures.base import Miniature
 
-_ROOMS = (
+ROOMS = (
     plans,
     updating,
     deciding,
@@ -36,4 +36,4 @@ _ROOMS = (
     processes,
     hooks,
 )
-MINIATURES: dict[str, Miniature] = {miniature.name: miniature for room in _ROOMS for miniature in room.MINIATURES}
+MINIATURES: dict[str, Miniature] = {miniature.name: miniature for room in ROOMS for miniature in room.MINIATURES}

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from nexus_mcp.conformance.result import FAILED
 from nexus_mcp.conformance.runner import run
-from nexus_mcp.conformance.target import TargetOptions, in_memory
+from nexus_mcp.conformance.settings import TargetOptions
+from nexus_mcp.conformance.target import in_memory
 from nexus_mcp.conformance.trial import steps
 from tests.mutation.hook import send_in_fork
 from tests.mutation.install import install

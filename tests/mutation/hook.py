@@ -15,7 +15,8 @@ _PROCESSOR_SECONDS = 3
 
 if TYPE_CHECKING:
     from nexus_mcp.conformance.fixture import Event
-    from nexus_mcp.conformance.target import Place, TargetOptions
+    from nexus_mcp.conformance.settings import TargetOptions
+    from nexus_mcp.conformance.target import Place
 
 
 async def send_in_fork(event: Event, options: TargetOptions, place: Place) -> Reply:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nexus_mcp.conformance.loading import load as load_fixtures
-from nexus_mcp.conformance.settings.expected import load
+from nexus_mcp.conformance.settings import load_expected
 from tests.upstream.__main__ import EXPECTED, main
 from tests.upstream.differences import ADD_DEMANDS, DIFFERENCES, PLAIN_TEXT
 
@@ -20,7 +20,7 @@ PAGE = (ROOT / "docs" / "upstream.md").read_text(encoding="utf-8")
 
 @pytest.fixture(scope="module")
 def reasons() -> dict[str, str]:
-    return load(str(EXPECTED), [fixture.test_id for fixture in load_fixtures()])
+    return load_expected(str(EXPECTED), [fixture.test_id for fixture in load_fixtures()])
 
 
 def test_entries_name_known_differences(reasons: dict[str, str]) -> None:

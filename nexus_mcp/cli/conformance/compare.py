@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
     from nexus_mcp.conformance.fixture import Fixture
     from nexus_mcp.conformance.result import RunResult
-    from nexus_mcp.conformance.target import TargetOptions
+    from nexus_mcp.conformance.settings import TargetOptions
 
 SERVERS = Option("--server", "CMD", "a command that speaks MCP; once for each server", many=True)
 PREFIX = Option(TOOL_PREFIX.name, "PREFIX", "for all servers (default: detected for each)")
@@ -33,12 +33,12 @@ JSON = Option("--json", "FILE", "write the comparison there, too")
 
 def run(values: Values) -> int:
     """Run the fixtures against each server and print the table. Return 0 when all pass everywhere, else 1."""
-    from nexus_mcp.conformance.platform import check_platform
+    from nexus_mcp.conformance import settings
+    from nexus_mcp.conformance.processes.starting import check_platform
     from nexus_mcp.conformance.report import files
-    from nexus_mcp.conformance.settings import parsing
 
     check_platform("conformance compare")
-    commands = [parsing.parse_command(command, SERVERS.name) for command in values.lists[SERVERS.name]]
+    commands = [settings.parse_command(command, SERVERS.name) for command in values.lists[SERVERS.name]]
     if len(commands) < 2:
         raise UsageError(
             "compare needs at least two --server options.", next_step="To judge one server, use conformance run."
@@ -85,8 +85,8 @@ def _run(
 
 def _prefix(command: tuple[str, ...], options: TargetOptions, fixtures: list[Fixture]) -> str:
     """Return the prefix of this server's tool names. Raises HarnessFault when it cannot list its tools."""
-    from nexus_mcp.conformance.processes.signals import handle_signals, run_under_signals
-    from nexus_mcp.conformance.settings.selection import find_prefix
+    from nexus_mcp.conformance.settings import find_prefix
+    from nexus_mcp.conformance.stopping import handle_signals, run_under_signals
     from nexus_mcp.conformance.target import one_session
     from nexus_mcp.conformance.trial.workspace_root import WorkspaceRoot
 

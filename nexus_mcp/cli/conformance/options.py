@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
     from nexus_mcp.conformance.fixture import Fixture
     from nexus_mcp.conformance.result import Leftover
-    from nexus_mcp.conformance.target import Target, TargetOptions
+    from nexus_mcp.conformance.settings import TargetOptions
+    from nexus_mcp.conformance.target import Target
 
 TOOL_MAP = Option("--tool-map", "FILE", "YAML: the contract's name of a tool, its name here")
 ENV = Option("--env", "KEY=VALUE", "a variable for the server; may be repeated", many=True)
@@ -50,7 +51,7 @@ def suite(values: Values) -> list[Fixture]:
 
 def selected(values: Values, fixtures: list[Fixture]) -> list[Fixture]:
     """Return the fixtures that --only and --tool select. Raises HarnessFault when there are none."""
-    from nexus_mcp.conformance.settings.selection import select
+    from nexus_mcp.conformance.settings import select
 
     return select(fixtures, values.lists[ONLY.name], values.lists[TOOL.name])
 
@@ -64,17 +65,17 @@ def target_options(values: Values, fixtures: list[Fixture], prefix: str) -> Targ
     """Return how to treat the target. Raises HarnessFault for a value that cannot be used."""
     from dataclasses import replace
 
-    from nexus_mcp.conformance.settings import parsing
-    from nexus_mcp.conformance.target import TargetOptions
+    from nexus_mcp.conformance import settings
+    from nexus_mcp.conformance.settings import TargetOptions
 
-    options = TargetOptions(prefix=prefix, environment=parsing.parse_environment(values.lists[ENV.name], ENV.name))
+    options = TargetOptions(prefix=prefix, environment=settings.parse_environment(values.lists[ENV.name], ENV.name))
     readers: tuple[tuple[Option, str, Callable[[str, str], Any]], ...] = (
-        (TOOL_MAP, "names", lambda path, _: parsing.load_tool_names(path, fixtures)),
-        (PROJECT_ENV, "project_env", parsing.parse_variable),
-        (HARNESS_ID, "harness_id", parsing.parse_harness_id),
-        (EVENT_COMMAND, "event_command", parsing.parse_event_command),
-        (TIMEOUT, "timeout", parsing.parse_seconds),
-        (START_TIMEOUT, "start_timeout", parsing.parse_seconds),
+        (TOOL_MAP, "names", lambda path, _: settings.load_tool_names(path, fixtures)),
+        (PROJECT_ENV, "project_env", settings.parse_variable),
+        (HARNESS_ID, "harness_id", settings.parse_harness_id),
+        (EVENT_COMMAND, "event_command", settings.parse_event_command),
+        (TIMEOUT, "timeout", settings.parse_seconds),
+        (START_TIMEOUT, "start_timeout", settings.parse_seconds),
     )
     changes = {
         member: read(values[option.name], option.name) for option, member, read in readers if option.name in values
@@ -104,11 +105,11 @@ def check(values: Values) -> None:
 
 def target(values: Values, options: TargetOptions) -> Target:
     """Return the target that the options name, or our own tools in memory. Raises UsageError."""
-    from nexus_mcp.conformance.settings import parsing
+    from nexus_mcp.conformance import settings
     from nexus_mcp.conformance.target import in_memory, over_http, stdio
 
     if SERVER.name in values:
-        return stdio(parsing.parse_command(values[SERVER.name], SERVER.name), options)
+        return stdio(settings.parse_command(values[SERVER.name], SERVER.name), options)
     if URL.name in values:
         _check_url(values[URL.name], values[SERVED.name])
         return over_http(values[URL.name], values[SERVED.name], options)

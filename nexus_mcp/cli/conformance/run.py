@@ -38,7 +38,7 @@ EXPECTED = Option("--expected-failures", "FILE", "YAML: the id of a fixture, the
 
 def run(values: Values) -> int:
     """Run the fixtures and return 0 when all is well, 1 when not. Raises UsageError and HarnessFault, for 2."""
-    from nexus_mcp.conformance.platform import check_platform
+    from nexus_mcp.conformance.processes.starting import check_platform
     from nexus_mcp.conformance.report import files
 
     check_platform("conformance run")
@@ -55,7 +55,7 @@ def run(values: Values) -> int:
 
     from nexus_mcp.conformance.report.terminal import Screen
     from nexus_mcp.conformance.runner import run as run_all
-    from nexus_mcp.conformance.settings.expected import apply, mark
+    from nexus_mcp.conformance.settings import mark_expected, mark_run
 
     screen = Screen(len(chosen), sys.stdout)
     with screen:
@@ -64,10 +64,10 @@ def run(values: Values) -> int:
             judged,
             jobs=at_once,
             on_start=screen.started,
-            on_result=lambda result: screen.ended(mark(result, reasons)),
+            on_result=lambda result: screen.ended(mark_expected(result, reasons)),
             on_left=print_leftovers,
         )
-    found = apply(found, reasons)
+    found = mark_run(found, reasons)
     screen.failures(found)
     faults = _write(values, screen, found)
     screen.last_line(found)
@@ -79,9 +79,9 @@ def run(values: Values) -> int:
 def _expected(values: Values, fixtures: list[Fixture]) -> dict[str, str]:
     if EXPECTED.name not in values:
         return {}
-    from nexus_mcp.conformance.settings.expected import load
+    from nexus_mcp.conformance.settings import load_expected
 
-    return load(values[EXPECTED.name], [fixture.test_id for fixture in fixtures])
+    return load_expected(values[EXPECTED.name], [fixture.test_id for fixture in fixtures])
 
 
 def _list(fixtures: list[Fixture]) -> int:

@@ -20,7 +20,7 @@ KEEP = Option("--keep", "", "leave the temporary project there afterwards")
 
 def run(values: Values) -> int:
     """Print the demo and return 0. Raise NexusError when a response of the server is not the expected one."""
-    from nexus_mcp.conformance.platform import check_platform
+    from nexus_mcp.conformance.processes.starting import check_platform
 
     check_platform("demo")
     # Before the slow imports: the client library alone takes a second to load.
@@ -42,7 +42,7 @@ def _show(folder: str) -> Screen:
     screen.verbatim(f"{folder}: a git repository, branch main, {len(FILES)} files, one commit")
     sys.stdout.flush()
 
-    from nexus_mcp.conformance.processes.signals import handle_signals
+    from nexus_mcp.conformance.stopping import handle_signals
 
     with handle_signals(instead=True) as ending:
         ending.run(_drive(screen, folder))

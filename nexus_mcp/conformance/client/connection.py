@@ -1,38 +1,55 @@
-"""Hold a connection of the official client to a target.
+"""Talk to a target with the official client: a connection, and a session, which knows the process behind it too.
 
 A connection lives in a task of its own. The client's scopes must be left where they were entered, and an error inside
-them cancels the task around them; a fixture must survive both when its server is killed.
+them cancels the task around them; a fixture must survive both when its server is killed. What the process of a session
+did counts more than what the client saw.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import mcp_types as types
-from mcp import Client
+from mcp import Client, MCPError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from nexus_mcp import __version__
-from nexus_mcp.conformance.client.answers import ask, broken_schema, reply
-from nexus_mcp.conformance.client.transport import PipeTransport
-from nexus_mcp.conformance.failures import TargetFailure, TargetTimeout, first_line, unwrap_group
+from nexus_mcp.conformance.client.transport import HttpTransport, PipeTransport
+from nexus_mcp.conformance.document import count_values
+from nexus_mcp.conformance.failures import (
+    Reply,
+    TargetFailure,
+    TargetTimeout,
+    describe_garbage,
+    first_line,
+    last_line,
+    unwrap_group,
+)
+from nexus_mcp.conformance.limits import VALUES
+from nexus_mcp.conformance.matchers import same
+from nexus_mcp.conformance.processes.helper import schema_fault
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from nexus_mcp.conformance.client.answers import Whole
-    from nexus_mcp.conformance.failures import Reply
+    from nexus_mcp.conformance.processes.process import ServerProcess
+    from nexus_mcp.conformance.settings import TargetOptions
 
-    Answered = tuple[Whole | str, float]
-    Job = tuple[str, dict[str, Any], asyncio.Future[Answered]]
-
+Answered = tuple["Whole | str", float]
+Job = tuple[str, dict[str, Any], "asyncio.Future[Answered]"]
 _MOST_PAGES = 100
 _MOST_TOOLS = 1000
 _NAME = 400
 _LEAVING = 5.0
+# Messages of the client itself when there was no response.
+_NO_ANSWERS = {"Connection closed", "Server returned an error response", "Session terminated"}
+_PLACE = 2000
+"""Characters of a pydantic error that are searched for its place."""
 
 
 class Manner(NamedTuple):
@@ -87,7 +104,7 @@ class Connection:
         await self._wait_for(future, seconds, tool)
         # Here the target's time has ended, and an error is not one of its connection.
         result, took = future.result()
-        answer = reply(result, took)
+        answer = make_reply(result, took)
         if isinstance(result, str) or answer.is_error or tool not in self.described:
             return answer
         fault = await broken_schema(tool, self.described[tool], result, seconds)
@@ -169,3 +186,181 @@ class Connection:
     def _ended(self) -> bool:
         """Return whether the connection may be over: without a process it is unknown."""
         return not isinstance(self._source, PipeTransport) or self._source.process.ended
+
+
+class Whole(types.CallToolResult):
+    """A result that keeps the JSON as sent: without the defaults of the client's classes, with the fields they drop."""
+
+    _sent: Any = None
+
+    @classmethod
+    def model_validate(cls, obj: Any, **options: Any) -> Self:
+        whole = super().model_validate(obj, **options)
+        whole._sent = obj
+        return whole
+
+    @property
+    def sent(self) -> Any:
+        return self._sent
+
+
+async def ask(
+    client: Client, tool: str, arguments: dict[str, Any], ended: Callable[[], bool]
+) -> tuple[Whole | str, float]:
+    """Call a tool. Return its result, or the message of a protocol error, and the seconds it took.
+
+    Raises TargetFailure for a missing response or one without the protocol's shape. `ended` returns whether the
+    connection may be over: a server may send the client's own words for that as an error message.
+    """
+    request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=arguments))
+    started = time.perf_counter()
+    try:
+        # Not Client.call_tool: it drops an answer that breaks the output schema, but a report has to show it.
+        result = await client.session.send_request(request, Whole)
+    except MCPError as error:
+        if error.error.message in _NO_ANSWERS and ended():
+            raise TargetFailure(f"did not answer {tool}: {error.error.message}") from None
+        return error.error.message, time.perf_counter() - started
+    except ValueError as error:
+        raise TargetFailure(f"sent an invalid result for {tool}: {_place(error)}") from None
+    return result, time.perf_counter() - started
+
+
+def make_reply(result: Whole | str, seconds: float) -> Reply:
+    """Return the Reply for a result of `ask`. Raises TargetFailure when it is too large to check."""
+    if isinstance(result, str):
+        return Reply(protocol_error=result, seconds=seconds)
+    text = next((block.text for block in result.content if isinstance(block, types.TextContent)), "")
+    if count_values(text.encode("utf-8", "surrogatepass"), VALUES) > VALUES:
+        raise TargetFailure(f"answered with a text block of more than {VALUES:,} JSON values")
+    if result.structured_content is None:
+        return Reply(_parsed(text), text, bool(result.is_error), seconds=seconds, result=result.sent)
+    differs = bool(text) and not same(_parsed(text), result.structured_content)
+    return Reply(result.structured_content, text, bool(result.is_error), "", "", seconds, differs, result.sent)
+
+
+async def broken_schema(tool: str, schema: Any, result: Whole, limit: float) -> str:
+    """Return where a result breaks the tool's output schema, "" when it does not. Raises as schema_fault.
+
+    `limit` is the time limit of a call in seconds.
+    """
+    if result.structured_content is None and "structured_content" not in result.model_fields_set:
+        return f"Tool {tool} has an output schema but did not return structured content"
+    return await schema_fault(tool, schema, result.structured_content, limit)
+
+
+async def open_session(source: Any, manner: Manner, options: TargetOptions) -> Session:
+    """Connect to the source of a target and return the session. Raises TargetFailure, with the last line of stderr."""
+    transport = source if isinstance(source, PipeTransport) else None
+    remote = source if isinstance(source, HttpTransport) else None
+    try:
+        connection = await Connection.open(source, manner, options.start_timeout)
+    except BaseException as error:
+        if remote is not None and remote.fault:
+            raise TargetFailure(remote.fault) from None
+        if transport is None:
+            raise
+        transport.process.kill()
+        if not isinstance(error, TargetFailure) or isinstance(error, TargetTimeout):
+            raise
+        words = last_line(transport.process.stderr)
+        suffix = f' (the end of its stderr: "{words}")' if words else ""
+        raise TargetFailure((transport.process.fault or str(error)) + suffix) from None
+    return Session(connection, options, transport, remote)
+
+
+class Session:
+    """A target that answers calls, until `end` or `kill`."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        options: TargetOptions,
+        transport: PipeTransport | None,
+        remote: HttpTransport | None = None,
+    ) -> None:
+        self.connection = connection
+        self.transport = transport
+        self._remote = remote
+        self._options = options
+        self._over = False
+
+    @property
+    def process(self) -> ServerProcess | None:
+        """Return the process of this session, None when it has none of its own."""
+        return self.transport.process if self.transport else None
+
+    @property
+    def stderr(self) -> str:
+        """Return the end of what its process printed to stderr."""
+        return self.process.stderr if self.process else ""
+
+    async def call(self, tool: str, params: Mapping[str, Any]) -> Reply:
+        """Call a tool by its name in the contract. Raises TargetFailure when there is no response, or no such tool."""
+        name = self._options.actual(tool)
+        if name not in self.connection.tools:
+            raise TargetFailure(f"has no tool {name}")
+        try:
+            return await self.connection.call(name, params, self._options.timeout)
+        except TargetFailure as failure:
+            raise TargetFailure(self.fault or str(failure)) from None
+
+    def describes(self, tool: str) -> bool:
+        """Return whether the target has an output schema for a tool."""
+        return self._options.actual(tool) in self.connection.described
+
+    @property
+    def fault(self) -> str:
+        """Return what its process or the server at its URL did wrong so far, else ""."""
+        if self._remote is not None:
+            return self._remote.fault
+        return self.process.fault if self.process else ""
+
+    async def end(self) -> str:
+        """End it as a client does that has finished. Return what its process did wrong up to its end, else ""."""
+        if self._over:
+            return ""
+        self._over = True
+        complaint = ""
+        try:
+            await self.connection.close()
+            if self.process is not None:
+                complaint = await self.process.end(self._options.end_timeout) or _last_words(self.process)
+        finally:
+            self._drop()
+        return self.fault or complaint
+
+    def kill(self) -> None:
+        """End it at once, with everything that it started."""
+        self._over = True
+        self._drop()
+
+    def _drop(self) -> None:
+        self.connection.abandon()
+        if self.process is not None:
+            self.process.kill()
+
+
+def _place(error: ValueError) -> str:
+    """Return place and message of the first fault in pydantic's text, which has them in its second and third line."""
+    lines = [line.strip() for line in str(error)[:_PLACE].splitlines()]
+    return first_line(": ".join(lines[1:3]).partition(" [type=")[0] or str(error))
+
+
+def _parsed(text: str) -> Any:
+    """Return the value of a JSON text, None when it is not JSON."""
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _refuse(word: str) -> None:
+    raise ValueError(word)
+
+
+def _last_words(process: ServerProcess) -> str:
+    """Return what was wrong with an end that came in time, else ""."""
+    if process.unfinished:
+        return describe_garbage(process.unfinished)
+    return f"{process.death.description} after its stdin was closed" if process.death.code else ""

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from types import TracebackType
 
-    from nexus_mcp.conformance.processes.pipes import Allowance
-    from nexus_mcp.conformance.processes.process import ServerProcess
+    from nexus_mcp.conformance.processes.process import Allowance, ServerProcess
 
 MOST = 20_000
 """Parts of one message beside its payload."""

@@ -8,6 +8,7 @@ and memory.
 from __future__ import annotations
 
 import atexit
+import functools
 import json
 import os
 import select
@@ -16,14 +17,26 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from contextvars import ContextVar
 from typing import Any
 
-from nexus_mcp.conformance import threads
+from nexus_mcp.conformance import stopping
+from nexus_mcp.conformance.failures import TargetFailure, first_line
 from nexus_mcp.conformance.processes.starting import start
+from nexus_mcp.conformance.stopping import in_thread
+from nexus_mcp.errors import HarnessFault
 
+MOST_S = 10.0
+"""Seconds of computing time for the patterns of one run of a fixture, and for checking one answer."""
+LEAST_S = 1.0
+"""Seconds of computing time even with a short --timeout, so that no simple match and no valid answer fails for it."""
+_REPORT = "Run it again; if it happens again, please report it."
+_WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker.py")
 _SLICE_MS = 50
 _CHUNK = 1 << 16
 _START_S = 60.0
+budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
+"""The budget of the running fixture; without one, each match has MOST_S."""
 
 
 class TooSlow(Exception):
@@ -44,13 +57,13 @@ class Helpers:
     May be used from several threads at once: each request has a helper of its own.
     """
 
-    def __init__(self, script: str) -> None:
-        self.script = script
+    def __init__(self, *command: str) -> None:
+        self.command = command
         self.idle: list[_Helper] = []
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forget)
 
-    def request(self, payload: dict[str, Any], seconds: float) -> Any:
+    def request(self, payload: dict[str, Any], seconds: float) -> dict[str, Any]:
         """Send a request and return its response.
 
         `seconds` bounds the computing time of the helper, which does not depend on the load of the machine. Raises
@@ -58,7 +71,7 @@ class Helpers:
         helper can start.
         """
         line = json.dumps({**payload, "seconds": seconds}).encode() + b"\n"
-        helper = self.idle.pop() if self.idle else _Helper(self.script)
+        helper = self.idle.pop() if self.idle else _Helper(self.command)
         try:
             answer = helper.exchange(line, seconds)
         except BaseException:
@@ -74,10 +87,83 @@ class Helpers:
         self.idle = []
 
 
+_patterns = Helpers(_WORKER, "patterns")
+
+
+_schemas = Helpers(_WORKER, "schemas")
+
+
+class Unmatched(Exception):
+    """The pattern could not be matched; the message says why, after "the pattern"."""
+
+
+class Budget:
+    """The computing time left for the patterns of one run of a fixture."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = min(MOST_S, max(LEAST_S, seconds))
+        self.left = self.seconds
+
+
+@functools.cache
+def find_fault(pattern: str) -> str:
+    """Return what is wrong with a pattern, "" when it can be used."""
+    try:
+        return str(_match({"pattern": pattern}, MOST_S)["fault"])
+    except TooSlow:
+        return f"it takes more than {MOST_S:g} s to read"
+
+
+def search(pattern: str, text: str) -> bool:
+    """Return whether `pattern` matches anywhere in `text`, as `re.search` does.
+
+    Raises Unmatched, HarnessFault and Halted.
+    """
+    ours = budget.get() or Budget(MOST_S)
+    if ours.left <= 0:
+        raise Unmatched(f"was not matched: earlier patterns of this fixture took more than {ours.seconds:g} s")
+    try:
+        answer = _match({"pattern": pattern, "text": text}, ours.left)
+    except TooSlow:
+        ours.left = 0
+        raise Unmatched(f"takes more than {ours.seconds:g} s to match") from None
+    ours.left -= answer["took"]
+    if answer["fault"]:
+        raise Unmatched(f"cannot be matched: {answer['fault']}")
+    return bool(answer["found"])
+
+
+async def schema_fault(tool: str, schema: Any, value: Any, seconds: float) -> str:
+    """Return where an answer of `tool` breaks `schema`, or why the schema is invalid; "" when the answer matches.
+
+    `seconds` is the time limit of a call. Raises TargetFailure when the answer or the schema takes too much to check,
+    HarnessFault when the helper fails.
+    """
+    limit = min(MOST_S, max(LEAST_S, seconds))
+    try:
+        # The helper caches validators by the text of the schema.
+        answer = await in_thread(lambda: _schemas.request({"schema": json.dumps(schema), "value": value}, limit))
+    except RecursionError:
+        raise TargetFailure(f"sent a result for {tool} that is nested too deeply to check") from None
+    except TooSlow:
+        raise TargetFailure(
+            f"has an output schema for {tool} that takes more than {limit:g} s to check one answer"
+        ) from None
+    except HelperEnded as ended:
+        raise HarnessFault(
+            [
+                f"Whether an answer of {tool} matches its output schema could not be checked: the process that checks "
+                f"it ended unexpectedly, with code {ended.code}."
+            ],
+            next_step=_REPORT,
+        ) from None
+    return first_line(answer["fault"])
+
+
 class _Helper:
-    def __init__(self, script: str) -> None:
+    def __init__(self, command: tuple[str, ...]) -> None:
         self._process = start(
-            [sys.executable, "-P", script],
+            [sys.executable, "-P", *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -88,7 +174,7 @@ class _Helper:
         self._is_ready = False
         atexit.register(self.end)
 
-    def exchange(self, line: bytes, seconds: float) -> Any:
+    def exchange(self, line: bytes, seconds: float) -> dict[str, Any]:
         if not self._is_ready:
             self._read(_START_S)  # imports must not count as computing time
             self._is_ready = True
@@ -96,24 +182,26 @@ class _Helper:
         with suppress(BrokenPipeError):
             left = memoryview(line)
             while left:
-                threads.check()
+                stopping.check()
                 left = left[self._process.stdin.write(left[:_CHUNK]) :]
         # On a busy machine the computing time passes slowly.
-        return json.loads(self._read(4 * seconds + 10))
+        response: dict[str, Any] = json.loads(self._read(4 * seconds + 10))
+        return response
 
     def end(self) -> None:
         """Kill the process. A second call does nothing."""
         atexit.unregister(self.end)
         self._process.kill()
         self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                pipe.close()
+        self._close_pipes()
 
     def abandon(self) -> None:
         """Close our ends of the pipes and leave the process running."""
         atexit.unregister(self.end)
         self._process.returncode = 0  # it is not our child
+        self._close_pipes()
+
+    def _close_pipes(self) -> None:
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
@@ -127,7 +215,7 @@ class _Helper:
         deadline = time.monotonic() + seconds
         found = [self._rest]
         while b"\n" not in found[-1]:
-            threads.check()
+            stopping.check()
             if time.monotonic() > deadline:
                 raise TooSlow
             if not poll.poll(_SLICE_MS):
@@ -139,3 +227,11 @@ class _Helper:
             found.append(chunk)
         line, _, self._rest = b"".join(found).partition(b"\n")
         return line
+
+
+def _match(request: dict[str, str], seconds: float) -> dict[str, Any]:
+    try:
+        return _patterns.request(request, seconds)
+    except HelperEnded as ended:
+        problem = f"A pattern could not be matched: the process that matches it ended unexpectedly, with {ended}."
+        raise HarnessFault([problem], next_step=_REPORT) from None

@@ -3,6 +3,9 @@
 The child is not reaped when it ends, so that its pid stays its own until its family is gone. Where the system cannot
 report an end without reaping (macOS before Python 3.13), the child is reaped at once. Its pid is then free for a
 moment, but such a system gives out pids in turn, so no other process gets it that soon.
+
+A process that forks twice, leaves its session and clears its environment shows nothing of the server that started it.
+Within `adopt_orphans` Linux makes it a child of this process when its parent is gone, instead of a child of process 1.
 """
 
 from __future__ import annotations
@@ -11,25 +14,24 @@ import asyncio
 import os
 import signal
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
-
-from nexus_mcp.conformance.processes import orphans
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     import psutil
 
 _INTERVAL = 0.02
-
 MARK = "CONFORMANCE_TARGET"
 """A variable in the environment of every process of a run: it finds those that left their session and their parent."""
 _ROUNDS = 20
 _SECONDS = 1.0
 """Seconds that killed processes get to disappear."""
 _POLL = 0.0005
+_PR_SET_CHILD_SUBREAPER = 36
+_PR_GET_CHILD_SUBREAPER = 37
 
 
 class Death:
@@ -84,24 +86,6 @@ class Death:
         self._on_death()
 
 
-def _code(popen: subprocess.Popen[bytes]) -> int | None:
-    """Return the exit code of a child, negative for a signal, None while it runs."""
-    if not hasattr(os, "waitid"):
-        return popen.poll()
-    state = os.waitid(os.P_PID, popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    if state is None:
-        return None
-    return state.si_status if state.si_code == os.CLD_EXITED else -state.si_status
-
-
-def _described(code: int) -> str:
-    if code >= 0:
-        return f"exited with code {code}"
-    with suppress(ValueError):
-        return f"was ended by {signal.Signals(-code).name}"
-    return f"was ended by signal {-code}"
-
-
 class Family:
     """The processes that descend from one. Create it before that process: all pids that exist already are excluded."""
 
@@ -129,7 +113,7 @@ class Family:
         for number, process in candidates.items():
             if _session(number) == pid or _bears(number, (f"{MARK}={self._mark}",)):
                 self._known.add(process)
-        self._known |= orphans.find_orphans(pid)
+        self._known |= find_orphans(pid)
         self._known = {process for process in self._known if _lives(process)}
         return set(self._known)
 
@@ -174,6 +158,71 @@ def format_names(processes: Iterable[psutil.Process]) -> str:
             name = process.name()
         found.append(f"{name} [{process.pid}]")
     return ", ".join(found)
+
+
+@contextmanager
+def adopt_orphans() -> Iterator[None]:
+    """Make orphans of the run children of this process within the block; at its end kill those left."""
+    import psutil
+
+    inner = _nursery.before is not None
+    was = _subreaper()
+    if inner or was is None or not _become_subreaper(1):
+        yield
+        return
+    _nursery.before = frozenset(psutil.pids())
+    try:
+        yield
+    finally:
+        for process in _adopted():
+            with suppress(psutil.Error):
+                process.kill()
+            with suppress(ChildProcessError):
+                os.waitpid(process.pid, 0)
+        _nursery.before = None
+        _become_subreaper(was)
+
+
+def add_server(pid: int) -> None:
+    """Record a process of the run: it is a child, but not an orphan. Call this before anything is awaited."""
+    _nursery.servers[pid] = _age(pid)
+
+
+def remove_server(pid: int) -> None:
+    """Forget a process of the run, which has ended."""
+    _nursery.servers.pop(pid, None)
+
+
+def find_orphans(pid: int) -> set[psutil.Process]:
+    """Return the living orphans that must come from the server `pid`: no other server of their time still lives.
+
+    With several servers at once, an orphan counts for the last server alive of those that may have started it.
+    """
+    found = set()
+    for process in _adopted():
+        with suppress(ProcessLookupError):
+            born = _age(process.pid)
+            if [server for server, start in _nursery.servers.items() if start <= born] == [pid]:
+                found.add(process)
+    return found
+
+
+def _code(popen: subprocess.Popen[bytes]) -> int | None:
+    """Return the exit code of a child, negative for a signal, None while it runs."""
+    if not hasattr(os, "waitid"):
+        return popen.poll()
+    state = os.waitid(os.P_PID, popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    if state is None:
+        return None
+    return state.si_status if state.si_code == os.CLD_EXITED else -state.si_status
+
+
+def _described(code: int) -> str:
+    if code >= 0:
+        return f"exited with code {code}"
+    with suppress(ValueError):
+        return f"was ended by {signal.Signals(-code).name}"
+    return f"was ended by signal {-code}"
 
 
 def _descendants(pid: int, candidates: dict[int, psutil.Process]) -> list[psutil.Process]:
@@ -222,3 +271,76 @@ def _bears(pid: int, marks: tuple[str, ...], beginning: str = "") -> bool:
     except OSError:
         return False
     return any(item in marks or (beginning and item.startswith(beginning)) for item in items)
+
+
+class _Nursery:
+    """`before` are the processes that existed when the adoption began, None while it is off."""
+
+    def __init__(self) -> None:
+        self.before: frozenset[int] | None = None
+        self.servers: dict[int, float] = {}
+        """Every living process that the run started, and its start time in seconds since the epoch."""
+
+
+_nursery = _Nursery()
+
+
+def _adopted() -> list[psutil.Process]:
+    """Return the children that the run did not start, and reap the dead ones, which no other code reaps."""
+    import psutil
+
+    if _nursery.before is None:
+        return []
+    found = []
+    for pid in _children() - _nursery.before - _nursery.servers.keys():
+        with suppress(psutil.Error, ProcessLookupError, ChildProcessError):
+            # A process in our session was started by this process: what a server starts never has it.
+            if os.getsid(pid) == os.getsid(0):
+                continue
+            process = psutil.Process(pid)
+            if process.status() == psutil.STATUS_ZOMBIE:
+                os.waitpid(pid, os.WNOHANG)
+            else:
+                found.append(process)
+    return found
+
+
+def _children() -> set[int]:
+    """Return the children of all threads of this process."""
+    found: set[int] = set()
+    try:
+        for thread in os.listdir("/proc/self/task"):
+            with suppress(ProcessLookupError), open(f"/proc/self/task/{thread}/children", encoding="ascii") as file:
+                found.update(map(int, file.read().split()))
+    except FileNotFoundError:  # a thread that just ended, or a system without such files
+        import psutil
+
+        return {process.pid for process in psutil.Process().children()}
+    return found
+
+
+def _age(pid: int) -> float:
+    import psutil
+
+    try:
+        return float(psutil.Process(pid).create_time())
+    except psutil.Error:
+        return time.time()
+
+
+def _become_subreaper(value: int) -> bool:
+    import ctypes
+
+    return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, value, 0, 0, 0) == 0)
+
+
+def _subreaper() -> int | None:
+    """Return whether this process adopts orphans already, None where the system cannot."""
+    import ctypes
+    import sys
+
+    if sys.platform != "linux":
+        return None
+    value = ctypes.c_int()
+    done = ctypes.CDLL(None).prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(value), 0, 0, 0)
+    return value.value if done == 0 else None

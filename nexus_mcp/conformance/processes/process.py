@@ -1,4 +1,4 @@
-"""Run a server process with its pipes: lines in, lines out, and every fault in words.
+"""Run a server process with its pipes: lines in, lines out within bounds, and every fault in words.
 
 Nothing here waits for the process while it waits for us: writing never blocks, and both outputs are always read.
 """
@@ -9,22 +9,24 @@ import asyncio
 import os
 import subprocess
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
-from nexus_mcp.conformance.processes import killing, orphans
+from nexus_mcp.conformance.document import count_values, string_size
+from nexus_mcp.conformance.limits import LINE, PRINTED, PRINTED_LEAST, PRINTED_MOST, VALUES
+from nexus_mcp.conformance.processes import killing
 from nexus_mcp.conformance.processes.killing import Death
-from nexus_mcp.conformance.processes.pipes import Feed, Tail
 from nexus_mcp.conformance.processes.starting import start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from nexus_mcp.conformance.processes.pipes import Allowance
-
 _CHUNK = 1 << 18
 _LINGER, _POLL = 0.5, 0.01
 """Seconds from a closed pipe to the end of the process before that counts as a fault, and between two polls."""
 _MUTE = "closed its stdout, but went on running"
+_PIPE_CHUNK = 1 << 16
+KEPT = 8 * 1024
+"""Bytes that a Tail keeps."""
 
 
 class ServerProcess:
@@ -64,7 +66,7 @@ class ServerProcess:
             bufsize=0,
             start_new_session=True,
         )
-        orphans.add_server(self._popen.pid)
+        killing.add_server(self._popen.pid)
         stdin, stdout, stderr = self._popen.stdin, self._popen.stdout, self._popen.stderr
         assert stdin is not None and stdout is not None and stderr is not None  # noqa: PT018 - Popen was called with pipes
         self._feed = Feed(stdin, lambda: self._lost("closed its stdin, but went on running"))
@@ -238,7 +240,7 @@ class ServerProcess:
         self.death.end()
         with suppress(subprocess.TimeoutExpired):
             self._popen.wait(_LINGER)
-        orphans.remove_server(self.pid)
+        killing.remove_server(self.pid)
         self._feed.close()
         for fd in tuple(self._open):
             self._close(fd)
@@ -247,3 +249,117 @@ class ServerProcess:
         if pipe := self._open.pop(fd, None):
             self._loop.remove_reader(fd)
             pipe.close()
+
+
+class Allowance:
+    """The bounds on what the processes of one fixture print; `complaint` says which one they exceeded, or is "".
+
+    `unrequested` is the number of lines without a request. `at_once` is how many fixtures run at once: they share the
+    memory of one process.
+    """
+
+    def __init__(self, unrequested: int = 5000, at_once: int = 1) -> None:
+        self.complaint = ""
+        self._total = min(PRINTED_MOST, max(PRINTED_LEAST, PRINTED // at_once))
+        self._line = min(LINE, self._total)
+        self._left = self._total
+        self._weight_left = self._total
+        self._values_left = VALUES
+        self._unrequested = unrequested
+        self._unrequested_left = unrequested
+
+    def sent(self) -> None:
+        """Count a message to the process, which allows one more line."""
+        self._unrequested_left += 1
+
+    def printed(self, size: int, lines: int, partial: int) -> None:
+        """Count `size` more bytes with `lines` line ends, and `partial` bytes after the last one."""
+        self._left -= size
+        self._unrequested_left -= lines
+        if partial > self._line:
+            self.complaint = f"flooded: it printed a line of more than {self._line >> 20} MiB"
+        elif self._left < 0:
+            self._complain_of_total()
+        elif self._unrequested_left < 0:
+            self.complaint = f"flooded: it printed more than {self._unrequested} unrequested lines"
+
+    def parsed(self, line: bytes) -> None:
+        """Count a line that is about to be parsed, which may make it many times as large."""
+        self._weight_left -= string_size(line)
+        self._values_left -= count_values(line, self._values_left)
+        if self._weight_left < 0:
+            self._complain_of_total()
+        elif self._values_left < 0:
+            self.complaint = f"flooded: it printed more than {VALUES:,} JSON values"
+
+    def _complain_of_total(self) -> None:
+        self.complaint = f"flooded: it printed more than {self._total >> 20} MiB"
+
+
+class Feed:
+    """The writing end of a pipe. It never waits, and buffers what the reader does not take yet.
+
+    `on_broken` is called when the reader closed its end, which closes this one.
+    """
+
+    def __init__(self, pipe: IO[bytes], on_broken: Callable[[], None]) -> None:
+        self._pipe = pipe
+        self._on_broken = on_broken
+        self._waiting = bytearray()
+        self._ends = False
+        self._loop = asyncio.get_running_loop()
+        os.set_blocking(pipe.fileno(), False)
+
+    def send(self, data: bytes) -> None:
+        """Write `data` as soon as the reader takes it; dropped when the pipe is closed."""
+        if not self._pipe.closed:
+            self._waiting += data
+            self._write()
+
+    def finish(self) -> None:
+        """Close the pipe as soon as everything is written."""
+        self._ends = True
+        if not self._pipe.closed:
+            self._write()
+
+    def close(self) -> None:
+        """Close the pipe and drop the buffer."""
+        if not self._pipe.closed:
+            self._loop.remove_writer(self._pipe.fileno())
+            self._pipe.close()
+
+    def _write(self) -> None:
+        fd = self._pipe.fileno()
+        try:
+            while self._waiting:
+                del self._waiting[: os.write(fd, self._waiting[:_PIPE_CHUNK])]
+        except BlockingIOError:
+            self._loop.add_writer(fd, self._write)
+            return
+        except OSError:
+            self.close()
+            self._on_broken()
+            return
+        self._loop.remove_writer(fd)
+        if self._ends:
+            self.close()
+
+
+class Tail:
+    """The last KEPT bytes of a stream of any length, and the number of earlier ones."""
+
+    def __init__(self) -> None:
+        self._kept = bytearray()
+        self._cut = 0
+
+    def add(self, data: bytes) -> None:
+        """Take more bytes."""
+        self._kept += data
+        self._cut += max(0, len(self._kept) - KEPT)
+        del self._kept[:-KEPT]
+
+    @property
+    def text(self) -> str:
+        """Return the end as a text, which begins with the number of bytes before it."""
+        text = self._kept.decode("utf-8", "replace")
+        return f"… ({self._cut:,} bytes before this)\n{text}" if self._cut else text

@@ -1,4 +1,4 @@
-"""Start processes: their environment, and what the limits of this system allow.
+"""Start processes: what this system lacks for it, their environment, and what its limits allow.
 
 A system that is out of processes, files or memory is reported as a fault of the run, never of the target.
 """
@@ -6,20 +6,23 @@ A system that is out of processes, files or memory is reported as a fault of the
 from __future__ import annotations
 
 import errno
+import importlib.util
 import itertools
 import os
+import signal
 import subprocess
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from nexus_mcp.conformance.processes.killing import MARK
-from nexus_mcp.errors import HarnessFault
+from nexus_mcp.errors import HarnessFault, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+
+    from nexus_mcp.conformance.settings import TargetOptions
 
 NAME_PROGRAM_HINT = "Give the program by its absolute path, or by a name that is on the PATH."
 """The next step after a command that could not be started."""
-
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
 _RESERVE = 40
 """Open files that this process needs for itself."""
@@ -29,20 +32,14 @@ _FOR_A_FIXTURE = 12
 """Open files of one fixture: its folders, the schema worker, the file that is read at the time."""
 _LEFT_OUT = ("NEXUS_", "GIT_")
 """Variables that would lead a server, or the git that it starts, away from the project."""
-
 _numbers = itertools.count()
+_NEEDED = (
+    *((os, "os", name) for name in ("O_DIRECTORY", "O_NOFOLLOW", "getsid", "killpg")),
+    (signal, "signal", "pthread_sigmask"),
+)
 
 
-class EnvironmentOptions(Protocol):
-    """The part of the target's options that its environment depends on."""
-
-    @property
-    def environment(self) -> Mapping[str, str]: ...
-    @property
-    def project_env(self) -> str: ...
-
-
-def make_environment(options: EnvironmentOptions, project: str, mark: str) -> dict[str, str]:
+def make_environment(options: TargetOptions, project: str, mark: str) -> dict[str, str]:
     """Return the environment of a target's process.
 
     It has the user's variables without those that name another project, then those of the options and of the run.
@@ -84,3 +81,15 @@ def max_parallel_fixtures(lanes: int) -> int:
     if limit == resource.RLIM_INFINITY:
         return 1 << 30
     return max(1, (limit - _RESERVE) // (_FOR_A_SERVER * lanes + _FOR_A_FIXTURE))
+
+
+def check_platform(what: str) -> None:
+    """Raise UsageError where `what` cannot start servers and watch their files."""
+    lacking = [f"{module}.{name}" for owner, module, name in _NEEDED if not hasattr(owner, name)]
+    if importlib.util.find_spec("resource") is None:
+        lacking.append("the module resource")
+    if lacking:
+        raise UsageError(
+            f"{what} cannot run on this system: Python has no {', '.join(lacking)} here.",
+            next_step="Run it on Linux or macOS, or in WSL.",
+        )

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from nexus_mcp.conformance import settings
 from nexus_mcp.conformance.loading import load
 from nexus_mcp.conformance.nearest import did_you_mean
-from nexus_mcp.conformance.platform import check_platform
+from nexus_mcp.conformance.processes.starting import check_platform
 from nexus_mcp.conformance.pytest_plugin.options import make_target, rename_options
 from nexus_mcp.conformance.report.texts import in_words, note, one_line, place, seen, shown
 from nexus_mcp.conformance.result import FAILED, NOT_RUN
-from nexus_mcp.conformance.settings import expected
 from nexus_mcp.errors import HarnessFault, UsageError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Suite:
             suite = load([str(config.invocation_params.dir / path) for path in config.getoption("--nexus-fixtures")])
             known = [fixture.test_id for fixture in suite]
             listed = config.getoption("--nexus-expected-failures")
-            reasons = expected.load(listed, known) if listed is not None else {}
+            reasons = settings.load_expected(listed, known) if listed is not None else {}
             unknown = sorted(self.chosen.difference(known))
             if unknown:
                 raise HarnessFault([f"no fixture has the id {name}{did_you_mean(name, known)}" for name in unknown])

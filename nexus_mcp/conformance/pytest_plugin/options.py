@@ -40,27 +40,28 @@ def rename_options(text: str) -> str:
 
 def make_target(config: pytest.Config, suite: Sequence[Fixture]) -> Target:
     """Return the target that the options describe. Raises HarnessFault for the first option that is wrong."""
-    from nexus_mcp.conformance.settings import parsing
-    from nexus_mcp.conformance.target import TargetOptions, stdio
+    from nexus_mcp.conformance import settings
+    from nexus_mcp.conformance.settings import TargetOptions
+    from nexus_mcp.conformance.target import stdio
 
-    words = parsing.parse_command(config.getoption("--nexus-server"), "--nexus-server")
+    words = settings.parse_command(config.getoption("--nexus-server"), "--nexus-server")
     return stdio(words, TargetOptions(**dict(_options(config, suite))))
 
 
 def _options(config: pytest.Config, suite: Sequence[Fixture]) -> Iterator[tuple[str, Any]]:
     """Yield name and value of each field of TargetOptions that an option sets."""
-    from nexus_mcp.conformance.settings import parsing
+    from nexus_mcp.conformance import settings
 
     readers: tuple[tuple[str, str, Callable[[str, str], Any]], ...] = (
         ("prefix", "--nexus-tool-prefix", lambda value, _: value),
-        ("names", "--nexus-tool-map", lambda value, _: parsing.load_tool_names(value, suite)),
-        ("project_env", "--nexus-project-env", parsing.parse_variable),
-        ("harness_id", "--nexus-harness-id", parsing.parse_harness_id),
-        ("event_command", "--nexus-event-command", parsing.parse_event_command),
-        ("timeout", "--nexus-timeout", parsing.parse_seconds),
-        ("start_timeout", "--nexus-start-timeout", parsing.parse_seconds),
+        ("names", "--nexus-tool-map", lambda value, _: settings.load_tool_names(value, suite)),
+        ("project_env", "--nexus-project-env", settings.parse_variable),
+        ("harness_id", "--nexus-harness-id", settings.parse_harness_id),
+        ("event_command", "--nexus-event-command", settings.parse_event_command),
+        ("timeout", "--nexus-timeout", settings.parse_seconds),
+        ("start_timeout", "--nexus-start-timeout", settings.parse_seconds),
     )
-    yield "environment", parsing.parse_environment(config.getoption("--nexus-env"), "--nexus-env")
+    yield "environment", settings.parse_environment(config.getoption("--nexus-env"), "--nexus-env")
     for name, option, read in readers:
         value = config.getoption(option)
         if value is not None:

@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nexus_mcp.conformance.processes.signals import handle_signals
+from nexus_mcp.conformance.stopping import handle_signals
 from nexus_mcp.errors import HarnessFault, UsageError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def _json(run: RunResult) -> str:
 
 
 def _badge(run: RunResult) -> str:
-    from nexus_mcp.conformance.report.badge import to_badge
+    from nexus_mcp.conformance.report.json_report import to_badge
 
     return to_badge(run)
 

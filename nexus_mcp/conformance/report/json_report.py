@@ -1,4 +1,4 @@
-"""Render result.json: a run as data, described by schemas/conformance/result.schema.json."""
+"""Render result.json, described by schemas/conformance/result.schema.json, and badge.json, in shields.io's format."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 """Increases when a field changes its meaning or disappears."""
+LABEL = "nexus conformance"
 
 
 def to_json(run: RunResult) -> str:
@@ -44,6 +45,20 @@ def document(run: RunResult) -> dict[str, Any]:
         "left_behind": [asdict(one) for one in run.left],
         "results": [_result(result) for result in sorted(run.results, key=lambda result: result.test_id)],
     }
+
+
+def to_badge(run: RunResult) -> str:
+    """Return one JSON object with schemaVersion, label, message and color.
+
+    Green is for a run in which every fixture was run and passed; expected failures and fixtures that were not run
+    change number and colour.
+    """
+    count = totals(run)
+    run_count = len(run.results) - count.not_run
+    passed = count.passed + count.healed
+    message = f"{passed}/{run_count} passed" + (f", {count.not_run} not run" if count.not_run else "")
+    value = {"schemaVersion": 1, "label": LABEL, "message": message, "color": _color(run, run_count, passed)}
+    return json.dumps(value, indent=2) + "\n"
 
 
 def _result(result: FixtureResult) -> dict[str, Any]:
@@ -98,3 +113,11 @@ def _exchange(exchange: Exchange) -> dict[str, Any]:
         "error": exchange.error,
         "seconds": round(exchange.seconds, 3),
     }
+
+
+def _color(run: RunResult, run_count: int, passed: int) -> str:
+    if not run_count:
+        return "lightgrey"
+    if not run.good:
+        return "red"
+    return "brightgreen" if passed == len(run.results) else "green" if passed == run_count else "yellow"

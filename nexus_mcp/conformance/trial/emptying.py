@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 
-from nexus_mcp.conformance import threads
+from nexus_mcp.conformance import stopping
 from nexus_mcp.conformance.result import Leftover
 
 Mount = tuple[str, int]
@@ -44,47 +44,6 @@ def identity(fd: int) -> tuple[int, int]:
     """Return device and inode of an open file, which are unique as long as it is open."""
     status = os.fstat(fd)
     return status.st_dev, status.st_ino
-
-
-class Anchor:
-    """An open folder at `path`, whose last part must not be a link.
-
-    Raises OSError when there is none. `close` releases it.
-    """
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.fd = os.open(path, FOLDER)
-        self._mode = stat.S_IMODE(os.fstat(self.fd).st_mode)
-
-    @property
-    def stands(self) -> bool:
-        """Return whether its path still leads to it, without a link at the end."""
-        try:
-            status = os.lstat(self.path)
-        except OSError:
-            return False
-        return (status.st_dev, status.st_ino) == identity(self.fd)
-
-    @property
-    def permitted(self) -> bool:
-        """Return whether it still has its first permissions."""
-        return stat.S_IMODE(os.fstat(self.fd).st_mode) == self._mode
-
-    def permit(self) -> None:
-        """Restore its first permissions. Raises OSError."""
-        os.fchmod(self.fd, self._mode)
-
-    def names(self, most: int = 1000) -> list[str]:
-        """Return the names of at most `most` of its entries, sorted. Raises OSError."""
-        with os.scandir(self.fd) as found:
-            return sorted(entry.name for entry in islice(found, most))
-
-    def close(self) -> None:
-        """Close the descriptor. A second call does nothing."""
-        fd, self.fd = self.fd, -1
-        if fd >= 0:
-            os.close(fd)
 
 
 class Mounted(OSError):
@@ -159,7 +118,7 @@ class _Descent:
         try:
             self._levels = [_Level("", identity(self._fd))]
             while self._levels:
-                threads.check()
+                stopping.check()
                 level = self._levels[-1]
                 if level.folders:
                     self._enter(level.folders.pop())

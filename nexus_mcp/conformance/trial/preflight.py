@@ -9,17 +9,18 @@ import os
 from typing import TYPE_CHECKING
 
 from nexus_mcp.conformance.failures import TargetFailure, TargetTimeout, first_line
-from nexus_mcp.conformance.processes.pipes import Allowance
+from nexus_mcp.conformance.processes.process import Allowance
 from nexus_mcp.conformance.processes.starting import NAME_PROGRAM_HINT
-from nexus_mcp.conformance.settings.selection import find_prefix
+from nexus_mcp.conformance.settings import find_prefix
+from nexus_mcp.conformance.stopping import in_thread
 from nexus_mcp.conformance.target import Place
-from nexus_mcp.conformance.threads import in_thread
 from nexus_mcp.errors import HarnessFault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nexus_mcp.conformance.target import Session, Target
+    from nexus_mcp.conformance.client.connection import Session
+    from nexus_mcp.conformance.target import Target
     from nexus_mcp.conformance.trial.workspace_root import WorkspaceRoot
 
 TOOLS = (

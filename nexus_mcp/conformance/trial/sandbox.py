@@ -1,36 +1,86 @@
-"""The project of a fixture: an empty git repository, read and written without ever leaving it."""
+"""The project of a fixture: an empty git repository, read and written without ever leaving it.
+
+A target may change the folder meanwhile, so each path is entered part by part, and through no link.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from nexus_mcp.conformance.document import encode_file
 from nexus_mcp.conformance.failures import TargetFailure
 from nexus_mcp.conformance.limits import LARGEST
 from nexus_mcp.conformance.result import Cut
-from nexus_mcp.conformance.tokens import expand_path
-from nexus_mcp.conformance.trial.emptying import remove_at
-from nexus_mcp.conformance.trial.folders import EMPTY_GIT, check_outside_git
-from nexus_mcp.conformance.trial.placing import PLAIN, open_parent, write_new_file
-from nexus_mcp.conformance.trial.snapshot import entries, snapshot
+from nexus_mcp.conformance.trial.emptying import FOLDER, remove_at
+from nexus_mcp.conformance.trial.snapshot import DEEPEST, entries, snapshot
+from nexus_mcp.errors import HarnessFault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from nexus_mcp.conformance.fixture import Fixture
     from nexus_mcp.conformance.result import Leftover
-    from nexus_mcp.conformance.trial.emptying import Anchor
     from nexus_mcp.conformance.trial.snapshot import Snapshot
 
+EMPTY_GIT: dict[str, bytes | None] = {
+    "HEAD": b"ref: refs/heads/main\n",
+    "config": b"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n",
+    "objects/": None,
+    "refs/heads/": None,
+}
+"""Path below .git -> its bytes, None for a folder: an empty repository on branch main."""
 OUTSIDE = "../"
 """The prefix of paths beside the project in a snapshot."""
-
 _TEXT = 8 * 1024
 _MOST_TEXTS = 40
 _PATH = 400
+PLAIN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+"""Flags to read a file that was a regular one a moment ago."""
+
+
+class Anchor:
+    """An open folder at `path`, whose last part must not be a link.
+
+    Raises OSError when there is none. `close` releases it.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.fd = os.open(path, FOLDER)
+        self._mode = stat.S_IMODE(os.fstat(self.fd).st_mode)
+
+    @property
+    def stands(self) -> bool:
+        """Return whether its path still leads to it, without a link at the end."""
+        try:
+            return os.path.samestat(os.lstat(self.path), os.fstat(self.fd))
+        except OSError:
+            return False
+
+    @property
+    def permitted(self) -> bool:
+        """Return whether it still has its first permissions."""
+        return stat.S_IMODE(os.fstat(self.fd).st_mode) == self._mode
+
+    def permit(self) -> None:
+        """Restore its first permissions. Raises OSError."""
+        os.fchmod(self.fd, self._mode)
+
+    def names(self, most: int = 1000) -> list[str]:
+        """Return the names of at most `most` of its entries, sorted. Raises OSError."""
+        with os.scandir(self.fd) as found:
+            return sorted(entry.name for entry in islice(found, most))
+
+    def close(self) -> None:
+        """Close the descriptor. A second call does nothing."""
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
 
 
 class Sandbox:
@@ -56,28 +106,26 @@ class Sandbox:
         self._around = around
         self._beside = beside
 
-    def lay(self, fixture: Fixture, harness_id: str) -> None:
-        """Write what the fixture's precondition lists. Raises OSError or ValueError when that is impossible."""
+    def lay(self, fixture: Fixture) -> None:
+        """Write what the precondition of a fixture, its tokens replaced, lists.
+
+        Raises OSError or ValueError when that is impossible.
+        """
         try:
-            self._lay(fixture, harness_id)
+            if fixture.git:
+                self.lay_git()
+            else:
+                check_outside_git(self.project)
+            for path, value in fixture.state_files.items():
+                if value is not None:
+                    self.write(path, encode_file(path, value), None)
+            for path, special in fixture.files.items():
+                if special.content is None and special.symlink is None:
+                    self._make_folder(path)
+                else:
+                    self.write(path, special.content, special.symlink)
         except TargetFailure as failure:
             raise ValueError(failure.sentence) from failure
-
-    def _lay(self, fixture: Fixture, harness_id: str) -> None:
-        if fixture.git:
-            self.lay_git()
-        else:
-            check_outside_git(self.project)
-        for path, value in fixture.state_files.items():
-            if value is not None:
-                place = expand_path(path, harness_id)
-                self.write(place, encode_file(place, value), None)
-        for path, special in fixture.files.items():
-            place = expand_path(path, harness_id)
-            if special.content is None and special.symlink is None:
-                self._make_folder(place)
-            else:
-                self.write(place, special.content, special.symlink)
 
     def lay_git(self) -> None:
         """Make it an empty git repository on branch main, without a git process."""
@@ -182,3 +230,55 @@ class Sandbox:
         if not self._folder.permitted:
             raise TargetFailure("changed the permissions of the folder of its project")
         return self._folder.fd
+
+
+@contextmanager
+def open_parent(root: int, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
+    """Open the folder, below the open folder `root`, of a path's last part, and yield its descriptor and that part.
+
+    `make` creates missing folders. A path that ends in /. is that of a folder. Raises OSError for a link or a file on
+    the way, or for too long a path.
+    """
+    *above, name = [part for part in path.split("/") if part] or ["."]
+    if len(above) > DEEPEST:
+        raise OSError(errno.ENAMETOOLONG, f"more than {DEEPEST} nested folders", path)
+    fd = os.open(".", FOLDER, dir_fd=root)
+    try:
+        for part in above:
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=fd)
+            below = _entered(part, fd, path)
+            os.close(fd)
+            fd = below
+        yield fd, name
+    finally:
+        os.close(fd)
+
+
+def write_new_file(folder: int, name: str, content: bytes) -> None:
+    """Create a file that does not exist yet. Raises OSError."""
+    fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666, dir_fd=folder)
+    with open(fd, "wb") as file:
+        file.write(content)
+
+
+def check_outside_git(project: str) -> None:
+    """Raise HarnessFault when a parent folder of `project`, an absolute path, is a repository."""
+    folder = project
+    while (above := os.path.dirname(folder)) != folder:
+        if os.path.lexists(os.path.join(above, ".git")):
+            raise HarnessFault(
+                [f"A fixture needs a project outside of git, and {above}, a parent folder, has a .git."],
+                next_step="Set TMPDIR to a folder that lies in no repository.",
+            )
+        folder = above
+
+
+def _entered(name: str, folder: int, path: str) -> int:
+    try:
+        return os.open(name, FOLDER, dir_fd=folder)
+    except NotADirectoryError:
+        if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            raise OSError(errno.ELOOP, "a link is in the path", path) from None
+        raise

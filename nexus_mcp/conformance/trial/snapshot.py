@@ -9,7 +9,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from nexus_mcp.conformance import threads
+from nexus_mcp.conformance import stopping
 from nexus_mcp.conformance.failures import TargetFailure
 from nexus_mcp.conformance.trial.emptying import FOLDER, mount_of
 
@@ -62,7 +62,7 @@ def entries(root: int, prefix: str = "") -> Iterator[tuple[str, str]]:
     room = MOST_ENTRIES - stack[0].listed
     try:
         while stack:
-            threads.check()
+            stopping.check()
             folder = stack[-1]
             name = next(folder.names, None)
             if name is None:
@@ -144,6 +144,6 @@ def _what(name: str, folder: int) -> tuple[str, int]:
         # It may be growing.
         while size <= LARGEST_READ and (chunk := file.read(_CHUNK)):
             hashed.update(chunk)
-            threads.check()
+            stopping.check()
             size += len(chunk)
     return hashed.hexdigest(), size

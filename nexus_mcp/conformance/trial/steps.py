@@ -23,18 +23,18 @@ from nexus_mcp.conformance.evidence import record_exchange
 from nexus_mcp.conformance.failures import Reply, TargetFailure, last_line
 from nexus_mcp.conformance.fixture import Action, Event, Kill, Parallel, Restart, Step, WriteFile
 from nexus_mcp.conformance.limits import VALUES
-from nexus_mcp.conformance.processes.pipes import Allowance
-from nexus_mcp.conformance.processes.process import ServerProcess
+from nexus_mcp.conformance.processes.process import Allowance, ServerProcess
 from nexus_mcp.conformance.processes.starting import NAME_PROGRAM_HINT, make_environment
 from nexus_mcp.conformance.result import Exchange
-from nexus_mcp.conformance.tokens import expand_path, fill
 from nexus_mcp.errors import HarnessFault
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from nexus_mcp.conformance.client.connection import Session
     from nexus_mcp.conformance.fixture import Asserts
-    from nexus_mcp.conformance.target import Place, Session, Target, TargetOptions
+    from nexus_mcp.conformance.settings import TargetOptions
+    from nexus_mcp.conformance.target import Place, Target
     from nexus_mcp.conformance.trial.sandbox import Sandbox
 
 TYPE = "{type}"
@@ -50,11 +50,10 @@ class Answer(NamedTuple):
 
 
 class Book(NamedTuple):
-    """Where calls are recorded: under this label, in this list. `root` is the path of the project."""
+    """Where calls are recorded: under this label, in this list."""
 
     label: str
     log: list[Exchange]
-    root: str
 
 
 class Steps:
@@ -64,13 +63,12 @@ class Steps:
     fixture from 0.
     """
 
-    def __init__(self, target: Target, sandbox: Sandbox, place: Place, harness_id: str, attempt: int = 0) -> None:
+    def __init__(self, target: Target, sandbox: Sandbox, place: Place, attempt: int = 0) -> None:
         self.exchanges: list[Exchange] = []
         self.stderr = ""
         self._target = target
         self._sandbox = sandbox
         self._place = place
-        self._harness_id = harness_id
         self._attempt = attempt
         self._session: Session | None = None
 
@@ -119,18 +117,14 @@ class Steps:
         except OSError as error:
             raise TargetFailure(f"could not be started: {error.strerror}") from None
 
-    def _book(self, label: str) -> Book:
-        return Book(label, self.exchanges, self._place.project)
-
     async def _call(self, action: Action, step: Step, label: str) -> Answer:
         session = await self._running()
-        return await call(session, action, step.asserts, self._book(label))
+        return await call(session, action, step.asserts, Book(label, self.exchanges))
 
     async def _action(self, action: Action, step: Step, label: str) -> list[Answer]:
         return [await self._call(action, step, label) for _ in range(step.times)]
 
     async def _event(self, event: Event, step: Step, label: str) -> list[Answer]:
-        event = replace(event, params=fill(event.params, self._place.project))
         request = f"event {event.type}"
         try:
             reply = await send_event(event, self._target.options, self._place)
@@ -149,11 +143,11 @@ class Steps:
         return [Answer(label, reply, step.asserts)]
 
     async def _write_file(self, change: WriteFile, _step: Step, _label: str) -> list[Answer]:
-        path = expand_path(change.path, self._harness_id)
         try:
-            self._sandbox.write(path, change.content, change.symlink)
+            self._sandbox.write(change.path, change.content, change.symlink)
         except OSError as error:
-            raise TargetFailure(f"left the project so that {path} cannot be written: {error.strerror}") from None
+            did = f"left the project so that {change.path} cannot be written: {error.strerror}"
+            raise TargetFailure(did) from None
         return []
 
     async def _restart(self, _restart: Restart, _step: Step, label: str) -> list[Answer]:
@@ -182,20 +176,18 @@ class Steps:
         return [] if answer is None else [answer]
 
     async def _parallel(self, parallel: Parallel, _step: Step, label: str) -> list[Answer]:
-        return await run_lanes(parallel, self._start, self._book(label))
+        return await run_lanes(parallel, self._start, Book(label, self.exchanges))
 
 
 async def call(session: Session, action: Action, asserts: Asserts, book: Book) -> Answer:
     """Call a tool and record it in any case. Raises TargetFailure when no answer comes."""
-    params = fill(action.params, book.root)
+    tool, params, earlier = action.tool, action.params, len(book.log)
     try:
-        reply = await session.call(action.tool, params)
+        reply = await session.call(tool, params)
     except TargetFailure as failure:
-        book.log.append(
-            record_exchange(book.label, action.tool, params, failure=failure.sentence, earlier=len(book.log))
-        )
+        book.log.append(record_exchange(book.label, tool, params, failure=failure.sentence, earlier=earlier))
         raise
-    book.log.append(record_exchange(book.label, action.tool, params, reply, earlier=len(book.log)))
+    book.log.append(record_exchange(book.label, tool, params, reply, earlier=earlier))
     return Answer(book.label, reply, asserts, session.describes(action.tool) and not reply.failed)
 
 
@@ -270,7 +262,7 @@ async def run_lanes(parallel: Parallel, start: Callable[[], Awaitable[Session]],
     all servers have ended.
     """
     gate = asyncio.Barrier(len(parallel.lanes))
-    books = [Book(f"{book.label}, lane {number + 1}", [], book.root) for number in range(len(parallel.lanes))]
+    books = [Book(f"{book.label}, lane {number + 1}", []) for number in range(len(parallel.lanes))]
     failures: list[TargetFailure] = []
     tasks: list[asyncio.Task[list[Answer]]] = []
     try:

@@ -12,27 +12,31 @@ from nexus_mcp.conformance import jsonpath
 from nexus_mcp.conformance.checks import answer_checks, file_checks
 from nexus_mcp.conformance.failures import TargetFailure
 from nexus_mcp.conformance.fixture import Action, Asserts, Event, Kill, Parallel, WriteFile
-from nexus_mcp.conformance.patterns import Budget, budget
-from nexus_mcp.conformance.processes.pipes import Allowance
+from nexus_mcp.conformance.processes.helper import Budget, budget
+from nexus_mcp.conformance.processes.process import Allowance
 from nexus_mcp.conformance.result import Assertion
+from nexus_mcp.conformance.stopping import in_thread
 from nexus_mcp.conformance.target import Place
-from nexus_mcp.conformance.threads import in_thread
-from nexus_mcp.conformance.tokens import expand_path, replace_tokens
-from nexus_mcp.conformance.trial.snapshot import part
+from nexus_mcp.conformance.trial.sandbox import OUTSIDE
+from nexus_mcp.conformance.trial.snapshot import changed, part
 from nexus_mcp.conformance.trial.steps import Steps
-from nexus_mcp.conformance.trial.unchanged import describe_strays, unchanged_checks
 
 if TYPE_CHECKING:
     from nexus_mcp.conformance.failures import Reply
-    from nexus_mcp.conformance.fixture import Fixture, Step
+    from nexus_mcp.conformance.fixture import Asserts, Fixture, Step
     from nexus_mcp.conformance.target import Target
     from nexus_mcp.conformance.trial.sandbox import Sandbox
     from nexus_mcp.conformance.trial.snapshot import Snapshot
     from nexus_mcp.conformance.trial.steps import Answer
 
+_NAMED = 5
+
 
 class Trial:
-    """Run a fixture once, in a sandbox with its precondition. `assertions` are the outcomes, in order."""
+    """Run a fixture once, in a sandbox with its precondition. `assertions` are the outcomes, in order.
+
+    The tokens of the fixture must have been replaced (tokens.fill_fixture).
+    """
 
     def __init__(
         self, fixture: Fixture, target: Target, sandbox: Sandbox, mark: str, attempt: int = 0, *, at_once: int = 1
@@ -41,10 +45,7 @@ class Trial:
         self._fixture = fixture
         self._sandbox = sandbox
         self._patterns = Budget(target.options.timeout)
-        self._harness_id = fixture.harness_id or target.options.harness_id
-        place = Place(sandbox.project, mark, Allowance(at_once=at_once))
-        self.steps = Steps(target, sandbox, place, self._harness_id, attempt)
-        self._post = self._with_tokens_replaced(fixture.postcondition)
+        self.steps = Steps(target, sandbox, Place(sandbox.project, mark, Allowance(at_once=at_once)), attempt)
         self._baseline: Snapshot = {}
 
     async def run(self) -> None:
@@ -64,10 +65,9 @@ class Trial:
                 answers = await self._step(step, label, final=final)
                 last = answers[-1] if final and answers else last
             label = ""
-            await self._end(last)
+            await in_thread(lambda: self._judge_end(last))
             await self.steps.end()
-            if stray := await in_thread(self._strays):
-                raise TargetFailure(stray)
+            await in_thread(self._check_strays)
             self.assertions.append(Assertion("process", passed=True))
         except TargetFailure as failure:
             self.assertions.append(Assertion("process", passed=False, message=failure.sentence, step=label))
@@ -75,44 +75,43 @@ class Trial:
             self.steps.kill()
 
     async def _step(self, step: Step, label: str, *, final: bool) -> list[Answer]:
-        asserts = self._with_tokens_replaced(step.asserts)
-        before = await in_thread(self._sandbox.snapshot) if asserts.unchanged else {}
-        answers = [
-            answer._replace(asserts=self._with_tokens_replaced(answer.asserts))
-            for answer in await self.steps.do(step, label)
-        ]
-        if isinstance(step.do, WriteFile):
-            await self._accept(expand_path(step.do.path, self._harness_id), before)
-        if not self._fixture.single:
-            earlier = [] if isinstance(step.do, Parallel) else answers[:-1]
-            post = self._post if final else None
-            self.assertions += await in_thread(lambda: _judged(earlier, answers[len(earlier) :], post))
-        self.assertions += await in_thread(lambda: file_checks(asserts, self._sandbox.read, label))
-        if asserts.unchanged:
-            self.assertions += unchanged_checks(asserts, before, await in_thread(self._sandbox.snapshot), label)
+        before = await in_thread(self._sandbox.snapshot) if step.asserts.unchanged else {}
+        answers = await self.steps.do(step, label)
+        if not self._fixture.single:  # the only step of such a fixture has no assertions of its own
+            await in_thread(lambda: self._judge_step(step, label, answers, before, final=final))
         return answers
 
-    async def _end(self, last: Answer | None) -> None:
+    def _judge_step(self, step: Step, label: str, answers: list[Answer], before: Snapshot, *, final: bool) -> None:
+        if isinstance(step.do, WriteFile):
+            self._accept(step.do.path, before)
+        earlier = 0 if isinstance(step.do, Parallel) else max(0, len(answers) - 1)
+        self.assertions += [one for answer in answers[:earlier] for one in earlier_faults(answer)]
+        post = self._fixture.postcondition if final else None
+        self.assertions += [one for answer in answers[earlier:] for one in step_checks(answer, post)]
+        self.assertions += file_checks(step.asserts, self._sandbox.read, label)
+        if step.asserts.unchanged:
+            self.assertions += unchanged_checks(step.asserts, before, self._sandbox.snapshot(), label)
+
+    def _judge_end(self, last: Answer | None) -> None:
         """Judge the postcondition. `last` is the answer it is about, None when a kill prevented it."""
+        post = self._fixture.postcondition
         if last is not None and self._fixture.single:
-            self.assertions += await in_thread(lambda: answer_checks(self._post, last.reply) + schema_checks(last))
+            self.assertions += answer_checks(post, last.reply) + schema_checks(last)
         elif last is not None:
-            self.assertions += await in_thread(lambda: end_checks(self._post, last.reply))
-        self.assertions += await in_thread(lambda: file_checks(self._post, self._sandbox.read))
-        self.assertions += unchanged_checks(self._post, self._baseline, await in_thread(self._sandbox.snapshot))
+            self.assertions += end_checks(post, last.reply)
+        self.assertions += file_checks(post, self._sandbox.read)
+        self.assertions += unchanged_checks(post, self._baseline, self._sandbox.snapshot())
 
-    def _strays(self) -> str:
-        return describe_strays(self._baseline, self._sandbox.snapshot(), self._sandbox)
+    def _check_strays(self) -> None:
+        if stray := describe_strays(self._baseline, self._sandbox.snapshot(), self._sandbox):
+            raise TargetFailure(stray)
 
-    def _with_tokens_replaced(self, asserts: Asserts) -> Asserts:
-        return replace_tokens(asserts, self._sandbox.project, self._harness_id)
-
-    async def _accept(self, path: str, *more: Snapshot) -> None:
+    def _accept(self, path: str, before: Snapshot) -> None:
         """Add a path and its parent folders, as they are now, to what the fixture itself wrote."""
-        now = await in_thread(self._sandbox.snapshot)
+        now = self._sandbox.snapshot()
         above = [path[:place] for place, char in enumerate(path) if char == "/"]
         new = {**{folder: now[folder] for folder in above if folder in now}, **part(now, path)}
-        for known in (self._baseline, *more):
+        for known in (self._baseline, before):
             for gone in part(known, path):
                 del known[gone]
             known.update(new)
@@ -153,6 +152,31 @@ def schema_checks(answer: Answer) -> list[Assertion]:
     return []
 
 
+def unchanged_checks(asserts: Asserts, before: Snapshot, after: Snapshot, step: str = "") -> list[Assertion]:
+    """Return the outcomes of `unchanged`, whose paths have no tokens any more."""
+    if asserts.unchanged is None:
+        return []
+    if asserts.unchanged is True:
+        return [_outcome(changed(_inside(before), _inside(after)), step, "")]
+    return [_outcome(changed(part(before, path), part(after, path)), step, path) for path in asserts.unchanged]
+
+
+def describe_strays(before: Snapshot, after: Snapshot, sandbox: Sandbox) -> str:
+    """Return which files outside of `.nexus` a target changed or linked to, in words; "" when there are none."""
+    differ = changed(before, after)
+    touched = [path for path in differ if path != ".nexus" and not path.startswith(".nexus/")]
+    outside = [path for path in touched if path.startswith(OUTSIDE)]
+    if outside:
+        return f"wrote outside of its project: {_listed(outside)}{_or_another(sandbox)}"
+    if touched:
+        return f"changed files outside .nexus: {_listed(touched)}{_or_another(sandbox)}"
+    # A link of the fixture may have been renamed.
+    known = set(before.values())
+    links = [path for path in differ if after.get(path, "").startswith("-> ") and after[path] not in known]
+    ways = [path for path in links if sandbox.leads_out(path)]
+    return f"made a link that leads out of its project: {_listed(ways)}" if ways else ""
+
+
 def _asserts_error(asserts: Asserts) -> bool:
     paths = asserts.return_value or ()
     named = any(jsonpath.compile(path).segments[:1] == ("error",) for path in paths)
@@ -163,11 +187,23 @@ def _without(kind: str, assertions: list[Assertion]) -> list[Assertion]:
     return [assertion for assertion in assertions if assertion.kind != kind]
 
 
-def _judged(earlier: list[Answer], others: list[Answer], post: Asserts | None) -> list[Assertion]:
-    """Return the outcomes for the answers of a step."""
-    found = [one for answer in earlier for one in earlier_faults(answer)]
-    return found + [one for answer in others for one in step_checks(answer, post)]
-
-
 def _has_answer(step: Step) -> bool:
     return isinstance(step.do, (Action, Event, Kill))
+
+
+def _or_another(sandbox: Sandbox) -> str:
+    return " (or another target of this run did so at the same time)" if sandbox.in_company else ""
+
+
+def _inside(whole: Snapshot) -> Snapshot:
+    return {path: what for path, what in whole.items() if not f"{path}/".startswith((OUTSIDE, ".git/"))}
+
+
+def _outcome(paths: list[str], step: str, file: str) -> Assertion:
+    message = f"must be unchanged, but changed: {_listed(paths)}" if paths else ""
+    return Assertion("unchanged", not paths, message, step, file)
+
+
+def _listed(paths: list[str]) -> str:
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    return ", ".join(paths[:_NAMED]) + more

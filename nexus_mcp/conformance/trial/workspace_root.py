@@ -7,12 +7,13 @@ import secrets
 import tempfile
 
 from nexus_mcp.conformance.result import Leftover
-from nexus_mcp.conformance.trial.emptying import Anchor, describe_error, empty_folder
-from nexus_mcp.conformance.trial.folders import claim_folder
-from nexus_mcp.conformance.trial.sandbox import Sandbox
+from nexus_mcp.conformance.trial.emptying import FOLDER, describe_error, empty_folder
+from nexus_mcp.conformance.trial.sandbox import EMPTY_GIT, Anchor, Sandbox
+from nexus_mcp.conformance.trial.snapshot import TooMuch, digest, snapshot
 from nexus_mcp.errors import HarnessFault
 
 _LOOK = "Look at what the server did with it."
+_NAMED = 5
 
 
 class WorkspaceRoot:
@@ -85,6 +86,27 @@ class WorkspaceRoot:
         return [name for name in self._folder.names() if name not in self._names]
 
 
+def claim_folder(folder: str) -> Anchor:
+    """Open a folder that a run may fill and empty. Raises HarnessFault unless it is empty or as `lay_git` leaves it."""
+    try:
+        anchor = Anchor(folder)
+    except (NotADirectoryError, FileNotFoundError):
+        raise HarnessFault(
+            [f"{folder} is not a folder."], next_step="Name the folder that the server serves."
+        ) from None
+    except OSError as error:
+        raise HarnessFault([f"{folder} cannot be used: {error.strerror}."]) from error
+    names = anchor.names()
+    if not names or (names == [".git"] and _is_laid(anchor.fd)):
+        return anchor
+    anchor.close()
+    shown = ", ".join(names[:_NAMED]) + (" …" if len(names) > _NAMED else "")
+    raise HarnessFault(
+        [f"{folder} is not empty: it holds {shown}."],
+        next_step="Let the server serve an empty folder: what is in it is deleted after each fixture.",
+    )
+
+
 def _remove(folder: Anchor) -> list[Leftover]:
     """Delete a folder of the run with its content, and close it. Return what remains."""
     try:
@@ -120,3 +142,22 @@ def _empty(served: Anchor) -> list[Leftover]:
         why = f": {left[0].path}: {left[0].reason}" if left else ""
         raise HarnessFault([f"{served.path} cannot be emptied: {names[0]} remains{why}."])
     return []
+
+
+def _is_laid(folder: int) -> bool:
+    """Return whether the .git in it is as `lay_git` creates it, byte by byte."""
+    wanted = {"HEAD": b"", "config": b"", "objects": None, "refs": None, "refs/heads": None}
+    try:
+        git = os.open(".git", FOLDER, dir_fd=folder)
+    except OSError:
+        return False
+    try:
+        seen = snapshot(git)
+    except TooMuch:
+        return False
+    finally:
+        os.close(git)
+    return set(seen) == set(wanted) and all(
+        seen[path] == "folder" if content is None else seen[path] == digest(EMPTY_GIT[path] or b"")
+        for path, content in wanted.items()
+    )

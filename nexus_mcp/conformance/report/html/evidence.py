@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nexus_mcp.conformance.report.html.head import duration
-from nexus_mcp.conformance.report.html.markup import Html, anchor, el, fold, joined
+from nexus_mcp.conformance.report.html.markup import Html, anchor, duration, el, fold, joined
 from nexus_mcp.conformance.report.matrix import assertions, by_section, not_run
 from nexus_mcp.conformance.report.texts import (
     block,

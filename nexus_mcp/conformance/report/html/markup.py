@@ -51,3 +51,13 @@ def fold(summary: str, *children: str, open_: bool = False, class_: str = "") ->
 def anchor(test_id: str) -> str:
     """Return the id of the element for this fixture."""
     return "f-" + "".join(char if char.isascii() and (char.isalnum() or char in "_-") else "_" for char in test_id)
+
+
+def duration(seconds: float) -> str:
+    """Return "12 ms", "3.4 s" or "2 min 5 s"."""
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"

@@ -1,0 +1,95 @@
+"""A helper process for work that may never end: matching regular expressions, and checking values against JSON schemas.
+
+`worker.py patterns` and `worker.py schemas` read one JSON request a line from stdin and write one JSON response a line.
+The module runs as a script, so it imports nothing of this package.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import sys
+import warnings
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any
+
+MEMORY = 1 << 30
+"""Bytes of address space: a match can store something for each character of a text."""
+_SHOWN = 400
+"""Characters of a schema fault that are returned."""
+
+
+def match_pattern(request: dict[str, Any]) -> dict[str, Any]:
+    """Return `fault`, what is wrong with the pattern or "", and `found`, whether it is in the text."""
+    try:
+        compiled = re.compile(request["pattern"])
+        return {"fault": "", "found": compiled.search(request.get("text", "")) is not None}
+    except RecursionError:
+        return {"fault": "it is nested too deeply"}
+    except MemoryError:
+        return {"fault": f"it takes more than {MEMORY >> 20} MiB of memory"}
+    except Exception as error:  # noqa: BLE001 - re.error most often, but any error is caused by the pattern
+        return {"fault": str(error)}
+
+
+def check_value(request: dict[str, Any]) -> dict[str, Any]:
+    """Return `fault`: where the value breaks the schema, or why the schema cannot be used; "" when it is valid."""
+    from jsonschema import SchemaError
+    from jsonschema.exceptions import best_match
+
+    try:
+        worst = best_match(_validator(request["schema"]).iter_errors(request["value"]))
+        fault = "" if worst is None else f"{worst.json_path}: {worst.message}"
+    except SchemaError as error:
+        fault = f"the schema is not valid: {error.json_path}: {error.message}"
+    except MemoryError:
+        fault = f"the schema takes more than {MEMORY >> 20} MiB of memory"
+    except Exception as error:  # noqa: BLE001 - any error is caused by the schema
+        fault = f"the schema cannot be used: {type(error).__name__}: {error}"
+    return {"fault": fault[:_SHOWN]}
+
+
+@lru_cache(maxsize=64)
+def _validator(schema: str) -> Any:
+    from jsonschema.validators import validator_for
+    from referencing import Registry
+
+    document = json.loads(schema)
+    kind = validator_for(document)
+    kind.check_schema(document)
+    # No reference is fetched: references stay within the schema.
+    return kind(document, registry=Registry())
+
+
+def bound_memory(most: int) -> None:
+    """Limit the address space of this process, in bytes, where the system supports it."""
+    import resource
+
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def main(kind: str) -> None:
+    """Answer until stdin ends. Each line has the `seconds` of computing time after which the system ends this process.
+
+    `took` in the response is the time used, in seconds.
+    """
+    answer = {"patterns": match_pattern, "schemas": check_value}[kind]
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the runner, which ends this process
+    warnings.simplefilter("ignore")
+    bound_memory(MEMORY)
+    # What the work imports is imported before the clock runs.
+    answer({"pattern": "", "schema": "{}", "value": None})
+    print(flush=True)
+    for line in sys.stdin:
+        request = json.loads(line)
+        signal.setitimer(signal.ITIMER_PROF, request["seconds"])  # by default this kills, whatever runs
+        response = answer(request)
+        left, _ = signal.setitimer(signal.ITIMER_PROF, 0)
+        print(json.dumps({**response, "took": request["seconds"] - left}), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

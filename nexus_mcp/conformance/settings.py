@@ -1,0 +1,277 @@
+"""Read and check what the user sets: the target, the selection of fixtures, and the expected failures.
+
+The command line and the pytest plug-in both use this. An expected failure is a fixture that fails for a known reason;
+an entry that passes now fails the run.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shlex
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, NamedTuple
+
+from nexus_mcp.conformance.nearest import did_you_mean
+from nexus_mcp.errors import HarnessFault
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from yaml import MappingNode, Node
+
+    from nexus_mcp.conformance.fixture import Fixture
+    from nexus_mcp.conformance.result import FixtureResult, RunResult
+
+LONGEST = 86_400
+"""Seconds of a time limit: the clocks of the system and of the event loop accept no more."""
+_EVENT = "event "
+_TEXT = "tag:yaml.org,2002:str"
+
+
+@dataclass(frozen=True)
+class TargetOptions:
+    """How to treat a target; times in seconds.
+
+    `prefix` goes before each tool name, except for the names in `names` (contract to real). `environment` is added to
+    the user's own, `project_env` is the variable that holds the project's path. `event_command` are the words of a
+    command; {type} in them is the event's type. `timeout` bounds a call or an event, `start_timeout` a server's start
+    until it has listed its tools, `end_timeout` its end after its stdin was closed.
+    """
+
+    prefix: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    project_env: str = "NEXUS_PROJECT_ROOT"
+    harness_id: str = "nexus-mcp"
+    event_command: tuple[str, ...] | None = None
+    timeout: float = 10.0
+    start_timeout: float = 30.0
+    end_timeout: float = 5.0
+
+    def actual(self, tool: str) -> str:
+        """Return the target's name for a tool."""
+        return self.names.get(tool, self.prefix + tool)
+
+
+def parse_command(text: str, option: str) -> tuple[str, ...]:
+    """Return the words of a command, as a shell splits them, with the paths of existing files made absolute.
+
+    Raises HarnessFault, naming `option`, for a text without words.
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise HarnessFault([f"{option} {text!r} is not a command: {str(error).lower()}"]) from error
+    if not words or not words[0]:
+        raise HarnessFault([f"{option} needs a command, not {text!r}"])
+    return tuple(_make_absolute(word, first=place == 0) for place, word in enumerate(words))
+
+
+def parse_event_command(text: str, option: str) -> tuple[str, ...]:
+    """Return the words of an event command. Raises HarnessFault when none of them has {type}."""
+    words = parse_command(text, option)
+    if not any("{type}" in word for word in words):
+        example = f'Example: {option} "nexus-mcp hook {{type}}"'
+        raise HarnessFault([f"{option} needs {{type}} where the event's type belongs."], next_step=example)
+    return words
+
+
+def parse_environment(entries: Iterable[str], option: str) -> dict[str, str]:
+    """Return the variables of `KEY=VALUE` texts; the last of several wins. Raises HarnessFault for a malformed one."""
+    pairs = [entry.partition("=") for entry in entries]
+    if any(not key or not equals or "\0" in key + value for key, equals, value in pairs):
+        # The text may be a secret, so the message does not quote it.
+        raise HarnessFault([f"{option} needs KEY=VALUE"])
+    return {key: value for key, _, value in pairs}
+
+
+def parse_seconds(text: str, option: str) -> float:
+    """Return a time limit in seconds. Raises HarnessFault unless it is a number above 0 and at most a day."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise HarnessFault([f"{option} {text!r} is not a number of seconds above 0"])
+    if value > LONGEST:
+        raise HarnessFault([f"{option} {text!r} is more than a day: at most {LONGEST} seconds"])
+    return value
+
+
+def parse_harness_id(text: str, option: str) -> str:
+    """Return the harness id. Raises HarnessFault for a malformed one."""
+    if not re.fullmatch(r"[a-z][a-z0-9-]*", text):
+        raise HarnessFault([f"{option} {text!r} is not a harness id: a-z first, then a-z, 0-9 and -"])
+    return text
+
+
+def parse_variable(text: str, option: str) -> str:
+    """Return the name of an environment variable. Raises HarnessFault for a malformed one."""
+    if not text or "=" in text or "\0" in text:
+        raise HarnessFault([f"{option} {text!r} is not a variable name"])
+    return text
+
+
+def load_tool_names(path: str, suite: Sequence[Fixture]) -> dict[str, str]:
+    """Return the contract's name of a tool -> the target's, from a YAML mapping.
+
+    Raises HarnessFault with a line for each fault: a tool that the suite does not use, one name for two tools.
+    """
+
+    entries = read_mapping(path, "tool", "name")
+    known = sorted({tool for fixture in suite for tool in fixture.tools if not tool.startswith("event ")})
+    faults = []
+    taken: dict[str, str] = {}
+    for tool, entry in entries.items():
+        if tool not in known:
+            faults.append(f"{path}:{entry.line}: no fixture calls a tool {tool}{did_you_mean(tool, known)}")
+        elif entry.text in taken:
+            faults.append(f"{path}:{entry.line}: {entry.text} is the name of {taken[entry.text]} already")
+        taken.setdefault(entry.text, tool)
+    if faults:
+        raise HarnessFault(faults)
+    return {tool: entry.text for tool, entry in entries.items()}
+
+
+def find_prefix(listed: Collection[str], tools: Collection[str]) -> str:
+    """Return the text that precedes most of `tools` in the names that a target lists; "" when there is none."""
+    before = Counter(name.removesuffix(tool) for tool in tools for name in dict.fromkeys(listed) if name.endswith(tool))
+    # A target may have other tools that end with one of these names, so the most frequent text counts.
+    return min(before, key=lambda text: (-before[text], len(text), text), default="")
+
+
+def select(fixtures: Sequence[Fixture], only: Sequence[str] = (), tools: Sequence[str] = ()) -> list[Fixture]:
+    """Return the fixtures whose id matches one of the globs `only` and that use one of `tools`; empty lists select all.
+
+    A tool is named as in the fixtures, an event with or without the word `event` before it. Raises HarnessFault when a
+    glob or a tool matches nothing, or both together select nothing.
+    """
+    faults = [
+        f"--only {glob}: no fixture matches it{did_you_mean(glob, (one.test_id for one in fixtures))}"
+        for glob in only
+        if not any(fnmatchcase(one.test_id, glob) for one in fixtures)
+    ]
+    known = list(dict.fromkeys(name for one in fixtures for name in _names(one)))
+    listed = f"; known: {', '.join(sorted(known))}."
+    faults += [
+        f"--tool {tool}: no fixture calls it{did_you_mean(tool, known) or listed}"
+        for tool in tools
+        if tool not in known
+    ]
+    if faults:
+        raise HarnessFault(faults, next_step="Use --list to see all fixtures.")
+    wanted = set(tools)
+    chosen = [
+        one
+        for one in fixtures
+        if (not only or any(fnmatchcase(one.test_id, glob) for glob in only))
+        and (not wanted or wanted.intersection(_names(one)))
+    ]
+    if not chosen:
+        raise HarnessFault(
+            [f"No fixture matches --only {' '.join(only)} and calls {' or '.join(tools)}."],
+            next_step="Use --list to see all fixtures.",
+        )
+    return chosen
+
+
+class Entry(NamedTuple):
+    """The text of a value, and the line of its key, from 1."""
+
+    text: str
+    line: int
+
+
+def read_mapping(path: str, key: str, value: str) -> dict[str, Entry]:
+    """Return the mapping of a file. `key` and `value` name its parts in messages, such as "test_id" and "reason".
+
+    Raises HarnessFault with a line for each fault: a missing file, invalid YAML, no mapping, a duplicate key, a value
+    that is blank or not a text.
+    """
+    import yaml
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            # Composed, not loaded: nodes know their lines, and duplicate keys are still there.
+            root = yaml.compose(file, Loader=yaml.SafeLoader)
+    except OSError as error:
+        raise HarnessFault([f"{path}: could not be read: {error.strerror}"]) from error
+    except UnicodeDecodeError as error:
+        raise HarnessFault([f"{path}: is not UTF-8: byte {error.start + 1}"]) from error
+    except yaml.MarkedYAMLError as error:
+        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise HarnessFault([f"{path}{line}: is not YAML: {error.problem}"]) from error
+    except yaml.YAMLError as error:
+        raise HarnessFault([f"{path}: is not YAML: {str(error).splitlines()[0]}"]) from error
+    except RecursionError as error:
+        raise HarnessFault([f"{path}: is nested too deeply"]) from error
+    if root is None:
+        return {}
+    if not isinstance(root, yaml.MappingNode):
+        raise HarnessFault([f"{path}:{_line(root)}: must be a mapping, {key}: {value}"])
+    return _entries(path, root, key, value)
+
+
+def load_expected(path: str, known: Collection[str]) -> dict[str, str]:
+    """Return test_id -> reason from a YAML mapping. `known` are the ids of the whole suite.
+
+    Raises HarnessFault with a line for each fault, including an id that is not in the suite.
+    """
+    entries = read_mapping(path, "test_id", "reason")
+    faults = [
+        f"{path}:{entry.line}: no fixture has the id {test_id}{did_you_mean(test_id, known)}"
+        for test_id, entry in entries.items()
+        if test_id not in known
+    ]
+    if faults:
+        raise HarnessFault(faults, next_step="Remove the entry, or correct its id.")
+    return {test_id: entry.text.strip() for test_id, entry in entries.items()}
+
+
+def mark_expected(result: FixtureResult, reasons: Mapping[str, str]) -> FixtureResult:
+    """Return the result with the reason that `reasons` has for it."""
+    return replace(result, expected=reasons.get(result.test_id, ""))
+
+
+def mark_run(run: RunResult, reasons: Mapping[str, str]) -> RunResult:
+    """Return the run with every result marked."""
+    return replace(run, results=tuple(mark_expected(result, reasons) for result in run.results))
+
+
+def _make_absolute(word: str, *, first: bool) -> str:
+    """Return a word with the path of an existing file made absolute: the server's working directory is its project."""
+    if os.sep not in word and (first or "." not in word):
+        return word  # a command on the PATH, or a plain word
+    return os.path.abspath(word) if os.path.isfile(word) else word
+
+
+def _names(fixture: Fixture) -> set[str]:
+    """Return the names by which --tool may select the fixture."""
+    return {*fixture.tools, *(tool.removeprefix(_EVENT) for tool in fixture.tools)}
+
+
+def _entries(path: str, root: MappingNode, key: str, value: str) -> dict[str, Entry]:
+    found: dict[str, Entry] = {}
+    faults = []
+    for name, member in root.value:
+        place = f"{path}:{_line(name)}"
+        if name.tag != _TEXT:
+            faults.append(f"{place}: the {key} must be a text; put it in quotes")
+        elif member.tag != _TEXT or not member.value.strip():
+            faults.append(f"{place}: the {value} of {name.value} must be a text that is not blank")
+        elif name.value in found:
+            faults.append(f"{place}: {name.value} is already defined in line {found[name.value].line}")
+        else:
+            found[name.value] = Entry(member.value, _line(name))
+    if faults:
+        raise HarnessFault(faults)
+    return found
+
+
+def _line(node: Node) -> int:
+    return int(node.start_mark.line) + 1
