@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.conformance.servers import hostile
+from tests.forks import MEMORY
 
 SERVER = shlex.join((sys.executable, str(Path(hostile.__file__))))
 MOST_KIB = 300 << 10
@@ -80,19 +81,18 @@ def fixture(deed: str, number: int, size: int) -> dict[str, Any]:
 def measured(folder: Path, *words: str, seconds: float = 600) -> Measured:
     """Run `nexus-mcp conformance` in `folder` and measure it."""
     started = time.monotonic()
-    temporary = folder / "temporary"
-    temporary.mkdir(exist_ok=True)
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, "conformance", *words],
-        cwd=folder,
-        env={**os.environ, "TMPDIR": str(temporary)},
-        capture_output=True,
-        text=True,
-        timeout=seconds,
-        check=False,
-    )
+    with tempfile.TemporaryDirectory(dir=MEMORY) as temporary:
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT, "conformance", *words],
+            cwd=folder,
+            env={**os.environ, "TMPDIR": temporary},
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
+        )
+        assert os.listdir(temporary) == []
     (peak,) = re.findall(r"^VmHWM:\s+(\d+) kB$", done.stderr, re.MULTILINE)
-    assert list(temporary.iterdir()) == []
     return Measured(done.returncode, int(peak), time.monotonic() - started, done.stdout)
 
 

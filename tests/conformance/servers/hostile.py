@@ -18,7 +18,7 @@ STATE = Path(".nexus/state")
 PLAN = STATE / "plan.json"
 WIDE = "\U0001f600"
 """One character of four bytes makes each character of a Python string take four."""
-SLEEPER = [sys.executable, "-c", "import signal; signal.pause()"]
+SLEEPER = ["sleep", "100000"]
 Result = dict[str, Any]
 
 
@@ -101,6 +101,8 @@ def questions() -> None:
 
 NOW: dict[str, Any] = {}
 DEEDS: dict[str, Callable[[int], Any]] = {
+    # First, since the runner waits seconds for their end, and others run meanwhile.
+    "processes": lambda size: processes(40 * size),
     "line without an end": lambda _: endless(sys.stdout, "x" * 65536),
     "stderr without an end": lambda _: endless(sys.stderr, "y" * 65536),
     "blank stderr": lambda _: endless(sys.stderr, "\n" * 65536),
@@ -140,7 +142,6 @@ DEEDS: dict[str, Callable[[int], Any]] = {
     "file of digits": lambda _: plan(b'{"id":' + b"7" * 3_900_000 + b"}"),
     "file of a large text": lambda _: plan(json.dumps({"id": WIDE + "x" * 3_900_000}, ensure_ascii=False).encode()),
     "file with a word": lambda _: plan(b'{"a":"' + b"x" * 3_900_000 + b'","id":NaN}'),
-    "processes": lambda size: processes(40 * size),
 }
 SLOW = {"type": "object", "properties": {"slow": {"pattern": "^(a+)+$"}}}
 TOOL = {"name": "act", "inputSchema": {"type": "object"}, "outputSchema": SLOW}
