@@ -68,7 +68,7 @@ class Reply:
     or "". `schema_fault` says where the payload breaks the target's own output schema, or is "". `text_differs`: the
     text block is not the JSON of structuredContent. `result` is the whole result of a call as JSON, with the fields
     that were sent: `content`, `structuredContent`, `isError`, …; None for a protocol error and for an event. `seconds`
-    is the time from the request to the answer.
+    is the time from the request to the answer. `described`: the payload was checked against an output schema.
     """
 
     payload: Any = None
@@ -79,6 +79,7 @@ class Reply:
     seconds: float = 0.0
     text_differs: bool = False
     result: Any = None
+    described: bool = False
 
     @property
     def failed(self) -> bool:

@@ -11,16 +11,15 @@ import os
 import re
 import shlex
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nexus_mcp.conformance.nearest import did_you_mean
 from nexus_mcp.errors import HarnessFault
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from yaml import MappingNode, Node
 
@@ -115,6 +114,30 @@ def parse_variable(text: str, option: str) -> str:
     if not text or "=" in text or "\0" in text:
         raise HarnessFault([f"{option} {text!r} is not a variable name"])
     return text
+
+
+def read_target_options(
+    value_of: Callable[[str], str | None], environment: Iterable[str], suite: Sequence[Fixture], before: str = "--"
+) -> TargetOptions:
+    """Return how to treat the target. Raises HarnessFault for the first value that cannot be used.
+
+    `value_of` returns the value of an option by its name, which begins with `before`; None when it is absent.
+    """
+    readers: dict[str, tuple[str, Callable[[str, str], Any]]] = {
+        "tool-prefix": ("prefix", lambda text, _: text),
+        "tool-map": ("names", lambda path, _: load_tool_names(path, suite)),
+        "project-env": ("project_env", parse_variable),
+        "harness-id": ("harness_id", parse_harness_id),
+        "event-command": ("event_command", parse_event_command),
+        "timeout": ("timeout", parse_seconds),
+        "start-timeout": ("start_timeout", parse_seconds),
+    }
+    found: dict[str, Any] = {"environment": parse_environment(environment, f"{before}env")}
+    for name, (member, read) in readers.items():
+        value = value_of(before + name)
+        if value is not None:
+            found[member] = read(value, before + name)
+    return TargetOptions(**found)
 
 
 def load_tool_names(path: str, suite: Sequence[Fixture]) -> dict[str, str]:

@@ -140,12 +140,12 @@ def test_a_large_file() -> None:
 
 def test_a_neighbour() -> None:
     """Where several were there at once, it is said that another may have done it."""
-    ground = WorkspaceRoot()
-    one, other = ground.sandbox(), ground.sandbox()
+    root = WorkspaceRoot()
+    one, other = root.sandbox(), root.sandbox()
     before = one.snapshot()
     Path(one.project, "evil").write_text("")
     said = describe_strays(before, one.snapshot(), one)
     other.clear()
     one.clear()
-    ground.remove()
+    root.remove()
     assert said == "changed files outside .nexus: evil (or another target of this run did so at the same time)"

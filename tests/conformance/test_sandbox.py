@@ -23,9 +23,9 @@ CONTEXT: dict[str, Any] = {"action": {"tool": "context"}}
 @pytest.fixture
 def sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    ground = WorkspaceRoot()
-    yield ground.sandbox()
-    ground.remove()
+    root = WorkspaceRoot()
+    yield root.sandbox()
+    root.remove()
 
 
 @contextmanager

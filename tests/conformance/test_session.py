@@ -30,7 +30,7 @@ def reply(folder: Path, **arguments: Any) -> Reply:
     return talk(folder, ask)
 
 
-def trouble(folder: Path, options: TargetOptions | None = None, how: str = "", **arguments: Any) -> str:
+def failure_of(folder: Path, options: TargetOptions | None = None, how: str = "", **arguments: Any) -> str:
     """What is told of a call that gets no answer. The process and all that it started are gone then."""
 
     async def ask(session: Session) -> str:
@@ -103,22 +103,22 @@ def test_a_text_that_differs(tmp_path: Path) -> None:
 )
 def test_trouble(tmp_path: Path, do: str, said: str) -> None:
     """Whatever keeps a server from answering is told by its cause."""
-    assert trouble(tmp_path, do=do) == said
+    assert failure_of(tmp_path, do=do) == said
 
 
 def test_a_server_that_hangs(tmp_path: Path) -> None:
     """A call has its time and no more."""
-    assert trouble(tmp_path, HASTY, do="hang") == "did not answer act within 0.5 s"
+    assert failure_of(tmp_path, HASTY, do="hang") == "did not answer act within 0.5 s"
 
 
 def test_a_server_that_does_not_read(tmp_path: Path) -> None:
     """A request that is larger than any pipe waits for a server that reads nothing, and time runs out all the same."""
-    assert trouble(tmp_path, HASTY, "deaf", do="wave", much=LARGE) == "did not answer act within 0.5 s"
+    assert failure_of(tmp_path, HASTY, "deaf", do="wave", much=LARGE) == "did not answer act within 0.5 s"
 
 
 def test_a_server_that_closes_its_stdin(tmp_path: Path) -> None:
     """Nothing can be asked of it any more, which is told instead of a time that ran out."""
-    assert trouble(tmp_path, None, "shut", do="wave", much=LARGE) == "closed its stdin, but went on running"
+    assert failure_of(tmp_path, None, "shut", do="wave", much=LARGE) == "closed its stdin, but went on running"
 
 
 def test_an_unknown_tool(tmp_path: Path) -> None:

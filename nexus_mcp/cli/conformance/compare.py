@@ -48,7 +48,7 @@ def run(values: Values) -> int:
     at_once = jobs(values)
     fixtures = suite(values)
     chosen = selected(values, fixtures)
-    options = target_options(values, fixtures, values.get(PREFIX.name, ""))
+    options = target_options(values, fixtures)
 
     from nexus_mcp.conformance.report.compare import compared, document, show
     from nexus_mcp.conformance.report.json_report import json_text

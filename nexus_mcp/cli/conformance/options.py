@@ -13,7 +13,7 @@ from nexus_mcp.log import set_level
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     from nexus_mcp.cli.options import Values
@@ -61,26 +61,11 @@ def jobs(values: Values) -> int:
     return parse_count(values[JOBS.name], JOBS.name, MOST_JOBS) if JOBS.name in values else 0
 
 
-def target_options(values: Values, fixtures: list[Fixture], prefix: str) -> TargetOptions:
+def target_options(values: Values, fixtures: list[Fixture]) -> TargetOptions:
     """Return how to treat the target. Raises HarnessFault for a value that cannot be used."""
-    from dataclasses import replace
+    from nexus_mcp.conformance.settings import read_target_options
 
-    from nexus_mcp.conformance import settings
-    from nexus_mcp.conformance.settings import TargetOptions
-
-    options = TargetOptions(prefix=prefix, environment=settings.parse_environment(values.lists[ENV.name], ENV.name))
-    readers: tuple[tuple[Option, str, Callable[[str, str], Any]], ...] = (
-        (TOOL_MAP, "names", lambda path, _: settings.load_tool_names(path, fixtures)),
-        (PROJECT_ENV, "project_env", settings.parse_variable),
-        (HARNESS_ID, "harness_id", settings.parse_harness_id),
-        (EVENT_COMMAND, "event_command", settings.parse_event_command),
-        (TIMEOUT, "timeout", settings.parse_seconds),
-        (START_TIMEOUT, "start_timeout", settings.parse_seconds),
-    )
-    changes = {
-        member: read(values[option.name], option.name) for option, member, read in readers if option.name in values
-    }
-    return replace(options, **changes)
+    return read_target_options(values.get, values.lists[ENV.name], fixtures)
 
 
 def print_leftovers(left: Sequence[Leftover]) -> None:

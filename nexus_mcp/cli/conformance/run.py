@@ -48,7 +48,7 @@ def run(values: Values) -> int:
     fixtures = suite(values)
     chosen = selected(values, fixtures)
     reasons = _expected(values, fixtures)
-    options = target_options(values, fixtures, values.get(TOOL_PREFIX.name, ""))
+    options = target_options(values, fixtures)
     judged = target(values, options)
     if LIST.name in values:
         return _list(chosen)

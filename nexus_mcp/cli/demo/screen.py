@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
 from nexus_mcp.cli.text_output import json_string
+from nexus_mcp.conformance.report.terminal import RaisingConsole
 from nexus_mcp.log import printable
 
 if TYPE_CHECKING:
@@ -49,18 +49,11 @@ def select(value: dict[str, Any], names: tuple[str, ...]) -> tuple[dict[str, Any
     return chosen, chosen == value
 
 
-class _Console(Console):
-    """A console that raises BrokenPipeError: Rich's own ends the process silently with code 1."""
-
-    def on_broken_pipe(self) -> NoReturn:
-        raise BrokenPipeError
-
-
 class Screen:
     """Prints to stdout; the width is the terminal's, 80 where there is none, and never above MAX_WIDTH."""
 
     def __init__(self) -> None:
-        self._console = _Console(highlight=False, markup=False, emoji=False)
+        self._console = RaisingConsole(highlight=False, markup=False, emoji=False)
         self._console.width = min(self._console.width, MAX_WIDTH)
 
     def line(self, text: str = "", style: str = "") -> None:

@@ -108,7 +108,7 @@ class Connection:
         if isinstance(result, str) or answer.is_error or tool not in self.described:
             return answer
         fault = await broken_schema(tool, self.described[tool], result, seconds)
-        return replace(answer, schema_fault=fault)
+        return replace(answer, schema_fault=fault, described=True)
 
     async def close(self) -> None:
         """End the client; a process behind it is not touched."""
@@ -304,10 +304,6 @@ class Session:
             return await self.connection.call(name, params, self._options.timeout)
         except TargetFailure as failure:
             raise TargetFailure(self.fault or str(failure)) from None
-
-    def describes(self, tool: str) -> bool:
-        """Return whether the target has an output schema for a tool."""
-        return self._options.actual(tool) in self.connection.described
 
     @property
     def fault(self) -> str:

@@ -6,10 +6,10 @@ The table stands apart from the tests since every pytest run loads it; the funct
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
     import pytest
 
@@ -40,29 +40,8 @@ def rename_options(text: str) -> str:
 
 def make_target(config: pytest.Config, suite: Sequence[Fixture]) -> Target:
     """Return the target that the options describe. Raises HarnessFault for the first option that is wrong."""
-    from nexus_mcp.conformance import settings
-    from nexus_mcp.conformance.settings import TargetOptions
+    from nexus_mcp.conformance.settings import parse_command, read_target_options
     from nexus_mcp.conformance.target import stdio
 
-    words = settings.parse_command(config.getoption("--nexus-server"), "--nexus-server")
-    return stdio(words, TargetOptions(**dict(_options(config, suite))))
-
-
-def _options(config: pytest.Config, suite: Sequence[Fixture]) -> Iterator[tuple[str, Any]]:
-    """Yield name and value of each field of TargetOptions that an option sets."""
-    from nexus_mcp.conformance import settings
-
-    readers: tuple[tuple[str, str, Callable[[str, str], Any]], ...] = (
-        ("prefix", "--nexus-tool-prefix", lambda value, _: value),
-        ("names", "--nexus-tool-map", lambda value, _: settings.load_tool_names(value, suite)),
-        ("project_env", "--nexus-project-env", settings.parse_variable),
-        ("harness_id", "--nexus-harness-id", settings.parse_harness_id),
-        ("event_command", "--nexus-event-command", settings.parse_event_command),
-        ("timeout", "--nexus-timeout", settings.parse_seconds),
-        ("start_timeout", "--nexus-start-timeout", settings.parse_seconds),
-    )
-    yield "environment", settings.parse_environment(config.getoption("--nexus-env"), "--nexus-env")
-    for name, option, read in readers:
-        value = config.getoption(option)
-        if value is not None:
-            yield name, read(value, option)
+    words = parse_command(config.getoption("--nexus-server"), "--nexus-server")
+    return stdio(words, read_target_options(config.getoption, config.getoption("--nexus-env"), suite, "--nexus-"))

@@ -6,6 +6,9 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from nexus_mcp.conformance.report.html import to_html
+from nexus_mcp.conformance.report.json_report import to_badge, to_json
+from nexus_mcp.conformance.report.junit import to_junit
 from nexus_mcp.conformance.stopping import handle_signals
 from nexus_mcp.errors import HarnessFault, UsageError
 
@@ -18,31 +21,7 @@ BADGE = "badge"
 """A .json file whose name begins with this is a badge; any other is the result."""
 
 
-def _junit(run: RunResult) -> str:
-    from nexus_mcp.conformance.report.junit import to_junit
-
-    return to_junit(run)
-
-
-def _html(run: RunResult) -> str:
-    from nexus_mcp.conformance.report.html import to_html
-
-    return to_html(run)
-
-
-def _json(run: RunResult) -> str:
-    from nexus_mcp.conformance.report.json_report import to_json
-
-    return to_json(run)
-
-
-def _badge(run: RunResult) -> str:
-    from nexus_mcp.conformance.report.json_report import to_badge
-
-    return to_badge(run)
-
-
-KINDS: dict[str, Callable[[RunResult], str]] = {".xml": _junit, ".html": _html, ".json": _json}
+KINDS: dict[str, Callable[[RunResult], str]] = {".xml": to_junit, ".html": to_html, ".json": to_json}
 
 
 def kind(path: str) -> Callable[[RunResult], str]:
@@ -50,7 +29,7 @@ def kind(path: str) -> Callable[[RunResult], str]:
     name = os.path.basename(path).lower()
     suffix = os.path.splitext(name)[1]
     if suffix == ".json" and name.startswith(BADGE):
-        return _badge
+        return to_badge
     if suffix not in KINDS:
         raise UsageError(
             f"--report {path}: the name does not show which report to write.",

@@ -41,7 +41,7 @@ MOST = 8
 """Failed assertions of one fixture that are shown; the reports have them all."""
 
 
-class _Console(Console):
+class RaisingConsole(Console):
     """A console that raises when the reader of its output goes away; rich's own would end the process with code 1."""
 
     def on_broken_pipe(self) -> NoReturn:
@@ -56,7 +56,7 @@ def make_console(file: IO[str], *, terminal: bool | None = None, width: int | No
     variables = dict(os.environ)
     if not variables.get("COLUMNS", "").strip("0"):
         variables.pop("COLUMNS", None)  # rich prints nothing in zero columns
-    console = _Console(
+    console = RaisingConsole(
         file=file,
         force_terminal=terminal,
         width=width,

@@ -41,12 +41,11 @@ TYPE = "{type}"
 
 
 class Answer(NamedTuple):
-    """An answer with its assertions. `described`: the answer was checked against the target's output schema."""
+    """An answer with its assertions."""
 
     label: str
     reply: Reply
     asserts: Asserts
-    described: bool = False
 
 
 class Book(NamedTuple):
@@ -188,7 +187,7 @@ async def call(session: Session, action: Action, asserts: Asserts, book: Book) -
         book.log.append(record_exchange(book.label, tool, params, failure=failure.sentence, earlier=earlier))
         raise
     book.log.append(record_exchange(book.label, tool, params, reply, earlier=earlier))
-    return Answer(book.label, reply, asserts, session.describes(action.tool) and not reply.failed)
+    return Answer(book.label, reply, asserts)
 
 
 async def send_event(event: Event, options: TargetOptions, place: Place) -> Reply:

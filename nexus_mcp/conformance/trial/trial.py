@@ -147,7 +147,8 @@ def end_checks(postcondition: Asserts, reply: Reply) -> list[Assertion]:
 
 def schema_checks(answer: Answer) -> list[Assertion]:
     """Return the passed check of the target's own output schema, if it has one and the answer matches."""
-    if answer.described and not answer.reply.schema_fault:
+    reply = answer.reply
+    if reply.described and not reply.failed and not reply.schema_fault:
         return [Assertion("schema", passed=True, step=answer.label)]
     return []
 
