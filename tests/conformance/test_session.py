@@ -55,7 +55,7 @@ def test_a_call(tmp_path: Path) -> None:
     answer, *rest = talk(tmp_path, ask)
     assert answer.seconds > 0
     did = {"did": "wave", "given": {"do": "wave"}}
-    assert replace(answer, seconds=0.0) == Reply(did, result={"content": [], "structuredContent": did})
+    assert replace(answer, seconds=0.0) == Reply(did, result={"content": [], "structuredContent": did}, described=True)
     assert rest == [("act",), "nasty 7", "2025-11-25", ""]
 
 
@@ -65,8 +65,8 @@ def test_a_call(tmp_path: Path) -> None:
         ("refuse", Reply(protocol_error="not today")),
         ("quote", Reply(protocol_error="Connection closed")),
         ("mark", Reply(text="no", is_error=True)),
-        ("text", Reply({"did": "text"}, '{"did": "text"}', schema_fault=UNSTRUCTURED)),
-        ("break the schema", Reply({"did": 7}, schema_fault="$.did: 7 is not of type 'string'")),
+        ("text", Reply({"did": "text"}, '{"did": "text"}', schema_fault=UNSTRUCTURED, described=True)),
+        ("break the schema", Reply({"did": 7}, schema_fault="$.did: 7 is not of type 'string'", described=True)),
     ],
 )
 def test_an_answer(tmp_path: Path, do: str, expected: Reply) -> None:

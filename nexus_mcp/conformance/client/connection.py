@@ -33,6 +33,7 @@ from nexus_mcp.conformance.failures import (
 from nexus_mcp.conformance.limits import VALUES
 from nexus_mcp.conformance.matchers import same
 from nexus_mcp.conformance.processes.helper import schema_fault
+from nexus_mcp.conformance.stopping import in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -107,7 +108,11 @@ class Connection:
         answer = make_reply(result, took)
         if isinstance(result, str) or answer.is_error or tool not in self.described:
             return answer
-        fault = await broken_schema(tool, self.described[tool], result, seconds)
+        if result.structured_content is None and "structured_content" not in result.model_fields_set:
+            fault = f"Tool {tool} has an output schema but did not return structured content"
+        else:
+            value, schema = result.structured_content, self.described[tool]
+            fault = await in_thread(lambda: schema_fault(tool, schema, value, seconds))
         return replace(answer, schema_fault=fault, described=True)
 
     async def close(self) -> None:
@@ -237,16 +242,6 @@ def make_reply(result: Whole | str, seconds: float) -> Reply:
         return Reply(_parsed(text), text, bool(result.is_error), seconds=seconds, result=result.sent)
     differs = bool(text) and not same(_parsed(text), result.structured_content)
     return Reply(result.structured_content, text, bool(result.is_error), "", "", seconds, differs, result.sent)
-
-
-async def broken_schema(tool: str, schema: Any, result: Whole, limit: float) -> str:
-    """Return where a result breaks the tool's output schema, "" when it does not. Raises as schema_fault.
-
-    `limit` is the time limit of a call in seconds.
-    """
-    if result.structured_content is None and "structured_content" not in result.model_fields_set:
-        return f"Tool {tool} has an output schema but did not return structured content"
-    return await schema_fault(tool, schema, result.structured_content, limit)
 
 
 async def open_session(source: Any, manner: Manner, options: TargetOptions) -> Session:

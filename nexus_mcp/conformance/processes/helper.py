@@ -23,7 +23,6 @@ from typing import Any
 from nexus_mcp.conformance import stopping
 from nexus_mcp.conformance.failures import TargetFailure, first_line
 from nexus_mcp.conformance.processes.starting import start
-from nexus_mcp.conformance.stopping import in_thread
 from nexus_mcp.errors import HarnessFault
 
 MOST_S = 10.0
@@ -133,16 +132,16 @@ def search(pattern: str, text: str) -> bool:
     return bool(answer["found"])
 
 
-async def schema_fault(tool: str, schema: Any, value: Any, seconds: float) -> str:
+def schema_fault(tool: str, schema: Any, value: Any, seconds: float) -> str:
     """Return where an answer of `tool` breaks `schema`, or why the schema is invalid; "" when the answer matches.
 
     `seconds` is the time limit of a call. Raises TargetFailure when the answer or the schema takes too much to check,
-    HarnessFault when the helper fails.
+    HarnessFault when the helper fails, and Halted.
     """
     limit = min(MOST_S, max(LEAST_S, seconds))
     try:
         # The helper caches validators by the text of the schema.
-        answer = await in_thread(lambda: _schemas.request({"schema": json.dumps(schema), "value": value}, limit))
+        answer = _schemas.request({"schema": json.dumps(schema), "value": value}, limit)
     except RecursionError:
         raise TargetFailure(f"sent a result for {tool} that is nested too deeply to check") from None
     except TooSlow:
