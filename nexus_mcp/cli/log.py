@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.options import Command, Option, parse_count
-from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
+from nexus_mcp.cli.workspace_options import PROJECT, print_json, workspace_from
 from nexus_mcp.quoting import inert
 from nexus_mcp.state.oplog import is_permanent, undone_ids
 
@@ -58,13 +56,8 @@ def _print(lines: list[Line], most: int) -> None:
 
 
 def _print_json(lines: list[Line], most: int) -> None:
-    from nexus_mcp.store.codec import compact, without_surrogates
-
     entries = [entry for _, entry in lines if entry is not None]
-    text = compact({"entries": entries[-most:], "unreadable": len(lines) - len(entries)})
-    # Bytes, because the encoding of the terminal is not that of JSON.
-    sys.stdout.buffer.write(without_surrogates(text).encode() + b"\n")
-    sys.stdout.buffer.flush()
+    print_json({"entries": entries[-most:], "unreadable": len(lines) - len(entries)})
 
 
 def table(entries: Sequence[Entry], undone: Collection[str] = ()) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from nexus_mcp.cli import exits
-from nexus_mcp.cli.options import Command, Option
+from nexus_mcp.cli.options import Command, Option, count_noun
 from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, TASK_ID, find_task, warn_unmapped, workspace_from
 
 TYPE_CHECKING = False
@@ -43,7 +43,7 @@ def run(values: Values) -> int:
         found["reason"] = f"{HARNESS_ID.name} is missing, and resuming an agent needs it"
     warn_unmapped(catalog, harness, values)
     if bad:
-        lines = f"{bad} unreadable line{'s' * (bad > 1)}"
+        lines = count_noun(bad, "unreadable line")
         print(f"nexus-mcp: .nexus/state/{TOOL_LOG} has {lines}; they are ignored.", file=sys.stderr)
     if JSON.name in values:
         import json
