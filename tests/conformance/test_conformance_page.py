@@ -43,7 +43,7 @@ def test_job() -> None:
     (line,) = (step["run"] for step in job["steps"] if "nexus-mcp conformance" in step.get("run", ""))
     values = parse(shlex.split(line)[3:], COMMAND.options, "run")
     assert values.lists["--report"] == ["reports/junit.xml", "reports/report.html", "reports/badge.json"]
-    assert [files.kind(path).__name__ for path in values.lists["--report"]] == ["_junit", "_html", "_badge"]
+    assert [files.kind(path).__name__ for path in values.lists["--report"]] == ["to_junit", "to_html", "to_badge"]
     assert settings.parse_event_command(values["--event-command"], "--event-command")[-1] == "{type}"
     assert job["steps"][-1]["with"]["path"] == "reports/"
 
