@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.cli.options import Values
-    from nexus_mcp.store.session.kept import SessionSnapshot
+    from nexus_mcp.store.session import SessionSnapshot
     from nexus_mcp.store.store import Store
 
 PROJECT = Option("--project", "DIR", "the project (default: the git repository around you)")

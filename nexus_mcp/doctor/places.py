@@ -15,7 +15,7 @@ from nexus_mcp.store import (
     journal,
     lock,
     oplog,
-    transaction,
+    paths,
 )
 from nexus_mcp.store.history import cache
 from nexus_mcp.tags import config
@@ -76,8 +76,8 @@ _TOP = {
     config.NAME: CONFIG,
 }
 _IN_STATE = {
-    transaction.PLAN: PLAN,
-    transaction.TASKS: TASKS,
+    paths.PLAN: PLAN,
+    paths.TASKS: TASKS,
     lock.NAME: LOCK,
     journal.NAME: JOURNAL,
     harness_files.TOOL_LOG: TOOL_LOG,

@@ -11,7 +11,7 @@ from nexus_mcp.lifecycle.definition import ALLOW, BLOCK, DENY, TEXT, Event, Even
 from nexus_mcp.lifecycle.nexus_files import NOTE, Kinds, names_state, refusal
 from nexus_mcp.lifecycle.sources import catalog_of, mending
 from nexus_mcp.quoting import quoted
-from nexus_mcp.store.transaction import TASKS
+from nexus_mcp.store.paths import TASKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

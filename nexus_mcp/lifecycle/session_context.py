@@ -21,7 +21,7 @@ from nexus_mcp.state import remembered
 from nexus_mcp.state.agents import ANONYMOUS
 from nexus_mcp.store import harness_files as file
 from nexus_mcp.store.agents import read
-from nexus_mcp.store.transaction import PLAN, TASKS
+from nexus_mcp.store.paths import PLAN, TASKS
 
 TYPE_CHECKING = False
 

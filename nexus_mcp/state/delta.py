@@ -4,23 +4,23 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Literal
 
 _CONTINUES = range(0x80, 0xC0)  # bytes within a character of UTF-8
 _MOST = 1 << 16  # bytes that are compared at a time
 
 
-def make(before: bytes, after: bytes, ends: tuple[int, int] | None = None) -> dict[str, Any] | None:
+def make(before: bytes, after: bytes, *, is_known_text: bool = False) -> dict[str, Any] | None:
     """{prefix, suffix, text} with which `apply` turns `after` into `before`; None when `before` is no text in UTF-8.
 
-    `prefix` and `suffix` count the bytes that both have at their beginning and at their end. `ends` are so many of them
-    as are known beforehand, of a text.
+    `prefix` and `suffix` count the bytes that both have at their beginning and at their end.
+    With `is_known_text` the caller has decoded `before`.
     """
-    if ends is None and not is_text(before):
+    if not (is_known_text or is_text(before)):
         return None  # what lies between the common ends might be text all the same
-    first, last = ends or (0, 0)
-    prefix = common_prefix(before, after, first, min(len(before), len(after)) - last)
-    suffix = common_suffix(before, after, last, min(len(before), len(after)) - prefix)
+    most = min(len(before), len(after))
+    prefix = _common(before, after, most, "big")
+    suffix = _common(before, after, most - prefix, "little")
     while prefix and before[prefix : prefix + 1] and before[prefix] in _CONTINUES:
         prefix -= 1
     while suffix and before[len(before) - suffix] in _CONTINUES:
@@ -44,34 +44,21 @@ def apply(after: bytes, delta: dict[str, Any]) -> bytes:
     return after[:prefix] + text + after[max(0, len(after) - suffix) :]
 
 
-# On slices, each twice as long as the one before: those are compared at the speed of memory, single bytes are not. Of
-# the first slices that differ, read as one number, the highest bit that does tells where.
-def common_prefix(one: bytes, other: bytes, low: int, high: int) -> int:
-    """How many bytes both have at their beginning: `low` of them or more, as is known, and `high` at most."""
-    step = 256
-    while low < high:
-        end = min(low + step, high)
-        here, there = one[low:end], other[low:end]
+def _common(one: bytes, other: bytes, most: int, order: Literal["big", "little"]) -> int:
+    """How many bytes, `most` at most, both have in common: at their beginning ("big") or at their end ("little").
+
+    Slices, each twice as long as the one before, are compared at the speed of memory; single bytes are not. Of the
+    first slices that differ, read as one number in this `order`, the highest bit that does tells where.
+    """
+    low, step = 0, 256
+    while low < most:
+        end = min(low + step, most)
+        here, there = (
+            (text[low:end] if order == "big" else text[len(text) - end : len(text) - low]) for text in (one, other)
+        )
         if here != there:
-            return end - _up_to_highest(int.from_bytes(here, "big") ^ int.from_bytes(there, "big"))
+            differing = int.from_bytes(here, order) ^ int.from_bytes(there, order)
+            return end - (differing.bit_length() + 7) // 8
         low = end
         step = min(2 * step, _MOST)
     return low
-
-
-def common_suffix(one: bytes, other: bytes, low: int, high: int) -> int:
-    """How many bytes both have at their end: `low` of them or more, as is known, and `high` at most."""
-    step = 256
-    while low < high:
-        end = min(low + step, high)
-        here, there = one[len(one) - end : len(one) - low], other[len(other) - end : len(other) - low]
-        if here != there:
-            return end - _up_to_highest(int.from_bytes(here, "little") ^ int.from_bytes(there, "little"))
-        low = end
-        step = min(2 * step, _MOST)
-    return low
-
-
-def _up_to_highest(bits: int) -> int:
-    """In how many bytes a number lies."""
-    return (bits.bit_length() + 7) // 8

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     Entry = dict[str, Any]
     Mark = dict[str, int]
-    PrefixChecksum = tuple[int, int]
-    """A number of bytes, and the CRC-32 of so many at the beginning of a file."""
+    Marks = tuple[Callable[[], Mark], Callable[[], Mark]]
+    """What returns the mark of a file before a change, and after it."""
     Line = tuple[int, Entry | None]
     """Number of a line, from 1, and its entry; None for one that cannot be read."""
 
@@ -65,27 +65,16 @@ def entry(
     return made
 
 
-class Step:
-    """What is known beforehand of a change from one text to another: what says the `marks` of both, `ends`, how many
-    bytes both have at their beginning and at their end, at the least."""
+def file_change(name: str, before: bytes | None, after: bytes | None, marks: Marks | None = None) -> dict[str, Any]:
+    """A file of an entry with what it takes to put it back, None being no file. Not kept when it is no text.
 
-    __slots__ = ("ends", "marks")
-
-    def __init__(self, marks: tuple[Callable[[], Mark], Callable[[], Mark]], ends: tuple[int, int]) -> None:
-        self.marks = marks
-        self.ends = ends
-
-
-def file_change(name: str, before: bytes | None, after: bytes | None, step: Step | None = None) -> dict[str, Any]:
-    """A file of an entry with what it takes to put it back, None being no file. Not kept when it is no text."""
-    if step is None or before is None:
-        was, is_now, ends = mark(before), mark(after), None
-    else:
-        was, is_now, ends = step.marks[0](), step.marks[1](), step.ends
+    `marks` is for session files, which were parsed.
+    """
+    was, is_now = (marks[0](), marks[1]()) if marks else (mark(before), mark(after))
     file: dict[str, Any] = {"name": name, "after": is_now}
     if before is None or was is None:
         return {**file, "before": None}
-    found = delta.make(before, after or b"", ends)
+    found = delta.make(before, after or b"", is_known_text=marks is not None)
     return file if found is None else {**file, "before": {**was, **found}}
 
 
@@ -99,17 +88,11 @@ def without_text(full: Entry) -> Entry:
     return {**full, "files": [{k: v for k, v in file.items() if k != "before"} for file in full["files"]]}
 
 
-def mark(data: bytes | None, known: PrefixChecksum = (0, 0)) -> Mark | None:
-    """What tells the bytes of a file from others, against accidents; None for no file. `known` as for `summed`."""
-    return None if data is None else {"size": len(data), "crc32": extend_checksum(data, known, len(data))[1]}
+def mark(data: bytes | None) -> Mark | None:
+    """What tells the bytes of a file from others, against accidents; None for no file."""
+    import zlib  # a shared object: not at the start
 
-
-def extend_checksum(data: bytes, known: PrefixChecksum, size: int) -> PrefixChecksum:
-    """(`size`, the CRC-32 of so many bytes at the beginning), where that of fewer bytes is `known`."""
-    import zlib
-
-    begin, checksum = known
-    return size, zlib.crc32(memoryview(data)[begin:size], checksum)
+    return None if data is None else {"size": len(data), "crc32": zlib.crc32(data)}
 
 
 def with_copies(full: Entry, copies: Sequence[str]) -> Entry:

@@ -30,7 +30,7 @@ MAX_DIGITS = 4300  # what Python turns into an int at most
 class Invalid(ValueError):
     """JSON that the grammar allows, or Python's reader does, and we do not.
 
-    The text says why, `kind` what to look for to tell where (oddity.py), "" when there is no one place.
+    The text says why, `kind` what to look for to tell where (`locate`), "" when there is no one place.
     """
 
     def __init__(self, problem: str, kind: str = "") -> None:

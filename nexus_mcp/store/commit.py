@@ -65,7 +65,7 @@ def make_entry(change: Transaction) -> entries.Entry:
     """The entry of a change. What a file was before is kept only where undo may need it."""
     stays = change.cycle is not None or change.undoes is not None
     files = [
-        entries.file_after(name, after) if stays else entries.file_change(name, before, after, change.steps.get(name))
+        entries.file_after(name, after) if stays else entries.file_change(name, before, after, change.marks.get(name))
         for name, (before, after) in change.writes.items()
     ]
     cycle = None if change.cycle is None else change.cycle["completed_at"]

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
     from nexus_mcp.store.folder import Folder
 
-SESSION = ("plan.json", "tasks.json")
+PLAN = "plan.json"
+TASKS = "tasks.json"
+SESSION = (PLAN, TASKS)
 ARTIFACTS = "artifacts"
 
 

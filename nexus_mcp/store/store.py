@@ -11,10 +11,10 @@ from nexus_mcp.state import times
 from nexus_mcp.store import atomic, close_receipt, lock
 from nexus_mcp.store.access import Access, Deadline
 from nexus_mcp.store.history.lookup import Memory
-from nexus_mcp.store.paths import SESSION
+from nexus_mcp.store.paths import PLAN, SESSION, TASKS
 from nexus_mcp.store.replacing import retry
-from nexus_mcp.store.session.kept import SessionCache, SessionSnapshot
-from nexus_mcp.store.transaction import PLAN, TASKS, Transaction, read_history, read_session, value_of
+from nexus_mcp.store.session import SessionCache, SessionSnapshot
+from nexus_mcp.store.transaction import Transaction, read_history, value_of
 
 TYPE_CHECKING = False
 
@@ -95,11 +95,11 @@ class Store:
 
     def plan(self) -> dict[str, Any] | None:
         """plan.json as it is now, None when there is no plan. Raises StateError, PathRefused, StorageError."""
-        return self._access.look(lambda _, state: value_of(read_session(state, PLAN, self._session)))
+        return self._access.look(lambda _, state: value_of(self._session.read(state, PLAN)))
 
     def tasks(self) -> dict[str, Any] | None:
         """tasks.json as it is now, None when absent. Raises StateError, PathRefused, StorageError."""
-        return self._access.look(lambda _, state: value_of(read_session(state, TASKS, self._session)))
+        return self._access.look(lambda _, state: value_of(self._session.read(state, TASKS)))
 
     def snapshot(self) -> SessionSnapshot:
         """plan.json and tasks.json as they were at one moment. Apart, a close might be seen half done.
@@ -128,14 +128,7 @@ class Store:
             return made + [".nexus/.gitignore"] * at.begin()
 
     def warm_up(self) -> Iterator[None]:
-        """Come to know the session files, and load what a change takes, step by step. Raises what comes of that.
-
-        The first step is needed by all that reads those files.
-        """
-        from nexus_mcp.store.session import reading  # noqa: F401
-
-        yield
-
+        """Come to know the session files, and load what a change takes, step by step. Raises what comes of that."""
         for name in SESSION:
             # The next read reports what is wrong.
             with suppress(NexusError), self._access.folders() as (_, state):
@@ -144,8 +137,7 @@ class Store:
         from nexus_mcp.store import commit, jsonl  # noqa: F401
 
         yield
-        import bisect  # noqa: F401 - a shared object, like the next
-        import zlib  # noqa: F401
+        import zlib  # noqa: F401 - a shared object
 
         atomic.load_renameat2()
 
@@ -268,5 +260,5 @@ class Store:
         recovered: Callable[[Archive], dict[str, Any] | None],
         completed: Entry | None = None,
     ) -> Transaction:
-        kept, memory = self._session, self._memory
-        return Transaction(nexus, state, by, self._now, recovered, kept=kept, memory=memory, completed=completed)
+        session, memory = self._session, self._memory
+        return Transaction(nexus, state, by, self._now, recovered, session=session, memory=memory, completed=completed)

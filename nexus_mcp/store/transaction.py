@@ -9,12 +9,12 @@ from contextlib import ExitStack
 
 from nexus_mcp.errors import StateError, StorageError
 from nexus_mcp.state import shapes, times
-from nexus_mcp.state.oplog import Step
 from nexus_mcp.store import journal, paths
 from nexus_mcp.store.codec import Invalid, decode
 from nexus_mcp.store.history.lookup import Memory
 from nexus_mcp.store.original import Original, read
-from nexus_mcp.store.session.kept import SessionCache
+from nexus_mcp.store.paths import PLAN, TASKS
+from nexus_mcp.store.session import SessionCache
 
 TYPE_CHECKING = False
 
@@ -23,13 +23,12 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, Self
 
-    from nexus_mcp.state.oplog import By, Entry, Line
+    from nexus_mcp.state.oplog import By, Entry, Line, Marks
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.history.append import Growth
     from nexus_mcp.store.history.archive import Archive
-    from nexus_mcp.store.session.document import Document
+    from nexus_mcp.store.session import Document
 
-PLAN, TASKS = paths.SESSION
 _SCHEMAS = {PLAN: shapes.PLAN, TASKS: shapes.TASKS}
 
 
@@ -55,8 +54,8 @@ class Transaction:
         "by",
         "completed",
         "cycle",
+        "marks",
         "originals",
-        "steps",
         "undoes",
         "what",
         "writes",
@@ -70,13 +69,13 @@ class Transaction:
         now: Callable[[], float],
         recovered: Callable[[Archive], dict[str, Any] | None],
         *,
-        kept: SessionCache | None = None,
+        session: SessionCache | None = None,
         memory: Memory | None = None,
         completed: Entry | None = None,
     ) -> None:
         self._nexus = nexus
         self._state = state
-        self._session = kept or SessionCache()
+        self._session = session or SessionCache()
         self._memory = memory or Memory()
         self._now = now
         self._stamp = ""
@@ -86,7 +85,7 @@ class Transaction:
         self.completed = completed
         self.originals: dict[str, Original] = {}
         self.writes: dict[str, tuple[bytes | None, bytes | None]] = {}
-        self.steps: dict[str, Step] = {}
+        self.marks: dict[str, Marks] = {}
         self.cycle: dict[str, Any] | None = None
         self.by = by
         self.what = ""
@@ -147,7 +146,7 @@ class Transaction:
             shapes.check_writable(before.value, shown)
         shapes.check_new(fields, shapes.fields(part), part)
         try:
-            after = self._session.compose(name, before, value)
+            after = self._session.compose(name, value)
         except Invalid as error:
             raise StateError(shown, "would hold a number with more digits than can be read back") from error
         if len(after.data) > journal.SESSION_LIMIT:
@@ -158,7 +157,7 @@ class Transaction:
             )
         self.writes[name] = (None if before is None else before.data, after.data)
         if before is not None:
-            self.steps[name] = Step((before.mark, after.mark), after.shared)
+            self.marks[name] = before.mark, after.mark
 
     def log(self) -> list[Line]:
         """The operation log. Raises StateError, PathRefused, StorageError when it cannot be read."""
@@ -168,7 +167,7 @@ class Transaction:
         return oplog.read(self._state)
 
     def current(self, name: str) -> bytes | None:
-        """The bytes of the file at the path `name` (places.py), whatever they are; None when absent."""
+        """The bytes of the file at the path `name` (paths.py), whatever they are; None when absent."""
         return self._current(name)[0]
 
     def _current(self, name: str) -> tuple[bytes | None, bool]:
@@ -198,7 +197,7 @@ class Transaction:
         if data is not None and not has_folder:
             # It was there when the file was last written. Made now, it could stand where another file belongs.
             raise StorageError(shown, "write", "its folder is gone")
-        self.steps.pop(name, None)
+        self.marks.pop(name, None)
         self.writes[name] = (before, data)
 
     def delete(self, name: str) -> bool:
@@ -207,7 +206,7 @@ class Transaction:
         if value is None:
             return False
         shapes.check_writable(value, f".nexus/state/{name}")
-        self.steps.pop(name, None)
+        self.marks.pop(name, None)
         self.writes[name] = (self._current(name)[0], None)
         return True
 
@@ -232,11 +231,6 @@ class Transaction:
             document = self._documents[name] = self._session.parse(name, found.content())
             found.checksum = None if document is None else document.checksum
         return self._documents[name]
-
-
-def read_session(state: Folder | None, name: str, kept: SessionCache) -> Document | None:
-    """plan.json or tasks.json as it is now, None when absent. Raises StateError, PathRefused, StorageError."""
-    return kept.read(state, name)
 
 
 def value_of(document: Document | None) -> dict[str, Any] | None:

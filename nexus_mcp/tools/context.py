@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nexus_mcp.errors import StateError
 from nexus_mcp.state import tasks
-from nexus_mcp.store.transaction import TASKS
+from nexus_mcp.store.paths import TASKS
 from nexus_mcp.tools.definition import COUNT, NAMES, Tool, ToolContext, answer
 
 TYPE_CHECKING = False

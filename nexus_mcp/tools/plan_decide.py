@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from nexus_mcp.errors import ToolError
 from nexus_mcp.state import plan, shapes
-from nexus_mcp.store.transaction import PLAN, Transaction
+from nexus_mcp.store.paths import PLAN
+from nexus_mcp.store.transaction import Transaction
 from nexus_mcp.tools.definition import ID, ISSUE_LINE, NAMES, Tool, ToolContext, answer
 
 TYPE_CHECKING = False

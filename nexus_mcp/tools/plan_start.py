@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from nexus_mcp.state import history, plan, shapes
-from nexus_mcp.store.transaction import PLAN, Transaction
+from nexus_mcp.store.paths import PLAN
+from nexus_mcp.store.transaction import Transaction
 from nexus_mcp.tools.definition import COUNT, ID, Tool, ToolContext, answer
 
 TYPE_CHECKING = False

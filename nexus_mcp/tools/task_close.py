@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from nexus_mcp import schemas
 from nexus_mcp.state import history, plan
-from nexus_mcp.store.transaction import PLAN, TASKS, Transaction
+from nexus_mcp.store.paths import PLAN, TASKS
+from nexus_mcp.store.transaction import Transaction
 from nexus_mcp.tools.definition import COUNT, Tool, ToolContext, answer
 
 TYPE_CHECKING = False

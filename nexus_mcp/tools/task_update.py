@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from nexus_mcp.errors import ToolError
 from nexus_mcp.state import shapes, tasks
-from nexus_mcp.store.transaction import TASKS, Transaction
+from nexus_mcp.store.paths import TASKS
+from nexus_mcp.store.transaction import Transaction
 from nexus_mcp.tools.definition import ID, TASK, Tool, ToolContext, answer
 
 TYPE_CHECKING = False

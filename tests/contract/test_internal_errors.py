@@ -11,7 +11,8 @@ import pytest
 
 from nexus_mcp import schemas
 from nexus_mcp.server import response_json
-from nexus_mcp.store import commit, journal, store
+from nexus_mcp.store import commit, journal
+from nexus_mcp.store.session import SessionCache
 from tests.support import SMALLEST, Client, Project, unpack
 
 FULL = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
@@ -22,7 +23,7 @@ FULL = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 def test_what_cannot_be_loaded_before_writing(call: Client, project: Project, tool: str) -> None:
     """A schema that cannot be read, or a state: nothing was changed, and the answer says so, and why."""
     call("plan_start", **SMALLEST["plan_start"])
-    with patch.object(schemas, "load", side_effect=FULL), patch.object(store, "read_session", side_effect=FULL):
+    with patch.object(schemas, "load", side_effect=FULL), patch.object(SessionCache, "read", side_effect=FULL):
         message = call.error(tool, **SMALLEST[tool])
     assert message.startswith(f"Internal error in {tool} (OSError: Too many open files); nothing was changed.")
 

@@ -107,7 +107,7 @@ with Stop() as stop:
 print(json.dumps([told, asked]))
 """
 FOR_ANY_CALL = {"server.call_queue", "server.response_json"}
-FOR_SOME = {"store.commit", "store.session.writing", "schemas.compiled"}
+FOR_SOME = {"store.commit", "schemas.compiled"}
 
 
 def piecewise(
@@ -135,9 +135,9 @@ def test_loaded_while_the_client_reads(tmp_path: Path, opening: object) -> None:
     _, opened, before_the_list, listed_at, at_the_end = (modules for _, modules in told)
     assert opened & FOR_ANY_CALL == set()
     assert before_the_list >= FOR_ANY_CALL
-    assert before_the_list & {*FOR_SOME, "store.session.reading"} == set()
-    assert listed_at & {*FOR_SOME, "store.session.reading"} == set()
-    assert at_the_end >= {*FOR_SOME, "store.session.reading"}
+    assert before_the_list & FOR_SOME == set()
+    assert listed_at & FOR_SOME == set()
+    assert at_the_end >= FOR_SOME
     # Nothing is waited for before the list; after it, once, for a moment.
     assert [seconds for seconds in asked if seconds] == [0.001]
     assert asked[:2] == [0, 0]
@@ -153,12 +153,11 @@ def test_nothing_is_loaded_before_what_is_there_already(tmp_path: Path) -> None:
 
 
 def test_a_call_within_a_moment_waits_for_what_it_needs_alone(tmp_path: Path) -> None:
-    """Of what comes after the list, the reading of files is loaded first; then comes the moment."""
+    """Of what comes after the list, nothing is loaded before the moment has passed."""
     told, _ = piecewise(
         tmp_path, initialize(), request(1, "tools/list"), request(2, "ping"), ready=(False, False, True)
     )
     at_the_ping = told[4][1]
-    assert "store.session.reading" in at_the_ping
     assert at_the_ping & FOR_SOME == set()
 
 

@@ -114,7 +114,7 @@ def build(fd: int, size: int, *, digests: bool, known: Index | None = None) -> I
     """The index of the file `fd` with its `size` bytes. Without `digests` none are made.
 
     `known` is the index of cycles that the file is known to begin with; it is added to. Raises Unreadable when the file
-    is no history, and OSError (ranges.Shrunk when it is shorter than that).
+    is no history, and OSError (atomic.Shrunk when it is shorter than that).
     """
     window = Window(fd, size)
     try:

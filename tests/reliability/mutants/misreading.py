@@ -11,7 +11,7 @@ from nexus_mcp.store import codec, journal, transaction
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.history.append import Growth
 from nexus_mcp.store.history.archive import Archive
-from nexus_mcp.store.session.kept import SessionCache
+from nexus_mcp.store.session import SessionCache
 from tests.reliability.mutants.definition import Mutant
 
 

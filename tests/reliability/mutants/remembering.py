@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from nexus_mcp.state.rows import Rows
+from nexus_mcp.store import session
 from nexus_mcp.store.folder import Folder
-from nexus_mcp.store.session import reading
-from nexus_mcp.store.session.document import Document
-from nexus_mcp.store.session.kept import SessionCache
+from nexus_mcp.store.session import Document, SessionCache
 from tests.reliability.mutants.definition import Mutant
 
 
 def _same_size() -> tuple[Any, str, Any]:
-    real = reading.read
+    real = session.read
 
     def read(name: str, data: bytes, known: Document | None = None) -> Document:
         return known if known is not None and len(known.data) == len(data) else real(name, data, known)
 
-    return reading, "read", read
+    return session, "read", read
 
 
 def _never_again() -> tuple[Any, str, Any]:
@@ -32,14 +31,13 @@ def _never_again() -> tuple[Any, str, Any]:
 
 
 def _row_too_many() -> tuple[Any, str, Any]:
-    real = Rows.spliced
+    real = session._rows_by_text
 
-    def spliced(old: Rows, start: int, new: list[Any], rest: int) -> Rows:
-        if rest - start == len(new):
-            return old
-        return real(old, start, new, rest)
+    def rows_by_text(known: Document, data: bytes) -> Rows | None:
+        found, before = real(known, data), known.value[known.kind.rows]
+        return before if found is not None and len(found) == len(before) else found
 
-    return Rows, "spliced", spliced
+    return session, "_rows_by_text", rows_by_text
 
 
 MUTANTS = (

@@ -1,0 +1,267 @@
+"""Read and write plan.json and tasks.json, and cache them as this process parsed them last.
+
+Each read compares all bytes of the file with the cached ones; only parsing and checking are saved. Times, sizes and
+inodes may be the same for two contents, bytes are not: so nothing here can be stale, whichever program wrote meanwhile.
+
+A file is written whole. Rows (the issues of a plan, the tasks of a list) that did not change keep their JSON text,
+because Python takes 10 µs to encode one. By these texts the unchanged rows of a file that another process wrote are
+recognized, too: only the others are parsed. msgspec does without the texts, but it writes floats in another way,
+refuses long integers, and takes longer to load than a short change takes.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from nexus_mcp import schemas
+from nexus_mcp.errors import NexusError
+from nexus_mcp.state import oplog, shapes
+from nexus_mcp.state.rows import Row, Rows
+from nexus_mcp.store import codec, journal, paths
+from nexus_mcp.store.codec import Invalid, encode_utf8, pretty
+from nexus_mcp.store.paths import PLAN, TASKS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nexus_mcp.store.folder import Folder
+
+    Frame = tuple[bytes, bytes]
+    """The bytes before the rows, with the bracket that opens them, and after them, with the one that closes them."""
+
+MAX_CACHED_BYTES = 16 << 20
+"""A larger file is parsed at each read: its values take ten times as much memory."""
+_MARGIN = "\n  "
+_ROW_MARGIN = "\n    "
+_FIRST = b"\n    "  # before the first row
+_LAST = b"\n  "  # after the last row
+_ROW_BEGIN, _ROW_END = b"{\n", b"\n    }"
+# No string holds a newline, and what lies deeper has a wider margin: these bytes are between two rows or nowhere.
+_BETWEEN = b",\n    "
+_CUT = _ROW_END + _BETWEEN + _ROW_BEGIN
+
+
+class Kind:
+    """A kind of session file: its `schema`, and `rows`, the name of its array of rows."""
+
+    __slots__ = ("name", "rows", "schema", "shown")
+
+    def __init__(self, name: str, schema: str, rows: str) -> None:
+        self.name = name
+        self.schema = schema
+        self.rows = rows
+        self.shown = f".nexus/state/{name}"
+
+
+KINDS = {PLAN: Kind(PLAN, shapes.PLAN, "issues"), TASKS: Kind(TASKS, shapes.TASKS, "tasks")}
+
+
+class Document:
+    """The bytes of a session file and the checked value that they mean. Neither is ever changed.
+
+    `frame` is None for a file that may be laid out otherwise than we do.
+    """
+
+    __slots__ = ("_mark", "data", "frame", "kind", "value")
+
+    def __init__(self, kind: Kind, data: bytes, value: dict[str, Any], frame: Frame | None = None) -> None:
+        self.kind = kind
+        self.data = data
+        self.value = value
+        self.frame = frame
+        self._mark: dict[str, int] | None = None
+
+    def mark(self) -> dict[str, int]:
+        """What the operation log says of the bytes."""
+        if self._mark is None:
+            self._mark = oplog.mark(self.data) or {}
+        return self._mark
+
+    def checksum(self) -> int:
+        """The CRC-32 of the bytes."""
+        return self.mark()["crc32"]
+
+
+class SessionCache:
+    """The documents of one workspace, by name. Each is put in its place whole, so threads need no lock."""
+
+    __slots__ = ("_documents",)
+
+    def __init__(self) -> None:
+        self._documents: dict[str, Document] = {}
+
+    def read(self, state: Folder | None, name: str) -> Document | None:
+        """plan.json or tasks.json as it is now, None when absent. Raises StateError, PathRefused, StorageError."""
+        return self.parse(name, _read_bytes(state, name))
+
+    def parse(self, name: str, data: bytes | None) -> Document | None:
+        """The document of the file `name` with the bytes `data`; None for None. Raises StateError."""
+        if data is None:
+            self._documents.pop(name, None)
+            return None
+        known = self._documents.get(name)
+        found = read(name, data, known)
+        if found is not known:
+            self._put(found)
+        return found
+
+    def compose(self, name: str, value: dict[str, Any]) -> Document:
+        """As `compose`; the document is cached before it is written, and even if it never is."""
+        made = compose(name, value)
+        self._put(made)
+        return made
+
+    def prepare(self, state: Folder | None) -> None:
+        """Cache the files, as far as they can be read, with the texts of their rows, unless that was done before.
+
+        Call it while there is time: under the lock it would keep all others waiting.
+        """
+        if any(known.frame is not None for known in self._documents.values()):
+            return
+        for name in paths.SESSION:
+            schemas.readable(KINDS[name].schema).keeps(None)
+            with suppress(NexusError, ValueError):  # the next read reports what is wrong
+                found = self.read(state, name)
+                if found is not None:
+                    made = compose(name, found.value)
+                    if made.data == found.data:  # then its value is the same, too, to the order of the members
+                        made.mark()
+                        self._put(made)
+
+    def _put(self, document: Document) -> None:
+        if len(document.data) <= MAX_CACHED_BYTES:
+            self._documents[document.kind.name] = document
+        else:
+            self._documents.pop(document.kind.name, None)
+
+
+class SessionSnapshot:
+    """The session files as they were at one moment, or the error of reading them, which plan() and tasks() raise.
+
+    Two snapshots are equal when they hold the same bytes, or the same errors.
+    """
+
+    __slots__ = ("_cache", "_read")
+
+    def __init__(self, cache: SessionCache, at: Folder | NexusError | None) -> None:
+        self._cache = cache
+        self._read = [at if isinstance(at, NexusError) else _read_or_error(at, name) for name in paths.SESSION]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SessionSnapshot) and [*map(_comparable, self._read)] == [
+            *map(_comparable, other._read)
+        ]
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def plan(self) -> dict[str, Any] | None:
+        """plan.json, None when there is no plan. Raises StateError, PathRefused, StorageError."""
+        return self._value(0)
+
+    def tasks(self) -> dict[str, Any] | None:
+        """tasks.json, None when absent. Raises StateError, PathRefused, StorageError."""
+        return self._value(1)
+
+    def _value(self, number: int) -> dict[str, Any] | None:
+        read = self._read[number]
+        if isinstance(read, NexusError):
+            raise read
+        document = self._cache.parse(paths.SESSION[number], read)
+        return None if document is None else document.value
+
+
+def read(name: str, data: bytes, known: Document | None = None) -> Document:
+    """The document of the file `name` with the bytes `data`, whatever is `known`. Raises StateError."""
+    kind = KINDS[name]
+    if known is not None:
+        if known.data == data:
+            return known
+        rows = _rows_by_text(known, data)
+        if rows is not None:
+            return Document(kind, data, {**known.value, kind.rows: rows}, known.frame)
+    value = shapes.check(codec.decode(data, kind.shown), kind.schema, kind.shown)
+    return Document(kind, data, {**value, kind.rows: Rows(map(Row, value[kind.rows]))})
+
+
+def compose(name: str, value: dict[str, Any]) -> Document:
+    """The document whose bytes are codec.encode(shapes.order(value)), to be the file `name`.
+
+    A `Row` was checked before, every other row is now. Raises ValueError when `value` is not what belongs there, and
+    Invalid for a number with too many digits.
+    """
+    kind = KINDS[name]
+    new = [row for row in value[kind.rows] if type(row) is not Row]
+    shapes.check_new({**value, kind.rows: new}, schemas.readable(kind.schema), name)
+    schema = schemas.load(kind.schema)
+    order = schema["properties"][kind.rows]["items"]
+    bare = shapes.order({**value, kind.rows: []}, schema)
+    try:
+        frame = _frame(kind, bare)
+        written = [row if type(row) is Row and row.text else _lay_out(row, order) for row in value[kind.rows]]
+    except ValueError as error:
+        raise Invalid("has a number with too many digits", "digits") from error
+    bare[kind.rows] = Rows(written)
+    between = [_FIRST, _BETWEEN.join([row.text for row in written]), _LAST] if written else []
+    return Document(kind, b"".join([frame[0], *between, frame[1]]), bare, frame)
+
+
+def _rows_by_text(known: Document, data: bytes) -> Rows | None:
+    """The rows in `data`, those with a known text not parsed; None when `data` has to be parsed whole.
+
+    Within the same frame, rows that each are one JSON object are the rows of the whole.
+    """
+    if known.frame is None:
+        return None
+    begin, end = known.frame[0] + _FIRST + _ROW_BEGIN, _ROW_END + _LAST + known.frame[1]
+    if len(data) < len(begin) + len(end) or not (data.startswith(begin) and data.endswith(end)):
+        return None
+    schema = schemas.load(known.kind.schema)["properties"][known.kind.rows]["items"]
+    texts = {row.text: row for row in known.value[known.kind.rows]}
+    found = Rows()
+    try:
+        for part in data[len(begin) : len(data) - len(end)].split(_CUT):
+            text = b"%b%b%b" % (_ROW_BEGIN, part, _ROW_END)
+            row = texts.get(text)
+            if row is None:
+                value = codec.STRICT.decode(text.decode())
+                if codec.is_too_deep(value, codec.SESSION_DEPTH - 2):  # a row lies in an array in an object
+                    return None
+                shapes.check_rows([value], known.kind.schema)
+                row = _lay_out(value, schema)
+                row = row if row.text == text else Row(value)
+            found.append(row)
+    except (ValueError, RecursionError):  # only parsing it whole tells what is wrong, and where
+        return None
+    return found
+
+
+def _frame(kind: Kind, bare: dict[str, Any]) -> Frame:
+    """Raises ValueError for a number with too many digits."""
+    members = [f"{pretty(name)}: {pretty(member, _MARGIN)}" for name, member in bare.items()]
+    here = list(bare).index(kind.rows)
+    head = f",{_MARGIN}".join([*members[:here], members[here][:-1]])  # without the bracket that closes the rows
+    tail = f",{_MARGIN}".join(["]", *members[here + 1 :]])
+    return encode_utf8(f"{{{_MARGIN}{head}"), encode_utf8(f"{tail}\n}}\n")
+
+
+def _lay_out(row: dict[str, Any], schema: dict[str, Any]) -> Row:
+    """The row as it is written, with its text. Raises ValueError for a number with too many digits."""
+    ordered = Row(shapes.order(row, schema))
+    ordered.text = encode_utf8(pretty(ordered, _ROW_MARGIN))
+    return ordered
+
+
+def _read_or_error(state: Folder | None, name: str) -> bytes | NexusError | None:
+    try:
+        return _read_bytes(state, name)
+    except NexusError as error:
+        return error
+
+
+def _comparable(read: bytes | NexusError | None) -> bytes | str | None:
+    return str(read) if isinstance(read, NexusError) else read
+
+
+def _read_bytes(state: Folder | None, name: str) -> bytes | None:
+    return None if state is None else state.read(name, journal.SESSION_LIMIT)
