@@ -11,7 +11,7 @@ NexusError
 │       └── NewerJournal  it was begun by a newer version
 ├── PathRefused           a link, a special file or an unsafe name where a plain one belongs
 ├── StorageError          the disk, the permissions or the lock did not allow it; nothing changed
-│   ├── ChangedMeanwhile  another program saved the file that was to be replaced (store/original.py)
+│   ├── ChangedMeanwhile  another program saved the file that was to be replaced (store/replacement.py)
 │   ├── FolderGone        it was removed while it was to be used
 │   ├── LockTimeout       another process kept the workspace lock
 │   ├── WaitStopped       the server stopped while waiting for the lock

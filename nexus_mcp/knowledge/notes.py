@@ -11,8 +11,8 @@ from nexus_mcp.knowledge import index
 from nexus_mcp.knowledge.index import SUFFIX
 from nexus_mcp.store import conflicts
 from nexus_mcp.store.folder import close_fd
-from nexus_mcp.store.original import read as original_of
-from nexus_mcp.store.replacing import Replacement, retry
+from nexus_mcp.store.replacement import Replacement, retry
+from nexus_mcp.store.replacement import read as original_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.journal import SHOWN_HISTORY
-from nexus_mcp.store.original import read
-from nexus_mcp.store.replacing import Replacement, retry
+from nexus_mcp.store.replacement import Replacement, read, retry
 
 TYPE_CHECKING = False
 

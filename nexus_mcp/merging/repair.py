@@ -19,9 +19,8 @@ from nexus_mcp.store import atomic, journal, lock
 from nexus_mcp.store.access import Access, Deadline
 from nexus_mcp.store.folder import reason
 from nexus_mcp.store.journal import HISTORY, HISTORY_LIMIT, SHOWN_HISTORY
-from nexus_mcp.store.original import ChangedMeanwhile
-from nexus_mcp.store.original import read as original_of
-from nexus_mcp.store.replacing import Replacement
+from nexus_mcp.store.replacement import ChangedMeanwhile, Replacement
+from nexus_mcp.store.replacement import read as original_of
 
 TYPE_CHECKING = False
 

@@ -10,8 +10,7 @@ from nexus_mcp.state import artifact_name
 from nexus_mcp.state import oplog as changes
 from nexus_mcp.store import atomic, oplog, paths
 from nexus_mcp.store.commit import write_one
-from nexus_mcp.store.original import ChangedMeanwhile, Original, read_any
-from nexus_mcp.store.replacing import Replacement, retry
+from nexus_mcp.store.replacement import ChangedMeanwhile, Original, Replacement, read_any, retry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

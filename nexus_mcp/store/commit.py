@@ -11,10 +11,9 @@ from nexus_mcp.errors import NexusError, NotAppliedYet, StateError, StorageError
 from nexus_mcp.state import oplog as entries
 from nexus_mcp.store import atomic, close_receipt, conflicts, journal, leftovers, oplog, paths
 from nexus_mcp.store.folder import reason
-from nexus_mcp.store.original import Original
 from nexus_mcp.store.permissions import Copy
 from nexus_mcp.store.recovery import finish
-from nexus_mcp.store.replacing import Replacement
+from nexus_mcp.store.replacement import Original, Replacement
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from nexus_mcp.errors import JournalError, NewerJournal, StateError
 from nexus_mcp.state import oplog, shapes
 from nexus_mcp.store import atomic, conflicts, history, paths
 from nexus_mcp.store.codec import JOURNAL_DEPTH, decode, encode
-from nexus_mcp.store.original import ChangedMeanwhile, read
-from nexus_mcp.store.replacing import Replacement, retry
+from nexus_mcp.store.replacement import ChangedMeanwhile, Replacement, read, retry
 from nexus_mcp.workspace import DEFAULT_HARNESS_ID
 
 TYPE_CHECKING = False
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.history.append import Growth
-    from nexus_mcp.store.original import Original
+    from nexus_mcp.store.replacement import Original
 
     Prepared = Mapping[str, tuple[str, Original | None]]
     """The path of a file -> (the temporary file that holds its new bytes, the file as the change read it)."""

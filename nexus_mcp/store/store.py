@@ -12,7 +12,7 @@ from nexus_mcp.store import atomic, close_receipt, lock
 from nexus_mcp.store.access import Access, Deadline
 from nexus_mcp.store.history.lookup import Memory
 from nexus_mcp.store.paths import PLAN, SESSION, TASKS
-from nexus_mcp.store.replacing import retry
+from nexus_mcp.store.replacement import retry
 from nexus_mcp.store.session import SessionCache, SessionSnapshot
 from nexus_mcp.store.transaction import Transaction, read_history, value_of
 

@@ -12,8 +12,8 @@ from nexus_mcp.state import shapes, times
 from nexus_mcp.store import journal, paths
 from nexus_mcp.store.codec import Invalid, decode
 from nexus_mcp.store.history.lookup import Memory
-from nexus_mcp.store.original import Original, read
 from nexus_mcp.store.paths import PLAN, TASKS
+from nexus_mcp.store.replacement import Original, read
 from nexus_mcp.store.session import SessionCache
 
 TYPE_CHECKING = False

@@ -13,7 +13,7 @@ from unittest.mock import patch
 from nexus_mcp.server.app import Answer
 from nexus_mcp.store import atomic, journal, lock
 from nexus_mcp.store.folder import Folder
-from nexus_mcp.store.replacing import Replacement
+from nexus_mcp.store.replacement import Replacement
 from tests.miniatures.base import PROCESS, Call, Deviation, Json, Miniature, failed, load, save
 
 _PAUSE = 0.002

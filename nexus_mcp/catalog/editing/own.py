@@ -15,8 +15,7 @@ from nexus_mcp.catalog.sources import AGENTS, MAP, META, Own
 from nexus_mcp.errors import CatalogError, NexusError, NotConfirmed, StorageError
 from nexus_mcp.store import atomic, conflicts
 from nexus_mcp.store.folder import reason
-from nexus_mcp.store.original import ChangedMeanwhile, Original, read
-from nexus_mcp.store.replacing import Replacement, retry
+from nexus_mcp.store.replacement import ChangedMeanwhile, Original, Replacement, read, retry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from nexus_mcp.catalog.sources import Source
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.lock import HeldLock
-    from nexus_mcp.store.original import Original
+    from nexus_mcp.store.replacement import Original
     from nexus_mcp.store.store import Store
 
 

@@ -12,8 +12,7 @@ from nexus_mcp.store.codec import pretty
 from nexus_mcp.store.folder import close_fd
 from nexus_mcp.store.history import EMPTY, NAME, SHOWN, identity, lookup
 from nexus_mcp.store.history.index import NO_DIGEST, digest
-from nexus_mcp.store.original import ChangedMeanwhile, Original
-from nexus_mcp.store.replacing import Replacement
+from nexus_mcp.store.replacement import ChangedMeanwhile, Original, Replacement
 
 TYPE_CHECKING = False
 

@@ -19,8 +19,7 @@ from nexus_mcp.knowledge.notes import LIMIT
 from nexus_mcp.merging.repository import SECONDS, run_git
 from nexus_mcp.quoting import quoted
 from nexus_mcp.store.atomic import Unsynced
-from nexus_mcp.store.original import read
-from nexus_mcp.store.replacing import Replacement
+from nexus_mcp.store.replacement import Replacement, read
 
 TYPE_CHECKING = False
 

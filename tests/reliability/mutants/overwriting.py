@@ -7,7 +7,7 @@ from typing import Any
 
 from nexus_mcp.store import atomic, conflicts
 from nexus_mcp.store.folder import Folder
-from nexus_mcp.store.original import Original
+from nexus_mcp.store.replacement import Original
 from tests.reliability.mutants.definition import Mutant
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from nexus_mcp.errors import NexusError, NotAppliedYet, StorageError
 from nexus_mcp.store import access, atomic, close_receipt, commit, lock, recovery
 from nexus_mcp.store.folder import Folder
-from nexus_mcp.store.replacing import Replacement
+from nexus_mcp.store.replacement import Replacement
 from tests.reliability.mutants.definition import Mutant
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from nexus_mcp.state import oplog, plan
 from nexus_mcp.store.close_receipt import Receipt
-from nexus_mcp.store.original import Original
+from nexus_mcp.store.replacement import Original
 from tests.reliability.mutants.definition import Mutant
 
 

@@ -15,7 +15,7 @@ from nexus_mcp.errors import StorageError
 from nexus_mcp.server.app import App
 from nexus_mcp.store import atomic, journal
 from nexus_mcp.store.history.append import Growth
-from nexus_mcp.store.replacing import Replacement
+from nexus_mcp.store.replacement import Replacement
 from nexus_mcp.workspace import Workspace
 from tests.store.history.made import CYCLE, OLD, Site, ours_of
 
