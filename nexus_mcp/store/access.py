@@ -9,7 +9,7 @@ import time
 from contextlib import ExitStack, contextmanager, suppress
 
 from nexus_mcp.errors import BEGUN, FolderGone, JournalError, NexusError, NotAppliedYet, NotConfirmed, StorageError
-from nexus_mcp.store import atomic, journal, lock
+from nexus_mcp.store import atomic, conflicts, journal, lock
 from nexus_mcp.store.folder import Folder, reason
 from nexus_mcp.store.recovery import roll_forward
 
@@ -195,7 +195,7 @@ class Locked:
         self._is_begun = True
         if not (self._access.swept and held.orderly):
             held.check()
-            sweep(self.nexus, self.state, notes=not held.orderly)
+            conflicts.sweep_all(self.nexus, self.state, notes=not held.orderly)
         if self._wrote_ignore or not held.orderly:
             confirm_all(self._root, self.nexus)
         held.orderly = self._access.swept = True
@@ -287,15 +287,6 @@ def confirm_all(*folders: Folder) -> None:
             folder.sync()
         except OSError as error:
             raise StorageError(folder.shown or folder.path, "sync", reason(error)) from error
-
-
-def sweep(nexus: Folder, state: Folder, *, notes: bool) -> None:
-    """leftovers.sweep, which is not loaded at the start. Raises StorageError, also where it cannot be loaded."""
-    try:
-        from nexus_mcp.store import leftovers
-    except (ImportError, OSError) as error:
-        raise StorageError(state.shown, "look for what was left in", str(error) or type(error).__name__) from error
-    leftovers.sweep(nexus, state, notes=notes)
 
 
 def remove_new(new: list[tuple[Folder, str]], held: lock.HeldLock | None) -> None:

@@ -9,7 +9,7 @@ from contextlib import ExitStack, suppress
 
 from nexus_mcp.errors import NexusError, NotAppliedYet, StateError, StorageError
 from nexus_mcp.state import oplog as entries
-from nexus_mcp.store import atomic, close_receipt, conflicts, journal, leftovers, oplog, paths
+from nexus_mcp.store import atomic, close_receipt, conflicts, journal, oplog, paths
 from nexus_mcp.store.folder import reason
 from nexus_mcp.store.permissions import Copy
 from nexus_mcp.store.recovery import finish
@@ -153,7 +153,7 @@ def write_journaled(
             journal.SHOWN, f"would grow beyond {journal.HISTORY_LIMIT >> 20} MiB", next_step=_smaller(change)
         )
     if change.cycle is not None:
-        leftovers.sweep_artifacts(state)
+        conflicts.sweep_artifacts(state)
     # All new bytes are on disk before the commit point, so that a full disk is met while nothing has happened.
     temporary: dict[str, tuple[Folder, str]] = {}
     copied: list[Permissions | None] = []

@@ -1,7 +1,8 @@
-"""Keep what another program saved in a file while it was replaced: `conflict-<id>-<name>`, beside the file.
+"""Sweep temporary files that dead writers left, and keep what another program saved: `conflict-<id>-<name>`.
 
 A file that is exchanged for a new one has a temporary name for a moment. That name records what the file held when the
-change read it. So the sweep after a crash can tell our own file, which it removes, from a save, which it keeps.
+change read it. So the sweep after a crash can tell our own file, which it removes, from a save, which it keeps beside
+the file.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from contextlib import suppress
 
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError, PathRefused, StorageError
-from nexus_mcp.store import atomic
+from nexus_mcp.store import atomic, paths
 from nexus_mcp.store.folder import close_fd, reason
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -31,6 +33,7 @@ WHOLE, END, SAME = "w", "e", "s"
 END_BYTES = 4096
 MOST_FOLDERS = 100
 """Folders of artifacts that are looked into for copies, and DEPTH of them below each other."""
+MOST_SWEPT_FOLDERS = 1000
 DEPTH = 16
 NOTES = ("context", "memory", "rules")
 MOST_NOTES = 20_000
@@ -154,7 +157,7 @@ def check_room(folder: Folder, name: str) -> None:
 def find_all(state: Folder) -> list[str]:
     """The paths from the project root of the copies in `.nexus/state` and among its artifacts. Raises StorageError."""
     found = [state.show(name) for name in state.names() if name.startswith(PREFIX)]
-    artifacts = state.child("artifacts")
+    artifacts = state.child(paths.ARTIFACTS)
     if artifacts is not None:
         with artifacts:
             found += _below(artifacts, DEPTH, [MOST_FOLDERS])
@@ -237,3 +240,45 @@ def mark_of(fd: int, kind: str) -> Mark:
     while part := os.read(fd, _CHUNK):
         checksum = zlib.crc32(part, checksum)
     return size, checksum
+
+
+def sweep_all(nexus: Folder, state: Folder, *, notes: bool) -> None:
+    """Remove temporary files in both folders, and with `notes` in those of the notes. Only under the lock.
+
+    Git tracks the notes, and would take in what lies beside them; so it does not wait for the next change of a note.
+    Raises StorageError, for the notes never: the change does not need that.
+    """
+    sweep(nexus)
+    sweep(state)
+    for name in NOTES if notes else ():
+        _sweep_child(nexus, name, 1, [1])
+
+
+def sweep_artifacts(state: Folder) -> None:
+    """Remove temporary files below the artifacts. Only under the lock, and before the change prepares its own.
+
+    Links are not followed; it ends after `MOST_SWEPT_FOLDERS` folders, and goes `DEPTH` deep. Never raises: the change
+    does not need it.
+    """
+    left = [MOST_SWEPT_FOLDERS]
+    _sweep_child(state, paths.ARTIFACTS, DEPTH, left)
+
+
+def _sweep_child(parent: Folder, name: str, depth: int, left: list[int]) -> None:
+    try:
+        folder = parent.child(name)
+    except NexusError:
+        return  # a file, most often
+    if folder is None:
+        return
+    with folder:
+        left[0] -= 1
+        try:
+            sweep(folder)
+            names = folder.names()
+        except NexusError:
+            return
+        for below in names if depth > 1 else ():
+            if left[0] <= 0:
+                return
+            _sweep_child(folder, below, depth - 1, left)

@@ -9,7 +9,7 @@ from unittest.mock import patch
 import pytest
 
 from nexus_mcp.errors import StorageError
-from nexus_mcp.store import atomic, conflicts, leftovers
+from nexus_mcp.store import atomic, conflicts
 from nexus_mcp.store.folder import Folder
 from tests.store.logged import PLAN, answered
 from tests.support import SMALLEST
@@ -49,11 +49,11 @@ def test_links_are_not_followed(artifacts: Path, tmp_path: Path) -> None:
 
 def test_it_is_bounded(artifacts: Path, tmp_path: Path) -> None:
     """It ends after so many folders and goes so deep, and the change is made."""
-    with patch.object(leftovers, "MOST_FOLDERS", 2):
+    with patch.object(conflicts, "MOST_SWEPT_FOLDERS", 2):
         answered(tmp_path, "task_close")
     assert sorted(path.parent.name for path in artifacts.rglob(LEFT)) == ["m"]
     (artifacts / "n" / LEFT).write_bytes(b"half")
-    with patch.object(leftovers, "DEPTH", 2):
+    with patch.object(conflicts, "DEPTH", 2):
         answered(tmp_path, "task_close")
     assert sorted(path.parent.name for path in artifacts.rglob(LEFT)) == ["m"]
 

@@ -38,7 +38,6 @@ SLOW = (
     # Ours, for changes alone.
     "nexus_mcp.store.commit",
     "nexus_mcp.store.jsonl",
-    "nexus_mcp.store.leftovers",
     "nexus_mcp.store.oplog",
 )
 # Runs the server as the console script does, and has the modules listed at the moment tools/list is written.
