@@ -17,7 +17,7 @@ from nexus_mcp.doctor.finding import CAP, Finding
 from nexus_mcp.errors import NewerVersion, PathRefused, StateError, StorageError
 from nexus_mcp.state import shapes
 from nexus_mcp.store.codec import decode
-from nexus_mcp.store.history_file import HistoryFile
+from nexus_mcp.store.history.frame import HistoryFile
 from nexus_mcp.store.journal import HISTORY_LIMIT, SESSION_LIMIT, SHOWN_HISTORY
 
 if TYPE_CHECKING:

@@ -133,7 +133,7 @@ def diagnose(data: bytes | None, unmerged: Unmerged = lambda: None, committed: C
     `unmerged` returns (our side, their side) from git's index, None without a conflict. Such a file need not have
     markers: git writes our side alone when it treats the file as binary. `committed` returns the file of a commit.
     """
-    from nexus_mcp.store.history_file import HistoryFile
+    from nexus_mcp.store.history.frame import HistoryFile
 
     if data is None:
         step = _from_head(committed, is_there=False)
@@ -210,7 +210,7 @@ def _diagnose_conflict(data: bytes, unmerged: Unmerged) -> Conflict:
 
 
 def _count(data: bytes) -> int:
-    from nexus_mcp.store.history_file import HistoryFile
+    from nexus_mcp.store.history.frame import HistoryFile
 
     return len(HistoryFile(data).cycles)
 
@@ -244,7 +244,7 @@ def _diagnose_damaged(data: bytes, fault: str, unmerged: Unmerged, committed: Co
 
 def _history_in(data: bytes) -> bytes | None:
     """Return the bytes, or a history of their readable cycles; None when there are none."""
-    from nexus_mcp.store.history_file import HistoryFile
+    from nexus_mcp.store.history.frame import HistoryFile
 
     try:
         HistoryFile(data)

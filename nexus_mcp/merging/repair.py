@@ -76,7 +76,7 @@ def diagnose_with(data: bytes | None, revision: str, unmerged: Unmerged, committ
 
     `data` is None when there is no file. Raises UsageError when there is no such commit.
     """
-    from nexus_mcp.store.history_file import HistoryFile
+    from nexus_mcp.store.history.frame import HistoryFile
 
     fault, kept = "", data
     try:

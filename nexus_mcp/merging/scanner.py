@@ -14,7 +14,7 @@ from nexus_mcp.merging.errors import Undecided
 from nexus_mcp.merging.versions import Side
 from nexus_mcp.store import codec
 from nexus_mcp.store.codec import MAX_DIGITS, Invalid, strict_decoder
-from nexus_mcp.store.history_file import HistoryFile
+from nexus_mcp.store.history.frame import HistoryFile
 
 TYPE_CHECKING = False
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nexus_mcp.merging.versions import Item
-    from nexus_mcp.store.history_file import HistoryFile
+    from nexus_mcp.store.history.frame import HistoryFile
 
 _LEAD = "\n    "
 

@@ -9,7 +9,7 @@ from nexus_mcp.errors import StateError
 from nexus_mcp.merging.errors import Undecided
 from nexus_mcp.state import shapes
 from nexus_mcp.store.codec import BOM
-from nexus_mcp.store.history_file import HistoryFile
+from nexus_mcp.store.history.frame import HistoryFile
 
 TYPE_CHECKING = False
 

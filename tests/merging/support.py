@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from nexus_mcp.store.history_file import HistoryFile
+from nexus_mcp.store.history.frame import HistoryFile
 from tests.support import cycle, stamp, task
 
 Cycle = dict[str, Any]

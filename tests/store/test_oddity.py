@@ -9,7 +9,7 @@ import pytest
 from nexus_mcp.errors import StateError
 from nexus_mcp.store import codec
 from nexus_mcp.store.codec import decode
-from nexus_mcp.store.history_file import HistoryFile
+from nexus_mcp.store.history.frame import HistoryFile
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,9 @@ from nexus_mcp.store import atomic
 from nexus_mcp.store.folder import close_fd, reason
 from nexus_mcp.store.history import EMPTY, LIMIT, NAME, SHOWN, lookup, texts
 from nexus_mcp.store.history.cache import UNUSABLE, Cache
-from nexus_mcp.store.history.frame import Frame
+from nexus_mcp.store.history.frame import Frame, canonical
 from nexus_mcp.store.history.index import STAMP, Index
 from nexus_mcp.store.history.texts import TextWriter, open_writer
-from nexus_mcp.store.history_file import canonical
 from nexus_mcp.store.permissions import Permissions
 
 TYPE_CHECKING = False

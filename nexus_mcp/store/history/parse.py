@@ -13,9 +13,8 @@ from nexus_mcp.state.history import plan_id
 from nexus_mcp.store import atomic
 from nexus_mcp.store.codec import ARCHIVE_DEPTH, Invalid, is_too_deep, json_fault
 from nexus_mcp.store.history import SHOWN
-from nexus_mcp.store.history.frame import Frame, skip
+from nexus_mcp.store.history.frame import Frame, HistoryFile, advice, skip
 from nexus_mcp.store.history.index import NO_DIGEST, Index, digest
-from nexus_mcp.store.history_file import HistoryFile, advice
 
 TYPE_CHECKING = False
 

@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 from nexus_mcp.store import access, commit, journal, recovery
 from nexus_mcp.store.folder import Folder
-from nexus_mcp.store.history_file import HistoryFile
+from nexus_mcp.store.history.frame import HistoryFile
 from tests.reliability.mutants.definition import Mutant
 
 

@@ -17,7 +17,7 @@ from nexus_mcp.store import atomic
 from nexus_mcp.store.history import EMPTY, NAME, lookup
 from nexus_mcp.store.history.append import Growth
 from nexus_mcp.store.history.archive import Archive
-from nexus_mcp.store.history_file import HistoryFile
+from nexus_mcp.store.history.frame import HistoryFile
 from tests.store.history.made import CYCLE, Cycle, Site, cycles, folder, layouts, ours_of, small, words, written
 
 

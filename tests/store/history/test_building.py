@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from nexus_mcp.errors import StateError
 from nexus_mcp.store import atomic
 from nexus_mcp.store.history import parse
+from nexus_mcp.store.history.frame import HistoryFile
 from nexus_mcp.store.history.index import Index
 from nexus_mcp.store.history.parse import Window
-from nexus_mcp.store.history_file import HistoryFile
 from tests.store.history.made import CYCLE, Cycle, cycles, layouts, ours_of, small, written
 
 

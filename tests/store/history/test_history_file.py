@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nexus_mcp.errors import StateError
-from nexus_mcp.store.history_file import HistoryFile
+from nexus_mcp.store.history.frame import HistoryFile
 
 
 @pytest.mark.parametrize(
