@@ -17,7 +17,7 @@ NexusError
 │   ├── WaitStopped       the server stopped while waiting for the lock
 │   └── Unlockable        there are no locks on this file system (store/lock.py)
 ├── NotAppliedYet         the change is recorded, and the next call completes it
-│   └── JournalGone       the journal is gone, and some of it may be lost (store/recovery.py)
+│   └── JournalGone       the journal is gone, and some of it may be lost (store/journal.py)
 ├── NotConfirmed          the change is made, but the disk did not confirm it
 ├── UndoRefused           a change of the operation log that is not taken back; nothing changed
 ├── CatalogError          agents, skills or their vocabulary that cannot be used as they are written

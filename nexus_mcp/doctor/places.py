@@ -7,16 +7,7 @@ import re
 from nexus_mcp.catalog.sources import BODY, KINDS, MAP, META
 from nexus_mcp.doctor.survey import FILE, FOLDER
 from nexus_mcp.merging.repair import is_backup
-from nexus_mcp.store import (
-    agents_extension,
-    artifacts,
-    close_receipt,
-    harness_files,
-    journal,
-    lock,
-    oplog,
-    paths,
-)
+from nexus_mcp.store import agents_extension, artifacts, harness_files, journal, lock, oplog, paths
 from nexus_mcp.store.history import cache
 from nexus_mcp.tags import config
 from nexus_mcp.workspace import is_harness_id
@@ -123,7 +114,7 @@ def _in_state(parts: list[str], kind: str) -> str:
         if name in _IN_STATE:
             return _IN_STATE[name]
         if kind == FILE:
-            prefixes = {_CONFLICT: KEPT, close_receipt.PREFIX: MARKER}
+            prefixes = {_CONFLICT: KEPT, journal.RECEIPT_PREFIX: MARKER}
             return next((found for prefix, found in prefixes.items() if name.startswith(prefix)), UNKNOWN)
         return HARNESS if kind == FOLDER and is_harness_id(name) else UNKNOWN
     if name == artifacts.FOLDER:

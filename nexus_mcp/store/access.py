@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from nexus_mcp.errors import BEGUN, FolderGone, JournalError, NexusError, NotAppliedYet, NotConfirmed, StorageError
 from nexus_mcp.store import atomic, conflicts, journal, lock
 from nexus_mcp.store.folder import Folder, reason
-from nexus_mcp.store.recovery import roll_forward
+from nexus_mcp.store.journal import roll_forward
 
 TYPE_CHECKING = False
 

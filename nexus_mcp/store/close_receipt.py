@@ -35,7 +35,6 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 
-PREFIX = "closed-"
 MOST_FILES = 1000
 """So many files of such a name are looked at under the lock: a clone may bring any number."""
 MOST_LEFT = 16
@@ -44,11 +43,6 @@ READ_ANYHOW = 1 << 20
 """Bytes, of all files together, that are parsed whatever is in them. Beyond that a file has to begin as ours do, and is
 read up to journal.HISTORY_LIMIT in all: no journal is larger (commit.py), so no close of ours goes unheard for that."""
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
-
-
-def name_of(journal_id: str) -> str:
-    """Return the file name of the receipt."""
-    return f"{PREFIX}{journal_id}.json"
 
 
 class Receipt:
@@ -119,7 +113,7 @@ class Receipts:
 
         Before a marker goes `confirm`, which may raise, puts that on the disk: no power cut takes the change alone.
         """
-        if not any(name.startswith(PREFIX) for name in self._names):
+        if not any(name.startswith(journal.RECEIPT_PREFIX) for name in self._names):
             return
         try:
             left = find_undelivered(self._state, self._open_state, whole=False)
@@ -153,7 +147,7 @@ def find_undelivered(state: Folder, open_state: OpenState, *, whole: bool = True
     """
     found: list[tuple[Any, Receipt]] = []
     anyhow, room = READ_ANYHOW, journal.HISTORY_LIMIT
-    names = [name for name in state.names() if name.startswith(PREFIX)]
+    names = [name for name in state.names() if name.startswith(journal.RECEIPT_PREFIX)]
     for name in sorted(filter(_id_in, names))[:MOST_FILES]:
         if len(found) == MOST_LEFT:
             break
@@ -191,7 +185,7 @@ def journal_in(name: str, data: bytes, shown: str) -> dict[str, Any] | None:
         return None
     if not journal.is_ours(entry) or entry["answer"] is None or entry["cycle"] is None:
         return None
-    if name != name_of(entry["id"]) or entry["answer"].get("cycle") != entry["cycle"]["completed_at"]:
+    if name != journal.receipt_name(entry["id"]) or entry["answer"].get("cycle") != entry["cycle"]["completed_at"]:
         return None
     return entry  # type: ignore[no-any-return]
 
@@ -204,8 +198,8 @@ def _age(found: tuple[Any, Receipt]) -> float:
 
 def _id_in(name: str) -> str:
     """The journal's id that a marker of this name has, "" when no marker has such a name."""
-    id_ = name[len(PREFIX) : -len(".json")] if name.startswith(PREFIX) else ""
-    return id_ if id_ and name == name_of(id_) and journal.is_id(id_) else ""
+    id_ = name[len(journal.RECEIPT_PREFIX) : -len(".json")] if name.startswith(journal.RECEIPT_PREFIX) else ""
+    return id_ if id_ and name == journal.receipt_name(id_) and journal.is_id(id_) else ""
 
 
 def _begins_as_ours(name: str, fd: int) -> bool:

@@ -9,10 +9,10 @@ from contextlib import ExitStack, suppress
 
 from nexus_mcp.errors import NexusError, NotAppliedYet, StateError, StorageError
 from nexus_mcp.state import oplog as entries
-from nexus_mcp.store import atomic, close_receipt, conflicts, journal, oplog, paths
+from nexus_mcp.store import atomic, conflicts, journal, oplog, paths
 from nexus_mcp.store.folder import reason
+from nexus_mcp.store.journal import finish
 from nexus_mcp.store.permissions import Copy
-from nexus_mcp.store.recovery import finish
 from nexus_mcp.store.replacement import Original, Replacement
 
 TYPE_CHECKING = False
@@ -196,7 +196,7 @@ def write_journaled(
             raise NotAppliedYet(journal.SHOWN, reason(error.cause)) from error
     prepared = {name: (made, change.originals.get(name)) for name, (_, made) in temporary.items()}
     finish(nexus, state, record, lambda: entry or journal.log_entry(record), growth=growth, prepared=prepared)
-    return None if answer is None else close_receipt.name_of(record["id"])
+    return None if answer is None else journal.receipt_name(record["id"])
 
 
 def _smaller(change: Transaction) -> str:

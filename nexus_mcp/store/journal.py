@@ -11,12 +11,14 @@ of the first version that can hold it, so that an older nexus-mcp can complete t
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
-from nexus_mcp.errors import JournalError, NewerJournal, StateError
+from nexus_mcp import log
+from nexus_mcp.errors import JournalError, NewerJournal, NexusError, NotAppliedYet, StateError, StorageError
 from nexus_mcp.state import oplog, shapes
 from nexus_mcp.store import atomic, conflicts, history, paths
 from nexus_mcp.store.codec import JOURNAL_DEPTH, decode, encode
+from nexus_mcp.store.folder import reason
 from nexus_mcp.store.replacement import ChangedMeanwhile, Replacement, read, retry
 from nexus_mcp.workspace import DEFAULT_HARNESS_ID
 
@@ -32,8 +34,12 @@ if TYPE_CHECKING:
 
     Prepared = Mapping[str, tuple[str, Original | None]]
     """The path of a file -> (the temporary file that holds its new bytes, the file as the change read it)."""
+    from collections.abc import Callable
+
+    from nexus_mcp.state.oplog import Entry
 
 NAME = "txn.json"
+RECEIPT_PREFIX = "closed-"
 SHOWN = f".nexus/state/{NAME}"
 VERSION = 1
 VERSION_WITHOUT_CYCLE = 2
@@ -151,6 +157,11 @@ def log_entry(journal: dict[str, Any]) -> oplog.Entry:
     return oplog.entry(journal["id"], at, oplog.By(oplog.UNKNOWN, DEFAULT_HARNESS_ID, ""), files, cycle=at)
 
 
+def receipt_name(id_: str) -> str:
+    """The file name of the receipt (close_receipt.py) that the journal of a close becomes."""
+    return f"{RECEIPT_PREFIX}{id_}.json"
+
+
 def content_of(file: dict[str, Any]) -> bytes | None:
     """What a file of a journal is to hold, None for no file."""
     return None if file["content"] is None else _bytes(file["content"])
@@ -255,3 +266,143 @@ def _append(nexus: Folder, state: Folder, cycle: dict[str, Any]) -> None:
         shapes.check_writable(past.version, SHOWN_HISTORY)
         growth = Growth(past, cycle)
         growth.install(growth.prepare())
+
+
+_DISK_ADVICE = "Check the free space and the permissions of .nexus, then call again."
+
+
+class JournalGone(NotAppliedYet):
+    """The commit point was passed, something failed, and the journal is not there any more: no call can complete it."""
+
+    LOOK = (
+        "Look before you repeat it: history_search shows whether the cycle is there, plan_status and task_list show "
+        "what is open. Find out what removes files below .nexus (git clean, a script)."
+    )
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.fault = self.message = (
+            f"The change was recorded in {path}, but something removed that file while it was carried out: {reason}. "
+            "Some of the change may be made, the rest may be lost."
+        )
+        self.next_step = self.LOOK
+
+
+def roll_forward(nexus: Folder, state: Folder) -> Entry | None:
+    """Complete the change whose journal waits, if one does. Only under the lock. Raises JournalError.
+
+    It is another call's change: the caller must not take it for its own. The entry of one without a cycle is
+    returned, so that an undo can tell whether it was an undo.
+    """
+    entry = read_pending(state)
+    if entry is None:
+        return None
+    from nexus_mcp.store import oplog
+
+    left = _find_removable(nexus, state)
+    try:
+        _confirm_journal(state)
+        # Its process may have noted it before it died.
+        finish(nexus, state, entry, lambda: oplog.skip_if_logged(state, log_entry(entry)))
+    except NotAppliedYet as error:
+        cause = error.__cause__
+        if isinstance(error, JournalGone):
+            raise JournalError(
+                SHOWN,
+                f"held an earlier change that could not be completed ({error.reason}), and was removed",
+                next_step=error.LOOK,
+            ) from error
+        raise JournalError(
+            SHOWN,
+            f"holds an earlier change that could not be completed ({error.reason})",
+            next_step=cause.next_step if isinstance(cause, NexusError) else _DISK_ADVICE,
+        ) from error
+    for folder, name in left:
+        with suppress(OSError):  # a temporary file of a dead process does no harm
+            folder.unlink(name)
+    return entry["log"] if entry["cycle"] is None else None
+
+
+def _find_removable(*folders: Folder) -> list[tuple[Folder, str]]:
+    """The temporary files that may go, judged while the files are as the dead one left them. What another program saved
+    is kept as a copy. Never raises: what is left is judged by the next sweep."""
+    found = []
+    try:
+        for folder in folders:
+            for name in folder.names():
+                if name.startswith(atomic.PREFIX) and conflicts.is_settled(folder, name):
+                    found.append((folder, name))
+    except StorageError as error:
+        log.warning(error.fault)
+    return found
+
+
+def _confirm_journal(state: Folder) -> None:
+    """Sync the journal's name, which must last as long as its change: the process that wrote it may have died before.
+
+    Raises NotAppliedYet.
+    """
+    try:
+        atomic.confirm(state)
+    except atomic.Unsynced as error:
+        raise NotAppliedYet(SHOWN, reason(error.cause)) from error
+
+
+def finish(
+    nexus: Folder,
+    state: Folder,
+    entry: dict[str, Any],
+    make_entry: Callable[[], Entry | None],
+    *,
+    growth: Growth | None = None,
+    prepared: Prepared | None = None,
+) -> None:
+    """Apply a journal that is in place, then take it away, or turn it into the marker of its answer.
+
+    What `make_entry` makes goes into the operation log while the journal is still there: no death comes in between.
+    `growth` and `prepared` as for `apply`. Raises NotAppliedYet.
+    """
+    from nexus_mcp.store import oplog
+
+    is_applied = False
+    try:
+        kept = apply(nexus, state, entry, growth, prepared or {})
+        is_applied = True
+        note = oplog.note if entry["cycle"] is None else oplog.note_cycle
+        note(state, lambda: _with_copies(make_entry(), kept))
+        if entry["answer"] is None:
+            atomic.remove(state, NAME)
+        else:
+            _keep_answer(state, entry["id"])
+    except atomic.Unsynced as error:
+        raise _unfinished(state, is_applied, reason(error.cause)) from error
+    except OSError as error:
+        raise _unfinished(state, is_applied, reason(error)) from error
+    except (ImportError, MemoryError) as error:  # a module that is loaded only now, or too little of something
+        raise _unfinished(state, is_applied, str(error) or type(error).__name__) from error
+    except NexusError as error:
+        raise _unfinished(state, is_applied, error.fault) from error
+
+
+def _unfinished(state: Folder, is_applied: bool, problem: str) -> NotAppliedYet:  # noqa: FBT001
+    """The error for a change that was not carried out whole: it depends on whether the journal can be found again."""
+    try:
+        there = state.is_current() and (is_applied or state.look(NAME) is not None)
+    except StorageError:  # unknown; the message then is true as long as the file is there
+        there = True
+    return (NotAppliedYet if there else JournalGone)(SHOWN, problem)
+
+
+def _keep_answer(state: Folder, id_: str) -> None:
+    """Turn the journal into the marker of its answer. A removed journal is no error: all is done."""
+    try:
+        state.rename(NAME, receipt_name(id_))
+    except FileNotFoundError:
+        if not state.is_current():
+            raise
+        log.warning(f"{SHOWN} was removed by another program; the change it held was carried out before")
+    atomic.confirm(state)
+
+
+def _with_copies(entry: Entry | None, copies: list[str]) -> Entry | None:
+    return None if entry is None else oplog.with_copies(entry, copies)

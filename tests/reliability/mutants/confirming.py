@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 from unittest.mock import patch
 
-from nexus_mcp.store import access, commit, journal, recovery
+from nexus_mcp.store import access, commit, journal
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.history.frame import HistoryFile
 from tests.reliability.mutants.definition import Mutant
 
 
 def _unconfirmed_journal() -> tuple[Any, str, Any]:
-    return recovery, "_confirm_journal", lambda state: None
+    return journal, "_confirm_journal", lambda state: None
 
 
 def _unconfirmed_folder() -> tuple[Any, str, Any]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from nexus_mcp.errors import NexusError, NotAppliedYet, StorageError
-from nexus_mcp.store import access, atomic, close_receipt, commit, lock, recovery
+from nexus_mcp.store import access, atomic, close_receipt, commit, journal, lock
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.replacement import Replacement
 from tests.reliability.mutants.definition import Mutant
@@ -100,7 +100,7 @@ def _unreadable_is_absent() -> tuple[Any, str, Any]:
 
 
 def _told_as_unchanged() -> tuple[Any, str, Any]:
-    real = recovery.finish
+    real = journal.finish
 
     def finish(*arguments: Any, **named: Any) -> None:
         try:

@@ -12,7 +12,7 @@ from typing import Any
 
 from nexus_mcp.server.app import App
 from nexus_mcp.server.call_queue import CallQueue
-from nexus_mcp.store import close_receipt, conflicts, lock, recovery
+from nexus_mcp.store import close_receipt, conflicts, journal, lock
 from nexus_mcp.store.access import Access
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.history.archive import Archive
@@ -46,7 +46,7 @@ def _late_lock() -> tuple[Any, str, Any]:
 def _recovers_unlocked() -> tuple[Any, str, Any]:
     @contextmanager
     def completed(self: Access, nexus: Folder, state: Folder) -> Iterator[None]:
-        recovery.roll_forward(nexus, state)
+        journal.roll_forward(nexus, state)
         yield
 
     return Access, "_completed", completed
