@@ -10,7 +10,7 @@ from nexus_mcp.state import oplog as changes
 from nexus_mcp.state import times
 from nexus_mcp.store import atomic, close_receipt, lock
 from nexus_mcp.store.access import Access, Deadline
-from nexus_mcp.store.history.lookup import Memory
+from nexus_mcp.store.history.index import Memory
 from nexus_mcp.store.paths import PLAN, SESSION, TASKS
 from nexus_mcp.store.replacement import retry
 from nexus_mcp.store.session import SessionCache, SessionSnapshot

@@ -11,7 +11,7 @@ from nexus_mcp.errors import StateError, StorageError
 from nexus_mcp.state import shapes, times
 from nexus_mcp.store import journal, paths
 from nexus_mcp.store.codec import Invalid, decode
-from nexus_mcp.store.history.lookup import Memory
+from nexus_mcp.store.history.index import Memory
 from nexus_mcp.store.paths import PLAN, TASKS
 from nexus_mcp.store.replacement import Original, read
 from nexus_mcp.store.session import SessionCache

@@ -11,7 +11,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from typing import Any
 from unittest.mock import patch
 
-from nexus_mcp.store.history import identity, lookup
+from nexus_mcp.store.history import identity
+from nexus_mcp.store.history import index as history_index
 from tests.reliability.suite import Json
 from tests.store.history.made import settled, small
 
@@ -56,4 +57,4 @@ def counted(item: Json) -> Iterator[None]:
 
 def is_on() -> bool:
     """Whether short histories count as long ones now."""
-    return lookup.CACHE_FROM_BYTES == 0
+    return history_index.CACHE_FROM_BYTES == 0

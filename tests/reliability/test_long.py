@@ -9,7 +9,8 @@ from pathlib import Path
 from unittest.mock import patch
 
 from nexus_mcp.store import atomic
-from nexus_mcp.store.history import identity, lookup
+from nexus_mcp.store.history import identity
+from nexus_mcp.store.history import index as history_index
 from tests.reliability import long
 from tests.reliability.suites.powercut.files import known_as
 from tests.reliability.suites.powercut.recording import Recording
@@ -21,7 +22,7 @@ def test_a_piece_says_whether_its_histories_are_long() -> None:
     for item, expected in (({"long": long.AS_IT_IS}, True), ({"kind": "x"}, False), (["list"], False)):
         with long.counted(item):
             assert long.is_on() is expected
-    assert lookup.CACHE_FROM_BYTES > 0
+    assert history_index.CACHE_FROM_BYTES > 0
 
 
 def test_no_time_tells_two_writes_apart_where_the_clock_stands_still(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from nexus_mcp.merging import repair
 from nexus_mcp.server.app import App
 from nexus_mcp.store import atomic, harness_files, journal
 from nexus_mcp.store.folder import Folder
-from nexus_mcp.store.history import lookup
+from nexus_mcp.store.history import index as history_index
 from nexus_mcp.workspace import Workspace
 from tests.events import handle
 from tests.store.dying import Died
@@ -82,7 +82,7 @@ def is_access(code: str) -> bool:
 def _warm(tmp_path_factory: pytest.TempPathFactory) -> None:
     """What is read lazily is read now: the checkout may be closed to other users."""
     root = tmp_path_factory.mktemp("warm")
-    with patch.object(lookup, "CACHE_FROM_BYTES", 0):
+    with patch.object(history_index, "CACHE_FROM_BYTES", 0):
         assert work(root) == []
         assert work(root) == []
 

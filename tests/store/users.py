@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from nexus_mcp.store.history import lookup
+from nexus_mcp.store.history import index as history_index
 from tests.forks import forked
 
 ROOT = os.geteuid() == 0
@@ -30,7 +30,7 @@ def by(user: int, root: Path, act: Callable[[Path], Any], umask: int = 0o022) ->
 
     def run(_: int) -> Any:
         become(user, umask)
-        with patch.object(lookup, "CACHE_FROM_BYTES", 0):
+        with patch.object(history_index, "CACHE_FROM_BYTES", 0):
             return act(root)
 
     ((_, result),) = forked([0], run, seconds=60)

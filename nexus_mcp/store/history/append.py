@@ -10,7 +10,8 @@ from nexus_mcp.state.history import plan_id
 from nexus_mcp.store import atomic, conflicts
 from nexus_mcp.store.codec import pretty
 from nexus_mcp.store.folder import close_fd
-from nexus_mcp.store.history import EMPTY, NAME, SHOWN, identity, lookup
+from nexus_mcp.store.history import EMPTY, NAME, SHOWN, identity
+from nexus_mcp.store.history import index as history_index
 from nexus_mcp.store.history.index import NO_DIGEST, digest
 from nexus_mcp.store.replacement import ChangedMeanwhile, Original, Replacement
 
@@ -136,7 +137,7 @@ class Growth:
             return
         index = self._archive.index.copy()
         begin, end = self._span
-        mark = digest(self._added[: end - self._cut]) if now.st_size >= lookup.CACHE_FROM_BYTES else NO_DIGEST
+        mark = digest(self._added[: end - self._cut]) if now.st_size >= history_index.CACHE_FROM_BYTES else NO_DIGEST
         index.add(begin, end, self._cycle["completed_at"], plan_id(self._cycle), mark)
         index.closing = self._closing
         index.identity, index.tail = identity.of(now), tail

@@ -1,4 +1,7 @@
-"""Give one call its view of history.json: cycles by number, from 0 and oldest first, and a search through them."""
+"""Give one call its view of history.json: cycles by number, from 0 and oldest first, and a search through them.
+
+Its index is found in memory, in the cache, by what was appended to the file, or by parsing the file.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,11 @@ from nexus_mcp.errors import StateError, StorageError
 from nexus_mcp.state import times
 from nexus_mcp.store import atomic
 from nexus_mcp.store.folder import close_fd, reason
-from nexus_mcp.store.history import EMPTY, LIMIT, NAME, SHOWN, lookup, texts
+from nexus_mcp.store.history import EMPTY, LIMIT, NAME, SHOWN, identity, parse, texts
+from nexus_mcp.store.history import index as history_index
 from nexus_mcp.store.history.cache import UNUSABLE, Cache
 from nexus_mcp.store.history.frame import Frame, canonical
-from nexus_mcp.store.history.index import STAMP, Index
+from nexus_mcp.store.history.index import NO_DIGEST, STAMP, Index, Memory, digest
 from nexus_mcp.store.history.texts import TextWriter, open_writer
 from nexus_mcp.store.permissions import Permissions
 
@@ -21,11 +25,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import TracebackType
-    from typing import Any, Self
+    from typing import Any, Self, TypeGuard
 
     from nexus_mcp.store.folder import Folder
-    from nexus_mcp.store.history.index import Index
-    from nexus_mcp.store.history.lookup import Memory
+    from nexus_mcp.store.history.identity import Identity
+
 
 _TRIES = 5
 _CHANGED = "it was changed meanwhile"
@@ -158,9 +162,9 @@ class Archive:
             if self.fd is None:
                 return
             info = os.fstat(self.fd)
-            if self._state is not None and info.st_size >= lookup.CACHE_FROM_BYTES:
+            if self._state is not None and info.st_size >= history_index.CACHE_FROM_BYTES:
                 self.cache = self.cache or Cache(self._state, Permissions(info))
-            found = lookup.find(self.fd, self.cache, self._memory)
+            found = find_index(self.fd, self.cache, self._memory)
             if found is not None:
                 self.index, is_new = found
                 if is_new:
@@ -198,7 +202,7 @@ def search(archive: Archive, query: str, memory: Memory) -> list[int]:
     if archive.fd is None or b"\n" in wanted:  # JSON has no newline within a string, and the text has none elsewhere
         return []
     try:
-        if archive.index.closing < lookup.CACHE_FROM_BYTES:
+        if archive.index.closing < history_index.CACHE_FROM_BYTES:
             return _short(archive, wanted, memory)
         found = _stored(archive, wanted, memory)
         return found + _unstored(archive, wanted)
@@ -275,3 +279,71 @@ def _keeper(archive: Archive, index: Index) -> TextWriter | None:
         return None if archive.cache is None else open_writer(archive.cache, index)
     except UNUSABLE:
         return None
+
+
+def find_index(fd: int, cache: Cache | None, memory: Memory) -> tuple[Index, bool] | None:
+    """(the index of the history `fd`, whether it was made just now); None when that changed while it was read.
+
+    Raises StateError for one that is no history, OSError.
+    """
+    seen = identity.of(os.fstat(fd))
+    try:
+        tail = identity.tail(fd, seen[2])
+    except atomic.Shrunk:
+        return None
+    if _is_of(memory.index, seen, tail):
+        return memory.index, False
+    kept = cache.load() if cache is not None else None
+    if _is_of(kept, seen, tail):
+        memory.index = kept
+        return kept, False
+    settled = identity.is_settled(seen)
+    try:
+        index = _build(fd, seen[2], kept or memory.index)
+    except atomic.Shrunk:
+        return None
+    except parse.Unreadable as error:
+        parse.explain(fd, seen[2], error)
+        return None
+    now = identity.of(os.fstat(fd))
+    if not identity.is_as_read(seen, now):
+        return None
+    # Its name may belong to another file by now: the index is that of the file read, and good for this call.
+    index.identity, index.settled, index.tail = seen, settled and now == seen, tail
+    memory.index = index
+    return index, True
+
+
+def _is_of(index: Index | None, seen: Identity, tail: int) -> TypeGuard[Index]:
+    return index is not None and index.settled and index.identity == seen and index.tail == tail
+
+
+def _build(fd: int, size: int, known: Index | None) -> Index:
+    digests = size >= history_index.CACHE_FROM_BYTES
+    if known is not None:
+        count = _same(fd, size, known)
+        if count:
+            try:
+                return parse.build(fd, size, digests=digests, known=known.beginning(count))
+            except parse.Unreadable:
+                pass  # as for any other: it may be what was before the cycles that changed
+    return parse.build(fd, size, digests=digests)
+
+
+def _same(fd: int, size: int, known: Index) -> int:
+    """How many cycles the file still begins with, byte for byte, at the same place."""
+    begin, data, at = known.opening, b"", known.opening
+    for number in range(len(known)):
+        _, end = known.span(number)
+        if end > size:
+            return number
+        if end > at + len(data):
+            data = data[begin - at :]
+            at = begin
+            wanted = max(end, min(size, at + atomic.CHUNK))
+            data += atomic.read_range(fd, at + len(data), wanted)
+        mark = known.digest(number)
+        if mark == NO_DIGEST or digest(data[begin - at : end - at]) != mark:
+            return number
+        begin = end
+    return len(known)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from nexus_mcp.store.history.identity import Identity
 
+    Verified = tuple[tuple[str | int, ...], int, int]
+
 RECORD = struct.Struct("=QQQQ24s16s")
 """Of each cycle: begin, end, where the line of its text ends (0 while there is none), the highest plan id up to here,
 `completed_at` where that has 24 ASCII characters (else NULs), and a digest of the bytes from the end of the one before
@@ -160,6 +162,28 @@ class Index:
         if not kept.lined:
             kept.without_lines()
         return kept
+
+
+UNVERIFIED: Verified = ((), 0, 0)
+
+
+class Memory:
+    """`index` is the newest that was found. `short` are the lines (texts.py) of a short history and the index they are
+    of; of a long one `verified` says how much of which file of texts was seen to be whole: (identity, bytes, checksum).
+
+    Each is put in its place whole: threads may share it.
+    """
+
+    __slots__ = ("index", "short", "verified")
+
+    def __init__(self) -> None:
+        self.index: Index | None = None
+        self.short: tuple[Index | None, list[bytes]] = (None, [])
+        self.verified = UNVERIFIED
+
+
+CACHE_FROM_BYTES = 256 << 10
+"""Bytes. A shorter history is read again, in a few milliseconds, by each process: it leaves no file behind."""
 
 
 def digest(data: bytes) -> bytes:

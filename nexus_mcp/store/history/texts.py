@@ -17,7 +17,7 @@ from nexus_mcp.store.codec import compact
 from nexus_mcp.store.folder import close_fd
 from nexus_mcp.store.history import identity, parse
 from nexus_mcp.store.history.cache import UNUSABLE
-from nexus_mcp.store.history.lookup import UNVERIFIED
+from nexus_mcp.store.history.index import UNVERIFIED
 
 TYPE_CHECKING = False
 
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.store.history.cache import Cache
-    from nexus_mcp.store.history.index import Index
-    from nexus_mcp.store.history.lookup import Verified
+    from nexus_mcp.store.history.index import Index, Verified
 
 _ASCII = bytes(range(128))
 _SIGMA = "Σ"

@@ -10,13 +10,12 @@ from unittest.mock import patch
 
 from nexus_mcp.store import atomic, journal
 from nexus_mcp.store.folder import Folder
-from nexus_mcp.store.history import NAME, identity, lookup, texts
+from nexus_mcp.store.history import NAME, archive, identity, texts
 from nexus_mcp.store.history import index as history_index
 from nexus_mcp.store.history.append import Growth
 from nexus_mcp.store.history.archive import Archive
 from nexus_mcp.store.history.cache import Cache
-from nexus_mcp.store.history.index import Index
-from nexus_mcp.store.history.lookup import Memory
+from nexus_mcp.store.history.index import Index, Memory
 from nexus_mcp.store.transaction import Transaction
 from tests.reliability.mutants.definition import Mutant
 
@@ -37,7 +36,7 @@ def _prefix_believed() -> tuple[Any, str, Any]:
     def same(fd: int, size: int, known: Index) -> int:
         return sum(known.span(number)[1] <= size for number in range(len(known)))
 
-    return lookup, "_same", same
+    return archive, "_same", same
 
 
 def _index_unchecked() -> tuple[Any, str, Any]:
@@ -55,12 +54,12 @@ def _texts_unchecked() -> tuple[Any, str, Any]:
 
 
 def _remembered_for_ever() -> tuple[Any, str, Any]:
-    real = lookup.find
+    real = archive.find_index
 
     def find(fd: int, kept: Cache | None, memory: Memory) -> tuple[Index, bool] | None:
         return real(fd, kept, memory) if memory.index is None else (memory.index, False)
 
-    return lookup, "find", find
+    return archive, "find_index", find
 
 
 def _has_by_time() -> tuple[Any, str, Any]:

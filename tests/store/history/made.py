@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from nexus_mcp.store import atomic
 from nexus_mcp.store.folder import Folder
-from nexus_mcp.store.history import identity, lookup, parse
+from nexus_mcp.store.history import identity, parse
+from nexus_mcp.store.history import index as history_index
 from nexus_mcp.store.history.archive import Archive
-from nexus_mcp.store.history.lookup import Memory
+from nexus_mcp.store.history.index import Memory
 
 Cycle = dict[str, Any]
 CYCLE: Cycle = {
@@ -89,7 +90,7 @@ def small(chunk: int = 1 << 11) -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(patch.object(atomic, "CHUNK", chunk))
         stack.enter_context(patch.object(parse, "FAST_FROM_BYTES", 0))
-        stack.enter_context(patch.object(lookup, "CACHE_FROM_BYTES", 0))
+        stack.enter_context(patch.object(history_index, "CACHE_FROM_BYTES", 0))
         yield
 
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from nexus_mcp.errors import StateError, StorageError
 from nexus_mcp.store import atomic
-from nexus_mcp.store.history import EMPTY, NAME, lookup
+from nexus_mcp.store.history import EMPTY, NAME
+from nexus_mcp.store.history import index as history_index
 from nexus_mcp.store.history.append import Growth
 from nexus_mcp.store.history.archive import Archive
 from nexus_mcp.store.history.frame import HistoryFile
@@ -192,7 +193,7 @@ def test_no_cache_for_a_short_history(fast_path: Path) -> None:
         assert archive.matches("b") == [0, 1, 2]
     assert os.listdir(site.state) == []
     site.state.rmdir()
-    with patch.object(lookup, "CACHE_FROM_BYTES", 0), site.archive() as archive:
+    with patch.object(history_index, "CACHE_FROM_BYTES", 0), site.archive() as archive:
         assert archive.matches("b") == [0, 1, 2]
     assert not site.state.exists()
 
