@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Call = Callable[[int, bytes, int, bytes], int]
     from collections.abc import Callable, Iterable
 
-    from nexus_mcp.store.permissions import Copy, Permissions
+    from nexus_mcp.store.folder import Copy, Permissions
 
 CHUNK = 1 << 20
 _NO_COPY_RANGE = (errno.ENOSYS, errno.EXDEV, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM)
@@ -304,7 +304,7 @@ def prepare(
     """Write `parts` to a new temporary file, synced, and return its name. Leaves nothing behind when it fails.
 
     A part is bytes, or a function that writes some to the descriptor that it gets.
-    `mode` says which permissions it has (permissions.py); None for those of any new file. `meanwhile` is called while
+    `mode` says which permissions it has; None for those of any new file. `meanwhile` is called while
     the disk is at work: it takes no longer, and no reader sees the file before. What it raises ends it.
     """
     temporary = f"{PREFIX}{os.urandom(8).hex()}"

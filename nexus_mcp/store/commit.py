@@ -10,9 +10,8 @@ from contextlib import ExitStack, suppress
 from nexus_mcp.errors import NexusError, NotAppliedYet, StateError, StorageError
 from nexus_mcp.state import oplog as entries
 from nexus_mcp.store import atomic, conflicts, journal, oplog, paths
-from nexus_mcp.store.folder import reason
+from nexus_mcp.store.folder import Copy, reason
 from nexus_mcp.store.journal import finish
-from nexus_mcp.store.permissions import Copy
 from nexus_mcp.store.replacement import Original, Replacement
 
 TYPE_CHECKING = False
@@ -20,9 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.folder import Folder, Permissions
     from nexus_mcp.store.lock import HeldLock
-    from nexus_mcp.store.permissions import Permissions
     from nexus_mcp.store.transaction import Transaction
 
 

@@ -15,9 +15,8 @@ from nexus_mcp.errors import NexusError, NotConfirmed, StateError, StorageError
 from nexus_mcp.state import remembered
 from nexus_mcp.store import atomic, conflicts, jsonl
 from nexus_mcp.store.codec import compact, decode, encode, encode_utf8
-from nexus_mcp.store.folder import Folder, close_fd, reason
+from nexus_mcp.store.folder import PRIVATE, Folder, close_fd, reason
 from nexus_mcp.store.journal import SESSION_LIMIT
-from nexus_mcp.store.permissions import PRIVATE
 from nexus_mcp.store.replacement import Replacement, read, retry
 
 TYPE_CHECKING = False

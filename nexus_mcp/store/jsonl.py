@@ -9,8 +9,7 @@ from nexus_mcp import log
 from nexus_mcp.errors import PathRefused, StateError
 from nexus_mcp.store import atomic
 from nexus_mcp.store.codec import decode
-from nexus_mcp.store.folder import close_fd
-from nexus_mcp.store.permissions import PRIVATE
+from nexus_mcp.store.folder import PRIVATE, close_fd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

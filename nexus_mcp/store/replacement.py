@@ -18,8 +18,7 @@ from contextlib import suppress
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError, NotConfirmed, StateError, StorageError
 from nexus_mcp.store import atomic, conflicts
-from nexus_mcp.store.folder import AT, close_fd, reason
-from nexus_mcp.store.permissions import Permissions
+from nexus_mcp.store.folder import AT, Permissions, close_fd, reason
 
 TYPE_CHECKING = False
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.store import atomic
-from nexus_mcp.store.folder import Folder
-from nexus_mcp.store.permissions import PRIVATE, Copy, Permissions
+from nexus_mcp.store.folder import PRIVATE, Copy, Folder, Permissions
 from tests.store.users import ANN, BEN, ROOT, TEAM, by, made
 
 

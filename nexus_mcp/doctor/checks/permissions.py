@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nexus_mcp.doctor import places
 from nexus_mcp.doctor.finding import Finding
 from nexus_mcp.doctor.survey import FILE, FOLDER
-from nexus_mcp.store.permissions import Permissions, is_shared
+from nexus_mcp.store.folder import Permissions, is_shared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,14 +11,13 @@ import stat
 from nexus_mcp.errors import StateError, StorageError
 from nexus_mcp.state import times
 from nexus_mcp.store import atomic
-from nexus_mcp.store.folder import close_fd, reason
+from nexus_mcp.store.folder import Permissions, close_fd, reason
 from nexus_mcp.store.history import EMPTY, LIMIT, NAME, SHOWN, identity, parse, texts
 from nexus_mcp.store.history import index as history_index
 from nexus_mcp.store.history.cache import UNUSABLE, Cache
 from nexus_mcp.store.history.frame import Frame, canonical
 from nexus_mcp.store.history.index import NO_DIGEST, STAMP, Index, Memory, digest
 from nexus_mcp.store.history.texts import TextWriter, open_writer
-from nexus_mcp.store.permissions import Permissions
 
 TYPE_CHECKING = False
 

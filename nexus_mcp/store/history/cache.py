@@ -16,9 +16,8 @@ from contextlib import suppress
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError
 from nexus_mcp.store import atomic
-from nexus_mcp.store.folder import close_fd, reason
+from nexus_mcp.store.folder import Copy, close_fd, reason
 from nexus_mcp.store.history import index as history_index
-from nexus_mcp.store.permissions import Copy
 
 try:
     import fcntl
@@ -27,9 +26,8 @@ except ImportError:  # Windows, where an open file cannot be removed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.folder import Folder, Permissions
     from nexus_mcp.store.history.index import Index
-    from nexus_mcp.store.permissions import Permissions
 
 FOLDER = "cache"
 NAME = "history.index"
