@@ -17,7 +17,7 @@ from nexus_mcp.knowledge.index import text as notes_text
 from nexus_mcp.lifecycle.progress_text import HEAD, agents_text, plan_text, tasks_text
 from nexus_mcp.lifecycle.sources import both_of, catalog_of, notes_of
 from nexus_mcp.quoting import quoted_name
-from nexus_mcp.state import remembered
+from nexus_mcp.state import session_memory
 from nexus_mcp.state.agents import ANONYMOUS
 from nexus_mcp.store import harness_files as file
 from nexus_mcp.store.agents import read
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.lifecycle.definition import EventContext
-    from nexus_mcp.state.remembered import Entry
+    from nexus_mcp.state.session_memory import Entry
 
 COMPACTED, STARTED, BOTH = "context_compact", "session_start", "both"
 OTHER = {COMPACTED: STARTED, STARTED: COMPACTED}
@@ -43,7 +43,7 @@ _OVER = dict.fromkeys(("skill", "mode", "work", "history"))
 def recall(ctx: EventContext, session: str) -> dict[str, Any]:
     """Return the memory of a session: some of the keys skill, mode, work, history, given and by."""
     try:
-        return remembered.find(file.read_sessions(ctx.store, ctx.harness_id), session)
+        return session_memory.find(file.read_sessions(ctx.store, ctx.harness_id), session)
     except NexusError:  # reported by the next write
         return {}
 
@@ -59,7 +59,7 @@ def has_begun(ctx: EventContext) -> bool:
 def note(ctx: EventContext, session: str, **fields: object) -> None:
     """Update keys in the memory of a session; None removes a key."""
     now = ctx.store.stamp()
-    _change(ctx, lambda entries: remembered.note(entries, session, now, fields))
+    _change(ctx, lambda entries: session_memory.note(entries, session, now, fields))
 
 
 def update(ctx: EventContext, session: str, choose: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
@@ -69,13 +69,15 @@ def update(ctx: EventContext, session: str, choose: Callable[[dict[str, Any]], d
     """
     choose(recall(ctx, session))
     now = ctx.store.stamp()
-    _change(ctx, lambda entries: remembered.note(entries, session, now, choose(remembered.find(entries, session))))
+    _change(
+        ctx, lambda entries: session_memory.note(entries, session, now, choose(session_memory.find(entries, session)))
+    )
 
 
 def forget(ctx: EventContext, session: str) -> None:
     """Delete the memory of a session."""
     if recall(ctx, session):
-        _change(ctx, lambda entries: remembered.forget(entries, session))
+        _change(ctx, lambda entries: session_memory.forget(entries, session))
 
 
 def digest(text: str) -> str:

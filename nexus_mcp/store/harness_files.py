@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from nexus_mcp import schemas
 from nexus_mcp.errors import NexusError, NotConfirmed, StateError, StorageError
-from nexus_mcp.state import remembered
+from nexus_mcp.state import session_memory
 from nexus_mcp.store import atomic, conflicts, jsonl
 from nexus_mcp.store.codec import compact, decode, encode, encode_utf8
 from nexus_mcp.store.folder import PRIVATE, Folder, close_fd, reason
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from nexus_mcp.state.remembered import Entry
+    from nexus_mcp.state.session_memory import Entry
     from nexus_mcp.store.lock import HeldLock
     from nexus_mcp.store.store import Store
     from nexus_mcp.workspace import Workspace
@@ -267,5 +267,5 @@ def _read(own: Folder) -> tuple[list[Entry], bool]:
         value = {"sessions": []} if data is None else decode(data, own.show(SESSION_MEMORY))
     except StateError:
         return [], False
-    sessions = remembered.parse(value)
+    sessions = session_memory.parse(value)
     return ([], False) if sessions is None else (sessions, True)
