@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from json.decoder import WHITESPACE, scanstring  # type: ignore[attr-defined]
+from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from nexus_mcp import schemas
@@ -17,7 +17,7 @@ from nexus_mcp.doctor.finding import CAP, Finding
 from nexus_mcp.errors import NewerVersion, PathRefused, StateError, StorageError
 from nexus_mcp.state import shapes
 from nexus_mcp.store.codec import decode
-from nexus_mcp.store.history.frame import HistoryFile
+from nexus_mcp.store.history.frame import HistoryFile, skip
 from nexus_mcp.store.journal import HISTORY_LIMIT, SESSION_LIMIT, SHOWN_HISTORY
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def find_value(text: str, pointer: str, start: int = 0) -> int:
     For a pointer to a missing value, return the offset of the innermost value that exists. Raises ValueError or
     IndexError when `text` is not JSON from `start` on.
     """
-    at = _skip(text, start)
+    at = skip(text, start)
     for part in pointer.split("/")[1:]:
         inner = _inner(text, at, part.replace("~1", "/").replace("~0", "~"))
         if inner is None:
@@ -44,37 +44,26 @@ def find_value(text: str, pointer: str, start: int = 0) -> int:
     return at
 
 
-def line_and_column(text: str, at: int) -> tuple[int, int]:
-    """Return line and column of an offset, both from 1; a byte order mark is not a column."""
-    start = text.rfind("\n", 0, at) + 1 or int(text.startswith("\ufeff"))
-    return text.count("\n", 0, at) + 1, max(at, start) - start + 1
-
-
 def _inner(text: str, at: int, name: str) -> int | None:
     """Return the offset of the member or item `name` of the container at `at`, None when there is none."""
     kind = text[at]
     if kind not in "{[":
         return None
-    at = _skip(text, at + 1)
+    at = skip(text, at + 1)
     number = 0
     while text[at] not in "}]":
         key = str(number)
         if kind == "{":
             key, at = scanstring(text, at + 1)
-            at = _skip(text, _skip(text, at) + 1)
+            at = skip(text, skip(text, at) + 1)
         if key == name:
             return at
         _, end = _DECODER.raw_decode(text, at)
-        at = _skip(text, end)
+        at = skip(text, end)
         if text[at] == ",":
-            at = _skip(text, at + 1)
+            at = skip(text, at + 1)
         number += 1
     return None
-
-
-def _skip(text: str, at: int) -> int:
-    found = WHITESPACE.match(text, at)
-    return at if found is None else int(found.end())
 
 
 T = TypeVar("T")

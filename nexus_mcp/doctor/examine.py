@@ -17,6 +17,7 @@ from nexus_mcp.doctor.git import Queries
 from nexus_mcp.doctor.lock_watch import PATIENCE_S, LockWatch
 from nexus_mcp.doctor.places import NEXUS
 from nexus_mcp.doctor.site import Site
+from nexus_mcp.store.codec import line_and_column
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.journal import SHOWN_HISTORY
 
@@ -85,6 +86,6 @@ def _locate(site: Site, file: str, pointer: str) -> tuple[int, int] | None:
     elif len(text) > _LINES_LIMIT:
         return None
     try:
-        return documents.line_and_column(text, documents.find_value(text, pointer, start))
+        return line_and_column(text, documents.find_value(text, pointer, start))
     except (ValueError, IndexError, RecursionError):
         return None

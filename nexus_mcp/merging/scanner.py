@@ -89,7 +89,7 @@ class Pieces:
             return None
         except (Invalid, RecursionError) as error:
             problem = str(error) if isinstance(error, Invalid) else "is nested too deeply"
-            where = codec.line_and_column(self.text, at)
+            where = codec.show_position(self.text, at)
             raise Undecided(f"the cycle at {where} is readable, but {problem}") from error
         if not isinstance(value, dict):
             return None
@@ -109,7 +109,7 @@ class Pieces:
             if before.rstrip(_WHITE)[-1:] == ":" or self._end(start, like_ours=True) is None:
                 continue
             if _OF_CYCLES.search(before):
-                where = codec.line_and_column(self.text, start)
+                where = codec.show_position(self.text, start)
                 raise Undecided(f"another list of cycles begins at {where}")
             if _OF_MEMBER.search(before):
                 at = self._after(start)
@@ -215,9 +215,9 @@ def _slips(pieces: Pieces) -> Iterator[str]:
             at = start + between.rfind(",") if wanted else start + between.find(",")
             many = "a comma" if count == wanted + 1 else "commas"
             where = " before the closing bracket" if stop == pieces.closing else ""
-            yield f"{codec.line_and_column(text, at)}: {many} too many{where}"
+            yield f"{codec.show_position(text, at)}: {many} too many{where}"
         elif count < wanted:
-            yield f"{codec.line_and_column(text, start)}: a comma is missing after a cycle"
+            yield f"{codec.show_position(text, start)}: a comma is missing after a cycle"
 
 
 def _closing(pieces: Pieces, lead: str) -> tuple[str, str, bool]:

@@ -113,7 +113,7 @@ def parse_guarded(text: str, file: str, parse: Callable[[], Any], depth: int, ad
 def _refusal(text: str, file: str, problem: str, kind: str, depth: int) -> StateError:
 
     position = locate(text, kind, depth) if kind else None
-    return StateError(file, problem, where="" if position is None else line_and_column(text, position))
+    return StateError(file, problem, where="" if position is None else show_position(text, position))
 
 
 def _syntax_error(text: str, file: str, error: JSONDecodeError, advice: str) -> StateError:
@@ -125,7 +125,7 @@ def _syntax_error(text: str, file: str, error: JSONDecodeError, advice: str) -> 
         line = lined.count("\n", 0, min(markers) + 1)
         return StateError(file, "has git conflict markers", where=f"line {line}", next_step=advice)
     position, problem = json_fault(error)
-    where = line_and_column(text, position)
+    where = show_position(text, position)
     return StateError(file, problem, where=where, next_step=advice)
 
 
@@ -273,7 +273,12 @@ def _is_refused(kind: str, word: str) -> bool:
         return False
 
 
-def line_and_column(text: str, position: int) -> str:
-    """`line 3, column 5` of a position, both counted from 1; a byte order mark is no column."""
-    start = text.rfind("\n", 0, position) + 1 or int(text.startswith("\ufeff"))
-    return f"line {text.count(chr(10), 0, position) + 1}, column {max(position, start) - start + 1}"
+def show_position(text: str, position: int) -> str:
+    """`line 3, column 5` of a position, for a message."""
+    return "line {}, column {}".format(*line_and_column(text, position))
+
+
+def line_and_column(text: str, position: int) -> tuple[int, int]:
+    """The line and the column of a position, both from 1; a byte order mark is no column."""
+    start = text.rfind("\n", 0, position) + 1 or int(text.startswith(BOM))
+    return text.count("\n", 0, position) + 1, max(position, start) - start + 1

@@ -90,8 +90,8 @@ class Frame:
 
 def skip(text: str, at: int) -> int:
     """The position of the first character from `at` that is no white space."""
-    found = WHITESPACE.match(text, at)
-    return at if found is None else found.end()
+    found: int = WHITESPACE.match(text, at).end()
+    return found
 
 
 def _expect(text: str, at: int, char: str, problem: str) -> None:
