@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from nexus_mcp.catalog import capabilities
-from nexus_mcp.catalog.placeholders import TOOLS
 from nexus_mcp.catalog.tool_names import ANY, called
 from nexus_mcp.knowledge.index import text as notes_text
 from nexus_mcp.quoting import inert_lines, line, marked_lines, quoted_name
@@ -80,7 +79,7 @@ def tools_text(catalog: Catalog, agent_id: str | None, harness: str) -> str:
     known = catalog.maps.get(harness)
     if known is None or known["nexus_tools"] == ANY:
         return ""
-    names = {tool: called(known["nexus_tools"], tool) for tool in TOOLS}
+    names = {tool: called(known["nexus_tools"], tool) for tool in catalog.vocabulary["tools"]}
     lines = [
         f"- {tool}: {quoted_name(name)}"
         for tool, name in names.items()

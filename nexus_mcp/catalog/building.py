@@ -29,7 +29,12 @@ SHIPPED = "shipped"
 
 
 def shipped_value(source: Source) -> Value:
-    """Return {"agents", "skills", "vocabulary", "maps"} of the shipped files. Raises CatalogError with every fault."""
+    """Return {"agents", "skills", "vocabulary", "maps"} of the shipped files. Raises CatalogError with every fault.
+
+    The vocabulary holds our tools, too: name → capability classes.
+    """
+    from nexus_mcp.tools import TOOLS  # hooks read them in catalog.json, because importing all tools takes too long
+
     faults = Faults()
     documents = {name: document_at(source, f"vocabulary/{name}.yml", f"catalog/{name}", faults) for name in VOCABULARY}
     read = {
@@ -39,6 +44,7 @@ def shipped_value(source: Source) -> Value:
     if faults.entries():  # a reference to an unreadable file would add a fault each
         raise CatalogError(faults.all())
     vocabulary = {name.replace("-", "_"): document.value for name, document in documents.items() if document}
+    vocabulary["tools"] = {tool.name: list(tool.classes) for tool in TOOLS}
     _check(source, read, {**read, "vocabulary": vocabulary}, faults)
     tags, capabilities = documents["tags"], documents["capabilities"]
     assert tags is not None
@@ -144,7 +150,7 @@ def _check_entry(source: Source, entry: Entry, known: Value, vocabulary: Value, 
         _extend(faults, entry, reading.agent_faults(entry, vocabulary))
     if entry.text is not None:
         shown = source.shown(f"{entry.path}/{BODY}")
-        found = reading.body_faults(shown, entry.text, known[AGENTS], known[SKILLS], vocabulary["invocations"])
+        found = reading.body_faults(shown, entry.text, known[AGENTS], known[SKILLS], vocabulary)
         faults.extend(entry.path, shown, found)
 
 

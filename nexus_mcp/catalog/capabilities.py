@@ -42,7 +42,7 @@ def tools_of(catalog: Catalog, capability: str, harness: str) -> list[str]:
     if known is None:
         return []
     classes = catalog.vocabulary["capabilities"][capability]["classes"]
-    return list(dict.fromkeys(tool for name in classes for tool in of_class(known, name)))
+    return list(dict.fromkeys(tool for name in classes for tool in of_class(known, name, catalog.vocabulary)))
 
 
 def disallowed(catalog: Catalog, agent_id: str, harness: str) -> list[str]:
@@ -88,7 +88,9 @@ def instead(catalog: Catalog, capability: str, harness: str, tool: str = "") -> 
 def classes_of(catalog: Catalog, tool: str, harness: str) -> list[str]:
     """Return the semantic classes of a tool in the map of a harness."""
     known = catalog.maps.get(harness)
-    return [] if known is None else [name for name in known["classes"] if matches_any(of_class(known, name), tool)]
+    if known is None:
+        return []
+    return [name for name in known["classes"] if matches_any(of_class(known, name, catalog.vocabulary), tool)]
 
 
 def unmapped(catalog: Catalog, harness: str) -> str:

@@ -7,7 +7,7 @@ from functools import partial
 from nexus_mcp.catalog.placeholders import suggestion
 from nexus_mcp.catalog.reading import document_at
 from nexus_mcp.catalog.sources import MAP as NAME
-from nexus_mcp.catalog.tool_names import ANY, matches, of_class
+from nexus_mcp.catalog.tool_names import ANY, called, matches, of_class, own_tools
 from nexus_mcp.errors import UsageError
 from nexus_mcp.quoting import quoted
 from nexus_mcp.schemas import escape
@@ -15,7 +15,7 @@ from nexus_mcp.workspace import check_harness_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
     from nexus_mcp.catalog.bounds import Room
@@ -53,9 +53,29 @@ def shipped(source: Source, vocabulary: Mapping[str, Any], faults: Faults) -> di
         path = f"{FOLDER}/{harness}/{NAME}"
         document = document_at(source, path, "catalog/capability-map", faults)
         if document is not None and not document.broken:
-            found[harness] = document.value
-            faults.extend(path, document.shown, _faults(document, "", document.value, vocabulary))
+            found[harness] = _with_own_tools(document.value, vocabulary)
+            faults.extend(path, document.shown, _faults(document, "", found[harness], vocabulary))
     return found
+
+
+def _with_own_tools(known: Map, vocabulary: Mapping[str, Any]) -> Map:
+    """Return the map with our own tools in their classes and under `reading`, under every name they may have.
+
+    Whatever the server is mounted as, `nexus_prefixes` goes before the name of a tool. A reading tool whose name is one
+    word, such as context, is known under `nexus_tools` only: another server may have a tool of that name that writes.
+    """
+    known = dict(known)
+    prefixes, naming = known.pop("nexus_prefixes"), known["nexus_tools"]
+    for name in classes_of(vocabulary):
+        if own := own_tools(vocabulary, name):
+            names = [one for tool in own for one in (called(naming, tool), prefixes["classes"] + tool)]
+            known["classes"] = {**known["classes"], name: [*known["classes"].get(name, ()), *names]}
+    own = own_tools(vocabulary, "reading")
+    names = [prefixes["reading"] + tool if "_" in tool else called(naming, tool) for tool in own]
+    known["reading"] = [*known["reading"], *names]
+    unknown = [name for name in known["classes"] if name not in classes_of(vocabulary)]
+    known["classes"] = {name: known["classes"].get(name, []) for name in (*classes_of(vocabulary), *unknown)}
+    return known
 
 
 def own(
@@ -125,7 +145,7 @@ def _faults(document: Document, pointer: str, known: Map, vocabulary: Mapping[st
     for at, problem in oversized.items():
         yield partial(document.fault_at, f"{pointer}{at}", problem)
     if not oversized:
-        yield from _clashes(document, pointer, known, classes_of(vocabulary))
+        yield from _clashes(document, pointer, known, vocabulary)
 
 
 def _bound_fault(tools: list[str]) -> str:
@@ -138,13 +158,15 @@ def _bound_fault(tools: list[str]) -> str:
     return f"a name has at most {LONGEST} characters" if max(map(len, tools), default=0) > LONGEST else ""
 
 
-def _clashes(document: Document, pointer: str, known: Map, classes: Iterable[str]) -> Iterator[Callable[[], str]]:
+def _clashes(
+    document: Document, pointer: str, known: Map, vocabulary: Mapping[str, Any]
+) -> Iterator[Callable[[], str]]:
     """Yield tools that are in a class and under reading. Unknown classes have their own fault."""
     clashes: dict[tuple[str, str], None] = {}
     reading = {tool: place for place, tool in reversed(list(enumerate(known["reading"])))}
     patterns = [(tool, place) for tool, place in reading.items() if ANY in tool]
-    for name in classes:
-        for index, tool in enumerate(of_class(known, name)):
+    for name in classes_of(vocabulary):
+        for index, tool in enumerate(of_class(known, name, vocabulary)):
             place = _clash(tool, reading, patterns)
             if place is not None:
                 # The place in this file; the class first, because it is the intended one.

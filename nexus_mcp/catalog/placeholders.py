@@ -25,21 +25,6 @@ def read_notes(harness: str) -> str:
         return ""
 
 
-TOOLS = (
-    "plan_start",
-    "plan_status",
-    "plan_update",
-    "plan_decide",
-    "task_add",
-    "task_list",
-    "task_update",
-    "task_close",
-    "history_search",
-    "context",
-    "artifact_write",
-)
-"""The tools of the contract, §3; a test compares them with nexus_mcp/tools/, which this room must not import."""
-
 OF_A_HARNESS = ("brief", "resume")
 """Commands whose output depends on the harness."""
 

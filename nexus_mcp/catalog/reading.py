@@ -9,7 +9,7 @@ from functools import partial
 
 from nexus_mcp import schemas
 from nexus_mcp.catalog.bounds import PLACEHOLDERS, TEXT_BYTES, TOO_MANY_PLACEHOLDERS, Over
-from nexus_mcp.catalog.placeholders import COMMANDS, OPEN, TOOLS, find_faults, find_placeholders, suggestion
+from nexus_mcp.catalog.placeholders import COMMANDS, OPEN, find_faults, find_placeholders, suggestion
 from nexus_mcp.catalog.sources import BODY, BODY_TOO_LARGE, META
 from nexus_mcp.errors import CatalogError, NexusError
 from nexus_mcp.log import printable
@@ -262,14 +262,14 @@ def body_faults(
     text: str,
     agents: Mapping[str, object] | None,
     skills: Mapping[str, object] | None,
-    actions: Mapping[str, object],
+    vocabulary: Mapping[str, Mapping[str, object]],
 ) -> Iterator[FaultText]:
     """Yield unknown placeholders of a text. `agents` and `skills` are None when the names are unknown."""
     known: dict[str, Mapping[str, object] | tuple[str, ...]] = {
-        "tool": TOOLS,
+        "tool": vocabulary["tools"],
         "agent": _named(text, "agent") if agents is None else agents,
         "skill": _named(text, "skill") if skills is None else skills,
-        "action": actions,
+        "action": vocabulary["invocations"],
         "command": COMMANDS,
     }
     for offset, problem in find_faults(text, known):

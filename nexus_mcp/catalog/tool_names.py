@@ -13,12 +13,6 @@ if TYPE_CHECKING:
     Found = TypeVar("Found")
 
 ANY = "*"
-_NEXUS = {
-    "nexus_task_creation": "task_add",
-    "nexus_task_state_transition": "task_update",
-    "nexus_task_metadata_modification": "task_update",
-}
-"""Class → tool of nexus-mcp that belongs to it under any prefix."""
 
 
 def matches(pattern: str, name: str) -> bool:
@@ -55,11 +49,15 @@ def called(naming: str, tool: str) -> str:
     return naming.replace(ANY, tool)
 
 
-def of_class(known: Mapping[str, Any], name: str) -> list[str]:
+def of_class(known: Mapping[str, Any], name: str, vocabulary: Mapping[str, Any]) -> list[str]:
     """Return the names and patterns of the tools of a class in a capability map.
 
-    Includes the nexus-mcp tool under the naming `nexus_tools`: a server's mount name removes no restriction.
+    Includes our tools of the class under the naming `nexus_tools`: a server's mount name removes no restriction.
     """
-    tools = list(known["classes"].get(name, ()))
-    own = called(known["nexus_tools"], _NEXUS[name]) if name in _NEXUS else ""
-    return [*tools, own] if own and own not in tools else tools
+    own = [called(known["nexus_tools"], tool) for tool in own_tools(vocabulary, name)]
+    return list(dict.fromkeys([*known["classes"].get(name, ()), *own]))
+
+
+def own_tools(vocabulary: Mapping[str, Any], name: str) -> list[str]:
+    """Return our tools of a class, in the order of the table TOOLS."""
+    return [tool for tool, classes in vocabulary["tools"].items() if name in classes]

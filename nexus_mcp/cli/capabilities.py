@@ -141,7 +141,7 @@ def _lines_of_class(catalog: Catalog, name: str, maps: list[str]) -> list[str]:
 
     lines = [f"{name}, blocked by {' and '.join(owners(catalog)[name])}:"]
     for harness in maps:
-        lines += _lines_of_tools(harness, of_class(catalog.maps[harness], name))
+        lines += _lines_of_tools(harness, of_class(catalog.maps[harness], name, catalog.vocabulary))
     return lines
 
 
@@ -165,7 +165,10 @@ def _document(
             }
             for agent in agents
         },
-        "classes": {harness: {name: of_class(catalog.maps[harness], name) for name in classes} for harness in maps},
+        "classes": {
+            harness: {name: of_class(catalog.maps[harness], name, catalog.vocabulary) for name in classes}
+            for harness in maps
+        },
     }
 
 
@@ -193,7 +196,7 @@ def _check(values: Values) -> int:
     if TOOL.name not in values:
         classes = [class_(values, catalog)] if CLASS.name in values else list(owners(catalog))
         for harness in maps:
-            tools = {tool for name in classes for tool in of_class(catalog.maps[harness], name)}
+            tools = {tool for name in classes for tool in of_class(catalog.maps[harness], name, catalog.vocabulary)}
             print(f"{harness}: {len(classes)} of {len(classes)} classes have a tool, {len(tools)} names in all.")
         return exits.OK
     lines, is_free = _of_tool(catalog, values, maps)
@@ -208,7 +211,7 @@ def _of_tool(catalog: Catalog, values: Values, maps: list[str]) -> tuple[list[st
 
     tool, lines, is_free = tool_(values), [], True
     for harness in maps:
-        known, only_reads, near = _standing(catalog.maps[harness], tool)
+        known, only_reads, near = _standing(catalog, harness, tool)
         if AGENT.name in values:
             may, answer = allowed(catalog, values[AGENT.name], tool, harness)
             is_free = is_free and may
@@ -226,14 +229,15 @@ def _of_tool(catalog: Catalog, values: Values, maps: list[str]) -> tuple[list[st
     return lines, is_free
 
 
-def _standing(known: dict[str, Any], tool: str) -> tuple[bool, bool, str]:
+def _standing(catalog: Catalog, harness: str, tool: str) -> tuple[bool, bool, str]:
     """Return whether the map has the tool, whether the tool only reads, and a suggestion for an unknown tool."""
-    from nexus_mcp.catalog.placeholders import TOOLS, suggestion
+    from nexus_mcp.catalog.placeholders import suggestion
     from nexus_mcp.catalog.tool_names import ANY, called, matches_any, of_class
 
-    names = [name for one in known["classes"] for name in of_class(known, one)]
+    known, vocabulary = catalog.maps[harness], catalog.vocabulary
+    names = [name for one in known["classes"] for name in of_class(known, one, vocabulary)]
     names += [name for table in ("reading", "editing", "patching", "opening", "resuming") for name in known[table]]
-    names += [called(known["nexus_tools"], name) for name in TOOLS]
+    names += [called(known["nexus_tools"], name) for name in vocabulary["tools"]]
     if matches_any(names, tool):
         return True, matches_any(known["reading"], tool), ""
     return False, False, suggestion(tool, tuple(dict.fromkeys(name for name in names if ANY not in name)))

@@ -1,4 +1,4 @@
-"""The eleven tools of the contract: one file each, and this table."""
+"""The tools of the contract: one file each, and this table. All lists of their names derive from it."""
 
 from __future__ import annotations
 

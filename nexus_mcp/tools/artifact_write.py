@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nexus_mcp.tools.definition import Tool, ToolContext, answer
+from nexus_mcp.tools.definition import ARTIFACT_WRITE, Tool, ToolContext, answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ TOOL = Tool(
         }
     ),
     run=run,
+    classes=(ARTIFACT_WRITE,),
     destructive=True,
     idempotent=True,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nexus_mcp.errors import StateError
 from nexus_mcp.state import tasks
 from nexus_mcp.store.paths import TASKS
-from nexus_mcp.tools.definition import COUNT, NAMES, Tool, ToolContext, answer
+from nexus_mcp.tools.definition import COUNT, NAMES, READING, Tool, ToolContext, answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,6 +77,6 @@ TOOL = Tool(
         },
     ),
     run=run,
-    read_only=True,
+    classes=(READING,),
     idempotent=True,
 )

@@ -20,6 +20,25 @@ if TYPE_CHECKING:
     Schema = dict[str, Any]
 
 
+READING = "reading"
+PLAN_CHANGE = "nexus_plan_change"
+TASK_CREATION = "nexus_task_creation"
+TASK_STATE = "nexus_task_state_transition"
+TASK_METADATA = "nexus_task_metadata_modification"
+CYCLE_CLOSE = "nexus_cycle_close"
+ARTIFACT_WRITE = "nexus_artifact_write"
+CLASSES = {
+    READING: "changes nothing; capability maps never refuse it",
+    PLAN_CHANGE: "changes the plan",
+    TASK_CREATION: "adds tasks",
+    TASK_STATE: "changes the status of a task",
+    TASK_METADATA: "changes other fields of a task",
+    CYCLE_CLOSE: "archives plan and tasks",
+    ARTIFACT_WRITE: "writes a file below .nexus/",
+}
+"""Capability class → what its tools do. assets/vocabulary/capabilities.yml says which classes an agent may not use."""
+
+
 class ToolContext:
     """What `run` gets beside the arguments: the workspace, its store and the caller.
 
@@ -38,14 +57,16 @@ class ToolContext:
 class Tool:
     """One tool of the contract.
 
-    `parameters` maps each parameter to its JSON Schema; `required` names the mandatory ones. `output` is the JSON
-    Schema of the answer. `own_checks` names parameters whose values the tool checks itself, because its other errors
-    come first; only their types are checked before. The hints are MCP's tool annotations; openWorldHint is false
-    everywhere, because no tool reaches beyond the project. `run(ctx, arguments)` gets valid arguments
-    and returns the answer.
+    `classes` are capability classes, at least one of CLASSES: from them the capability maps derive which agents may not
+    use the tool. `parameters` maps each parameter to its JSON Schema; `required` names the mandatory ones. `output` is
+    the JSON Schema of the answer. `own_checks` names parameters whose values the tool checks itself, because its other
+    errors come first; only their types are checked before. The hints are MCP's tool annotations; openWorldHint is
+    false everywhere, because no tool reaches beyond the project. `run(ctx, arguments)` gets valid arguments and
+    returns the answer.
     """
 
     __slots__ = (
+        "classes",
         "description",
         "destructive",
         "idempotent",
@@ -53,7 +74,6 @@ class Tool:
         "output",
         "own_checks",
         "parameters",
-        "read_only",
         "required",
         "run",
         "title",
@@ -69,22 +89,30 @@ class Tool:
         required: tuple[str, ...],
         output: Schema,
         run: Callable[[ToolContext, dict[str, Any]], dict[str, Any]],
-        read_only: bool = False,
+        classes: tuple[str, ...] = (),
         destructive: bool = False,
         idempotent: bool = False,
         own_checks: tuple[str, ...] = (),
     ) -> None:
+        """Raise ValueError for a tool without classes, with unknown ones, or with one that contradicts `reading`."""
+        if fault := _class_fault(classes):
+            raise ValueError(f"The tool {name} {fault}. Give it classes=(...), of {', '.join(CLASSES)} ({__name__}).")
         self.name = name
+        self.classes = classes
         self.title = title
         self.description = description
         self.parameters = parameters
         self.required = required
         self.output = output
         self.run = run
-        self.read_only = read_only
         self.destructive = destructive
         self.idempotent = idempotent
         self.own_checks = own_checks
+
+    @property
+    def read_only(self) -> bool:
+        """Return whether the tool changes nothing."""
+        return READING in self.classes
 
     @property
     def input_schema(self) -> Schema:
@@ -110,6 +138,14 @@ class Tool:
                 "openWorldHint": False,
             },
         }
+
+
+def _class_fault(classes: tuple[str, ...]) -> str:
+    if not classes:
+        return "has no capability class, so every agent could use it"
+    if unknown := [name for name in classes if name not in CLASSES]:
+        return f"has the unknown capability class {unknown[0]}"
+    return "has a class beside reading, so it does not only read" if READING in classes and len(classes) > 1 else ""
 
 
 _ERROR = {"type": "string", "description": "What went wrong; only in a failed call, and then alone."}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nexus_mcp.state import history
-from nexus_mcp.tools.definition import COUNT, Tool, ToolContext, answer
+from nexus_mcp.tools.definition import COUNT, READING, Tool, ToolContext, answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,6 +71,6 @@ TOOL = Tool(
         }
     ),
     run=run,
-    read_only=True,
+    classes=(READING,),
     idempotent=True,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nexus_mcp.state import history, plan, shapes
 from nexus_mcp.store.paths import PLAN
 from nexus_mcp.store.transaction import Transaction
-from nexus_mcp.tools.definition import COUNT, ID, Tool, ToolContext, answer
+from nexus_mcp.tools.definition import COUNT, ID, PLAN_CHANGE, Tool, ToolContext, answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,4 +70,5 @@ TOOL = Tool(
         }
     ),
     run=run,
+    classes=(PLAN_CHANGE,),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nexus_mcp.state import plan
-from nexus_mcp.tools.definition import COUNT, ID, ISSUE, Tool, ToolContext, answer
+from nexus_mcp.tools.definition import COUNT, ID, ISSUE, READING, Tool, ToolContext, answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,6 +56,6 @@ TOOL = Tool(
         },
     ),
     run=run,
-    read_only=True,
+    classes=(READING,),
     idempotent=True,
 )

@@ -6,7 +6,7 @@ from nexus_mcp.errors import ToolError
 from nexus_mcp.state import plan, shapes
 from nexus_mcp.store.paths import PLAN
 from nexus_mcp.store.transaction import Transaction
-from nexus_mcp.tools.definition import ID, Tool, ToolContext, answer
+from nexus_mcp.tools.definition import ID, PLAN_CHANGE, Tool, ToolContext, answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,5 +109,6 @@ TOOL = Tool(
         },
     ),
     run=run,
+    classes=(PLAN_CHANGE,),
     destructive=True,
 )

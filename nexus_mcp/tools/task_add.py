@@ -5,7 +5,7 @@ from __future__ import annotations
 from nexus_mcp.state import shapes, tasks
 from nexus_mcp.store.paths import TASKS
 from nexus_mcp.store.transaction import Transaction
-from nexus_mcp.tools.definition import ID, NAMES, TASK, Tool, ToolContext, answer
+from nexus_mcp.tools.definition import ID, NAMES, TASK, TASK_CREATION, Tool, ToolContext, answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,4 +64,5 @@ TOOL = Tool(
     required=("title", "context"),
     output=answer({"task": {**TASK, "description": "The whole task, as tasks.json has it."}}),
     run=run,
+    classes=(TASK_CREATION,),
 )

@@ -6,7 +6,7 @@ from nexus_mcp import schemas
 from nexus_mcp.state import history, plan
 from nexus_mcp.store.paths import PLAN, TASKS
 from nexus_mcp.store.transaction import Transaction
-from nexus_mcp.tools.definition import COUNT, Tool, ToolContext, answer
+from nexus_mcp.tools.definition import COUNT, CYCLE_CLOSE, Tool, ToolContext, answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,5 +86,6 @@ TOOL = Tool(
         }
     ),
     run=run,
+    classes=(CYCLE_CLOSE,),
     destructive=True,
 )

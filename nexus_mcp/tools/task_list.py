@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nexus_mcp.state import tasks
-from nexus_mcp.tools.definition import COUNT, ID, TASK, Tool, ToolContext, answer
+from nexus_mcp.tools.definition import COUNT, ID, READING, TASK, Tool, ToolContext, answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,6 +61,6 @@ TOOL = Tool(
         },
     ),
     run=run,
-    read_only=True,
+    classes=(READING,),
     idempotent=True,
 )

@@ -6,7 +6,7 @@ from nexus_mcp.errors import ToolError
 from nexus_mcp.state import shapes, tasks
 from nexus_mcp.store.paths import TASKS
 from nexus_mcp.store.transaction import Transaction
-from nexus_mcp.tools.definition import ID, TASK, Tool, ToolContext, answer
+from nexus_mcp.tools.definition import ID, TASK, TASK_METADATA, TASK_STATE, Tool, ToolContext, answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,5 +44,7 @@ TOOL = Tool(
     required=("id", "status"),
     output=answer({"task": {**TASK, "description": "The whole task, as tasks.json has it."}}),
     run=run,
+    # No other tool changes tasks yet: an agent without one of the two classes does not get this one.
+    classes=(TASK_STATE, TASK_METADATA),
     idempotent=True,
 )

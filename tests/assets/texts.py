@@ -79,7 +79,7 @@ def placeholder_faults(text: str) -> list[str]:
     """Placeholders that name nothing."""
     catalog = load(None)
     known: Mapping[str, Mapping[str, object] | tuple[str, ...]] = {
-        "tool": placeholders.TOOLS,
+        "tool": catalog.vocabulary["tools"],
         "command": placeholders.COMMANDS,
         "agent": catalog.agents,
         "skill": catalog.skills,

@@ -8,14 +8,18 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp import __version__, schemas
-from nexus_mcp.catalog import placeholders, shipped
+from nexus_mcp.catalog import capabilities, placeholders, shipped
 from nexus_mcp.catalog.load import load
 from nexus_mcp.catalog.manifest import manifest
+from nexus_mcp.catalog.maps import classes_of
+from nexus_mcp.catalog.tool_files import only_reads
+from nexus_mcp.catalog.tool_names import called
 from nexus_mcp.cli import COMMANDS
 from nexus_mcp.cli.options import Command
 from nexus_mcp.cli.workspace_options import HARNESS_ID
 from nexus_mcp.packaged import data_path
 from nexus_mcp.tools import TOOLS
+from nexus_mcp.tools.definition import CLASSES
 from tests.catalog.files import AGENT, assets, shipped_faults
 
 HOW, DO, CHECK = "how", "do", "check"
@@ -48,7 +52,8 @@ CAPABILITIES = {
 
 def test_catalog_json_is_current() -> None:
     """What hooks and servers read is what the files beside it say: `make catalog` writes it anew."""
-    assert Path(data_path("assets", shipped.NAME)).read_text(encoding="utf-8") == shipped.build_json()
+    current = Path(data_path("assets", shipped.NAME)).read_text(encoding="utf-8")
+    assert current == shipped.build_json(), "assets/catalog.json is not current: run make catalog"
 
 
 def test_agents_are_those_of_the_contract() -> None:
@@ -95,10 +100,21 @@ def test_tiers_and_categories_are_those_of_the_contract() -> None:
     assert list(vocabulary["categories"]) == ["how", "do", "check"]
 
 
-def test_tools_of_placeholders_are_the_tools() -> None:
-    """A placeholder names a tool of the table, and every tool can be named."""
-    assert list(placeholders.TOOLS) == sorted((tool.name for tool in TOOLS), key=placeholders.TOOLS.index)
-    assert {tool.name for tool in TOOLS} == set(placeholders.TOOLS)
+def test_maps_derive_the_classes_of_our_tools() -> None:
+    """Each tool is in exactly the classes that it declares, under each harness's name for it; reading ones read."""
+    catalog = load(None)
+    of_vocabulary = classes_of(catalog.vocabulary)
+    for harness, known in catalog.maps.items():
+        for tool in TOOLS:
+            name = called(known["nexus_tools"], tool.name)
+            found = capabilities.classes_of(catalog, name, harness)
+            assert found == [one for one in of_vocabulary if one in tool.classes], (harness, tool.name)
+            assert only_reads(known, name) == tool.read_only, (harness, tool.name)
+
+
+def test_classes_of_our_tools_are_those_of_the_vocabulary() -> None:
+    """A class of the vocabulary about nexus-mcp is one that a tool can declare."""
+    assert {name for name in classes_of(load(None).vocabulary) if name.startswith("nexus_")} <= CLASSES.keys()
 
 
 def test_commands_of_placeholders() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from tests.mutation.operators import OPERATORS
 
 # What a tool advertises is held against docs/tools.md and the reference validator by other tests; no fixture sees it.
-_ADVERTISED = ("name", "title", "description", "output", "read_only", "destructive", "idempotent", "summary")
+_ADVERTISED = ("name", "title", "description", "output", "classes", "destructive", "idempotent", "summary")
 _SHOWN = 70
 
 

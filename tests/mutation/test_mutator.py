@@ -65,7 +65,7 @@ def test_changes(source: str, changes: list[str]) -> None:
         "x: 'int' = a",
         "log.info(f(x))",
         "TYPE_CHECKING = False\nif TYPE_CHECKING:\n    from a import b",
-        "TOOL = Tool(name='a', description='b', output=f({'a': 1}), read_only=True)",
+        "TOOL = Tool(name='a', description='b', output=f({'a': 1}), classes=('reading',))",
     ],
 )
 def test_what_is_left_alone(source: str) -> None:

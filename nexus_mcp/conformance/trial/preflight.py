@@ -15,6 +15,7 @@ from nexus_mcp.conformance.settings import find_prefix
 from nexus_mcp.conformance.stopping import in_thread
 from nexus_mcp.conformance.target import Place
 from nexus_mcp.errors import HarnessFault
+from nexus_mcp.packaged import data_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,20 +24,8 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.target import Target
     from nexus_mcp.conformance.trial.workspace_root import WorkspaceRoot
 
-TOOLS = (
-    "plan_start",
-    "plan_status",
-    "plan_update",
-    "plan_decide",
-    "task_add",
-    "task_list",
-    "task_update",
-    "task_close",
-    "history_search",
-    "context",
-    "artifact_write",
-)
-"""The tools of the contract: a server that has any of them is judged."""
+_SHARED = "results"
+"""The file beside those of the tools, with fixtures about results of every tool."""
 
 _NAMED = 8
 _NAME = 60
@@ -52,12 +41,17 @@ async def preflight(target: Target, called: Iterable[str], root: WorkspaceRoot, 
     try:
         sandbox.lay_git()
         session = await _connect(target, Place(sandbox.project, mark, Allowance()))
-        _check_tools(target, session, {*TOOLS, *called})
+        _check_tools(target, session, {*suite_tools(), *called})
         await session.end()
     finally:
         if session is not None:
             session.kill()
         await in_thread(sandbox.clear)
+
+
+def suite_tools() -> set[str]:
+    """Return the tools of our suite, which has a file of fixtures for each: a server with any of them is judged."""
+    return {name.removesuffix(".json") for name in os.listdir(data_path("conformance", "tools"))} - {_SHARED}
 
 
 async def _connect(target: Target, place: Place) -> Session:

@@ -86,7 +86,7 @@ def test_placeholders_of_texts_in_the_code() -> None:
     """Each placeholder in a text of the package is one that has words."""
     catalog = load(None)
     known = {
-        "tool": placeholders.TOOLS,
+        "tool": catalog.vocabulary["tools"],
         "agent": catalog.agents,
         "skill": catalog.skills,
         "action": catalog.vocabulary["invocations"],

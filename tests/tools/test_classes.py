@@ -1,0 +1,38 @@
+"""Each tool declares its capability classes: from them the capability maps derive who may not use it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nexus_mcp.tools import TOOLS
+from nexus_mcp.tools.definition import ARTIFACT_WRITE, CLASSES, READING, Tool
+
+
+def make_tool(*classes: str) -> Tool:
+    more: dict[str, Any] = {"title": "", "description": "", "parameters": {}, "required": (), "output": {}}
+    return Tool(name="task_rename", run=lambda *_: {}, classes=classes, **more)
+
+
+@pytest.mark.parametrize(
+    ("classes", "fault"),
+    [
+        ((), "has no capability class, so every agent could use it"),
+        (("reading_all",), "has the unknown capability class reading_all"),
+        ((READING, ARTIFACT_WRITE), "has a class beside reading, so it does not only read"),
+    ],
+)
+def test_a_tool_without_valid_classes_does_not_load(classes: tuple[str, ...], fault: str) -> None:
+    """The error names the tool, what is wrong, and every class that it may have."""
+    with pytest.raises(ValueError, match=r"\AThe tool task_rename ") as raised:
+        make_tool(*classes)
+    assert str(raised.value) == (
+        f"The tool task_rename {fault}. Give it classes=(...), of {', '.join(CLASSES)} (nexus_mcp.tools.definition)."
+    )
+
+
+def test_reading_tools_are_annotated_as_such() -> None:
+    """readOnlyHint is what the class says."""
+    hints = {tool.name: tool.definition()["annotations"]["readOnlyHint"] for tool in TOOLS}
+    assert hints == {tool.name: tool.classes == (READING,) for tool in TOOLS}
