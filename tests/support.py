@@ -1,6 +1,7 @@
 """What the contract tests share: a project on disk, a clock that stands still, a client that checks every answer.
 
-Nothing here imports the tools; the client drives any object with the `call` of `nexus_mcp.server.app.App`.
+The names of the tools come from the table TOOLS; the client drives any object with the `call` of
+`nexus_mcp.server.app.App`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nexus_mcp.tools import TOOLS
+
 if TYPE_CHECKING:
     from nexus_mcp.server.app import Answer, App
 
@@ -20,32 +23,22 @@ Json = Any  # a JSON value; tests compare whole values, so its shape is theirs t
 
 LOCK = ".nexus/state/lock"
 OPLOG = ".nexus/state/oplog.jsonl"
-READ_ONLY = {"plan_status", "task_list", "history_search", "context"}
-NAMES = (
-    "plan_start",
-    "plan_status",
-    "plan_update",
-    "plan_decide",
-    "task_add",
-    "task_list",
-    "task_update",
-    "task_close",
-    "history_search",
-    "context",
-    "artifact_write",
-)
-# The smallest call of each tool that its parameters admit.
+NAMES = tuple(tool.name for tool in TOOLS)
+READ_ONLY = {tool.name for tool in TOOLS if tool.read_only}
+
+
+def _smallest(schema: dict[str, Json]) -> Json:
+    """A value that a parameter admits."""
+    plain = {"string": "text", "integer": 1, "array": [], "object": {}, "boolean": True}
+    return schema["enum"][0] if "enum" in schema else plain[schema["type"]]
+
+
+# The smallest call of each tool that its parameters admit: derived, but for calls that need a certain value.
 SMALLEST: dict[str, dict[str, Json]] = {
+    **{tool.name: {name: _smallest(tool.parameters[name]) for name in tool.required} for tool in TOOLS},
     "plan_start": {"topic": "Topic", "issues": ["First"], "research_summary": "Known"},
-    "plan_status": {},
     "plan_update": {"action": "add", "title": "Another"},
-    "plan_decide": {"issue_id": 1, "decision": "Yes"},
-    "task_add": {"title": "Do it", "context": "Because"},
-    "task_list": {},
     "task_update": {"id": 1, "status": "completed"},
-    "task_close": {},
-    "history_search": {},
-    "context": {},
     "artifact_write": {"filename": "note.md", "content": "text"},
 }
 

@@ -31,7 +31,7 @@ def test_a_text_is_harness_neutral(kind: str, name: str) -> None:
 
 @EACH
 def test_placeholders_name_something(kind: str, name: str) -> None:
-    """A tool of the eleven, an agent, a skill or an action."""
+    """A tool of the table, an agent, a skill or an action."""
     assert texts.placeholder_faults(BODIES[kind, name]) == []
 
 

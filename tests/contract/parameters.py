@@ -1,9 +1,11 @@
-"""The parameters of all tools, from the contract's headings, sorted by what they take."""
+"""The parameters of all tools, sorted by what they take: the contract's by hand, those of later tools by schema."""
 
 from __future__ import annotations
 
+from nexus_mcp.tools import TOOLS
+
 # name → (required, optional) parameters, from the contract's headings
-PARAMETERS: dict[str, tuple[list[str], list[str]]] = {
+CONTRACT: dict[str, tuple[list[str], list[str]]] = {
     "plan_start": (["topic", "issues", "research_summary"], []),
     "plan_status": ([], []),
     "plan_update": (["action"], ["issue_id", "title"]),
@@ -20,6 +22,22 @@ PARAMETERS: dict[str, tuple[list[str], list[str]]] = {
     "context": ([], []),
     "artifact_write": (["filename", "content"], []),
 }  # fmt: skip
+
+
+_LATER = [tool for tool in TOOLS if tool.name not in CONTRACT]
+
+PARAMETERS = {
+    **CONTRACT,
+    **{
+        tool.name: ([*tool.required], [name for name in tool.parameters if name not in tool.required])
+        for tool in _LATER
+    },
+}
+
+
+def _of_type(*types: str) -> list[tuple[str, str]]:
+    """Return (tool, parameter) for each parameter of a later tool that has one of these types."""
+    return [(tool.name, name) for tool in _LATER for name, shape in tool.parameters.items() if shape["type"] in types]
 
 
 def names_of(tool: str) -> list[str]:
@@ -42,20 +60,23 @@ TEXTS = [
     *(("task_add", name) for name in ("title", "context", "approach", "acceptance", "risk", "goal", "owner",
     "owner_agent_id", "owner_reuse_policy")),
     ("task_update", "status"), ("history_search", "query"), ("artifact_write", "filename"),
-    ("artifact_write", "content"),
+    ("artifact_write", "content"), *_of_type("string"),
 ]  # fmt: skip
 
 
 NUMBERS = [
     ("plan_update", "issue_id"), ("plan_decide", "issue_id"), ("task_add", "plan_issue"), ("task_update", "id"),
-    ("history_search", "last_n"),
+    ("history_search", "last_n"), *_of_type("integer", "number"),
 ]  # fmt: skip
 
 
-LISTS = [("plan_start", "issues"), ("plan_decide", "how_agents"), ("task_add", "deps"), ("task_add", "decisions")]
+LISTS = [
+    ("plan_start", "issues"), ("plan_decide", "how_agents"), ("task_add", "deps"), ("task_add", "decisions"),
+    *_of_type("array"),
+]  # fmt: skip
 
 
-OBJECTS = [("plan_decide", "how_summary"), ("plan_decide", "how_agent_ids")]
+OBJECTS = [("plan_decide", "how_summary"), ("plan_decide", "how_agent_ids"), *_of_type("object")]
 
 
 NOT_BLANK = [

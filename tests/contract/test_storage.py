@@ -12,9 +12,9 @@ import pytest
 
 from nexus_mcp.store import oplog
 from tests.contract.disk import JOURNAL, assert_no_leftovers, disk, peek, reset, settle, steps
-from tests.support import NAMES, SMALLEST, Client, Project, unpack, without_lock
+from tests.support import NAMES, READ_ONLY, SMALLEST, Client, Project, unpack, without_lock
 
-WRITERS = [name for name in NAMES if name not in {"plan_status", "task_list", "history_search", "context"}]
+WRITERS = [name for name in NAMES if name not in READ_ONLY]
 
 
 @pytest.mark.requirement("storage.disk", "calls.failure-keeps", "task_close.atomic")

@@ -1,4 +1,7 @@
-"""What each parameter takes, and what a tool gets to work with; a model of the argument rules."""
+"""What each parameter takes, and what a tool gets to work with; a model of the argument rules.
+
+The parameters of the contract are written by hand, those of later tools come from their schemas.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,9 @@ import json
 import re
 from dataclasses import dataclass
 from typing import Any
+
+from nexus_mcp.tools import TOOLS
+from nexus_mcp.tools.definition import Tool
 
 NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
@@ -32,7 +38,7 @@ NEEDED = Parameter("text", required=True)
 FILLED = Parameter("text", required=True, not_blank=True)
 
 
-PARAMETERS: dict[str, dict[str, Parameter]] = {
+_CONTRACT: dict[str, dict[str, Parameter]] = {
     "plan_start": {"topic": FILLED, "issues": Parameter("titles", required=True), "research_summary": NEEDED},
     "plan_status": {},
     "plan_update": {"action": NEEDED, "issue_id": Parameter("id"), "title": TEXT},
@@ -63,6 +69,26 @@ PARAMETERS: dict[str, dict[str, Parameter]] = {
     "history_search": {"query": TEXT, "last_n": Parameter("id")},
     "context": {},
     "artifact_write": {"filename": FILLED, "content": NEEDED},
+}
+
+
+def _of_schema(tool: Tool, name: str) -> Parameter:
+    """Return what a parameter of a tool outside the contract takes, by its schema."""
+    shape = tool.parameters[name]
+    items = shape.get("items", {}).get("type")
+    kind = {"integer": "id", "object": "map", "array": "ids" if items == "integer" else "texts"}.get(
+        shape["type"], "text"
+    )
+    return Parameter(kind, name in tool.required, "minLength" in shape, tuple(shape.get("enum", ())))
+
+
+PARAMETERS = {
+    **_CONTRACT,
+    **{
+        tool.name: {name: _of_schema(tool, name) for name in tool.parameters}
+        for tool in TOOLS
+        if tool.name not in _CONTRACT
+    },
 }
 
 

@@ -16,6 +16,7 @@ from tests.model.plans import Plans
 from tests.model.shapes import summary
 from tests.model.tasks import Tasks
 from tests.support import compact
+from tests.telling import unknown_to
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,14 @@ class Outcome:
         return self.result is None
 
 
+_WHERE = "class Plans, Tasks or Model (tests/model/plans.py, tasks.py, model.py)"
+
+
 class Model(Plans, Tasks):
-    """All eleven tools."""
+    """All tools."""
 
     def call(self, tool: str, given: dict[str, Any], *, delivered: bool = True) -> Outcome:
+        assert hasattr(self, tool), unknown_to("the model oracle", f"the tool {tool}", f"a method {tool}", _WHERE)
         known = PARAMETERS[tool]
         unknown = [name for name in given if name not in known]
         if unknown:

@@ -15,6 +15,7 @@ from nexus_mcp.server.app import App
 from nexus_mcp.store import atomic
 from nexus_mcp.workspace import Workspace
 from tests.store.dying import failing_at, killed
+from tests.support import NAMES, READ_ONLY, SMALLEST
 
 Files = dict[str, Any]
 Call = tuple[str, dict[str, Any]]
@@ -31,6 +32,7 @@ HISTORY = (
 )
 PLAN = {"topic": "Topic", "issues": ["One", "Two"], "research_summary": "known"}
 CHANGES: dict[str, Call] = {
+    **{name: (name, SMALLEST[name]) for name in NAMES if name not in READ_ONLY},
     "task_close": ("task_close", {}),
     "plan_start": ("plan_start", {"topic": "Next", "issues": ["Three"], "research_summary": ""}),
     "task_add": ("task_add", {"title": "More", "context": "because"}),

@@ -204,7 +204,7 @@ def test_cursor(cursor: Json, code: int | None) -> None:
 @pytest.mark.requirement("protocol.beyond")
 @pytest.mark.parametrize("version", [*LEGACY, "2026-07-28"])
 def test_nothing_beyond_the_tools(app: App, version: str) -> None:
-    """The wire adds nothing to the eleven tools and their results but the envelope of the revision."""
+    """The wire adds nothing to the tools of the table and their results but the envelope of the revision."""
     alone = {"content": [{"type": "text", "text": '{"active":false}'}], "structuredContent": {"active": False}}
     if version == "2026-07-28":
         found = exchange(app, [modern(1, "tools/list"), modern(2, "tools/call", name="plan_status")])

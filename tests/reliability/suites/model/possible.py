@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from nexus_mcp.tools import TOOLS
+from nexus_mcp.tools.definition import PLAN_CHANGE, TASK_CREATION, TASK_METADATA, TASK_STATE
 from tests.model.kept import Refused
 from tests.model.model import Model, Outcome
 from tests.model.shapes import ordered_plan, ordered_tasks
@@ -15,12 +17,12 @@ from tests.support import READ_ONLY, Clock, pretty
 
 PLAN, TASKS, ARTIFACTS = "plan.json", "tasks.json", "artifacts/"
 UNDO = "undo"
+_TASK_CLASSES = {TASK_CREATION, TASK_STATE, TASK_METADATA}
+# The file that a tool writes, by the capability class of the tool; of a close and an artifact it is not a single one.
 _WRITTEN = {
-    "plan_start": PLAN,
-    "plan_update": PLAN,
-    "plan_decide": PLAN,
-    "task_add": TASKS,
-    "task_update": TASKS,
+    tool.name: PLAN if PLAN_CHANGE in tool.classes else TASKS
+    for tool in TOOLS
+    if {PLAN_CHANGE, *_TASK_CLASSES}.intersection(tool.classes)
 }
 
 
