@@ -1,4 +1,4 @@
-"""Writes docs/tools.md from the tool definitions: `make docs`. A test compares the two."""
+"""Writes docs/tools.md and the table in README.md from the tool definitions: `make docs`. A test compares them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from nexus_mcp.tools import TOOLS
 from nexus_mcp.tools.definition import Tool
 
 PAGE = Path(__file__).with_name("tools.md")
+README = Path(__file__).resolve().parent.parent / "README.md"
+_BEGIN, _END = "| tool | what it does |\n|---|---|\n", "\nParameters, results and errors"
 HEAD = """\
 # The tools
 
@@ -28,6 +30,14 @@ def page() -> str:
     """The whole text of docs/tools.md."""
     contents = "\n".join(f"- [{tool.name}](#{tool.name}): {tool.title}" for tool in TOOLS)
     return "\n".join((HEAD, contents, *(section(tool) for tool in TOOLS)))
+
+
+def readme(text: str) -> str:
+    """Return the text of README.md with the table of today's tools."""
+    before, _, rest = text.partition(_BEGIN)
+    _, _, after = rest.partition(_END)
+    rows = "".join(f"| `{tool.name}` | {tool.summary} |\n" for tool in TOOLS)
+    return f"{before}{_BEGIN}{rows}{_END}{after}"
 
 
 def section(tool: Tool) -> str:
@@ -86,3 +96,4 @@ def _cell(schema: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page() + "\n", encoding="utf-8")
+    README.write_text(readme(README.read_text(encoding="utf-8")), encoding="utf-8")

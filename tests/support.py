@@ -24,6 +24,8 @@ Json = Any  # a JSON value; tests compare whole values, so its shape is theirs t
 LOCK = ".nexus/state/lock"
 OPLOG = ".nexus/state/oplog.jsonl"
 NAMES = tuple(tool.name for tool in TOOLS)
+# An order in which the smallest call of each tool succeeds: nothing is left to change after the close.
+IN_ORDER = (*(name for name in NAMES if name != "task_close"), "task_close")
 READ_ONLY = {tool.name for tool in TOOLS if tool.read_only}
 
 

@@ -46,8 +46,9 @@ def sections(text: str) -> dict[str, str]:
 
 
 def test_tools_page_is_current() -> None:
-    """docs/tools.md is what the generator writes; `make docs` writes it anew."""
-    assert READ["docs/tools.md"] == generate.page() + "\n"
+    """docs/tools.md and the table in the README are what the generator writes; `make docs` writes them anew."""
+    assert READ["docs/tools.md"] == generate.page() + "\n", "docs/tools.md is not current: run make docs"
+    assert READ["README.md"] == generate.readme(READ["README.md"]), "README.md is not current: run make docs"
 
 
 def test_architecture_page_has_the_imports_of_today() -> None:

@@ -19,6 +19,7 @@ def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
 TOOL = Tool(
     name="artifact_write",
     title="Write an artifact",
+    summary="Stores a file that belongs to the work but not to the code.",
     description=(
         "Write a text file that other agents of this project can read: a report, notes, an interface, a test log. It "
         "goes below .nexus/state/artifacts/ and is not tracked by git; an older one of the same name is overwritten. "

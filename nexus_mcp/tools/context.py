@@ -42,6 +42,7 @@ def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
 TOOL = Tool(
     name="context",
     title="Show where we are",
+    summary="Shows branch, goal and progress in one short answer.",
     description=(
         "Show in one small answer where the session stands: git branch, whether a task list is open (activeMode team), "
         "its goal, its progress and the decisions given to task_add. The decisions of a plan are not among them: "

@@ -55,7 +55,7 @@ class ToolContext:
 
 
 class Tool:
-    """One tool of the contract.
+    """One tool of the contract. `summary` is its row in the README, `description` what models read.
 
     `classes` are capability classes, at least one of CLASSES: from them the capability maps derive which agents may not
     use the tool. `parameters` maps each parameter to its JSON Schema; `required` names the mandatory ones. `output` is
@@ -76,6 +76,7 @@ class Tool:
         "parameters",
         "required",
         "run",
+        "summary",
         "title",
     )
 
@@ -84,6 +85,7 @@ class Tool:
         *,
         name: str,
         title: str,
+        summary: str,
         description: str,
         parameters: dict[str, Schema],
         required: tuple[str, ...],
@@ -100,6 +102,7 @@ class Tool:
         self.name = name
         self.classes = classes
         self.title = title
+        self.summary = summary
         self.description = description
         self.parameters = parameters
         self.required = required

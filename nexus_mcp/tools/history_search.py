@@ -29,6 +29,7 @@ def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
 TOOL = Tool(
     name="history_search",
     title="Search the history",
+    summary="Finds earlier plans, decisions and tasks.",
     description=(
         "Search the closed cycles of this project for a text, case aside, in everything that was archived: topics, "
         'decisions, tasks, field names and values (as in "status":"decided"). Call it before planning something that '

@@ -40,6 +40,7 @@ _TEXTS = {"type": "object", "additionalProperties": {"type": "string"}}
 TOOL = Tool(
     name="plan_decide",
     title="Record a decision",
+    summary="Records the decision on a question.",
     description=(
         "Record what was decided for one issue of the open plan, in words that someone who was not there understands: "
         "the choice and why. Call it once per issue, as soon as it is settled; deciding again overwrites. If agents "

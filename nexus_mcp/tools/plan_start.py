@@ -40,6 +40,7 @@ def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
 TOOL = Tool(
     name="plan_start",
     title="Start a plan",
+    summary="Starts a plan: a topic and its questions. Archives an open plan first.",
     description=(
         "Start a plan: a topic and the questions (issues) that have to be decided before work begins. Call it when a "
         "request needs decisions, after you have looked into it; put what you found into research_summary. A plan that "

@@ -34,6 +34,7 @@ def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
 TOOL = Tool(
     name="plan_status",
     title="Show the plan",
+    summary="Shows the plan and its open questions.",
     description=(
         "Show the open plan: topic, research_summary, every issue with its status and decision, and how many are "
         "pending and decided. Call it when you join or resume a session, and before deciding. active is false when no "

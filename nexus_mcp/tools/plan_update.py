@@ -78,6 +78,7 @@ def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
 TOOL = Tool(
     name="plan_update",
     title="Change the plan's issues",
+    summary="Adds, removes, renames or reopens a question.",
     description=(
         "Change the issues of the open plan. action add needs title; edit needs issue_id and title; remove and reopen "
         "need issue_id. Reopen takes a decision back: the issue is pending again. Call it when a question turns up, "

@@ -36,6 +36,7 @@ def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
 TOOL = Tool(
     name="task_add",
     title="Add a task",
+    summary="Adds a task, with the tasks that it depends on.",
     description=(
         "Add one task to the shared list: a piece of work that one owner can finish and someone else can check. Call "
         "it once the plan's issues are decided, or whenever work turns up. Say in context what the owner has to know, "

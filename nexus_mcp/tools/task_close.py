@@ -53,6 +53,7 @@ def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
 TOOL = Tool(
     name="task_close",
     title="Close the cycle",
+    summary="Moves plan and tasks into the history.",
     description=(
         "Close the cycle: archive the plan and all tasks, finished or not, into the history, then clear both. Call it "
         "once everything is completed; look at task_list first, because it does not ask. Returns what was archived, "

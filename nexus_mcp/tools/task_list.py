@@ -32,6 +32,7 @@ def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
 TOOL = Tool(
     name="task_list",
     title="List the tasks",
+    summary="Lists the tasks and those that are ready to start.",
     description=(
         "List all tasks with goal, status and dependencies. summary.ready holds the ids that may be started now: "
         "pending, with every dependency completed. summary.blocked counts the tasks in progress. Call it to choose "

@@ -31,6 +31,7 @@ def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
 TOOL = Tool(
     name="task_update",
     title="Move a task on",
+    summary="Sets a task to pending, in progress or completed.",
     description=(
         "Set a task's status: in_progress when you begin it, completed when its acceptance is met, pending to reopen "
         "it. Call it at once at each step, so that other agents see it. Returns the whole task. "

@@ -22,7 +22,7 @@ from nexus_mcp.workspace import Workspace
 from tests.cli.support import COMMAND, LIMIT
 from tests.events import handle
 from tests.store.logged import BY
-from tests.support import NAMES, SMALLEST, Project
+from tests.support import IN_ORDER, SMALLEST, Project
 from tests.tags.support import store_of
 from tests.tags.test_memory_gc import UNASKED, clean, committed, notes, read, there
 
@@ -58,12 +58,13 @@ def test_tools_and_events_at_any_time(project: Project, seconds: float) -> None:
     from nexus_mcp.server.app import App
 
     app = App(Workspace(str(project.root)), now=lambda: seconds)
-    for name in (*NAMES, "task_close", "task_add"):
+    for name in (*IN_ORDER, "task_close", "task_add"):
         answer = app.call(name, SMALLEST[name])
         answer.delivered()
         assert not answer.result["isError"], answer.result
-    for event in EVENTS:
-        told = handle(event, PARAMS.get(event, {}), app.workspace, lambda: seconds)
+    for event, row in EVENTS.items():
+        params = dict.fromkeys(row.load().required, "ä") | PARAMS.get(event, {})
+        told = handle(event, params, app.workspace, lambda: seconds)
         assert not [text for text in told["warnings"] if "could not" in text], event
 
 

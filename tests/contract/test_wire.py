@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import CHECKOUT
-from tests.support import NAMES, SMALLEST, Client, Project, compact
+from tests.support import IN_ORDER, NAMES, SMALLEST, Client, Project, compact
 
 HELLO = {
     "jsonrpc": "2.0",
@@ -81,16 +81,18 @@ def test_faults(project: Project) -> None:
 def test_the_table_on_the_wire(call: Client, project: Project) -> None:
     """The process offers and answers what the table does, and adds nothing."""
     project.put("memory/note.md", b"n")
-    calls = [request(n, "tools/call", name=f"nx_{tool}", arguments=SMALLEST[tool]) for n, tool in enumerate(NAMES, 2)]
+    calls = [
+        request(n, "tools/call", name=f"nx_{tool}", arguments=SMALLEST[tool]) for n, tool in enumerate(IN_ORDER, 2)
+    ]
     listed, *results = talk(project, request(1, "tools/list"), *calls, options=("--tool-prefix", "nx_"))
     assert listed["result"]["tools"] == [{**tool, "name": f"nx_{tool['name']}"} for tool in call.app.tools()]
-    assert [answer["id"] for answer in results] == list(range(2, 13))
+    assert [answer["id"] for answer in results] == list(range(2, 2 + len(NAMES)))
     for answer in results:
         result = answer["result"]
         assert set(result) <= {"content", "structuredContent", "isError"}
         assert result["content"] == [{"type": "text", "text": compact(result["structuredContent"])}]
     errors = {
-        name: answer["result"]["structuredContent"].get("error") for name, answer in zip(NAMES, results, strict=True)
+        name: answer["result"]["structuredContent"].get("error") for name, answer in zip(IN_ORDER, results, strict=True)
     }
     assert {name: error for name, error in errors.items() if error} == {}
 

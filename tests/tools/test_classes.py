@@ -11,7 +11,14 @@ from nexus_mcp.tools.definition import ARTIFACT_WRITE, CLASSES, READING, Tool
 
 
 def make_tool(*classes: str) -> Tool:
-    more: dict[str, Any] = {"title": "", "description": "", "parameters": {}, "required": (), "output": {}}
+    more: dict[str, Any] = {
+        "title": "",
+        "summary": "",
+        "description": "",
+        "parameters": {},
+        "required": (),
+        "output": {},
+    }
     return Tool(name="task_rename", run=lambda *_: {}, classes=classes, **more)
 
 

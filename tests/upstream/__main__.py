@@ -1,6 +1,7 @@
 """`python -m tests.upstream RESULT.json`: writes the expected failures anew from a run on the upstream server.
 
 Prints how many fixtures show which difference. A fixture that no rule explains is named, and nothing is written.
+Without a file it prints the fixtures that run there: those that call no tool outside the contract.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from nexus_mcp.conformance.fixture import Fixture
+from nexus_mcp.conformance.loading import load
+from tests.contract.parameters import CONTRACT
 from tests.upstream.differences import difference
 
 EXPECTED = Path(__file__).with_name("nexus-core-0.21.0.yml")
@@ -20,7 +24,15 @@ HEAD = """\
 """
 
 
+def compared() -> list[Fixture]:
+    """Return the fixtures whose tools are all of the contract: the upstream server has no later ones."""
+    return [one for one in load() if all(name.startswith("event ") or name in CONTRACT for name in one.tools)]
+
+
 def main(arguments: Sequence[str]) -> int:
+    if not arguments:
+        print("\n".join(fixture.test_id for fixture in compared()))
+        return 0
     document = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
     failed = [result for result in document["results"] if result["status"] == "failed"]
     reasons = {result["test_id"]: difference(result) for result in failed}

@@ -11,7 +11,7 @@ import pytest
 
 from nexus_mcp.conformance.loading import load as load_fixtures
 from nexus_mcp.conformance.settings import load_expected
-from tests.upstream.__main__ import EXPECTED, main
+from tests.upstream.__main__ import EXPECTED, compared, main
 from tests.upstream.differences import ADD_DEMANDS, DIFFERENCES, PLAIN_TEXT
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +37,7 @@ def test_page_has_every_difference(reasons: dict[str, str]) -> None:
 
 def test_page_has_what_passes(reasons: dict[str, str]) -> None:
     """Of the fixtures that need no event command those pass that are neither listed nor left out."""
-    run = [fixture for fixture in load_fixtures() if not fixture.needs_events]
+    run = [fixture for fixture in compared() if not fixture.needs_events]
     assert f"\n{len(run) - len(reasons) - 1} passed, 0 failed, " in PAGE
 
 
