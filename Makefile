@@ -1,7 +1,7 @@
 # Two commands: `make demo` shows the server at work, `make test` checks everything.
 # Both make the environment in .venv first, from requirements-dev.lock.
 
-.PHONY: help demo test pytest test-pythons lint format types docs catalog conformance miniatures mutants upstream torture bench bench-page bench-trend bench-env lock wheel env clean
+.PHONY: help demo test pytest test-pythons lint format types docs catalog conformance miniatures catchers mutants upstream torture bench bench-page bench-trend bench-env lock wheel env clean
 .DEFAULT_GOAL := help
 
 VENV := .venv
@@ -17,6 +17,7 @@ help:
 	@echo "make catalog       write assets/catalog.json anew from the agents, skills and vocabulary beside it"
 	@echo "make conformance   our server against the conformance suite: in memory, the fast loop, --sdk (4 minutes)"
 	@echo "make miniatures    every deliberately wrong server against the fixtures: what catches what (10 minutes)"
+	@echo "make catchers      what each new fixture catches: a miniature or a small change of ours (seconds for each)"
 	@echo "make mutants       small changes of our own tools and events against the fixtures: what nobody notices (40 minutes)"
 	@echo "make upstream      the fixtures against the upstream server: does what fails match the list (3 minutes, node)"
 	@echo "make torture       the long proof that nothing is lost: kills, errors, power cuts, fuzzing (SUITES=, SEED=)"
@@ -64,6 +65,10 @@ conformance: env
 # What is caught, and by what; caught_by.json is what `make test` holds against it.
 miniatures: env
 	$(BIN)/python -m tests.miniatures.matrix --write
+
+# For fixtures without a valid row in catchers.json.
+catchers: env
+	$(BIN)/python -m tests.miniatures.record
 
 # After `make miniatures`: fixtures that catch one there need not be tried again.
 mutants: env

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 
-def unknown_to(part: str, what: str, add: str, where: str) -> str:
-    """Return the message of an assertion: `part` of the tests does not know `what`; `add` belongs into `where`."""
-    return f"{part} does not know {what}: add {add} in {where} (CONTRIBUTING.md, Where do I add)"
+def unknown_to(part: str, what: str, add: str) -> str:
+    """Return the message of an assertion: `part` does not know `what`; `add` says what to add, and where."""
+    return f"{part}: {what} is unknown. Add {add} (CONTRIBUTING.md, Where do I add)."

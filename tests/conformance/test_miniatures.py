@@ -12,6 +12,7 @@ from types import ModuleType
 import pytest
 
 from nexus_mcp.conformance.loading import load
+from tests.miniatures import record
 from tests.miniatures.__main__ import CORRECT
 from tests.miniatures.base import EVENTS, PROCESS
 from tests.miniatures.matrix import CAUGHT_BY
@@ -59,3 +60,9 @@ def test_the_correct_server_passes() -> None:
     ids = sorted({test_id for noted in NOTED.values() for test_id in noted})
     in_memory = [FIXTURES[test_id] for test_id in ids if not FIXTURES[test_id].needs_process]
     assert failed_at_once({CORRECT: in_memory}) == {CORRECT: set()}
+
+
+def test_every_fixture_catches_something() -> None:
+    """catchers.json has for each fixture a miniature or a mutant that it catches, and each of them still exists."""
+    found = record.faults([*FIXTURES.values()], *record.read())
+    assert not found, "\n".join(found)

@@ -17,6 +17,7 @@ from nexus_mcp.store.replacement import Replacement
 from tests.miniatures.base import PROCESS, Call, Deviation, Json, Miniature, failed, load, save
 
 _PAUSE = 0.002
+_LATE = 0.03
 _PIECE = 256
 
 
@@ -27,6 +28,15 @@ def keeps_the_list(call: Call) -> Answer:
     answer = call.right()
     if not failed(answer):
         call.memory["tasks"] = load(call.tasks)
+    return answer
+
+
+def forgets_lost_answers(call: Call) -> Answer:
+    """Takes its time to answer, and closes again when it is asked again."""
+    for receipt in (call.nexus / "state").glob("closed-*"):
+        receipt.unlink()
+    answer = call.right()
+    time.sleep(_LATE)
     return answer
 
 
@@ -100,6 +110,7 @@ MINIATURES = (
     _row("decide-without-lock", "plan_decide takes no lock.", "plan_decide", takes_no_lock),
     _row("close-in-pieces", "A task_close that is killed leaves half of it.", "task_close", forgets_what_it_began),
     _row("start-in-pieces", "A plan_start that is killed leaves half of it.", "plan_start", forgets_what_it_began),
+    _row("close-forgets-answers", "A task_close that is asked again closes again.", "task_close", forgets_lost_answers),
     _row("close-in-place", "task_close writes history.json in place.", "task_close", _writing_in_place("history.json")),
     _row("decide-in-place", "plan_decide writes plan.json in place.", "plan_decide", _writing_in_place("plan.json")),
     _row("artifact-in-place", "artifact_write writes in place.", "artifact_write", _writing_in_place("a.txt")),

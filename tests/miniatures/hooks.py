@@ -67,6 +67,21 @@ def empties_the_tracker(told: Told) -> Json:
     return answer
 
 
+def allows_unreadable_tools(told: Told) -> Json:
+    answer, tool = told.right(), told.params.get("tool")
+    if isinstance(tool, str) and tool.strip():
+        return answer
+    return {**without(answer, "reason"), "decision": "continue"}
+
+
+def starts_the_tasks(told: Told) -> Json:
+    tasks = told.state / "tasks.json"
+    if "[run]" in str(told.params.get("prompt")) and tasks.exists():
+        value = load(tasks)
+        save(tasks, {**value, "tasks": [{**task, "status": "in_progress"} for task in value["tasks"]]})
+    return told.right()
+
+
 def makes_no_record(told: Told) -> Json:
     there = told.log.exists()
     answer = told.right()
@@ -242,4 +257,6 @@ MINIATURES = (
     _row("spawn-no-session", "agent_spawn does not record the session.", ("subagent_spawn",), _without_session),
     _row("use-unknown", "pre_tool_use allows an unknown agent everything.", _USE, allows_unknown),
     _row("use-one-name", "pre_tool_use does not ask for the payload's name.", _USE, believes_the_tracker_alone),
+    _row("use-unreadable", "pre_tool_use allows a tool that it cannot tell.", _USE, allows_unreadable_tools),
+    _row("message-starts-tasks", "user_message sets tasks in progress.", ("user_message",), starts_the_tasks),
 )

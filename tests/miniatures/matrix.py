@@ -1,7 +1,8 @@
 """`python -m tests.miniatures.matrix`: every miniature against every fixture that it concerns.
 
-Prints which fixtures catch which miniature, which miniatures nothing catches, and which fixtures catch none; `--write`
-notes the catching fixtures in caught_by.json. Exit code 1 when a miniature goes uncaught or the correct server fails.
+Prints which fixtures catch which miniature, which miniatures nothing catches, and which fixtures catch none. `--write`
+notes the catching fixtures in caught_by.json and, when all miniatures ran, what each fixture catches in catchers.json.
+Exit code 1 when a miniature goes uncaught or the correct server fails.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from nexus_mcp.conformance.loading import load
 from tests.forks import forked
+from tests.miniatures import record
 from tests.miniatures.base import PROCESS, Miniature
 from tests.miniatures.running import ROOT, caught, concerned
 from tests.miniatures.table import MINIATURES
@@ -58,6 +60,9 @@ def main(arguments: Sequence[str]) -> int:
     if "--write" in arguments:
         slow = {fixture.test_id for fixture in fixtures if fixture.needs_process}
         _write({name: failed for name, failed in found.items() if failed}, wrong, slow)
+        if not names:
+            broad, rows = record.of_matrix(found, json.loads(CAUGHT_BY.read_text()), fixtures)
+            record.write(broad, {**record.read()[1], **rows}, fixtures)
     return 1 if uncaught or unfinished or wrong else 0
 
 

@@ -32,14 +32,14 @@ class Outcome:
         return self.result is None
 
 
-_WHERE = "class Plans, Tasks or Model (tests/model/plans.py, tasks.py, model.py)"
+WHERE = "class Plans, Tasks or Model (tests/model/plans.py, tasks.py, model.py)"
 
 
 class Model(Plans, Tasks):
     """All tools."""
 
     def call(self, tool: str, given: dict[str, Any], *, delivered: bool = True) -> Outcome:
-        assert hasattr(self, tool), unknown_to("the model oracle", f"the tool {tool}", f"a method {tool}", _WHERE)
+        assert hasattr(self, tool), unknown_to("model oracle", f"the tool {tool}", f"a method {tool} in {WHERE}")
         known = PARAMETERS[tool]
         unknown = [name for name in given if name not in known]
         if unknown:

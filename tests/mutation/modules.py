@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nexus_mcp.lifecycle import EVENTS
 from nexus_mcp.tools import TOOLS
 
 _ALL = tuple(tool.name for tool in TOOLS)
@@ -13,11 +14,22 @@ _RESUME, _START, _END = "event agent_resume", "event session_start", "event sess
 _MESSAGE, _COMPACT = "event user_message", "event context_compact"
 _BEFORE, _AFTER = "event pre_tool_use", "event post_tool_use"
 _TRACKED = (*_SPAWN, *_COMPLETE, _RESUME, _START, _END)
-_EVENTS = (*_TRACKED, _MESSAGE, _COMPACT, _BEFORE, _AFTER)
+_EVENTS = tuple(f"event {name}" for name in EVENTS)
 _GIVING = (_MESSAGE, _COMPACT, _START)
+
+
+def _of_events() -> dict[str, tuple[str, ...]]:
+    """Return each module of an event, with the names of the events that it serves."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, row in EVENTS.items():
+        module = row.load().run.__module__.removeprefix("nexus_mcp.").replace(".", "/")
+        found[module] = (*found.get(module, ()), f"event {name}")
+    return found
+
 
 SERVED: dict[str, tuple[str, ...]] = {
     **{f"tools/{name}": (name,) for name in _ALL},
+    **_of_events(),
     "tools/arguments": _ALL,
     "state/artifact_name": ("artifact_write",),
     "state/history": ("plan_start", "task_close", "history_search"),
@@ -27,15 +39,6 @@ SERVED: dict[str, tuple[str, ...]] = {
     "state/times": ("plan_start", "task_add", "task_close"),
     "state/tracker": _TRACKED,
     "state/agents": (*_TRACKED, _BEFORE),
-    "lifecycle/agent_spawn": _SPAWN,
-    "lifecycle/agent_resume": (_RESUME,),
-    "lifecycle/agent_complete": _COMPLETE,
-    "lifecycle/session_start": (_START,),
-    "lifecycle/session_end": (_END,),
-    "lifecycle/user_message": (_MESSAGE,),
-    "lifecycle/context_compact": (_COMPACT,),
-    "lifecycle/pre_tool_use": (_BEFORE,),
-    "lifecycle/post_tool_use": (_AFTER,),
     "lifecycle/definition": _EVENTS,
     "lifecycle/guard": _EVENTS,
     "lifecycle/leftovers": (*_COMPLETE, _START, _END),

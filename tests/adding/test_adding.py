@@ -1,0 +1,103 @@
+"""A new tool, event or check touches few files; a missing part fails, and the message says what to add and where."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.conformance.loading import load
+from tests.adding import parts
+from tests.adding.tree import Tree
+from tests.miniatures import record
+
+KNOWN = "tests/test_known.py"
+RECORD = ("tests.miniatures.record",)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    return Tree(tmp_path / "tree")
+
+
+def test_a_twelfth_tool(tree: Tree) -> None:
+    """Without its class, its fixture or its method of the model something fails; with them all of it passes."""
+    parts.add_tool(tree)
+    assert tree.touched == {parts.TOOL_FILE, parts.TOOLS, parts.TOOL_FIXTURES, parts.TASKS_MODEL}
+    tree.edit(parts.TOOL_FILE, {parts.TOOL_CLASS: ""})
+    tree.edit(parts.TASKS_MODEL, {parts.MODEL: ""})
+    tree.remove(parts.TOOL_FIXTURES)
+    told = tree.run("nexus_mcp", "serve").stderr
+    assert "The tool task_rename has no capability class, so every agent could use it. Give it classes=(...)" in told
+    tree.edit(parts.TOOL_FILE, {"    run=run,\n": f"    run=run,\n{parts.TOOL_CLASS}"})
+    told = tree.tested(KNOWN, "-k", "tool")
+    for message in (
+        "suite: the tool task_rename is unknown. Add a fixture that calls it in conformance/tools/task_rename.json",
+        "model oracle: the tool task_rename is unknown. Add a method task_rename in class Plans, Tasks or Model",
+        "miniatures: the task_rename is unknown. Add a Miniature about task_rename in tests/miniatures/, or a fixture",
+    ):
+        assert message in told
+    tree.write(parts.TOOL_FIXTURES, parts.as_text(parts.TOOL_FIXTURE))
+    tree.edit(parts.TASKS_MODEL, {parts.BEFORE_MODEL: parts.MODEL + parts.BEFORE_MODEL})
+    commands = (("nexus_mcp.catalog.shipped",), ("docs.generate",), (*RECORD, parts.TOOL_FIXTURE["test_id"]))
+    for command in commands:
+        done = tree.run(*command)
+        assert done.returncode == 0, done.stderr
+    tested = (KNOWN, "tests/catalog/test_shipped.py", "tests/contract/test_calls.py", "tests/contract/test_crashes.py")
+    part = "test_known or test_shipped or test_the_table or task_rename"
+    assert not (told := tree.tested(*tested, "-k", part)), told
+    done = tree.run("nexus_mcp", "conformance", "run", "--tool", "task_rename")
+    assert (done.returncode, "1 passed" in done.stdout) == (0, True), done.stdout
+    # An agent that may not change tasks may not use it, in any harness.
+    asked = ("--agent", "architect", "--tool", "mcp__other__nx_task_rename", "--harness-id", "codex")
+    assert tree.run("nexus_mcp", "capabilities", "check", *asked).returncode == 1
+
+
+def test_a_new_fixture(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fixture without a row in the record fails, and the message says how to record it."""
+    (fixture, *_) = load()
+    broad, rows = record.read()
+    assert record.faults([fixture], broad, {}) == [
+        f"miniatures: what the fixture {fixture.test_id} catches is unknown. Add it with python -m "
+        f"tests.miniatures.record {fixture.test_id} (CONTRIBUTING.md, Where do I add)."
+    ]
+    monkeypatch.setitem(rows, fixture.test_id, "miniature that-is-gone")
+    (told,) = record.faults([fixture], broad, {fixture.test_id: rows[fixture.test_id]})
+    assert "catches that-is-gone, which is no miniature that counts: run python -m tests.miniatures.record" in told
+
+
+def test_a_new_event(tree: Tree) -> None:
+    """With a file, a row, a fixture and the rows of two pages all of it passes; without one of them something fails."""
+    parts.add_event(tree)
+    pages = {parts.EVENT_PAGE, parts.COMMANDS_PAGE}
+    assert tree.touched == {parts.EVENT_FILE, parts.EVENTS, parts.EVENT_FIXTURES, *pages}
+    done = tree.run(*RECORD, parts.EVENT_FIXTURE["test_id"])
+    assert done.returncode == 0, done.stderr
+    tested = (KNOWN, "tests/lifecycle/test_lifecycle_page.py", "tests/cli/test_hook.py")
+    assert not (told := tree.tested(*tested, "-k", "test_known or table or session_idle")), told
+    hook = ("--event-command", f"{sys.executable} -m nexus_mcp hook {{type}}")
+    done = tree.run("nexus_mcp", "conformance", "run", "--tool", "session_idle", *hook)
+    assert (done.returncode, "1 passed" in done.stdout) == (0, True), done.stdout
+    tree.remove(parts.EVENT_FIXTURES)
+    tree.edit(parts.EVENTS, {parts.EVENT_ROW: ""})
+    told = tree.tested(KNOWN)
+    assert (
+        "EVENTS: the event session_idle is unknown. Add a row that loads session_idle in nexus_mcp/lifecycle/" in told
+    )
+
+
+def test_a_new_check(tree: Tree) -> None:
+    """With a file, a row, a code here and in the page, and a case all of it passes; without one something fails."""
+    parts.add_check(tree)
+    assert tree.touched == {parts.CHECK_FILE, parts.CHECKS, parts.CODES, parts.CHECK_PAGE, parts.CASES}
+    tested = (KNOWN, "tests/doctor/test_page.py", "tests/doctor/test_cases.py")
+    assert not (told := tree.tested(*tested, "-k", "test_known or test_page or empty-note")), told
+    tree.edit(parts.CASES, {parts.CASE: ""})
+    tree.edit(parts.CHECKS, {parts.CHECK_ROW: ""})
+    told = tree.tested(KNOWN)
+    for message in (
+        "doctor: the check empty_note is unknown. Add a row empty_note.check in nexus_mcp/doctor/checks/__init__.py",
+        "cases of doctor: the code empty-note is unknown. Add a Case that breaks a healthy workspace so, to CASES of",
+    ):
+        assert message in told

@@ -1,0 +1,64 @@
+"""A copy of the tree, to which a test adds something, and whose own tests run as a new process."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+_PARTS = ("nexus_mcp", "assets", "conformance", "schemas", "docs", "tests")
+_FILES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile", "pyproject.toml")
+_SECONDS = 120
+
+
+class Tree:
+    """The copy at `root`. What a test changes by hand is counted in `touched`, what commands write is not."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.touched: set[str] = set()
+        for part in _PARTS:
+            shutil.copytree(ROOT / part, root / part)
+        for name in _FILES:
+            shutil.copyfile(ROOT / name, root / name)
+
+    def write(self, path: str, text: str) -> None:
+        """Create a file."""
+        assert not (self.root / path).exists(), path
+        self.touched.add(path)
+        (self.root / path).write_text(text, encoding="utf-8")
+
+    def remove(self, path: str) -> None:
+        """Remove a file."""
+        (self.root / path).unlink()
+
+    def edit(self, path: str, changes: Mapping[str, str]) -> None:
+        """Replace each text, which occurs once, by another."""
+        self.touched.add(path)
+        text = (self.root / path).read_text(encoding="utf-8")
+        for old, new in changes.items():
+            assert text.count(old) == 1, f"{path}: {old}"
+            text = text.replace(old, new)
+        (self.root / path).write_text(text, encoding="utf-8")
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run `python -m` with these arguments in the copy."""
+        environment = {**os.environ, "PYTHONPATH": str(self.root)}
+        return subprocess.run(
+            [sys.executable, "-m", *arguments],
+            cwd=self.root,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+
+    def tested(self, *tests: str) -> str:
+        """Return "" when these tests of the copy pass, else what pytest prints."""
+        done = self.run("pytest", "-p", "no:cacheprovider", "-p", "no:randomly", *tests)
+        return "" if done.returncode == 0 else done.stdout + done.stderr
