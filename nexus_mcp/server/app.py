@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from nexus_mcp import __version__, log
 from nexus_mcp.errors import BEGUN, UNCHANGED, NexusError, UnknownTool
 from nexus_mcp.quoting import inert
@@ -18,11 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from nexus_mcp.server.response_json import Rendered
     from nexus_mcp.store.close_receipt import Receipt
     from nexus_mcp.workspace import Workspace
 
-    Content = tuple[Rendered, Rendered]
 
 # One line for each point: clients show the text to the model as it is.
 _INSTRUCTIONS = "\n".join(
@@ -57,10 +53,10 @@ class Answer:
         is_error: bool,
         unanswered: Receipt | None = None,
         afterwards: Callable[[], object] = bool,
-        content: Content | None = None,
     ) -> None:
-        """`content` is `response_json.content(value)`, if already computed."""
-        block, structured = content or _content(value)
+        from nexus_mcp.server.response_json import content  # not needed to answer initialize and tools/list
+
+        block, structured = content(value)
         self._rendered: dict[str, Any] = {"content": block, "structuredContent": structured, "isError": is_error}
         self._result: dict[str, Any] | None = None
         self._unanswered = unanswered
@@ -106,8 +102,7 @@ class App:
         self.workspace = workspace
         self.server_info = {"name": "nexus-mcp", "title": "Nexus", "version": __version__}
         self.instructions = _INSTRUCTIONS.format(p=prefix)
-        self._made: tuple[dict[str, Any], Content] | None = None
-        self._store = Store(workspace, now, meanwhile=self._render)
+        self._store = Store(workspace, now)
         self._warming = self._store.warm_up()
         self._noting = Store(workspace, now, wait=_NOTE_WAIT)
         self._prefix = prefix
@@ -160,10 +155,7 @@ class App:
         try:
             value = tool.run(context, check_arguments(tool, arguments or {}))
             ran = not tool.read_only
-            content = self._rendered(value)
-            return Answer(
-                value, is_error=False, unanswered=context.unanswered, afterwards=self._store.tidy, content=content
-            )
+            return Answer(value, is_error=False, unanswered=context.unanswered, afterwards=self._store.tidy)
         except NexusError as error:
             log.info(f"{name}: {error}")
             return Answer({"error": inert(str(error))}, is_error=True, afterwards=self._store.tidy)
@@ -175,14 +167,6 @@ class App:
             message += "look at what is there before you repeat it." if is_open else UNCHANGED
             message = f"{message} The server's log on stderr has more."
             return Answer({"error": message}, is_error=True, afterwards=self._store.tidy)
-
-    def _render(self, value: dict[str, Any]) -> None:
-        with suppress(Exception):  # Answer renders it again
-            self._made = value, _content(value)
-
-    def _rendered(self, value: dict[str, Any]) -> Content | None:
-        made, self._made = self._made, None
-        return made[1] if made is not None and made[0] is value else None
 
 
 class ReadResult:
@@ -197,12 +181,6 @@ class ReadResult:
         """Do nothing, unlike Answer.delivered."""
 
     undelivered = delivered
-
-
-def _content(value: dict[str, Any]) -> Content:
-    from nexus_mcp.server.response_json import content  # not needed to answer initialize and tools/list
-
-    return content(value)
 
 
 def _trace(error: Exception) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from contextlib import suppress
 
 from nexus_mcp.errors import NotConfirmed, StorageError
 from nexus_mcp.store.folder import close_fd, reason
@@ -199,12 +198,10 @@ def replace(
     *,
     mode: Permissions | Copy | None = None,
     confirmed: bool = True,
-    meanwhile: Callable[[], None] | None = None,
 ) -> None:
     """Put `parts`, one after the other, in the place of the file `name`: durable when this returns.
 
-    Unless `confirmed` is false: then the caller syncs the folder before the change is answered. `meanwhile` as for
-    `prepare`.
+    Unless `confirmed` is false: then the caller syncs the folder before the change is answered.
 
     A temporary file beside the target, fsync, rename, fsync of the folder. Raises OSError with the old file untouched,
     Unsynced after the rename, PathRefused when a link or a folder stands in the target's place. A failed fsync is
@@ -213,7 +210,7 @@ def replace(
     the rename; what it raises ends it.
     """
     there = folder.permissions(name)  # and no link or folder
-    temporary = prepare(folder, parts, there if mode is None else mode, meanwhile)
+    temporary = prepare(folder, parts, there if mode is None else mode)
     if check is not None:
         try:
             check()
@@ -299,13 +296,11 @@ def prepare(
     folder: Folder,
     parts: Iterable[bytes | Callable[[int], None]],
     mode: Permissions | Copy | None = None,
-    meanwhile: Callable[[], None] | None = None,
 ) -> str:
     """Write `parts` to a new temporary file, synced, and return its name. Leaves nothing behind when it fails.
 
     A part is bytes, or a function that writes some to the descriptor that it gets.
-    `mode` says which permissions it has; None for those of any new file. `meanwhile` is called while
-    the disk is at work: it takes no longer, and no reader sees the file before. What it raises ends it.
+    `mode` says which permissions it has; None for those of any new file.
     """
     temporary = f"{PREFIX}{os.urandom(8).hex()}"
     fd = folder.open(temporary, _FLAGS, mode)
@@ -316,9 +311,6 @@ def prepare(
                     part(fd)
                 else:
                     write_all(fd, part)
-            if meanwhile is not None:
-                _start_writeback(fd)
-                meanwhile()
             _sync(fd)
         finally:
             os.close(fd)
@@ -335,15 +327,6 @@ def sync_file(folder: Folder, name: str) -> None:
         _sync(fd)
     finally:
         close_fd(fd)
-
-
-def _start_writeback(fd: int) -> None:
-    """Let the system write the file to the disk from now on, where that is possible. Nothing is known of it before
-    `_sync`, which has less to wait for."""
-    if hasattr(os, "posix_fadvise"):
-        # Linux takes it for that, too, and keeps in memory what is not on the disk yet.
-        with suppress(OSError):
-            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def _sync(fd: int) -> None:

@@ -30,14 +30,12 @@ def carry_out(
     change: Transaction,
     held: HeldLock,
     answer: dict[str, Any] | None,
-    *,
-    meanwhile: Callable[[], object] = bool,
 ) -> str | None:
     """Do what `change` asks for; the name of the marker that keeps `answer`, None when there is none to keep.
 
-    Only a change with a cycle keeps an answer. `meanwhile`, which raises nothing, is called while the disk is at work,
-    or not at all. Raises StorageError and others when nothing was changed, ChangedMeanwhile among them: another program
-    saved one of the files since it was read. NotAppliedYet and NotConfirmed when it was.
+    Only a change with a cycle keeps an answer. Raises StorageError and others when nothing was changed,
+    ChangedMeanwhile among them: another program saved one of the files since it was read. NotAppliedYet and
+    NotConfirmed when it was.
     """
     # One file needs no journal, unless it is put back by an undo: had that died before its note, the log would not tell
     # what is in the file, and no undo would be carried out any more. The journal has the note.
@@ -45,9 +43,7 @@ def carry_out(
         for name, (_, after) in change.writes.items():
             original = change.originals[name]
             if name in paths.SESSION:
-                write_one(
-                    state, state, (name, original), after, lambda: make_entry(change), held=held, meanwhile=meanwhile
-                )
+                write_one(state, state, (name, original), after, lambda: make_entry(change), held=held)
                 continue
             with ExitStack() as stack:
                 folder, last = paths.find(stack, state, name)
@@ -79,14 +75,11 @@ def write_one(
     make_entry: Callable[[], entries.Entry],
     *,
     held: HeldLock | None = None,
-    meanwhile: Callable[[], object] = bool,
     forward: str | None = None,
 ) -> None:
     """Replace a file in `folder`, or remove it for None, and note that. Raises as Replacement.put does.
 
     `read` is its name, and the file as it was read; `forward` as for Replacement.
-
-    Of a file that is written the line for the log is made, and `meanwhile` called, while the disk is at work.
 
     A file in `state` itself is synced into it once the lock is let go, so that others need not wait for the disk: every
     later change syncs that folder, too, before it is answered, and so never outlives this one.
@@ -94,17 +87,10 @@ def write_one(
     if folder is not state:
         _sync_journals_folder(state)
         conflicts.sweep(folder)
-    made: list[bytes | None] = []
-
-    def prepare() -> None:
-        made.append(oplog.make_line(state, make_entry))
-        meanwhile()
-
     replacement = Replacement(folder, *read, forward)
-    sync = replacement.put(after, None if held is None else held.check, prepare)
-    if replacement.copy:
-        made = [oplog.make_line(state, lambda: entries.with_copies(make_entry(), [replacement.copy]))]
-    oplog.add(state, made[0] if made else oplog.make_line(state, make_entry))  # every reader sees the change
+    sync = replacement.put(after, None if held is None else held.check)
+    copies = [replacement.copy] if replacement.copy else []
+    oplog.note(state, lambda: entries.with_copies(make_entry(), copies))  # every reader sees the change
     if held is None or folder is not state:
         sync()
     else:

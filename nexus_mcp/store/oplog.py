@@ -46,7 +46,13 @@ def new_id() -> str:
 
 def note(state: Folder, make: Callable[[], Entry | None]) -> None:
     """Add the entry that `make` makes, if any. Only under the lock, after its change was made. Never raises."""
-    add(state, make_line(state, make))
+    try:
+        entry = make()
+        if entry is not None:
+            line = _line(entry)
+            _append(state, line if len(line) <= LINE_LIMIT else _line(oplog.without_text(entry)))
+    except Exception as error:  # noqa: BLE001 - whatever it is, the change itself is on disk
+        _warn_once(state.show(NAME), error)
 
 
 def note_cycle(state: Folder, make: Callable[[], Entry | None]) -> None:
@@ -63,29 +69,6 @@ def note_cycle(state: Folder, make: Callable[[], Entry | None]) -> None:
     except Exception as error:  # noqa: BLE001 - whatever it is, the change itself is on disk
         _warn_once(state.show(NAME), error)
         _set_aside(state)
-
-
-def make_line(state: Folder, make: Callable[[], Entry | None]) -> bytes | None:
-    """The line of the entry that `make` makes; None when there is none, or it cannot be made. Never raises."""
-    try:
-        entry = make()
-        if entry is None:
-            return None
-        made = _line(entry)
-        return made if len(made) <= LINE_LIMIT else _line(oplog.without_text(entry))
-    except Exception as error:  # noqa: BLE001 - whatever it is, the change itself is not to suffer from it
-        _warn_once(state.show(NAME), error)
-        return None
-
-
-def add(state: Folder, made: bytes | None) -> None:
-    """Add what `line` made. Only under the lock, after its change was made. Never raises: that has to be answered."""
-    if made is None:
-        return
-    try:
-        _append(state, made)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the change itself is on disk
-        _warn_once(state.show(NAME), error)
 
 
 def skip_if_logged(state: Folder, entry: Entry) -> Entry | None:

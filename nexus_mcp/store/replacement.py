@@ -259,12 +259,7 @@ class Replacement:
         self._forward = forward
         self.copy = ""
 
-    def put(
-        self,
-        data: bytes | None,
-        check: Callable[[], None] | None = None,
-        meanwhile: Callable[[], None] | None = None,
-    ) -> Callable[[], None]:
+    def put(self, data: bytes | None, check: Callable[[], None] | None = None) -> Callable[[], None]:
         """As atomic.put, but for the sync of the folder: what is returned does that, or raises NotConfirmed.
 
         Raises ChangedMeanwhile, PathRefused and StorageError with nothing changed, NotConfirmed.
@@ -272,7 +267,7 @@ class Replacement:
         folder, name, temporary = self._folder, self._name, ""
         try:
             if data is not None:
-                temporary = self.prepare(data, meanwhile)
+                temporary = self.prepare(data)
             try:
                 if check is not None:
                     check()
@@ -299,9 +294,9 @@ class Replacement:
             except ChangedMeanwhile:
                 original.disown()
 
-    def prepare(self, data: bytes, meanwhile: Callable[[], None] | None = None) -> str:
+    def prepare(self, data: bytes) -> str:
         """Write what is to take the place of the file, synced; its temporary name. Raises as atomic.prepare does."""
-        return atomic.prepare(self._folder, [data], self._original.permissions, meanwhile)
+        return atomic.prepare(self._folder, [data], self._original.permissions)
 
     def install(self, temporary: str, new: New | None) -> None:
         """Put what was prepared in the place of the file, or, where `new` is None, remove the file.

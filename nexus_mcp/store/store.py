@@ -70,11 +70,10 @@ def undo(store: Store, by: By, count: int, *, dry_run: bool = False) -> dict[str
 class Store:
     """The files of one workspace. `now` gives seconds since 1970; `wait` is how long a writer waits for the lock.
 
-    With `in_all` that is for all calls of this store together, and for what else they wait for. `meanwhile`, which
-    raises nothing, may be called with the answer of a change before that is on disk: while the disk is at work.
+    With `in_all` that is for all calls of this store together, and for what else they wait for.
     """
 
-    __slots__ = ("_access", "_done", "_meanwhile", "_memory", "_now", "_session", "deadline")
+    __slots__ = ("_access", "_done", "_memory", "_now", "_session", "deadline")
 
     def __init__(
         self,
@@ -83,13 +82,11 @@ class Store:
         wait: float = lock.WAIT_SECONDS,
         *,
         in_all: bool = False,
-        meanwhile: Callable[[dict[str, Any]], object] = bool,
     ) -> None:
         self.deadline = Deadline(wait, in_all=in_all)
         self._session = SessionCache()
         self._access = Access(workspace.root, self.deadline, self._session.prepare)
         self._memory = Memory()
-        self._meanwhile = meanwhile
         self._now = now or time.time
         self._done: Transaction | None = None
 
@@ -239,7 +236,7 @@ class Store:
                 return answer, markers.repeated
             at.begin()
             keep = None if is_answer is None else answer
-            name = carry_out(at.nexus, at.state, change, at.held, keep, meanwhile=lambda: self._meanwhile(answer))
+            name = carry_out(at.nexus, at.state, change, at.held, keep)
             kept = None if name is None else close_receipt.lock_receipt(at.state, name, self._access.state)
             at.keep()
             self._done = change

@@ -67,7 +67,7 @@ def test_something_else_in_its_place(tmp_path: Path, kind: str, warnings: list[s
 @pytest.mark.parametrize("name", ["task_add", "task_close", "artifact_write"])
 def test_a_disk_that_takes_no_line(tmp_path: Path, name: str, code: int, warnings: list[str]) -> None:
     """Whichever call of noting fails, the change is answered as made, it is told once, and the next one is noted."""
-    noting = "note_cycle" if name == "task_close" else "add"
+    noting = "note_cycle" if name == "task_close" else "note"
     real = getattr(oplog, noting)
     failed: list[str] = []
     number = 0

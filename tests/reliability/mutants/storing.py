@@ -96,12 +96,13 @@ def _wrong_order() -> tuple[Any, str, Any]:
 
 
 def _noted_early() -> tuple[Any, str, Any]:
-    real = oplog.make_line
+    real = commit.write_one
 
-    def line(state: Folder, make: Any) -> None:
-        oplog.add(state, real(state, make))
+    def write_one(state: Folder, folder: Folder, read: Any, after: Any, make_entry: Any, **more: Any) -> None:
+        oplog.note(state, make_entry)
+        real(state, folder, read, after, lambda: None, **more)  # type: ignore[arg-type,return-value]
 
-    return oplog, "make_line", line
+    return commit, "write_one", write_one
 
 
 def _note_unsynced() -> tuple[Any, str, Any]:
