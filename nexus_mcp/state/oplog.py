@@ -1,5 +1,7 @@
 """Entries of the operation log: what a change did to which file, and which entries can be undone.
 
+A delta turns the new bytes of a file back into the old ones: it is small for a small change.
+
 schemas/oplog/entry.schema.json defines an entry. Checksums protect against accidents only: a program that could forge
 one could write the file, and a stronger one would cost every server the 4 MB of hashlib (docs/decisions/0041).
 """
@@ -8,9 +10,9 @@ from __future__ import annotations
 
 from nexus_mcp import schemas
 from nexus_mcp.errors import ITSELF_UNCHANGED, UndoRefused
-from nexus_mcp.state import delta
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from typing import Any, TypeGuard
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     """What returns the mark of a file before a change, and after it."""
     Line = tuple[int, Entry | None]
     """Number of a line, from 1, and its entry; None for one that cannot be read."""
+    from typing import Any, Literal
 
 VERSION = 1
 UNDO = "undo"
@@ -28,6 +31,8 @@ UNKNOWN = "unknown"
 LOG_ADVICE = "See nexus-mcp log."
 PAST_ADVICE = "It goes no further back; later changes can be taken back as ever."
 _CLIENT_LENGTH = 100
+_CONTINUES = range(0x80, 0xC0)  # bytes within a character of UTF-8
+_SLICE_BYTES = 1 << 16  # bytes that are compared at a time
 
 
 class By:
@@ -74,7 +79,7 @@ def file_change(name: str, before: bytes | None, after: bytes | None, marks: Mar
     file: dict[str, Any] = {"name": name, "after": is_now}
     if before is None or was is None:
         return {**file, "before": None}
-    found = delta.make(before, after or b"", is_known_text=marks is not None)
+    found = make_delta(before, after or b"", is_known_text=marks is not None)
     return file if found is None else {**file, "before": {**was, **found}}
 
 
@@ -160,11 +165,11 @@ def restore(file: dict[str, Any], now: bytes | None, by: Entry) -> bytes | None:
     if not _matches(file["after"], now):
         problem = f".nexus/state/{file['name']} is not what {describe(by)} left: something else changed it"
         raise UndoRefused(problem, next_step=f"{LOG_ADVICE} What is in the file now stays.")
-    data = None if before is None else delta.apply(now or b"", before)
+    data = None if before is None else apply_delta(now or b"", before)
     if not _matches(before, data):
         problem = f"The operation log does not tell rightly what {file['name']} was before {describe(by)}"
         raise UndoRefused(problem, next_step=LOG_ADVICE)
-    if data is not None and not delta.is_text(data):
+    if data is not None and not is_text(data):
         problem = f"What {file['name']} was before {describe(by)} is no text in UTF-8"
         raise UndoRefused(problem, next_step=LOG_ADVICE)
     return data
@@ -213,3 +218,57 @@ def _too_few(count: int) -> UndoRefused:
 def _refused(found: list[Entry], problem: str, advice: str = "") -> UndoRefused:
     can = f"nexus-mcp undo {len(found)} is the most that can be taken back." if found else LOG_ADVICE
     return UndoRefused(problem, next_step=can + advice)
+
+
+def make_delta(before: bytes, after: bytes, *, is_known_text: bool = False) -> dict[str, Any] | None:
+    """{prefix, suffix, text} with which `apply_delta` turns `after` into `before`; None when `before` is not UTF-8.
+
+    `prefix` and `suffix` count the bytes that both have at their beginning and at their end.
+    With `is_known_text` the caller has decoded `before`.
+    """
+    if not (is_known_text or is_text(before)):
+        return None  # what lies between the common ends might be text all the same
+    most = min(len(before), len(after))
+    prefix = _common(before, after, most, "big")
+    suffix = _common(before, after, most - prefix, "little")
+    while prefix and before[prefix : prefix + 1] and before[prefix] in _CONTINUES:
+        prefix -= 1
+    while suffix and before[len(before) - suffix] in _CONTINUES:
+        suffix -= 1
+    return {"prefix": prefix, "suffix": suffix, "text": before[prefix : len(before) - suffix].decode("utf-8")}
+
+
+def is_text(data: bytes) -> bool:
+    """Whether it is UTF-8."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def apply_delta(after: bytes, delta: dict[str, Any]) -> bytes:
+    """The bytes from before. `delta` may come from a file, so the caller checks the outcome."""
+    prefix, suffix = int(delta["prefix"]), int(delta["suffix"])
+    text = str(delta["text"]).encode("utf-8", "replace")
+    return after[:prefix] + text + after[max(0, len(after) - suffix) :]
+
+
+def _common(one: bytes, other: bytes, most: int, order: Literal["big", "little"]) -> int:
+    """How many bytes, `most` at most, both have in common: at their beginning ("big") or at their end ("little").
+
+    Slices, each twice as long as the one before, are compared at the speed of memory; single bytes are not. Of the
+    first slices that differ, read as one number in this `order`, the highest bit that does tells where.
+    """
+    low, step = 0, 256
+    while low < most:
+        end = min(low + step, most)
+        here, there = (
+            (text[low:end] if order == "big" else text[len(text) - end : len(text) - low]) for text in (one, other)
+        )
+        if here != there:
+            differing = int.from_bytes(here, order) ^ int.from_bytes(there, order)
+            return end - (differing.bit_length() + 7) // 8
+        low = end
+        step = min(2 * step, _SLICE_BYTES)
+    return low

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nexus_mcp.state import delta
+from nexus_mcp.state import oplog
 
 TEXTS = st.text(alphabet="ab\nä漢😀", max_size=30)
 
@@ -21,17 +21,17 @@ TEXTS = st.text(alphabet="ab\nä漢😀", max_size=30)
 @example("", "")
 def test_there_and_back(before: str, after: str) -> None:
     """Whatever the two texts are, the way back leads to the very bytes, also through JSON."""
-    way = delta.make(before.encode(), after.encode())
+    way = oplog.make_delta(before.encode(), after.encode())
     assert way is not None
-    assert delta.apply(after.encode(), json.loads(json.dumps(way))) == before.encode()
+    assert oplog.apply_delta(after.encode(), json.loads(json.dumps(way))) == before.encode()
 
 
 @settings(max_examples=200)
 @given(st.binary(max_size=12), st.binary(max_size=12))
 def test_bytes_that_are_no_text(before: bytes, after: bytes) -> None:
     """Of bytes that are no text there is an exact way back or none."""
-    way = delta.make(before, after)
-    assert way is None or delta.apply(after, way) == before
+    way = oplog.make_delta(before, after)
+    assert way is None or oplog.apply_delta(after, way) == before
 
 
 @pytest.mark.parametrize(
@@ -48,13 +48,13 @@ def test_bytes_that_are_no_text(before: bytes, after: bytes) -> None:
 )
 def test_only_what_differs(before: bytes, after: bytes, way: object) -> None:
     """Only what lies between the common beginning and the common end is kept, in whole characters."""
-    assert delta.make(before, after) == way
+    assert oplog.make_delta(before, after) == way
 
 
 def test_numbers_that_lead_nowhere() -> None:
     """A way back that does not fit the file, as a damaged log may have it, ends in other bytes and not in an error."""
     for prefix, suffix in ((10**9, 0), (0, 10**9), (10**9, 10**9)):
-        assert delta.apply(b"abc", {"prefix": prefix, "suffix": suffix, "text": "x\ud800"}) != b"abc"
+        assert oplog.apply_delta(b"abc", {"prefix": prefix, "suffix": suffix, "text": "x\ud800"}) != b"abc"
 
 
 ENDS = st.tuples(
@@ -72,5 +72,5 @@ def test_how_much_is_in_common(ends: tuple[int, bytes, bytes]) -> None:
     here, there = bytes(same) + one, bytes(same) + other
     for most in (min(len(here), len(there)), same // 2):
         expected = min(same + common, most)
-        assert delta._common(here, there, most, "big") == expected
-        assert delta._common(here[::-1], there[::-1], most, "little") == expected
+        assert oplog._common(here, there, most, "big") == expected
+        assert oplog._common(here[::-1], there[::-1], most, "little") == expected
