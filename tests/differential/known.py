@@ -47,7 +47,7 @@ def _frame(rest: str) -> bytes:
 
 
 _WRONG_PARAMS = _error(1, -32602, "Invalid request parameters", data="")
-_HANG = "the SDK drops the line; its caller waits for ever"
+_HANG = "the SDK drops the line; its caller waits forever"
 _NOT_JSON = "not JSON (RFC 8259)"
 _DEEP = '"arguments":' + '{"a":' * 63 + "1" + "}" * 63
 
@@ -60,7 +60,7 @@ DIFFERENCES = (
         _HANG,
     ),
     Difference(
-        "a request that was cut off",
+        "a truncated request",
         b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"na\n',
         _error(1, -32700, "Parse error: the line is not JSON (character 57)"),
         None,
@@ -78,21 +78,21 @@ DIFFERENCES = (
         _frame('"x":"!"').replace(b"!", b"\xff"),
         _error(1, -32700, "Parse error: the line is not UTF-8 (byte 83)"),
         _status(1),
-        "the SDK replaces them, so a tool would store another text than was sent",
+        "the SDK replaces them, so a tool would store another text than the client sent",
     ),
     Difference(
-        "a member given twice",
+        "a repeated field",
         _frame('"arguments":{},"arguments":{"a":1}'),
         _error(1, -32600, "Invalid Request: a member of an object is given twice"),
         "tool error",
-        "the SDK takes the last; which one was meant cannot be known",
+        "the SDK takes the last one; the server cannot know which one was meant",
     ),
     Difference(
         "more than 64 levels of nesting",
         _frame(_DEEP),
         _error(1, -32600, "Invalid Request: more than 64 levels of nesting"),
         "tool error",
-        "input meets a bound; the SDK drops lines beyond its own bound of 200",
+        "input has a bound; the SDK drops lines beyond its own bound of 200",
     ),
     Difference(
         "a batch",
@@ -141,15 +141,15 @@ DIFFERENCES = (
         request(1, "tools/call", {"name": "plan_status", "inputResponses": {"a": {"action": "explode"}}}),
         _status(1),
         _WRONG_PARAMS,
-        "answers to questions that this server never asks: only their outer shape is looked at",
+        "these answer questions that our server never sends; it checks only their outer shape",
         through_sdk=_WRONG_PARAMS,
     ),
     Difference(
-        "a lone surrogate in the name of a `_meta` member",
+        "a lone surrogate in the name of a `_meta` field",
         _frame('"_meta":{"\\ud800":1}'),
         _status(1),
         None,
-        "members of `_meta` that mean nothing to this server are not looked at",
+        "our server does not check `_meta` fields that it does not use",
         through_sdk=_WRONG_PARAMS,
     ),
 )
