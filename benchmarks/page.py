@@ -32,7 +32,7 @@ def _table(lines: list[tuple[str, ...]]) -> tuple[tuple[str, ...], list[tuple[st
 def _wrong(result: dict[str, Any]) -> str:
     told = results.told(result, "wrong")
     if not told:
-        return "No answer of ours was wrong in the runs that these figures are of."
+        return "In these runs, every response of ours was correct."
     texts = [f"- {one['text']} (in: {', '.join(results.parts_of(one['rows']))})" for one in told]
     return "\n".join(["**WRONG ANSWERS of ours: what these rows show as fast is not right.**", "", *texts])
 

@@ -59,7 +59,7 @@ def test_the_vocabulary() -> None:
 def test_the_members_of_a_map() -> None:
     """A row for each, in the order of the schema."""
     members = list(schemas.load("catalog/capability-map")["properties"])
-    assert [row[0].strip("`") for row in rows(CAPABILITIES, "member ")] == members
+    assert [row[0].strip("`") for row in rows(CAPABILITIES, "field ")] == members
 
 
 def test_the_examples_of_capabilities(project: Project) -> None:

@@ -97,7 +97,7 @@ RULES = (
     Rule(PLAIN_TEXT, "in the whole result", test_id="_fails$"),
     Rule(UNSTRUCTURED, "in the whole result"),
     *(
-        Rule(f"{tool} answers with other members", rf"^\$\S*: ({MEMBERS})", tool)
+        Rule(f"{tool} answers with other fields", rf"^\$\S*: ({MEMBERS})", tool)
         for tool in ("plan_status", "plan_update", "plan_decide", "task_list", "task_close", "history_search")
     ),
     Rule(PLAIN_TEXT, NO_PAYLOAD),
