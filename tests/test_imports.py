@@ -115,7 +115,7 @@ def test_every_part_is_known() -> None:
     assert {part_of(path) for path in modules()} - {"", *PARTS} == set()
 
 
-def test_layers() -> None:
+def test_no_module_imports_upwards() -> None:
     """No module imports a part that is not below its own."""
     wrong = {
         path.relative_to(PACKAGE).as_posix(): found
@@ -192,7 +192,7 @@ def test_dependencies_are_what_is_imported() -> None:
 
 
 @pytest.mark.parametrize("folder", ["nexus_mcp", "tests", "benchmarks", "docs"])
-def test_length(folder: str) -> None:
+def test_no_module_is_longer_than_450_lines(folder: str) -> None:
     """No module is longer than 450 lines."""
     lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in (ROOT / folder).rglob("*.py")}
     assert {str(path.relative_to(ROOT)): n for path, n in lengths.items() if n > MAX_LINES} == {}

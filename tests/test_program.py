@@ -57,7 +57,7 @@ def test_the_script_beside_the_interpreter(script: Path, monkeypatch: pytest.Mon
     assert program.own_command() == [str(script)]
 
 
-def test_no_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_script_falls_back_to_the_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without any script it is the interpreter with the module."""
     python = str(tmp_path / "python")
     monkeypatch.setattr(sys, "argv", ["/x/nexus_mcp/__main__.py"])

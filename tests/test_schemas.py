@@ -136,7 +136,7 @@ def instances(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
 
 
 @pytest.mark.parametrize(("name", "schema"), every_schema(), ids=[name for name, _ in every_schema()])
-def test_same_verdict(name: str, schema: dict[str, Any]) -> None:
+def test_verdicts_equal_those_of_the_reference(name: str, schema: dict[str, Any]) -> None:
     """On generated values, valid ones and mutated ones, the verdicts are the same and faults point into the value."""
     reference = Draft202012Validator(schema)
 

@@ -13,7 +13,7 @@ from benchmarks.scenarios import SCENARIOS
 ROW = {row.key: row for row in ROWS}
 
 
-def test_medians() -> None:
+def test_one_slow_round_moves_the_median_little() -> None:
     """A series is its median: one slow round moves it little."""
     figures = Figures()
     for value in (2.0, 90.0, 1.0):
@@ -24,7 +24,7 @@ def test_medians() -> None:
 @pytest.mark.parametrize(
     ("count", "share", "expected"), [(1, 0.99, 1), (100, 0.99, 99), (200, 0.99, 198), (4, 0.5, 2), (3, 1.0, 3)]
 )
-def test_percentile(count: int, share: float, expected: int) -> None:
+def test_percentile_is_the_nearest_rank(count: int, share: float, expected: int) -> None:
     """Nearest rank, of values in any order."""
     assert percentile(list(range(count, 0, -1)), share) == expected
 
@@ -142,7 +142,7 @@ def test_limits_are_shown_beside_ours() -> None:
     assert shown == [("task_close, 50 000 cycles (ms)", "300.0", limit, "200.0", "1.50")]
 
 
-def test_columns() -> None:
+def test_first_column_is_left_aligned() -> None:
     """The first column stands to the left, the others to the right."""
     assert columns([("what", "n"), ("a", "10")]) == ["what   n", "a     10"]
     assert [number(value) for value in (0.123, 12.34, 1234.5)] == ["0.12", "12.3", "1234"]

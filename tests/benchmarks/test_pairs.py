@@ -23,7 +23,9 @@ def run(monkeypatch: pytest.MonkeyPatch, folder: Path, *checkouts: Path) -> int:
     return pairs.main()
 
 
-def test_the_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_table_has_a_line_for_each_call(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Each call has a line with the medians of both, and their ratio; the projects are gone afterwards."""
     assert run(monkeypatch, tmp_path, ROOT, ROOT) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -34,7 +36,9 @@ def test_the_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pyte
     assert list((tmp_path / "projects").iterdir()) == []
 
 
-def test_no_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_folder_without_the_package_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A folder without our package is refused: what is installed would be measured in its place."""
     with pytest.raises(SystemExit) as end:
         run(monkeypatch, tmp_path, ROOT, tmp_path)

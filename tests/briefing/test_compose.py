@@ -34,7 +34,7 @@ def catalog() -> Catalog:
         ({"approach": 5, "acceptance": None}, "TASK: Do it\n\nCONTEXT:\n> Because"),
     ],
 )
-def test_sections(fields: dict[str, Json], text: str) -> None:
+def test_brief_has_the_sections_of_the_contract(fields: dict[str, Json], text: str) -> None:
     """Contract §5: TASK, CONTEXT, APPROACH, ACCEPTANCE with the task's fields, then RISK; absent ones are left out."""
     assert task_text(task(1, **fields)) == text
 
@@ -86,7 +86,7 @@ def test_no_decision_of_the_plan(of: Json, settled: Json) -> None:
     assert binding_text(of, tasks(of), settled) == ""
 
 
-def test_limits(catalog: Catalog) -> None:
+def test_brief_has_the_restrictions_of_the_agent(catalog: Catalog) -> None:
     """Contract §4, subagent_spawn: the agent's effective restrictions, in the tools of its harness."""
     assert limits_text(catalog, "engineer", OPENCODE) == (
         "LIMITS: you are engineer. What you may not do, and what to do instead:\n"
@@ -109,7 +109,7 @@ def test_without_restrictions_there_is_no_part_about_them(catalog: Catalog) -> N
     ("harness", "name"),
     [(CLAUDE, "mcp__nexus__task_list"), (CODEX, "mcp__nexus__task_list"), (OPENCODE, "nexus_task_list")],
 )
-def test_tool_names(catalog: Catalog, harness: str, name: str) -> None:
+def test_brief_omits_forbidden_tool_names(catalog: Catalog, harness: str, name: str) -> None:
     """Contract §5: the tool-name mapping, less the tools that the agent may not use."""
     lines = tools_text(catalog, "architect", harness).splitlines()[1:]
     assert f"- task_list: {name}" in lines

@@ -48,7 +48,7 @@ def ran(line: str, root: Path) -> str:
     return done.out + done.err
 
 
-def test_the_vocabulary() -> None:
+def test_page_has_every_capability() -> None:
     """A row for each capability: its classes and its reason."""
     assert rows(CAPABILITIES, "capability ") == [
         [f"`{name}`", " ".join(f"`{one}`" for one in entry["classes"]), f"`{entry['reason']}`"]

@@ -115,7 +115,7 @@ def test_a_map_with_many_faults(tmp_path: Path) -> None:
         ("body.md", b"One\ntwo \0 three", "body.md:2:5: holds NUL"),
     ],
 )
-def test_places(tmp_path: Path, path: str, content: str | bytes, told: str) -> None:
+def test_faults_have_line_and_column_in_characters(tmp_path: Path, path: str, content: str | bytes, told: str) -> None:
     """Blank words, bytes that are no text, files without anything: the line, and the column in characters."""
     put(tmp_path / ".nexus", {**SKILLED, f"skills/release/{path}": content})
     assert own_faults(tmp_path) == [f".nexus/skills/release/{told}"]

@@ -30,7 +30,7 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return made
 
 
-def test_placeholders(tmp_path: Path, searches: list[int]) -> None:
+def test_twenty_unknown_placeholders_are_reported(tmp_path: Path, searches: list[int]) -> None:
     """Twenty of them are told, each with its place, and for those alone near names are looked for."""
     put(tmp_path / ".nexus", {**SKILLED, "skills/release/body.md": "{{tool:plan_decid}}\n" * PLACEHOLDERS})
     told = own_faults(tmp_path)
@@ -39,7 +39,7 @@ def test_placeholders(tmp_path: Path, searches: list[int]) -> None:
     assert len(searches) == MOST
 
 
-def test_unknown_fields(tmp_path: Path) -> None:
+def test_twenty_schema_faults_are_reported(tmp_path: Path) -> None:
     """A schema's faults are as many, and those that follow are counted."""
     keys = "".join(f"x{number}: 1\n" for number in range(1500))
     put(tmp_path / ".nexus", {**SKILLED, "skills/release/meta.yml": SKILL.format(id="release") + keys})
@@ -72,7 +72,7 @@ def test_what_a_file_names(tmp_path: Path, searches: list[int]) -> None:
 
 
 @pytest.mark.parametrize("path", ["agents/dba/meta.yml", "skills/release/meta.yml", "capability-map.yml"])
-def test_large_files(tmp_path: Path, path: str) -> None:
+def test_file_beyond_64_kib_is_not_read(tmp_path: Path, path: str) -> None:
     """A file of more than 64 KiB is not looked into; one of 64 KiB is."""
     put(tmp_path / ".nexus", {**SKILLED, "agents/dba/body.md": "x", path: "#" * ((64 << 10) + 1)})
     assert f".nexus/{path}: larger than the 64 KiB that are read" in own_faults(tmp_path)

@@ -105,7 +105,7 @@ def test_a_certain_patch_has_every_reading() -> None:
         (("*** Update File: a.md", "@@", " ***", " *** note ***"), ["a.md"]),
     ],
 )
-def test_certain_patches(lines: tuple[str, ...], paths: list[str]) -> None:
+def test_headers_are_found_in_every_spelling(lines: tuple[str, ...], paths: list[str]) -> None:
     """Headers are found with and without a blank, indented and not, in every way that a harness reads them."""
     for text in (wrapped(*lines), f"\n{wrapped(*lines)}\n\n", f"<<'EOF'\n{wrapped(*lines)}\nEOF\n"):
         assert touched(text) == (paths, True)
@@ -145,7 +145,7 @@ def test_certain_patches(lines: tuple[str, ...], paths: list[str]) -> None:
         PATCH + "\n" * MAX_BYTES,
     ],
 )
-def test_uncertain_patches(text: str) -> None:
+def test_ambiguous_patch_is_uncertain(text: str) -> None:
     """What some harness may read in another way is not certain; what looks like a header is found all the same."""
     paths, is_certain = touched(text)
     assert not is_certain

@@ -24,7 +24,7 @@ def decided(
 
 
 @pytest.mark.parametrize(("row", "owner", "policy", "entries", "wanted"), ROWS, ids=[row[0] for row in ROWS])
-def test_rules(
+def test_rules_choose_fresh_or_resume(
     row: str, owner: str, policy: str | None, entries: list[dict[str, Any]], wanted: tuple[str, str | None, str]
 ) -> None:
     """Contract §5, resume tiers and owner_reuse_policy."""

@@ -79,7 +79,7 @@ def test_no_more_than_are_meant() -> None:
 
 @settings(deadline=None, derandomize=True, database=None)
 @given(st.text())
-def test_any_text(text: str) -> None:
+def test_any_text_gives_distinct_paths_in_the_project(text: str) -> None:
     """Whatever stands there: paths below the root, none twice."""
     found = target_files.of_task({"context": text}, "/p")
     assert len(found) == len(set(found))

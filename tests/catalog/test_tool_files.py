@@ -122,7 +122,7 @@ def test_what_writes_files(harness: str) -> None:
     assert [tool for tool in shells if tool_files.edited(known, tool, {"command": "rm a.py"}) is not None] == []
 
 
-def test_the_classes() -> None:
+def test_file_classes_are_those_of_the_capabilities() -> None:
     """The classes about files are those that no_file_edit blocks, those of shells what no_shell_exec does."""
     capabilities = load(None).vocabulary["capabilities"]
     assert list(tool_files.FILE_CLASSES) == capabilities["no_file_edit"]["classes"]

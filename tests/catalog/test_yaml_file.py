@@ -27,7 +27,7 @@ nested:
 """
 
 
-def test_values() -> None:
+def test_scalars_have_the_types_of_yaml_1_2() -> None:
     """Text, numbers, true, false and null; a date stays a text."""
     assert yaml_file.read(TEXT, "f.yml").value == {
         "id": "engineer",
@@ -68,7 +68,7 @@ def test_the_core_schema(text: str, value: Any, loader: Any, monkeypatch: pytest
         ("/nested/missing/deeper", "4:1"),
     ],
 )
-def test_places(pointer: str, place: str) -> None:
+def test_faults_point_to_key_item_or_parent(pointer: str, place: str) -> None:
     """A member is told at its key, an item where it begins, what is missing where it would be."""
     assert yaml_file.read(TEXT, "f.yml").fault_at(pointer, "is odd") == f"f.yml:{place}: is odd"
 

@@ -29,7 +29,7 @@ def some_tasks(project: Project) -> Project:
     return project
 
 
-def test_the_text(some_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_brief_prints_every_part_escaped(some_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """Task, notes, names of tools, limits of the owner, notes of the harness; nothing acts on the terminal."""
     before = some_tasks.snapshot()
     code, out, err = brief(some_tasks, capsys, "1", "--harness-id", "codex")
@@ -47,7 +47,7 @@ def test_the_text(some_tasks: Project, capsys: pytest.CaptureFixture[str]) -> No
     assert some_tasks.snapshot() == before
 
 
-def test_json(some_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_brief_json_has_the_parts_by_name(some_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """The parts by their names, for an adapter."""
     code, out, _ = brief(some_tasks, capsys, "3", "--json")
     assert (code, out.isascii()) == (0, True)
@@ -84,7 +84,7 @@ def test_an_unknown_harness(some_tasks: Project, capsys: pytest.CaptureFixture[s
     assert brief(some_tasks, capsys, "1")[2].startswith("nexus-mcp: --harness-id is missing, so the tools that ")
 
 
-def test_another_agent(some_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_agent_option_wins_over_the_owner(some_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """--agent comes before the owner, and is needed where the owner is none."""
     code, out, _ = brief(some_tasks, capsys, "4", "--agent", "tester")
     assert code == 0

@@ -32,7 +32,7 @@ class TestShow:
             "writer      no_task_create +no_shell_exec",
         ]
 
-    def test_one_agent(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_show_agent_lists_forbidden_tools(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
         """What it may not do, and the tools of the harness that this takes away."""
         code, out, _ = run(project, capsys, "show", "--agent", "engineer", "--harness-id", "opencode")
         assert (code, out) == (
@@ -41,7 +41,7 @@ class TestShow:
             "  opencode: nexus_task_add, *task_add\n",
         )
 
-    def test_one_class(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_show_class_lists_its_tools(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
         """Its tools in each harness."""
         code, out, _ = run(project, capsys, "show", "--class", "structured_document_edit")
         assert (code, out) == (
@@ -53,7 +53,9 @@ class TestShow:
         )
 
     @pytest.mark.parametrize("words", [("--agent", "architect"), ("--class", "file_modification"), ()])
-    def test_is_wrapped(self, project: Project, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    def test_output_is_wrapped_at_80_columns(
+        self, project: Project, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+    ) -> None:
         """No line is wider than 80 characters, and what goes on with one is further in."""
         code, out, _ = run(project, capsys, "show", *words)
         assert (code, max(map(len, out.splitlines())) <= 80) == (0, True)
@@ -69,7 +71,7 @@ class TestShow:
         found = json.loads(run(project, capsys, *words, "--json")[1])
         assert found["classes"] == {"codex": {"nexus_task_creation": tools}}
 
-    def test_json(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_show_json_has_what_an_adapter_needs(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
         """The same for a program: what an adapter needs to forbid tools by name."""
         words = ("show", "--json", "--agent", "writer", "--class", "shell_command_exec", "--harness-id", "opencode")
         code, out, _ = run(project, capsys, *words)
@@ -90,7 +92,7 @@ class TestShow:
 class TestCheck:
     """`check` tells, and its exit code does."""
 
-    def test_the_maps(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_check_counts_classes_with_a_tool(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
         """Every class has a tool in every map."""
         code, out, _ = run(project, capsys, "check")
         assert code == 0
@@ -113,7 +115,7 @@ class TestCheck:
             "forbids is allowed"
         )
 
-    def test_a_tool(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_check_tool_prints_its_classes(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
         """Its classes, in each harness."""
         code, out, _ = run(project, capsys, "check", "--tool", "apply_patch\x1b")
         assert (code, out.splitlines()[0]) == (

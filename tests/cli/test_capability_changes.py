@@ -25,7 +25,7 @@ FROZEN = [
 class TestChanges:
     """`add` and `remove` change the files of the project."""
 
-    def test_a_capability(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_capability_is_added_and_removed(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
         """Added once, and taken away again."""
         words = ("no_shell_exec", "--agent", "writer")
         assert run(project, capsys, "add", *words) == (0, f"{META}: writer has no_shell_exec now.\n", "")
@@ -117,7 +117,7 @@ class TestChanges:
         code, _, _ = run(project, capsys, "remove", "no_file_edit", "--agent", "dba")
         assert (code, project.get("agents/dba/meta.yml").decode()) == (0, meta.replace("- no_file_edit\n", ""))
 
-    def test_a_tool(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_tool_is_added_to_a_class_and_removed(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
         """Named as one of a class, and taken out again."""
         words = ("--class", "shell_command_exec", "--tool", "term_*", "--harness-id", "opencode")
         path = ".nexus/capability-map.yml"

@@ -78,7 +78,7 @@ def told(ran: Ran) -> str:
          "Use a name that ends in .xml (JUnit), .html or .json; badge.json is a badge."),
     ],
 )  # fmt: skip
-def test_one_line(folder: Path, options: list[str], message: str) -> None:
+def test_invalid_option_is_refused_before_the_run(folder: Path, options: list[str], message: str) -> None:
     """An option that cannot be used is told before anything is run."""
     assert told(nexus("conformance", "run", "--fixtures", "suite", *options, cwd=folder)) == message
 
@@ -100,12 +100,12 @@ def test_a_secret_is_not_repeated(folder: Path) -> None:
         ("empty", "empty: is a folder without fixtures (*.json files)"),
     ],
 )
-def test_fixtures(folder: Path, words: list[str], path: str, message: str) -> None:
+def test_faulty_fixture_paths_are_reported_in_one_line(folder: Path, words: list[str], path: str, message: str) -> None:
     """A fixture with a typo, a missing folder and an empty one are told in one line."""
     assert told(nexus("conformance", *words, "--fixtures", path, cwd=folder)) == message
 
 
-def test_selection(folder: Path) -> None:
+def test_empty_selection_names_similar_fixtures(folder: Path) -> None:
     """A selection that leaves nothing is told with the nearest names."""
     ran = nexus(
         "conformance", "run", "--fixtures", "suite", "--only", "task_add_frist", "--tool", "task_ad", cwd=folder
@@ -118,7 +118,7 @@ def test_selection(folder: Path) -> None:
     ]
 
 
-def test_expected_failures(folder: Path) -> None:
+def test_unknown_expected_failure_is_reported(folder: Path) -> None:
     """An expected failure that the suite does not have is told with file and line, whatever was selected."""
     ran = nexus("conformance", "run", "--fixtures", "suite", "--expected-failures", "known.yml", cwd=folder)
     assert (ran.code, ran.out) == (2, "")
@@ -136,7 +136,7 @@ def test_compare_needs_two(servers: list[str]) -> None:
     )
 
 
-def test_lint(folder: Path) -> None:
+def test_lint_prints_faults_and_exits_with_1(folder: Path) -> None:
     """lint tells faults on stdout, with exit code 1, for they are what it was asked for."""
     assert nexus("conformance", "lint", "--fixtures", "typo.json", "--fixtures", "empty", cwd=folder) == (
         1,
@@ -148,7 +148,7 @@ def test_lint(folder: Path) -> None:
     assert nexus("conformance", "lint", "--fixtures", "suite", cwd=folder) == (0, "1 fixtures, no faults\n", "")
 
 
-def test_coverage(folder: Path) -> None:
+def test_coverage_prints_gaps_and_counts(folder: Path) -> None:
     """coverage tells each gap under its kind, and the counts in the last line."""
     ran = nexus("conformance", "coverage", "--fixtures", "suite", cwd=folder)
     assert (ran.code, ran.err) == (1, "")
@@ -159,7 +159,7 @@ def test_coverage(folder: Path) -> None:
     assert lines[-1].endswith("0 entries of covers, 2 parameters, 1 fixtures, 59 gaps")
 
 
-def test_list(folder: Path) -> None:
+def test_list_prints_ids_and_starts_no_server(folder: Path) -> None:
     """--list prints the ids and what they ask, and starts no server."""
     ran = nexus("conformance", "run", "--fixtures", "suite", "--list", "--server", "/no/such/command", cwd=folder)
     assert ran == (0, "task_add_first  task_add\n1 fixtures\n", "")

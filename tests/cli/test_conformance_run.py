@@ -51,7 +51,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-# A client of the SDK, that is a second of imports, which test_terminal and test_in_memory pay.
+# A client of the SDK, that is a second of imports, which the tests of the terminal and of the target in memory pay.
 CLIENT = ("mcp", "rich.console", "nexus_mcp.server.sdk", "nexus_mcp.cli.conformance", "nexus_mcp.conformance.runner")
 
 
@@ -69,7 +69,7 @@ def last(ran: Ran) -> str:
     return ran.out.splitlines()[-1]
 
 
-def test_in_memory(folder: Path) -> None:
+def test_own_tools_are_judged_in_memory(folder: Path) -> None:
     """Without a target our own tools are judged; what they cannot be asked there is counted with the reason."""
     ran = nexus("conformance", "run", "--fixtures", "good.json", cwd=folder)
     assert (ran.code, ran.err) == (0, "")
@@ -85,13 +85,13 @@ def test_in_memory(folder: Path) -> None:
         ["--tool-prefix", "nx_"],
     ],
 )
-def test_everything(folder: Path, options: list[str]) -> None:
+def test_every_fixture_runs_with_an_event_command(folder: Path, options: list[str]) -> None:
     """With an event command all of it is run, in memory and against a process, with a prefix and without."""
     ran = run(folder, "good.json", "--event-command", HOOK, *options)
     assert (ran.code, ran.err, last(ran)) == (0, "", "2 passed, 0 failed")
 
 
-def test_tool_map(folder: Path) -> None:
+def test_tool_map_renames_a_tool(folder: Path) -> None:
     """A tool map gives a tool its real name."""
     (folder / "names.yml").write_text("task_add: nx_task_add\n")
     ran = run(
@@ -100,7 +100,7 @@ def test_tool_map(folder: Path) -> None:
     assert (ran.code, ran.err, last(ran)) == (0, "", "1 passed, 0 failed")
 
 
-def test_failure(folder: Path) -> None:
+def test_failure_shows_expected_and_seen_values(folder: Path) -> None:
     """A failure is shown with what was expected and what was seen, and the exit code is 1."""
     ran = run(folder, "mixed.json")
     assert (ran.code, ran.err) == (1, "")
@@ -109,7 +109,7 @@ def test_failure(folder: Path) -> None:
     assert last(ran) == "1 passed, 1 failed"
 
 
-def test_terminal(folder: Path) -> None:
+def test_terminal_output_ends_with_the_counts(folder: Path) -> None:
     """On a terminal the same is said last."""
     ran = nexus_on_terminal("conformance", "run", "--fixtures", str(folder / "mixed.json"), env={"NO_COLOR": "1"})
     assert (ran.code, ran.err) == (1, "")
@@ -123,13 +123,13 @@ def test_terminal(folder: Path) -> None:
         ("healed.yml", 1, "0 passed, 0 failed, 1 expected failure, 1 expected to fail but passed"),
     ],
 )
-def test_expected_failures(folder: Path, file: str, code: int, line: str) -> None:
+def test_expected_failure_does_not_fail_the_run(folder: Path, file: str, code: int, line: str) -> None:
     """A failure that is expected is none; a pass that is expected to be a failure is one."""
     ran = run(folder, "mixed.json", "--expected-failures", file)
     assert (ran.code, ran.err, last(ran)) == (code, "", line)
 
 
-def test_reports(folder: Path) -> None:
+def test_each_report_is_written_in_its_format(folder: Path) -> None:
     """Each report is written as its name says, and tells the same."""
     names = ("junit.xml", "result.json", "report.html", "badge.json")
     ran = run(folder, "mixed.json", *(word for name in names for word in ("--report", name)))
@@ -163,7 +163,7 @@ def test_report_fails_after_all(folder: Path) -> None:
     ],
     ids=["no path", "no command", "garbage", "ends at once"],
 )
-def test_no_server(folder: Path, server: str) -> None:
+def test_command_that_is_no_server_exits_with_2(folder: Path, server: str) -> None:
     """A command that is no server is told in one line, with exit code 2; of one that is not there also what to give."""
     ran = run(folder, "mixed.json", "--server", server)
     assert ran.code == 2
@@ -174,7 +174,7 @@ def test_no_server(folder: Path, server: str) -> None:
     assert advice == ([told] if "could not be started" in first else [])
 
 
-def test_compare(folder: Path) -> None:
+def test_compare_reports_where_servers_differ(folder: Path) -> None:
     """Servers with different prefixes are put side by side; where they differ is told."""
     servers = [f"{SERVE} --tool-prefix nx_", f"{SERVE} --sdk --tool-prefix zz_"]
     words = [word for server in servers for word in ("--server", server)]

@@ -30,7 +30,7 @@ def piped(temporary: Path) -> Ran:
     return nexus("demo", env={"TMPDIR": str(temporary)})
 
 
-def test_it_succeeds(piped: Ran) -> None:
+def test_demo_succeeds(piped: Ran) -> None:
     """The demo ends well and has nothing to complain about."""
     assert (piped.code, piped.err) == (0, "")
 
@@ -92,7 +92,7 @@ def test_no_colour_when_asked() -> None:
     assert re.findall(r"\x1b\[[\d;]*3\dm", ran.out) == []
 
 
-def test_keep(tmp_path: Path) -> None:
+def test_keep_leaves_a_clean_repository(tmp_path: Path) -> None:
     """With --keep the project stays, a clean repository but for the two files of .nexus."""
     ran = nexus("demo", "--keep", env={"TMPDIR": str(tmp_path), "PYTHONIOENCODING": "ascii"})
     assert (ran.code, ran.err) == (0, "")
@@ -123,12 +123,12 @@ def test_a_server_that_does_not_start(monkeypatch: pytest.MonkeyPatch, capsys: p
         ("x" * 65, f'"{"x" * 63}…"'),
     ],
 )
-def test_short(value: object, text: str) -> None:
+def test_long_values_are_truncated(value: object, text: str) -> None:
     """Values are shown as JSON without quotes around names, long texts cut."""
     assert shorten(value) == text
 
 
-def test_select() -> None:
+def test_selection_says_whether_fields_were_left_out() -> None:
     """Members are picked by path, and it is told whether any is left out."""
     value = {"a": {"b": 1, "c": 2}, "d": 3}
     assert select(value, ()) == (value, True)

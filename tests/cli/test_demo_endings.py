@@ -58,7 +58,7 @@ def begun(temporary: Path) -> subprocess.Popen[bytes]:
     return process
 
 
-def test_reader_gone(temporary: Path) -> None:
+def test_closed_reader_ends_the_demo_with_141(temporary: Path) -> None:
     """A reader that goes away in the middle ends the demo with 141, without a word and without a folder left."""
     process = begun(temporary)
     assert process.stdout is not None
@@ -70,7 +70,7 @@ def test_reader_gone(temporary: Path) -> None:
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=["INT", "TERM", "HUP"]
 )
-def test_signal(temporary: Path, number: int, code: int) -> None:
+def test_signal_sets_exit_code_and_removes_project(temporary: Path, number: int, code: int) -> None:
     """A signal ends the demo with the code that shells have for it, and the temporary project is removed."""
     process = begun(temporary)
     process.send_signal(number)
@@ -80,7 +80,7 @@ def test_signal(temporary: Path, number: int, code: int) -> None:
 
 
 @pytest.mark.parametrize("argv", PRINTING, ids=" ".join)
-def test_no_output(temporary: Path, argv: list[str]) -> None:
+def test_closed_stdout_is_reported_in_one_line(temporary: Path, argv: list[str]) -> None:
     """A command that prints does nothing when stdout is closed, and says so in one line."""
     done = subprocess.run(
         ["sh", "-c", 'exec "$@" >&-', "sh", *COMMAND, *argv],

@@ -41,7 +41,7 @@ def test_a_fresh_project(project: Project) -> None:
     assert traces(project.root) == before
 
 
-def test_findings(broken: Project) -> None:
+def test_findings_give_exit_code_1_and_plain_text(broken: Project) -> None:
     """With findings the exit code is 1, the text is plain where it goes into a pipe, and nothing is changed."""
     before = traces(broken.root)
     ran = nexus("doctor", cwd=broken.root)
@@ -53,7 +53,7 @@ def test_findings(broken: Project) -> None:
     assert traces(broken.root) == before
 
 
-def test_json(broken: Project) -> None:
+def test_json_output_keeps_its_schema(broken: Project) -> None:
     """--json prints one object that keeps its schema, and nothing else."""
     ran = nexus("doctor", "--json", cwd=broken.root)
     value = json.loads(ran.out)

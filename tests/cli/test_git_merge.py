@@ -65,7 +65,7 @@ def test_in_use_elsewhere(real_repository: Project, capsys: Capture) -> None:
     assert capsys.readouterr().out.splitlines()[-1] == "  kept: in use   configuration   merge.nexus-history"
 
 
-def test_no_repository(tmp_path: Path, capsys: Capture) -> None:
+def test_git_merge_outside_git_is_a_usage_error(tmp_path: Path, capsys: Capture) -> None:
     """Without a git repository around the project it is a fault of the command line."""
     assert main(["init", "--git-merge", "--project", str(tmp_path)]) == 2
     told = capsys.readouterr().err

@@ -30,7 +30,7 @@ def repair(project: Project, *options: str) -> int:
     return main(["history", "repair", "--project", str(project.root), *options])
 
 
-def test_a_conflict(project: Project) -> None:
+def test_conflict_is_repaired_with_next_steps(project: Project) -> None:
     """A conflict is told and mended, with where the old file is and what is left to do; again it is whole."""
     project.put("history.json", MARKED)
     ran = nexus("history", "repair", cwd=project.root)
@@ -83,7 +83,7 @@ def test_a_dry_run(project: Project, capsys: Capture) -> None:
         assert project.snapshot() == before
 
 
-def test_damage(project: Project, capsys: Capture) -> None:
+def test_damaged_history_is_repaired_only_with_yes(project: Project, capsys: Capture) -> None:
     """What can be read is counted, what cannot is shown escaped with its place; only --yes gives it up."""
     project.put("history.json", CUT)
     before = project.snapshot()
@@ -104,7 +104,7 @@ def test_damage(project: Project, capsys: Capture) -> None:
     assert project.get("history.backup.json") == CUT
 
 
-def test_many_parts(project: Project, capsys: Capture) -> None:
+def test_first_ten_unreadable_parts_are_shown(project: Project, capsys: Capture) -> None:
     """Of many unreadable parts the first ten are shown and the others counted; a lost end alone is told as that."""
     whole = '{"completed_at": "", "tasks": []}'
     project.put("history.json", '{"cycles": [' + f"{whole}, \0, " * 12 + whole)
@@ -177,7 +177,7 @@ def test_an_interrupted_change(project: Project, capsys: Capture) -> None:
     assert {path: after[path] for path in before if path != FILE} == {p: c for p, c in before.items() if p != FILE}
 
 
-def test_a_refusal(project: Project, capsys: Capture) -> None:
+def test_refusal_is_one_line_on_stderr(project: Project, capsys: Capture) -> None:
     """What the store refuses, a link say, is one line on stderr."""
     project.nexus.symlink_to(project.root)
     assert repair(project) == 1
@@ -195,7 +195,7 @@ def three(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ["O", "A", "B"]
 
 
-def test_merge(three: list[str]) -> None:
+def test_merge_replaces_the_second_file(three: list[str]) -> None:
     """The merged file is in the place of the second one, silently."""
     assert nexus("history", "merge", *three, cwd=Path.cwd()) == (0, "", "")
     assert titles(Path("A").read_bytes()) == [1, 2, 3]
@@ -213,7 +213,7 @@ def test_merge_is_quick(three: list[str]) -> None:
     assert titles(Path("A").read_bytes()) == [1, 2, 3]
 
 
-def test_merge_undecided(three: list[str], capsys: Capture) -> None:
+def test_undecided_merge_exits_with_1(three: list[str], capsys: Capture) -> None:
     """A conflict ends with 1, the reason on stderr in one line, and markers of the size that was asked for."""
     Path("B").write_bytes(OURS([numbered(3)]))
     assert main(["history", "merge", "--marker-size=9", *three]) == 1
@@ -236,7 +236,7 @@ def test_merge_undecided(three: list[str], capsys: Capture) -> None:
     ],
 )
 @pytest.mark.usefixtures("three")
-def test_merge_usage(capsys: Capture, words: list[str], told: str) -> None:
+def test_wrong_merge_command_exits_with_2(capsys: Capture, words: list[str], told: str) -> None:
     """A wrong command line ends with 2 and changes nothing."""
     assert main(["history", "merge", *words]) == 2
     assert told in capsys.readouterr().err

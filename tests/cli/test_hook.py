@@ -79,7 +79,7 @@ def test_the_project_and_the_harness(project: Project) -> None:
     ],
     ids=["event", "harness", "project"],
 )
-def test_usage(project: Project, words: tuple[str, ...], message: str) -> None:
+def test_wrong_command_line_exits_with_2(project: Project, words: tuple[str, ...], message: str) -> None:
     """A command line that is wrong ends with 2 and one line, and nothing is written."""
     before = project.snapshot()
     assert nexus("hook", *words, cwd=project.root, stdin="{}") == (2, "", f"nexus-mcp: {message}\n")

@@ -151,7 +151,7 @@ def test_a_folder_of_git_itself(project: Project) -> None:
     assert not (project.root / ".git/.nexus").exists()
 
 
-def test_remove_alone(project: Project) -> None:
+def test_remove_needs_git_merge(project: Project) -> None:
     """--remove without --git-merge removes nothing, and tells where it is written what may be deleted."""
     nexus("init", cwd=project.root)
     ran = nexus("init", "--remove", cwd=project.root)

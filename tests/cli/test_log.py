@@ -64,7 +64,9 @@ def test_one_line_each(capsys: pytest.CaptureFixture[str], project: Project, clo
 
 @pytest.mark.requirement("oplog.shown")
 @pytest.mark.parametrize("option", [["-n", "2"], ["-n2"], ["--number=2"]])
-def test_so_many(capsys: pytest.CaptureFixture[str], project: Project, clock: Clock, option: list[str]) -> None:
+def test_number_option_limits_the_log(
+    capsys: pytest.CaptureFixture[str], project: Project, clock: Clock, option: list[str]
+) -> None:
     """-n tells how many, and how to see the others."""
     some_changes(project, clock)
     code, out, _ = log(capsys, project, *option)
@@ -75,7 +77,7 @@ def test_so_many(capsys: pytest.CaptureFixture[str], project: Project, clock: Cl
 
 
 @pytest.mark.requirement("oplog.shown")
-def test_json(capsys: pytest.CaptureFixture[str], project: Project, clock: Clock) -> None:
+def test_json_prints_the_entries_of_the_log(capsys: pytest.CaptureFixture[str], project: Project, clock: Clock) -> None:
     """--json prints the entries as the log has them, in one line of UTF-8."""
     some_changes(project, clock)
     ran = nexus("log", "--json", "-n", "2", cwd=project.root, env={"PYTHONIOENCODING": "ascii"})
@@ -104,7 +106,7 @@ def test_lines_that_cannot_be_read(capsys: pytest.CaptureFixture[str], project: 
 
 
 @pytest.mark.requirement("oplog.shown")
-def test_nothing_yet(capsys: pytest.CaptureFixture[str], project: Project) -> None:
+def test_empty_log_creates_nothing(capsys: pytest.CaptureFixture[str], project: Project) -> None:
     """Where nothing was done there is nothing to show, and nothing is made."""
     before = project.snapshot()
     assert log(capsys, project) == (0, "No change is recorded yet.\n", "")
@@ -113,7 +115,7 @@ def test_nothing_yet(capsys: pytest.CaptureFixture[str], project: Project) -> No
 
 
 @pytest.mark.parametrize("text", ["0", "00", "-1", "x", "1.5", "¹", ""])
-def test_no_number(capsys: pytest.CaptureFixture[str], project: Project, text: str) -> None:
+def test_invalid_number_is_a_usage_error(capsys: pytest.CaptureFixture[str], project: Project, text: str) -> None:
     """What is no number from 1 is a fault of the command line."""
     code, out, err = log(capsys, project, f"--number={text}")
     assert (code, out, err) == (2, "", f"nexus-mcp: --number needs a number from 1, not {text!r}.\n")
@@ -144,7 +146,9 @@ def test_a_negative_number(capsys: pytest.CaptureFixture[str], project: Project,
     assert log(capsys, project, *words) == (2, "", "nexus-mcp: --number needs a number from 1, not '-3'.\n")
 
 
-def test_a_link(capsys: pytest.CaptureFixture[str], project: Project, clock: Clock) -> None:
+def test_link_in_place_of_the_log_is_not_followed(
+    capsys: pytest.CaptureFixture[str], project: Project, clock: Clock
+) -> None:
     """A link in the log's place is not followed."""
     some_changes(project, clock)
     (project.state / "oplog.jsonl").rename(project.root / "secret")

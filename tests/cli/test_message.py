@@ -28,7 +28,7 @@ def test_a_message_that_is_too_long(project: Project, command: str) -> None:
     assert ran == (2, "", "nexus-mcp: The message on stdin is larger than the 4 MiB that are read.\n")
 
 
-def test_no_message() -> None:
+def test_terminal_without_message_is_refused() -> None:
     """On a terminal nobody waits for one."""
     ran = nexus_on_terminal("route")
     assert (ran.code, ran.err) == (
@@ -71,7 +71,7 @@ def test_a_message_that_looks_like_an_option(project: Project) -> None:
         assert nexus("route", word, "--", "x", cwd=project.root).out.startswith("Usage: nexus-mcp route")
 
 
-def test_acting(project: Project) -> None:
+def test_act_exits_with_1_when_an_action_failed(project: Project) -> None:
     """JSON keeps the schema; exit code 1 when an action failed, 0 when there was none."""
     ran = nexus("act", "[m] Slow locks [rule:../x] no", "--json", cwd=project.root)
     value = json.loads(ran.out)
@@ -82,7 +82,7 @@ def test_acting(project: Project) -> None:
     assert (ran.code, ran.out.split("\n")[0]) == (0, "[d]  left to the agent")
 
 
-def test_cleaning_up(project: Project) -> None:
+def test_dry_run_deletes_nothing(project: Project) -> None:
     """A dry run and a run without --apply delete nothing; --apply is refused outside git's reach, with exit code 1."""
     note = project.put("memory/old.md", "Old.\n")
     aged(note, 200.5, time.time())

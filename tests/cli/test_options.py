@@ -28,7 +28,7 @@ OPTIONS = (Option("--name", "TEXT", ""), Option("--level", "L", "", ("low", "hig
         (["--fast", "--level", "high"], {"--fast": "", "--level": "high"}),
     ],
 )
-def test_values(argv: list[str], values: dict[str, str]) -> None:
+def test_value_follows_a_space_or_an_equals_sign(argv: list[str], values: dict[str, str]) -> None:
     """Values come after a space or an equals sign, the last one counts, a switch has none."""
     assert parse(argv, OPTIONS, "prog") == values
 
@@ -58,7 +58,7 @@ def test_values(argv: list[str], values: dict[str, str]) -> None:
         ([""], "prog takes no argument '': a command comes first, then its options."),
     ],
 )
-def test_faults(argv: list[str], message: str) -> None:
+def test_wrong_options_are_refused_with_a_hint(argv: list[str], message: str) -> None:
     """Whatever does not fit the table is refused with what is wrong and what would fit."""
     with pytest.raises(UsageError) as caught:
         parse(argv, OPTIONS, "prog")
@@ -76,7 +76,7 @@ MAYBE = Argument("[N]", "how many", least=0, is_number=True)
 PAIR = Argument("FROM TO", "two files", count=2)
 
 
-def test_many() -> None:
+def test_repeated_option_keeps_all_values() -> None:
     """An option that may be given several times keeps each value, in order; the last one is its plain value."""
     values = parse(["--env", "a=1", "--fast", "--env=-b", "--env", "a=1"], ENVIRONMENT, "prog")
     assert values == {"--env": "a=1", "--fast": ""}
@@ -96,7 +96,7 @@ def test_many() -> None:
         ([], MAYBE, {}),
     ],
 )
-def test_argument(argv: list[str], argument: Argument, values: dict[str, str]) -> None:
+def test_argument_may_stand_anywhere(argv: list[str], argument: Argument, values: dict[str, str]) -> None:
     """An argument is taken wherever it stands and kept under its name."""
     assert parse(argv, OPTIONS, "prog", argument) == values
 
@@ -127,14 +127,14 @@ def test_argument(argv: list[str], argument: Argument, values: dict[str, str]) -
         (["--", "a", "b"], FILE, "prog takes one FILE: 'a' is there, 'b' is too much."),
     ],
 )
-def test_argument_faults(argv: list[str], argument: Argument, message: str) -> None:
+def test_wrong_argument_is_refused_with_a_hint(argv: list[str], argument: Argument, message: str) -> None:
     """An argument that is missing, wrong or one too many is refused in one text that says what would fit."""
     with pytest.raises(UsageError) as caught:
         parse(argv, OPTIONS, "prog", argument)
     assert str(caught.value) == message
 
 
-def test_several_arguments() -> None:
+def test_several_arguments_keep_their_order() -> None:
     """Several words are kept in order, options between them or not."""
     assert parse(["a", "--fast", "b"], OPTIONS, "prog", PAIR).lists["FROM TO"] == ["a", "b"]
 
@@ -175,7 +175,7 @@ def moving() -> Command:
         ),
     ],
 )
-def test_subcommands(
+def test_group_loads_only_the_named_subcommand(
     argv: list[str], ran: tuple[int, str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A group runs the subcommand that is named, loads no other, and needs one."""
@@ -200,11 +200,11 @@ def test_help_of_subcommands(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 
 
 @pytest.mark.parametrize("argv", [["-n", "4"], ["-n4"], ["-n=4"], ["--number", "4"], ["--number", "3", "-n", "4"]])
-def test_second_names(argv: list[str]) -> None:
+def test_short_name_equals_long_name(argv: list[str]) -> None:
     """An option's short name means the same as its name."""
     assert parse(argv, [Option("--number", "N", "", short="-n")], "prog") == {"--number": "4"}
 
 
-def test_nothing_known() -> None:
+def test_unknown_word_without_candidates_has_no_hint() -> None:
     """Where nothing is known there is nothing to propose."""
     assert nearest("x", ()) == "."

@@ -30,7 +30,7 @@ def two_tasks(project: Project) -> Project:
     return project
 
 
-def test_a_resume(two_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_resume_prints_id_reason_and_files(two_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """The id, why, and what is read again first; nothing acts on the terminal, and nothing is changed."""
     before = two_tasks.snapshot()
     why = "its tier is bounded, the files are the same, and no other agent has edited them since"
@@ -91,7 +91,7 @@ def test_an_unknown_harness(
     assert json.loads(resume(two_tasks, capsys, "1", *words, "--json")[1])["mode"] == "fresh"
 
 
-def test_no_harness(two_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_harness_lists_known_ids(two_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """Without --harness-id that is what is told, with the ids that there are: the default has no map of its own."""
     why = "--harness-id is missing, and resuming an agent needs it"
     assert resume(two_tasks, capsys, "1") == (
@@ -122,7 +122,7 @@ def test_no_such_task(
     assert (found, out, err[: len(told) + 11]) == (code, "", f"nexus-mcp: {told}")
 
 
-def test_no_tasks(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_project_without_tasks_is_refused(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """A project without a list, and one with an empty list."""
     told = "nexus-mcp: There is no task 1: this project has none now. task_add adds them.\n"
     assert resume(project, capsys, "1") == (1, "", told)

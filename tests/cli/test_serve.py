@@ -31,7 +31,7 @@ def answers(out: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("words", [(), ("serve",), ("serve", "--sdk"), ("--sdk",)], ids=" ".join)
-def test_prefix(words: tuple[str, ...]) -> None:
+def test_serve_puts_the_prefix_before_every_tool(words: tuple[str, ...]) -> None:
     """The bare command and serve take the same options; the prefix goes before every name."""
     ran = nexus(*words, "--tool-prefix", "nx_", stdin=line("tools/list"))
     assert (ran.code, ran.err) == (0, "")
@@ -40,7 +40,7 @@ def test_prefix(words: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("words", [(), ("serve",)], ids=" ".join)
-def test_project(words: tuple[str, ...], project: Project) -> None:
+def test_project_option_wins_over_directory_and_variable(words: tuple[str, ...], project: Project) -> None:
     """--project says where `.nexus` appears, whatever the working directory and the variable say."""
     request = line("tools/call", name="task_add", arguments={"title": "Do it", "context": "Because"})
     ran = nexus(*words, "--project", str(project.root), stdin=request, env={"NEXUS_PROJECT_ROOT": "/nowhere"})
@@ -49,7 +49,7 @@ def test_project(words: tuple[str, ...], project: Project) -> None:
     assert [task["title"] for task in project.json("state/tasks.json")["tasks"]] == ["Do it"]
 
 
-def test_root_variable(project: Project) -> None:
+def test_variable_names_the_project(project: Project) -> None:
     """Without the option the variable says it."""
     request = line("tools/call", name="artifact_write", arguments={"filename": "a", "content": ""})
     ran = nexus(stdin=request, env={"NEXUS_PROJECT_ROOT": str(project.root)})
@@ -64,7 +64,7 @@ def test_the_folder_around(project: Project) -> None:
     assert (project.state / "artifacts" / "a").is_file()
 
 
-def test_log_level(project: Project) -> None:
+def test_log_level_filters_stderr_only(project: Project) -> None:
     """Logs go to stderr, as many as the level lets through; stdout stays the same."""
     requests = line("tools/call", name="task_list", arguments={"x": 1})
     told = [f"nexus-mcp: info: serving {project.root} as codex", "nexus-mcp: info: task_list: "]
@@ -93,7 +93,7 @@ def test_no_word_in_a_pipe() -> None:
 
 
 @pytest.mark.parametrize("words", [("serve",), ("serve", "--sdk")], ids=" ".join)
-def test_interrupt(words: tuple[str, ...], tmp_path: Path) -> None:
+def test_interrupt_ends_the_server_without_traceback(words: tuple[str, ...], tmp_path: Path) -> None:
     """Ctrl-C ends the server without a traceback."""
     process = subprocess.Popen(
         [*COMMAND, *words],
@@ -115,7 +115,7 @@ def test_interrupt(words: tuple[str, ...], tmp_path: Path) -> None:
     assert process.returncode == 0
 
 
-def test_closed_descriptors(tmp_path: Path) -> None:
+def test_closed_descriptor_ends_with_one_line(tmp_path: Path) -> None:
     """A server without stdin, or without stdout, ends with at most one line."""
     for closing in ("<&-", ">&-", "<&- >&-"):
         done = subprocess.run(

@@ -27,20 +27,20 @@ ODD = [
 
 
 @pytest.mark.parametrize("text", ODD, ids=ascii)
-def test_quoted(text: str) -> None:
+def test_quoted_paths_can_be_read_back(text: str) -> None:
     """What is written can be printed, and JSON and TOML read the text back from it."""
     written = json_string(text)
     assert written.isprintable()
     assert (json.loads(written), tomllib.loads(f"x = {written}")["x"]) == (text, text)
 
 
-def test_quoted_list() -> None:
+def test_quoted_list_can_be_read_back() -> None:
     """A list is read back by JSON and TOML, an empty one too."""
     for texts in ([], ODD):
         assert json.loads(json_array(texts)) == tomllib.loads(f"x = {json_array(texts)}")["x"] == texts
 
 
-def test_shell_line() -> None:
+def test_shell_line_can_be_read_back() -> None:
     """A shell reads the words back from a line that can be printed."""
     words = [*ODD, "\udcff"]
     line = shell_line(words)

@@ -33,7 +33,7 @@ HEAVY = {
 
 
 @pytest.mark.parametrize("argv", TEXTS, ids=" ".join)
-def test_instant(argv: list[str]) -> None:
+def test_help_texts_import_no_slow_module(argv: list[str]) -> None:
     """The texts import none of the modules that take long."""
     code = (
         f"import sys; sys.path.insert(0, {str(CHECKOUT)!r})\n"
@@ -47,13 +47,13 @@ def test_instant(argv: list[str]) -> None:
 
 
 @pytest.mark.parametrize("argv", TEXTS, ids=" ".join)
-def test_width(argv: list[str]) -> None:
+def test_help_texts_fit_80_columns(argv: list[str]) -> None:
     """The texts fit a terminal of 80 columns and hold no trailing blanks."""
     text = nexus(*argv).out
     assert [line for line in text.splitlines() if len(line) > 79 or line != line.rstrip()] == []
 
 
-def test_version() -> None:
+def test_version_prints_only_the_version() -> None:
     """--version prints the version of the package and nothing else."""
     assert nexus("--version") == (0, f"nexus-mcp {nexus_mcp.__version__}\n", "")
 

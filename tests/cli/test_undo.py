@@ -78,7 +78,7 @@ def test_a_dry_run(capsys: pytest.CaptureFixture[str], there: Project) -> None:
 
 
 @pytest.mark.requirement("undo.command", "undo.refused")
-def test_a_refusal(capsys: pytest.CaptureFixture[str], there: Project) -> None:
+def test_refused_undo_exits_with_1(capsys: pytest.CaptureFixture[str], there: Project) -> None:
     """A refusal is one line on stderr, exit code 1, and no file is touched."""
     before = there.snapshot()
     assert run(capsys, "4") == (
@@ -100,12 +100,12 @@ def test_a_refusal(capsys: pytest.CaptureFixture[str], there: Project) -> None:
 
 
 @pytest.mark.parametrize("word", ["0", "-1", "x", "1.0"])
-def test_no_number(capsys: pytest.CaptureFixture[str], there: Project, word: str) -> None:
+def test_invalid_number_is_a_usage_error(capsys: pytest.CaptureFixture[str], there: Project, word: str) -> None:
     """What is no number from 1 is a fault of the command line."""
     assert run(capsys, word) == (2, "", f"nexus-mcp: N needs a number from 1, not {word!r}.\n")
 
 
-def test_two_numbers(capsys: pytest.CaptureFixture[str], there: Project) -> None:
+def test_second_number_is_refused(capsys: pytest.CaptureFixture[str], there: Project) -> None:
     """One number is all it takes."""
     code, _, err = run(capsys, "1", "2")
     assert (code, err) == (2, "nexus-mcp: nexus-mcp undo takes one N: '1' is there, '2' is too much.\n")

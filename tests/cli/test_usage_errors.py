@@ -82,7 +82,7 @@ SERVE = ("--project", "--harness-id", "--tool-prefix", "--log-level", "--sdk")
         ),
     ],
 )
-def test_one_line(argv: list[str], message: str) -> None:
+def test_usage_error_is_one_line(argv: list[str], message: str) -> None:
     """What is wrong with a command line is told in one line, and the exit code is 2."""
     assert nexus(*argv) == (2, "", f"nexus-mcp: {message}\n")
 
@@ -130,6 +130,6 @@ def test_working_directory_gone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("prefix", ["", "nx_", "a", "A-b_9", "a" * 32])
-def test_usable_prefixes(prefix: str) -> None:
+def test_prefix_has_letters_digits_and_hyphens(prefix: str) -> None:
     """A prefix is empty, or a letter followed by letters, digits, underscores and hyphens."""
     assert check_prefix(prefix) == prefix

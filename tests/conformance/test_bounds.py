@@ -88,7 +88,7 @@ def test_numbers_without_measure(tmp_path: Path) -> None:
     ]
 
 
-def test_large_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_file_is_not_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that is too large, has too many values or comes after too many others is not parsed."""
     large, wide, last = (tmp_path / name for name in ("a.json", "b.json", "c.json"))
     large.write_text(" " * (limits.FIXTURE_FILE + 1))

@@ -49,7 +49,7 @@ def test_the_ways_to_fail(reply: Reply) -> None:
         (Reply(payload={"error": "in the payload"}, text="said", protocol_error="x"), "in the payload"),
     ],
 )
-def test_messages(reply: Reply, message: str) -> None:
+def test_error_message_comes_from_payload_protocol_or_text(reply: Reply, message: str) -> None:
     """The message is the payload's error, else the protocol's, else the first text."""
     assert reply.message == message
     assert kinds(answer_checks(Asserts(error_contains=message), reply)) == [("error", True), ("error", True)]
@@ -62,7 +62,7 @@ def test_a_success_where_an_error_belongs() -> None:
     assert answer_checks(Asserts(error_contains="x"), FINE) == [missed]
 
 
-def test_another_message() -> None:
+def test_wrong_error_message_fails_one_assertion() -> None:
     """An error with another message fails the assertion on the message alone."""
     assert answer_checks(Asserts(error_contains="Issue 4"), MARKED) == [
         Assertion("error", passed=True, expected=True, seen=True),
@@ -76,7 +76,7 @@ def test_another_message() -> None:
     ]
 
 
-def test_successes() -> None:
+def test_success_is_asserted_only_on_request() -> None:
     """That a call succeeds is an assertion only where a fixture says so."""
     assert answer_checks(Asserts(), FINE) == []
     assert answer_checks(Asserts(error=False), FINE) == [Assertion("error", passed=True, expected=False, seen=False)]
@@ -94,7 +94,7 @@ def test_looking_at_the_error_allows_it() -> None:
     assert kinds(answer_checks(Asserts(return_value={"$.error": None}, error=False), UNMARKED))[0] == ("error", False)
 
 
-def test_values() -> None:
+def test_each_payload_assertion_has_its_own_result() -> None:
     """Each assertion on the payload comes out on its own, with what is expected, seen and there above it."""
     asserts = Asserts(return_value={"$.a": 1.0, "$.b": None, "$.c[0]": 2, "$": {"keys": ["b"]}, "$.a.x": "y"})
     assert answer_checks(asserts, FINE, "step 2") == [
@@ -108,7 +108,7 @@ def test_values() -> None:
     ]  # fmt: skip
 
 
-def test_shapes() -> None:
+def test_assertion_on_keys_counts_as_shape() -> None:
     """An assertion that says which members there are is one of shape, within an array too."""
     asserts = Asserts(return_value={"$.l": [{"keys": ["a"]}, 1], "$.m": [{"type": "number"}]})
     found = answer_checks(asserts, Reply(payload={"l": [{"a": 1}, 1], "m": [1]}))
@@ -138,7 +138,7 @@ def test_the_whole_result() -> None:
     assert kinds(unsaid) == [("error", False), ("answer", True)]
 
 
-def test_no_result() -> None:
+def test_protocol_error_has_no_result() -> None:
     """A protocol error has no result: no assertion on it holds, not even a null."""
     found = answer_checks(Asserts(result={"$.isError": None}, error=True), PROTOCOL)
     message = 'the answer is not the result of a call: "Unknown tool: x"'
@@ -152,7 +152,7 @@ def test_no_result() -> None:
         (Reply(), "the answer has no JSON payload"),
     ],
 )
-def test_no_payload(reply: Reply, message: str) -> None:
+def test_missing_payload_matches_nothing(reply: Reply, message: str) -> None:
     """Without a payload nothing matches, not even a null."""
     found = answer_checks(Asserts(return_value={"$.a": None, "$.b": None}), reply)
     assert found == [Assertion("answer", False, message, path="$", seen=MISSING)]
@@ -203,7 +203,7 @@ def test_what_a_file_holds() -> None:
         ("a.jsonl", b"{}\n\n{\n", "is not JSON: line 3, column 2: Expecting property name enclosed in double quotes"),
     ],
 )
-def test_broken_files(path: str, data: bytes, message: str) -> None:
+def test_malformed_file_is_one_failed_assertion(path: str, data: bytes, message: str) -> None:
     """A file that does not parse is one failed assertion, with line and column; a null does not match in it."""
     assert checked({"$.a": None, "$.b": 1}, data, path) == [
         Assertion("files", False, message, "step 1", path, seen=MISSING)
@@ -216,7 +216,7 @@ def test_the_text_of_a_file_that_is_no_json() -> None:
     assert kinds(checked({"text": "# notes", "$.a": 1}, b"# notes\n", "a.md")) == [("files", False), ("files", False)]
 
 
-def test_lines() -> None:
+def test_jsonl_file_is_read_as_an_array() -> None:
     """The document of a .jsonl file is the array of its lines, without the blank ones."""
     found = checked({"$.length": 2, "$[1].a": 2, "$[2]": None}, b'{"a":1}\r\n \n\n{"a":2}', "x/a.jsonl")
     assert kinds(found) == [("files", True)] * 3

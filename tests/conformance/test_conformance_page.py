@@ -26,7 +26,7 @@ def block(begins: str) -> str:
     return found
 
 
-def test_files(tmp_path: Path) -> None:
+def test_files_of_the_page_can_be_loaded(tmp_path: Path) -> None:
     """The expected failures of the page name fixtures that there are, the tool map tools that are asked."""
     suite = load()
     known = tmp_path / "known-failures.yml"
@@ -37,7 +37,7 @@ def test_files(tmp_path: Path) -> None:
     assert settings.load_tool_names(str(names), suite) == {"task_add": "createTask", "task_list": "listTasks"}
 
 
-def test_job() -> None:
+def test_ci_job_of_the_page_has_valid_options() -> None:
     """The job of the page is a workflow whose command line has options that there are, and keeps every report."""
     job: Any = yaml.safe_load(block("name: Nexus conformance"))["jobs"]["conformance"]
     (line,) = (step["run"] for step in job["steps"] if "nexus-mcp conformance" in step.get("run", ""))
@@ -48,14 +48,14 @@ def test_job() -> None:
     assert job["steps"][-1]["with"]["path"] == "reports/"
 
 
-def test_pytest_options() -> None:
+def test_page_has_every_pytest_option() -> None:
     """The page has every option of the plug-in and no other, and its name is that of the command with a prefix."""
     names = {name for name, _, _ in OPTIONS}
     assert set(re.findall(r"--nexus-[a-z-]+[a-z]", PAGE)) == names
     assert {name.replace("--nexus-", "--") for name in names} <= {option.name for option in COMMAND.options}
 
 
-def test_test_ids() -> None:
+def test_fixtures_named_on_the_page_exist() -> None:
     """Every fixture that the page names is there."""
     named = set(re.findall(r"nexus::([a-z_0-9]+)", PAGE))
     assert named

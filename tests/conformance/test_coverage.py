@@ -23,7 +23,7 @@ PLAN = "{STATE_ROOT}/plan.json"
 ACCESS = "{STATE_ROOT}/{HARNESS_ID}/memory-access.jsonl"
 
 
-def test_fields() -> None:
+def test_fields_are_read_from_their_own_schema() -> None:
     """The fields of a schema are read from it; those of another file that it refers to are left to that file."""
     assert fields_of("cycle.schema.json") == ("schema_version", "completed_at", "branch", "plan", "tasks")
     assert fields_of("history.schema.json") == ("schema_version", "cycles")
@@ -81,13 +81,13 @@ def test_schemas_of_files(path: str, name: str) -> None:
         ("notes.json", "$.topic", "x", set()),
     ],
 )  # fmt: skip
-def test_touched_fields(path: str, query: str, expected: Any, fields: set[str]) -> None:
+def test_assertion_touches_fields_on_its_path(path: str, query: str, expected: Any, fields: set[str]) -> None:
     """An assertion touches the fields on its way, through references, and the members that `keys` names."""
     found = {f"{name.removesuffix('.schema.json')} {field}" for name, field in touched_fields(path, query, expected)}
     assert found == fields
 
 
-def test_touched_members() -> None:
+def test_response_assertion_touches_fields_on_its_path() -> None:
     """An assertion on an answer touches every member on its way."""
     assert touched_members("$.issues[2].status", "x") == {"issues", "issues[]", "issues[].status"}
     assert touched_members("$.issues.length", 1) == {"issues"}
@@ -138,7 +138,9 @@ def post(**members: Any) -> dict[str, Any]:
         ({"filename": "b.md"}, post(unchanged=["x/b.md"]), set()),
     ],
 )  # fmt: skip
-def test_asserted_parameters(tmp_path: Path, params: Any, members: Any, names: set[str]) -> None:
+def test_parameter_is_asserted_by_name_value_or_path(
+    tmp_path: Path, params: Any, members: Any, names: set[str]
+) -> None:
     """A parameter is asserted by its name in a path, by a telling value, by a file's path or by an error's message."""
     (fixture,) = loaded(tmp_path, with_params(params, **members))
     assert asserted_parameters(fixture) == names
@@ -179,7 +181,7 @@ def test_answers_to_something_else(tmp_path: Path, members: Any, names: set[str]
     assert asserted_parameters(fixture) == names
 
 
-def test_gaps(tmp_path: Path) -> None:
+def test_gaps_are_reported_by_fixture_and_name(tmp_path: Path) -> None:
     """Untouched claims, parameters that nobody looks at and stale exceptions are told by fixture and name."""
     (fixture,) = loaded(
         tmp_path,

@@ -27,7 +27,7 @@ def test_names_that_stand_twice() -> None:
     assert (value, value.duplicates) == ({"a": 2, "b": 1, "c": 3}, ("c", "a"))
 
 
-def test_many_names() -> None:
+def test_repeated_field_is_found_in_linear_time() -> None:
     """An object of many names, one of them twice, is read without comparing each name with all the others."""
     names = [Name(f"k{number}") for number in range(1000)]
     Name.compared = 0

@@ -30,7 +30,7 @@ def doomed(tmp_path: Path) -> Path:
     return made
 
 
-def test_empty(doomed: Path) -> None:
+def test_empty_deletes_entries_but_not_link_targets(doomed: Path) -> None:
     """A folder is emptied, whatever is in it and however deep; what its links lead to stays."""
     fd = os.open(doomed, os.O_RDONLY)
     empty_folder(fd)
@@ -40,7 +40,7 @@ def test_empty(doomed: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["doomed", "link", "file", "pipe", "nothing"])
-def test_remove(doomed: Path, name: str) -> None:
+def test_remove_deletes_a_link_itself(doomed: Path, name: str) -> None:
     """Whatever a name stands for goes, and a link is deleted itself."""
     folder = doomed.parent
     (folder / "link").symlink_to("kept")

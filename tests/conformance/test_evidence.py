@@ -54,7 +54,7 @@ def test_numbers_that_python_does_not_spell() -> None:
     assert cut_value(10**5000) == "(a number of 16610 bits)"
 
 
-def test_deep_values() -> None:
+def test_deep_value_is_truncated() -> None:
     """A value that is nested too deeply is cut at a depth that every report can show."""
     assert "nested too deeply" in json.dumps(cut_value(deep()))
 

@@ -29,7 +29,7 @@ def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str | b
     return load
 
 
-def test_reasons(tmp_path: Path) -> None:
+def test_reasons_are_read_from_any_yaml_text(tmp_path: Path) -> None:
     """A mapping of ids to reasons, in whatever form YAML has for texts."""
     file = tmp_path / "known.yml"
     file.write_text("# a comment\ntask_add_basic: numbers from 0\n'task_add_keys': >-\n  one\n  two\n")
@@ -37,7 +37,7 @@ def test_reasons(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "# nothing yet\n", "{}\n"])
-def test_nothing_expected(tmp_path: Path, text: str) -> None:
+def test_empty_file_expects_no_failure(tmp_path: Path, text: str) -> None:
     """An empty file expects nothing."""
     file = tmp_path / "known.yml"
     file.write_text(text)
@@ -74,12 +74,14 @@ def test_nothing_expected(tmp_path: Path, text: str) -> None:
         ("[" * 5000, ["known.yml: is nested too deeply"]),
     ],
 )
-def test_faults(faults: Callable[[str | bytes], list[str]], text: str | bytes, told: list[str]) -> None:
+def test_all_faults_of_a_file_have_their_line(
+    faults: Callable[[str | bytes], list[str]], text: str | bytes, told: list[str]
+) -> None:
     """Every fault of a file is told at once, with its line."""
     assert faults(text) == told
 
 
-def test_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_file_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that is not there is a fault of the harness."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(HarnessFault) as caught:
@@ -98,7 +100,7 @@ def test_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
     ids=["fails as expected", "healed", "another fails", "not run", "not selected"],
 )
-def test_verdict(run: RunResult, good: bool) -> None:
+def test_expected_failure_that_passes_fails_the_run(run: RunResult, good: bool) -> None:
     """A failure that is named does not fail the run, a pass that is named does, and what was not run does neither."""
     marked = settings.mark_run(run, {"b": "known"})
     assert marked.good is good

@@ -174,7 +174,7 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("document", "faults"), CASES, ids=[faults[0][:60] for _, faults in CASES])
-def test_faults(tmp_path: Path, document: dict[str, Any], faults: list[str]) -> None:
+def test_each_fault_is_reported_once_with_a_hint(tmp_path: Path, document: dict[str, Any], faults: list[str]) -> None:
     """Each fault is told once, with its place and what to write instead."""
     path = write(tmp_path / "a.json", document)
     found = read([path])
@@ -196,7 +196,7 @@ def test_faults(tmp_path: Path, document: dict[str, Any], faults: list[str]) -> 
         raw(covers={"return_value": {}, "state_schemas": {}, "description": ""}),
     ],
 )
-def test_no_fault(tmp_path: Path, document: dict[str, Any]) -> None:
+def test_valid_fixture_is_loaded(tmp_path: Path, document: dict[str, Any]) -> None:
     """What the format allows is loaded."""
     found = read([write(tmp_path / "a.json", document)])
     assert (found.faults, len(found.fixtures)) == ([], 1)

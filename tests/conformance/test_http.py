@@ -50,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def test_a_run(folder: Path) -> None:
+def test_every_fixture_finds_an_empty_folder(folder: Path) -> None:
     """Every fixture finds the folder empty but for a repository, and the run leaves it empty."""
     fixtures = [
         made(ADD, test_id="a", **FIRST),
@@ -82,13 +82,13 @@ def test_a_repository_of_the_users(folder: Path) -> None:
         run([made(ADD)], over_http("http://127.0.0.1:9/mcp", str(folder)))
 
 
-def test_no_folder(folder: Path) -> None:
+def test_missing_folder_is_refused(folder: Path) -> None:
     """A folder that is not there is refused."""
     with pytest.raises(HarnessFault, match=r"nowhere is not a folder\."):
         run([made(ADD)], over_http("http://127.0.0.1:9/mcp", str(folder / "nowhere")))
 
 
-def test_nobody_there(folder: Path) -> None:
+def test_unreachable_url_ends_the_run(folder: Path) -> None:
     """An address where nobody answers ends the run, and leaves the folder empty."""
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))  # bound, but nobody listens

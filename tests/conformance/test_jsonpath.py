@@ -67,7 +67,7 @@ OBJECT = {
         ("$.a\n[1]", "y"),
     ],
 )
-def test_selects(query: str, value: Any) -> None:
+def test_query_selects_the_node_of_the_rfc(query: str, value: Any) -> None:
     """A query selects the node that the RFC says."""
     assert jsonpath.compile(query).find(OBJECT) == Found(value)
 
@@ -145,12 +145,12 @@ def test_refuses_what_is_not_singular(query: str) -> None:
         ({"a": {"b.length": "x"}}, "$.a['b.length']", Found("x")),
     ],
 )
-def test_length(document: Any, query: str, found: Found) -> None:
+def test_length_at_the_end_is_a_length_or_a_field(document: Any, query: str, found: Found) -> None:
     """`.length` at the end is that of an array or a text, and the member itself where an object has one."""
     assert jsonpath.compile(query).find(document) == found
 
 
-def test_segments() -> None:
+def test_query_reports_its_segments() -> None:
     """A query tells its names and indexes, and whether it ends in `.length`."""
     query = jsonpath.compile("$.issues[-1]['a b'].length")
     assert (query.segments, query.wants_length) == (("issues", -1, "a b", "length"), True)

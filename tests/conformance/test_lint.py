@@ -45,7 +45,7 @@ def lane(**members: Any) -> dict[str, Any]:
         (raw(test_id=5), ["/test_id: must be of type string"]),
     ],
 )  # fmt: skip
-def test_lint(tmp_path: Path, document: dict[str, Any], faults: list[str]) -> None:
+def test_lint_reports_fixtures_without_assertions(tmp_path: Path, document: dict[str, Any], faults: list[str]) -> None:
     """A fixture that asserts nothing and a cover of something unknown are told, beside all that loading tells."""
     path = write(tmp_path / "a.json", document)
     assert lint([path]) == [f"{path}: {fault}" for fault in faults]

@@ -89,7 +89,7 @@ def test_the_older_format(tmp_path: Path) -> None:
     )
 
 
-def test_additions(tmp_path: Path) -> None:
+def test_every_addition_is_loaded(tmp_path: Path) -> None:
     """Every addition of this suite arrives in the fixture's value."""
     close = {"tool": "task_close"}
     lane = [{"action": {"tool": "a"}, "times": 3, "assert_return": {"$": {"type": "object"}}}]
@@ -143,7 +143,7 @@ def test_additions(tmp_path: Path) -> None:
     assert found.postcondition == Asserts(result={"$.b": 2})
 
 
-def test_folders(tmp_path: Path) -> None:
+def test_folder_gives_each_json_file_once(tmp_path: Path) -> None:
     """A folder gives every *.json file below it, by name; a file that is reached twice comes once."""
     for name in ("b", "a/z", "a/y"):
         write(tmp_path / f"{name}.json", raw(test_id=name.replace("/", "-")))
@@ -197,7 +197,7 @@ def test_all_faults_at_once(tmp_path: Path) -> None:
         ('["x"]', "/0: must be of type object"),
     ],
 )
-def test_no_fixture(tmp_path: Path, text: str, fault: str) -> None:
+def test_invalid_json_is_reported_with_its_place(tmp_path: Path, text: str, fault: str) -> None:
     """What is not JSON is told with line and column, what is no object by its place."""
     path = tmp_path / "a.json"
     path.write_text(text)
@@ -205,7 +205,7 @@ def test_no_fixture(tmp_path: Path, text: str, fault: str) -> None:
 
 
 @pytest.mark.parametrize("depth", [3000, 100_000])
-def test_deep_nesting(tmp_path: Path, depth: int) -> None:
+def test_too_deep_document_is_one_fault(tmp_path: Path, depth: int) -> None:
     """A document with too many levels is one fault, whether or not this Python's parser can read it."""
     path = tmp_path / "a.json"
     path.write_text('{"a": ' * depth + "1" + "}" * depth)
@@ -243,7 +243,7 @@ def test_ids_are_unique_in_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["alone", "in a folder"])
-def test_a_pipe(tmp_path: Path, kind: str) -> None:
+def test_pipe_is_refused_without_waiting(tmp_path: Path, kind: str) -> None:
     """A pipe is no fixture file, and nobody waits for what might come out of it."""
     pipe = tmp_path / "pipe.json"
     os.mkfifo(pipe)

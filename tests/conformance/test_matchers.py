@@ -98,13 +98,13 @@ DIFFERS: list[tuple[Any, Any, str]] = [
 
 
 @pytest.mark.parametrize(("expected", "seen"), MATCHES)
-def test_matches(expected: Any, seen: Any) -> None:
+def test_expected_value_matches_equal_values(expected: Any, seen: Any) -> None:
     """An expected value matches what it stands for, whichever way a number is written."""
     assert mismatch(expected, seen) == ""
 
 
 @pytest.mark.parametrize(("expected", "seen", "message"), DIFFERS)
-def test_differs(expected: Any, seen: Any, message: str) -> None:
+def test_different_value_is_reported(expected: Any, seen: Any, message: str) -> None:
     """Any other value is told apart, and the message says what must be and what is."""
     assert mismatch(expected, seen) == message
 

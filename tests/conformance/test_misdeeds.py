@@ -80,7 +80,7 @@ def test_a_deleted_project(temporary: Path) -> None:
         (act("link", path=".nexus", to="/tmp"), "the target made a link that leads out of its project: .nexus"),
     ],
 )
-def test_strays(given: dict[str, Any], message: str) -> None:
+def test_changes_outside_nexus_are_reported(given: dict[str, Any], message: str) -> None:
     """What a target does to its project's folder, to .git, in the folder of the run, and by a link is told."""
     assert outcome(done(given)) == ("failed", [("process", "", message)])
 
@@ -138,7 +138,7 @@ def test_a_large_file() -> None:
     assert [one.kind for one in result.failures] == ["unchanged"]
 
 
-def test_a_neighbour() -> None:
+def test_parallel_fixture_is_named_as_possible_cause() -> None:
     """Where several were there at once, it is said that another may have done it."""
     root = WorkspaceRoot()
     one, other = root.sandbox(), root.sandbox()

@@ -21,7 +21,7 @@ from tests.conformance.support import NASTY, act, gone, nasty_fixture, outcome
 SLEEPER = [sys.executable, "-c", "import signal; signal.pause()"]
 
 
-def test_a_daemon() -> None:
+def test_daemon_of_a_server_is_killed() -> None:
     """A process without parent, session and environment of its server is told of and killed; ours are left alone."""
     before = subprocess.Popen(SLEEPER, start_new_session=True)
     fixture = nasty_fixture(act("daemon"))
@@ -60,7 +60,9 @@ def test_no_more_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("files", "lanes", "fixtures"), [(128, 1, 4), (1024, 8, 12), (50, 4, 1), (-1, 1, 1 << 30)])
-def test_room(monkeypatch: pytest.MonkeyPatch, files: int, lanes: int, fixtures: int) -> None:
+def test_limit_of_open_files_bounds_parallel_fixtures(
+    monkeypatch: pytest.MonkeyPatch, files: int, lanes: int, fixtures: int
+) -> None:
     """The limit of open files bounds how many fixtures run at once."""
     monkeypatch.setattr("resource.getrlimit", lambda _which: (files, files))
     assert starting.max_parallel_fixtures(lanes) == fixtures

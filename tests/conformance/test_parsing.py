@@ -25,7 +25,7 @@ from nexus_mcp.errors import HarnessFault
         (settings.parse_environment, ("A=1", "B=", "A=x=y"), {"A": "x=y", "B": ""}),
     ],
 )
-def test_values(read: Callable[[Any, str], Any], text: Any, value: Any) -> None:
+def test_option_values_are_parsed(read: Callable[[Any, str], Any], text: Any, value: Any) -> None:
     """Texts that say something are what they say."""
     assert read(text, "--it") == value
 
@@ -57,7 +57,7 @@ def test_values(read: Callable[[Any, str], Any], text: Any, value: Any) -> None:
         *((settings.parse_environment, [text], "--it needs KEY=VALUE") for text in ("", "secret", "=secret", "A=\0")),
     ],
 )
-def test_faults(read: Callable[[Any, str], Any], text: Any, message: str) -> None:
+def test_invalid_option_value_names_the_option(read: Callable[[Any, str], Any], text: Any, message: str) -> None:
     """A text that says nothing is refused with the option; a variable's value, which may be a secret, is not told."""
     with pytest.raises(HarnessFault) as caught:
         read(text, "--it")
@@ -81,7 +81,7 @@ def asking(tool: str) -> Fixture:
     return Fixture(tool, "A call.", (Step(Action(tool)),), single=True, postcondition=Asserts())
 
 
-def test_tool_names(tmp_path: Path) -> None:
+def test_tool_names_are_read_from_a_mapping(tmp_path: Path) -> None:
     """Names of tools come from a mapping; unknown tools and a name that is taken are told with their lines."""
     path = tmp_path / "map.yml"
     suite = [asking("plan_start"), asking("task_add")]

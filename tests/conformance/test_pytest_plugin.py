@@ -85,7 +85,7 @@ def test_not_run_is_skipped(elsewhere: Elsewhere) -> None:
     assert (asked.code, asked.tests) == (0, {"nexus::end_of_a_session": "PASSED"})
 
 
-def test_expected_failures(elsewhere: Elsewhere) -> None:
+def test_expected_failure_is_a_strict_xfail(elsewhere: Elsewhere) -> None:
     """An expected failure is an xfail with its reason; one that passes now fails."""
     fixtures = elsewhere.put("fixtures.json", [STATUS, WRONG])
     listed = elsewhere.put("expected.yml", "status_of_something: knows no better\n")
@@ -113,7 +113,9 @@ def test_expected_failures(elsewhere: Elsewhere) -> None:
     ],
     ids=" ".join,
 )
-def test_choosing(elsewhere: Elsewhere, arguments: tuple[str, ...], names: list[str]) -> None:
+def test_fixtures_are_selected_by_id_tool_and_marker(
+    elsewhere: Elsewhere, arguments: tuple[str, ...], names: list[str]
+) -> None:
     """-k finds fixtures by id and by tool, -m by the marker; an id of a test chooses it, also with --strict-markers."""
     fixtures = elsewhere.put("fixtures.json", [STATUS, WRONG, TASKS])
     ran = elsewhere.pytest("--nexus-fixtures", fixtures, "--strict-markers", "--collect-only", "-q", *arguments)
@@ -169,7 +171,7 @@ def test_names_and_variables(elsewhere: Elsewhere) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_harness_faults(elsewhere: Elsewhere, arguments: tuple[str, ...], message: str) -> None:
+def test_unusable_suite_is_a_usage_error(elsewhere: Elsewhere, arguments: tuple[str, ...], message: str) -> None:
     """A suite or a target that cannot be used is an error of usage, told without a traceback."""
     fixtures = elsewhere.put("fixtures.json", STATUS)
     elsewhere.put("typo.json", {**TASKS, "descripton": "x"})
@@ -192,7 +194,7 @@ def test_inert_without_its_option(elsewhere: Elsewhere) -> None:
     assert (ran.code, ran.tests) == (0, {"test_own.py::test_own": "PASSED"})
 
 
-def test_junit(elsewhere: Elsewhere) -> None:
+def test_junit_xml_has_the_fixtures(elsewhere: Elsewhere) -> None:
     """The tests are in JUnit's XML as any others."""
     fixtures = elsewhere.put("fixtures.json", [STATUS, WRONG])
     elsewhere.pytest("--nexus-fixtures", fixtures, "--junit-xml", "out.xml", "nexus")

@@ -35,7 +35,7 @@ def printed(*compared_runs: RunResult) -> str:
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
 
 
-def test_shares() -> None:
+def test_shares_count_the_fixtures_that_ran() -> None:
     """For every tool, event and group: how many passed of those that were run, for each run."""
     found = compared([A, B])
     assert found.sections == {
@@ -50,7 +50,7 @@ def test_shares() -> None:
     }
 
 
-def test_screen() -> None:
+def test_screen_shows_table_and_differences() -> None:
     """Who is who, the table, the differences with the first thing wrong, the counts of each."""
     assert (
         printed(A, B)
@@ -77,7 +77,7 @@ B  3 passed, 1 failed"""
     )
 
 
-def test_document() -> None:
+def test_json_document_has_the_comparison() -> None:
     """The same as JSON."""
     assert document(compared([A, B])) == {
         "format": 1,
@@ -107,7 +107,7 @@ def test_document() -> None:
     }  # fmt: skip
 
 
-def test_hostile() -> None:
+def test_hostile_text_does_not_reach_the_terminal() -> None:
     """Nothing that a target says acts on the terminal."""
     text = printed(runs.hostile(), runs.run(*(runs.passed(one.test_id) for one in runs.hostile().results)))
     assert [char for char in runs.DANGEROUS if char in text] == []
@@ -128,6 +128,6 @@ TOOLS = ("plan_start", "plan_status", "task_add", "context")
         (["a_context", "context"], ""),
     ],
 )
-def test_prefix(listed: list[str], prefix: str) -> None:
+def test_most_frequent_prefix_is_detected(listed: list[str], prefix: str) -> None:
     """What stands before the most tools is the prefix; in doubt the shortest."""
     assert find_prefix(listed, TOOLS) == prefix

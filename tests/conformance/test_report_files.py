@@ -29,13 +29,13 @@ from tests.conformance import runs
         ("my-badge.json", to_json(runs.MIXED)),
     ],
 )
-def test_kinds(path: str, text: str) -> None:
+def test_suffix_decides_the_kind_of_report(path: str, text: str) -> None:
     """The suffix tells the kind; a .json whose own name begins with badge is one."""
     assert files.kind(path)(runs.MIXED) == text
 
 
 @pytest.mark.parametrize("path", ["report", "report.txt", "xml", "badge", "badge.xml.gz", ""])
-def test_unknown_kinds(path: str) -> None:
+def test_unknown_suffix_is_refused(path: str) -> None:
     """A name that tells no kind is refused with the names that do."""
     with pytest.raises(UsageError) as caught:
         files.kind(path)
@@ -54,7 +54,9 @@ def test_unknown_kinds(path: str) -> None:
         (["a.xml", "./a.xml"], "--report ./a.xml appears twice."),
     ],
 )
-def test_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, paths: list[str], message: str) -> None:
+def test_unwritable_report_is_refused_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, paths: list[str], message: str
+) -> None:
     """What cannot be written is told before anything is run, and nothing is made."""
     monkeypatch.chdir(tmp_path)
     Path("there.xml").mkdir()
@@ -66,7 +68,7 @@ def test_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, paths: list[str]
     assert sorted(os.listdir()) == before
 
 
-def test_write(tmp_path: Path) -> None:
+def test_report_replaces_an_older_one(tmp_path: Path) -> None:
     """A report takes the place of an older one, whole, and leaves no other file."""
     folder = tmp_path / "out"
     folder.mkdir()
@@ -78,7 +80,7 @@ def test_write(tmp_path: Path) -> None:
     assert os.listdir(folder) == ["result.json"]
 
 
-def test_write_fails(tmp_path: Path) -> None:
+def test_failed_write_leaves_no_file(tmp_path: Path) -> None:
     """A report that cannot be written after all is a fault of the harness, and leaves nothing behind."""
     folder = tmp_path / "out"
     (folder / "result.json").mkdir(parents=True)

@@ -94,7 +94,7 @@ def test_links_lead_somewhere(run: RunResult) -> None:
     assert {link["href"].removeprefix("#") for link in page.every("a")} - set(ids) == set()
 
 
-def test_matrix() -> None:
+def test_matrix_cell_counts_assertions() -> None:
     """A cell tells how many assertions hold, with a mark; a failing one leads to the fixture."""
     page = Page(runs.MIXED)
     assert page.rows() == [
@@ -126,7 +126,7 @@ def test_matrix_tells_which_tool_is_at_fault() -> None:
     assert rows["plan_decide"][0] == "✓ 1/1 +1 failing at another tool"
 
 
-def test_failure() -> None:
+def test_failure_shows_every_assertion_with_evidence() -> None:
     """A failure shows every assertion, with the nearest parent, what was asked and answered, the files and stderr."""
     text = "|".join(Page(runs.run(runs.failed("one"))).text)
     for part in (
@@ -143,7 +143,7 @@ def test_failure() -> None:
         assert part in text
 
 
-def test_sections() -> None:
+def test_sections_separate_the_outcomes() -> None:
     """What failed, what passed against expectation, what failed as expected and what was not run are told apart."""
     page = Page(runs.MIXED)
     assert [section["id"] for section in page.every("section")] == [
@@ -164,7 +164,7 @@ def test_good_page_has_no_failures() -> None:
     assert "".join(page.text).startswith("\n" + "Passed: conformance of example 1.2.3")
 
 
-def test_hostile() -> None:
+def test_hostile_text_is_escaped_and_truncated() -> None:
     """Control, bidirectional and zero-width characters are shown as escapes, and megabytes are cut."""
     page = Page(runs.hostile())
     assert [char for char in runs.DANGEROUS if char in page.source] == []

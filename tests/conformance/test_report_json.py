@@ -54,7 +54,7 @@ def test_schema_knows_the_words() -> None:
         ("/extra", None),
     ],
 )
-def test_schema_refuses(pointer: str, put: Any) -> None:
+def test_schema_refuses_a_wrong_result(pointer: str, put: Any) -> None:
     """A result that is wrong in one place does not keep the schema."""
     broken = copy.deepcopy(value(runs.MIXED))
     *parents, name = pointer.split("/")[1:]
@@ -67,17 +67,17 @@ def test_schema_refuses(pointer: str, put: Any) -> None:
 
 
 @pytest.mark.parametrize("name", SCHEMA["required"])
-def test_schema_requires(name: str) -> None:
+def test_schema_requires_every_field(name: str) -> None:
     """No member may be left out."""
     assert not VALIDATOR.is_valid({key: member for key, member in value(runs.MIXED).items() if key != name})
 
 
-def test_order() -> None:
+def test_order_of_completion_does_not_matter() -> None:
     """The order in which fixtures ended does not show."""
     assert to_json(runs.run(*reversed(runs.MIXED.results))) == to_json(runs.MIXED)
 
 
-def test_totals() -> None:
+def test_totals_count_each_fixture_once() -> None:
     """Each fixture is in one of the totals."""
     whole = value(runs.MIXED)
     assert whole["totals"] == {"passed": 2, "failed": 2, "not_run": 3, "expected_failures": 1, "healed": 1}
@@ -85,7 +85,7 @@ def test_totals() -> None:
     assert whole["good"] is False
 
 
-def test_assertions() -> None:
+def test_missing_value_differs_from_null() -> None:
     """A missing value is told from null, and where no value was looked at there is none."""
     (result,) = value(runs.run(runs.failed("one")))["results"]
     assert result["assertions"][2:] == [
@@ -109,7 +109,7 @@ def test_assertions() -> None:
     ]  # fmt: skip
 
 
-def test_hostile() -> None:
+def test_hostile_text_is_escaped_without_loss() -> None:
     """Nothing in the text acts on whoever shows it, and nothing of it is lost."""
     text = to_json(runs.hostile())
     assert [char for char in runs.DANGEROUS if char in text] == []
@@ -129,7 +129,7 @@ def test_hostile() -> None:
     ],
     ids=["all", "mixed", "not all run", "known failures", "healed", "none run"],
 )
-def test_badge(run: RunResult, message: str, color: str) -> None:
+def test_badge_is_green_only_without_failures(run: RunResult, message: str, color: str) -> None:
     """A badge says how many passed of those that were run; only a run without a blemish is bright green."""
     badge = {"schemaVersion": 1, "label": "nexus conformance", "message": message, "color": color}
     assert json.loads(to_badge(run)) == badge

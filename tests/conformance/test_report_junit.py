@@ -13,7 +13,7 @@ from tests.conformance import runs
 
 
 @pytest.mark.parametrize("run", [runs.GOOD, runs.MIXED, runs.run()], ids=["good", "mixed", "none"])
-def test_counts(run: RunResult) -> None:
+def test_counts_match_the_cases(run: RunResult) -> None:
     """The counts of the whole and of each suite are those of the cases in them."""
     root = ET.fromstring(to_junit(run))
     for suite in (root, *root):
@@ -26,7 +26,7 @@ def test_counts(run: RunResult) -> None:
     assert (int(root.attrib["failures"]) == 0) is run.good
 
 
-def test_suites() -> None:
+def test_fixtures_are_grouped_by_tool_or_event() -> None:
     """Fixtures are in the suite of their tool or event; those that ask several, and the robustness group, apart."""
     root = ET.fromstring(to_junit(runs.MIXED))
     assert {suite.attrib["name"]: [case.attrib["name"] for case in suite] for suite in root} == {
@@ -38,7 +38,7 @@ def test_suites() -> None:
     }
 
 
-def test_outcomes() -> None:
+def test_outcomes_are_failure_skip_or_pass() -> None:
     """A failure tells its first assertion; not run and failed as expected are skipped with the reason."""
     root = ET.fromstring(to_junit(runs.MIXED))
     messages = {
@@ -55,7 +55,7 @@ def test_outcomes() -> None:
     }
 
 
-def test_story() -> None:
+def test_failure_text_has_fact_and_evidence() -> None:
     """The text of a failure has the fact, the assertions, what was asked and answered, the files and stderr."""
     failure = ET.fromstring(to_junit(runs.run(runs.failed("one")))).find(".//failure")
     assert failure is not None
@@ -83,7 +83,7 @@ def test_story() -> None:
     )
 
 
-def test_hostile() -> None:
+def test_hostile_text_leaves_xml_well_formed() -> None:
     """The XML is well-formed whatever the target says, has only characters of XML 1.0, and shows what they were."""
     text = to_junit(runs.hostile())
     root = ET.fromstring(text.encode())

@@ -28,7 +28,7 @@ def printed(run: RunResult, *, terminal: bool = False, width: int | None = 120) 
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
 
 
-def test_plain() -> None:
+def test_plain_output_lists_failures_then_counts() -> None:
     """Without a terminal: a line for each that fails the run, then all about each, the expected ones, the counts."""
     assert (
         printed(runs.MIXED)
@@ -59,7 +59,7 @@ task_add_healed passed, but is expected to fail (was slow once): remove the entr
     )
 
 
-def test_terminal() -> None:
+def test_terminal_shows_a_bar_and_failures() -> None:
     """On a terminal there is a bar while it runs; of the fixtures only those that fail the run have a line."""
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", printed(runs.MIXED, terminal=True))
     assert "━" in text
@@ -69,7 +69,7 @@ def test_terminal() -> None:
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_hostile(terminal: bool) -> None:
+def test_hostile_text_is_no_markup(terminal: bool) -> None:
     """Nothing of what a target says acts on the terminal or is read as markup, and long values are cut."""
     text = printed(runs.hostile(), terminal=terminal)
     # What rich itself sends: colours, and moves of the cursor for the bar.
@@ -79,7 +79,7 @@ def test_hostile(terminal: bool) -> None:
     assert len(own) < 50_000
 
 
-def test_many_assertions() -> None:
+def test_first_failures_of_many_are_shown() -> None:
     """Of a fixture with very many failures the first are shown and the others counted."""
     many = tuple(Assertion("answer", passed=False, path=f"$.a{n}", expected=n, seen=0) for n in range(1, 21))
     text = printed(runs.run(runs.failed("one", assertions=many)))
@@ -104,13 +104,13 @@ def test_many_assertions() -> None:
         ),
     ],
 )
-def test_last_line(run: RunResult, line: str) -> None:
+def test_last_line_has_all_counts(run: RunResult, line: str) -> None:
     """The last line counts everything; what did not happen is left out, but for passes and failures."""
     assert last_line(run) == line
 
 
 @pytest.mark.parametrize("columns", ["0", "000", ""])
-def test_no_columns(monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
+def test_width_zero_shows_no_bar(monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
     """A width of nothing is none that was said: the run is shown as where there is no terminal."""
     monkeypatch.setenv("COLUMNS", columns)
     file = io.StringIO()

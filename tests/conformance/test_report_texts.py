@@ -22,7 +22,7 @@ JSON = st.recursive(
 )
 
 
-def test_every_character() -> None:
+def test_control_characters_are_escaped() -> None:
     """Of all characters those that control, format or order text, surrogates and separators are escaped."""
     escape = {chr(number) for number in range(sys.maxunicode + 1) if escaped(chr(number)) != chr(number)}
     kinds = {unicodedata.category(char) for char in escape}
@@ -55,17 +55,17 @@ def test_shown_is_json(value: Any) -> None:
         ((1, 2), "[1, 2]"),
     ],
 )
-def test_shown(value: Any, text: str) -> None:
+def test_truncated_text_says_its_length(value: Any, text: str) -> None:
     """Texts have quotes, a missing value has none, and what is cut says how long it is."""
     assert shown(value, 20) == text
 
 
-def test_large_numbers() -> None:
+def test_huge_number_does_not_stop_a_report() -> None:
     """A number with more digits than Python spells does not stop a report."""
     assert plain([10**10000]) == ["(a number of 33220 bits)"]
 
 
-def test_deep_values() -> None:
+def test_deep_value_is_shown_to_a_depth() -> None:
     """A value that is nested without end is shown to a depth."""
     deep: Any = []
     for _ in range(100_000):
@@ -75,7 +75,7 @@ def test_deep_values() -> None:
         deep = deep[0]
 
 
-def test_lines() -> None:
+def test_lines_drop_newlines_and_tabs() -> None:
     """A block keeps newlines and tabs, a line keeps neither."""
     assert block("a\n\tb\rc") == "a\n\tb\\rc"
     assert one_line("a\n\tb\rc") == "a\\n\\tb\\rc"

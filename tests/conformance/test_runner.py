@@ -36,7 +36,7 @@ def one(*steps: dict[str, Any], options: TargetOptions | None = None, **more: An
     return result
 
 
-def test_a_run(temporary: Path) -> None:
+def test_run_reports_progress_and_keeps_order(temporary: Path) -> None:
     """A run calls back as its fixtures begin and end, returns the results in their order, and leaves no folder."""
     fixtures = [
         nasty_fixture(act("wave"), test_id=f"f{n}", postcondition={"return_value": {"$.did": "wave"}}) for n in range(5)
@@ -52,7 +52,7 @@ def test_a_run(temporary: Path) -> None:
     assert list(temporary.iterdir()) == []
 
 
-def test_a_result() -> None:
+def test_result_has_assertions_and_exchanges() -> None:
     """A result has every assertion and every exchange; one that passed has no files to look at."""
     result = one(act("mark"), postcondition={"error_contains": "no", "state_files": {".nexus/history.json": None}})
     (exchange,) = result.exchanges
@@ -104,7 +104,7 @@ def test_a_failed_result_shows_the_files() -> None:
         ({"do": "link", "path": "a", "to": "/etc"}, "the target changed files outside .nexus: a"),
     ],
 )
-def test_stray_writes(given: dict[str, Any], message: str) -> None:
+def test_stray_write_is_reported_with_its_path(given: dict[str, Any], message: str) -> None:
     """A target that writes beside its project, or in it where nothing is its own, is told of by the path."""
     assert outcome(one({"text": "x", **given})) == ("failed", [("process", "", message)])
 
@@ -134,7 +134,7 @@ def test_a_missing_tool() -> None:
     )
 
 
-def test_not_run() -> None:
+def test_unsupported_fixture_is_not_run() -> None:
     """A fixture that this target cannot be asked is not run, for a reason."""
     fixtures = [made({"event": {"type": "agent_spawn"}}, test_id="asks"), nasty_fixture(act("wave"))]
     result = run(fixtures, stdio(NASTY)).results[0]
@@ -170,7 +170,7 @@ def test_a_project_that_cannot_be_created() -> None:
         one(act("wave"), precondition={"files": files})
 
 
-def test_repeats() -> None:
+def test_repeated_fixture_stops_at_the_first_failure() -> None:
     """A fixture is repeated, each time in a new project, until it fails."""
     steps = [act("mkdir", path=".nexus/once")]
     assert (one(*steps, repeat=3).status, one(*steps, repeat=3).repeats) == ("passed", 3)
@@ -239,7 +239,7 @@ def test_an_old_server() -> None:
     assert [result.status for result in found.results] == ["passed", "passed"]
 
 
-def test_slow_starts() -> None:
+def test_two_start_timeouts_end_the_starts() -> None:
     """After two starts in a row that took all their time, the server is not started again."""
     target = stdio((*NASTY, "mute"), TargetOptions(start_timeout=0.1))
     target.manner = PLAIN  # as after a good preflight

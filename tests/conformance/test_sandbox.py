@@ -94,7 +94,9 @@ def test_nothing_is_written_through_a_link(sandbox: Sandbox, tmp_path: Path, pat
     ("content", "symlink", "what"), [(b"new", None, digest(b"new")), (None, "file", "-> file"), (None, None, None)]
 )
 @pytest.mark.parametrize("before", ["absent", "file", "link", "folder"])
-def test_write(sandbox: Sandbox, before: str, content: bytes | None, symlink: str | None, what: str | None) -> None:
+def test_write_replaces_a_link_itself(
+    sandbox: Sandbox, before: str, content: bytes | None, symlink: str | None, what: str | None
+) -> None:
     """A write replaces whatever stands there, a link itself included."""
     place = Path(sandbox.project, "a", "b")
     place.parent.mkdir()

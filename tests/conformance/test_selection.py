@@ -36,7 +36,7 @@ SUITE = [
         (["c*", "spawn"], ["task_add"], ["cycle"]),
     ],
 )
-def test_selection(only: list[str], tools: list[str], chosen: list[str]) -> None:
+def test_selection_needs_a_glob_and_a_tool_match(only: list[str], tools: list[str], chosen: list[str]) -> None:
     """A fixture is chosen when a glob and a tool admit it, in the order of the suite; no glob or no tool admits all."""
     assert [one.test_id for one in select(SUITE, only, tools)] == chosen
 
@@ -63,7 +63,7 @@ def test_selection(only: list[str], tools: list[str], chosen: list[str]) -> None
         (["spawn"], ["task_add", "task_close"], ["No fixture matches --only spawn and calls task_add or task_close."]),
     ],
 )
-def test_nothing_matches(only: list[str], tools: list[str], faults: list[str]) -> None:
+def test_empty_selection_names_similar_ids(only: list[str], tools: list[str], faults: list[str]) -> None:
     """A selection that matches nothing, or a part of it, is told with the names that come near."""
     with pytest.raises(HarnessFault) as caught:
         select(SUITE, only, tools)

@@ -44,7 +44,7 @@ def failure_of(folder: Path, options: TargetOptions | None = None, how: str = ""
     return talk(folder, ask, (*NASTY, how), options)
 
 
-def test_a_call(tmp_path: Path) -> None:
+def test_call_returns_payload_and_server_info(tmp_path: Path) -> None:
     """An answer has its payload, and the server says who it is and what it can."""
 
     async def ask(session: Session) -> tuple[Reply, tuple[str, ...], str, str, str]:
@@ -69,7 +69,7 @@ def test_a_call(tmp_path: Path) -> None:
         ("break the schema", Reply({"did": 7}, schema_fault="$.did: 7 is not of type 'string'", described=True)),
     ],
 )
-def test_an_answer(tmp_path: Path, do: str, expected: Reply) -> None:
+def test_error_response_is_an_answer(tmp_path: Path, do: str, expected: Reply) -> None:
     """An error, a text and a broken output schema are answers, whatever else they are."""
     assert reply(tmp_path, do=do) == replace(expected, result=RESULTS[do].get("result"))
 
@@ -101,7 +101,7 @@ def test_a_text_that_differs(tmp_path: Path) -> None:
         ("no result", "sent an invalid result for act: content: Input should be a valid list"),
     ],
 )
-def test_trouble(tmp_path: Path, do: str, said: str) -> None:
+def test_missing_response_is_reported_with_its_cause(tmp_path: Path, do: str, said: str) -> None:
     """Whatever keeps a server from answering is told by its cause."""
     assert failure_of(tmp_path, do=do) == said
 
@@ -177,7 +177,7 @@ def test_children_left_behind(tmp_path: Path) -> None:
         ("fail", "exited with code 3 after its stdin was closed"),
     ],
 )
-def test_the_end(tmp_path: Path, then: str, said: str) -> None:
+def test_server_that_ignores_stdin_is_killed(tmp_path: Path, then: str, said: str) -> None:
     """A server that does not leave when its stdin ends is killed, and one that misbehaves then is told of."""
 
     async def ask(session: Session) -> tuple[int, str]:
@@ -189,7 +189,7 @@ def test_the_end(tmp_path: Path, then: str, said: str) -> None:
     assert (complaint, gone(pid)) == (said, True)
 
 
-def test_the_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_server_runs_in_its_project_with_its_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server runs in its project and is told of it, keeps the user's variables but those of another project."""
     monkeypatch.setenv("NEXUS_LOG", "debug")
     monkeypatch.setenv("GIT_DIR", "/elsewhere")

@@ -30,7 +30,7 @@ run(fixtures, stdio(sys.argv[2:], TargetOptions(timeout=600, end_timeout=1)), jo
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, -signal.SIGINT), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
-def test_a_signal(tmp_path: Path, number: signal.Signals, code: int, stays: bool) -> None:
+def test_signal_ends_run_and_servers(tmp_path: Path, number: signal.Signals, code: int, stays: bool) -> None:
     """Ctrl-C, a request to end and a closed terminal end a run with everything that its target started."""
     pipe, temporary = tmp_path / "pipe", tmp_path / "temporary"
     os.mkfifo(pipe)

@@ -48,7 +48,7 @@ def memory(options: TargetOptions | None = None) -> Target:
     return in_memory(lambda root: build_server(App(Workspace(root, "nexus-mcp"))), options)
 
 
-def test_in_memory() -> None:
+def test_server_in_memory_cannot_be_killed() -> None:
     """A server in memory answers as one in a process does, but cannot be killed."""
     steps = [add(assert_return={"$.task.id": 1}), call("task_list", assert_return={"$.summary.total": 1})]
     assert outcome(one(*steps, target=memory())) == ("passed", [])
@@ -56,7 +56,7 @@ def test_in_memory() -> None:
     assert (result.status, result.reason) == ("not run", "needs a process")
 
 
-def test_restart() -> None:
+def test_restart_replaces_the_process() -> None:
     """A restart ends one process and begins another, and is seen in the exchanges."""
     result = one(add(), {"restart": True}, call("task_list", assert_return={"$.summary.total": 1}))
     assert outcome(result) == ("passed", [])
@@ -67,14 +67,14 @@ def test_restart() -> None:
     ]
 
 
-def test_times() -> None:
+def test_repeated_step_asserts_the_last_response() -> None:
     """A step that is repeated asserts its last answer; an earlier one that fails is told of all the same."""
     assert outcome(one(add(times=3, assert_return={"$.task.id": 3}))) == ("passed", [])
     close = {"action": {"tool": "task_update", "params": {"id": 1, "status": "completed"}}, "times": 2}
     assert [kind for kind, _, _ in outcome(one(close, call("context")))[1]] == ["error", "error"]
 
 
-def test_write_file() -> None:
+def test_write_of_a_step_is_no_change_of_the_target() -> None:
     """What a step writes is its own doing; it is no change of the target's, and what else changes is told."""
     steps = [
         add(),
@@ -113,7 +113,7 @@ def test_who_has_the_say() -> None:
     assert outcome(one(wrong)) == ("failed", [("error", "", message)])
 
 
-def test_kill() -> None:
+def test_killed_call_happens_at_most_once() -> None:
     """A call that is killed has its effect once or not at all, and once when it is sent again."""
     kill = {"action": {"tool": "task_close"}, "seed": 1, "within_ms": 15, "retry": True}
     steps = [add(), {"kill": kill}, call("history_search", assert_return={"$.total": 1})]
@@ -141,7 +141,7 @@ def test_kill_that_comes_early() -> None:
     ]
 
 
-def test_parallel() -> None:
+def test_parallel_lists_have_servers_of_their_own() -> None:
     """Every lane has a server of its own, and every answer of a lane is asserted."""
     lane = [add(times=3, assert_return={"$.task.id": {"type": "number", "max": 6}})]
     steps = [{"parallel": [lane, lane]}, call("task_list", assert_return={"$.summary.total": 6})]
@@ -153,7 +153,7 @@ def test_parallel() -> None:
     assert [(kind, step) for kind, step, _ in outcome(failed)[1]] == [("error", "step 1, lane 2")]
 
 
-def test_tokens() -> None:
+def test_tokens_are_replaced_in_params_and_paths() -> None:
     """Tokens stand for the project, the state folder and the harness in parameters, values and paths."""
     write = {"action": {"tool": "artifact_write", "params": {"filename": "a", "content": "{PROJECT_ROOT}"}}}
     post = {
@@ -174,7 +174,7 @@ def test_tokens() -> None:
         ("crash", {}, ("failed", [("process", "", "the event command for crash was ended by SIGABRT")])),
     ],
 )
-def test_events(event: str, post: dict[str, Any], expected: Any) -> None:
+def test_event_command_gets_params_and_returns_json(event: str, post: dict[str, Any], expected: Any) -> None:
     """An event is a command: its payload goes in, JSON may come out, and its exit code tells whether it failed."""
     step = {"event": {"type": event, "params": {"agent_id": "a", "harness_id": "mine"}}}
     target = memory(TargetOptions(event_command=EVENT, timeout=0.5 if event == "hang" else 30))

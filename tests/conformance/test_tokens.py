@@ -22,7 +22,7 @@ from nexus_mcp.conformance.tokens import expand_path, fill, fill_expected, path_
         ("{HARNESS_ID}", "claude-code"),
     ],
 )
-def test_paths(path: str, expanded: str) -> None:
+def test_path_tokens_are_replaced(path: str, expanded: str) -> None:
     """The tokens of a path become the state folder and the harness id."""
     assert expand_path(path, "claude-code") == expanded
 
@@ -38,7 +38,7 @@ def test_only_a_harness_id_gets_into_a_path(harness_id: str) -> None:
 @pytest.mark.parametrize(
     "path", ["a", ".nexus/history.json", "{STATE_ROOT}/{HARNESS_ID}/x", "ünï", "a b", ".gitignore", "a/.git/b"]
 )
-def test_legal_paths(path: str) -> None:
+def test_plain_path_is_accepted(path: str) -> None:
     """A path from the project root, with plain names, is legal."""
     assert path_fault(path, git=False) == ""
 
@@ -46,12 +46,12 @@ def test_legal_paths(path: str) -> None:
 @pytest.mark.parametrize(
     "path", ["", "/a", "a/", "a//b", ".", "./a", "../a", "a/../b", "a\\b", "a\0", "{STATE_ROOT}/..", "{STATE_ROOT}/"]
 )
-def test_illegal_paths(path: str) -> None:
+def test_path_out_of_the_project_is_refused(path: str) -> None:
     """A path that is empty, absolute or might leave the project is refused."""
     assert path_fault(path) == "must be a path from the project root, inside it, with / between plain names"
 
 
-def test_unknown_tokens() -> None:
+def test_unknown_token_is_refused_by_name() -> None:
     """Any other token in a path is refused by name, that of values too."""
     said = "a path may have {STATE_ROOT} and {HARNESS_ID}"
     assert path_fault("{ROOT}/a") == f"has the token {{ROOT}}; {said}"
@@ -67,7 +67,7 @@ def test_braces_of_no_token(path: str) -> None:
     assert "brace" in path_fault(path)
 
 
-def test_doubled_braces() -> None:
+def test_doubled_braces_are_refused() -> None:
     """Doubled braces are no escape, and are told as what they are."""
     said = "has doubled braces; a token is written with single ones, such as {STATE_ROOT}"
     assert path_fault("{{STATE_ROOT}}/x.json") == said
@@ -80,7 +80,7 @@ def test_the_git_folder() -> None:
     assert path_fault(".git", git=False).startswith("must not lie in .git")
 
 
-def test_values() -> None:
+def test_project_root_is_replaced_in_every_string() -> None:
     """{PROJECT_ROOT} is replaced in every string of a value; other braces and the names of members stay."""
     value = {"{PROJECT_ROOT}": ["{PROJECT_ROOT}/a", {"b": "x {PROJECT_ROOT} y {PROJECT_ROOT}"}], "c": "{STATE_ROOT} {}"}
     assert fill(value, "/p") == {"{PROJECT_ROOT}": ["/p/a", {"b": "x /p y /p"}], "c": "{STATE_ROOT} {}"}
@@ -93,7 +93,7 @@ def test_other_values_stay(value: Any) -> None:
     assert fill_expected(value, "/p") == value
 
 
-def test_patterns() -> None:
+def test_token_in_a_pattern_matches_literally() -> None:
     """In a pattern the token stands for the path itself, whatever characters it has."""
     expected = fill_expected([{"type": "string", "pattern": "^{PROJECT_ROOT}/[ab]$"}, "{PROJECT_ROOT}"], "/p+(1)")
     assert mismatch(expected, ["/p+(1)/a", "/p+(1)"]) == ""

@@ -12,7 +12,7 @@ from tests.support import NAMES, SMALLEST, Client, Project
 
 @pytest.mark.requirement("calls.unknown", "calls.failure-keeps", "calls.message-help")
 @pytest.mark.parametrize("tool", NAMES)
-def test_unknown_parameters(full: Client, tool: str) -> None:
+def test_unknown_parameters_are_refused_by_name(full: Client, tool: str) -> None:
     """Unknown parameters are refused by name, with the accepted ones listed."""
     required, optional = PARAMETERS[tool]
     message = full.refused(tool, {**SMALLEST[tool], "bogus_one": 1, "bogus_two": None})

@@ -27,7 +27,7 @@ def head(project: Project, content: bytes) -> None:
         "main", "feature/deep/er", "fix-#12", "é", "HEAD", "refs/heads/odd", "a" * 200, "with.dot",
     ],
 )  # fmt: skip
-def test_names(call: Client, project: Project, name: str) -> None:
+def test_branch_is_the_whole_name_after_refs_heads(call: Client, project: Project, name: str) -> None:
     """The branch is what follows refs/heads/, whole."""
     head(project, f"ref: refs/heads/{name}\n".encode())
     assert call("context")["branch"] == name
@@ -43,7 +43,7 @@ def test_spellings_of_head(call: Client, project: Project, content: bytes) -> No
 
 @pytest.mark.requirement("branch.detached")
 @pytest.mark.parametrize("commit", [COMMIT, COMMIT.upper(), "ab" * 32])
-def test_detached(call: Client, project: Project, commit: str) -> None:
+def test_detached_checkout_is_recognized(call: Client, project: Project, commit: str) -> None:
     """A commit in place of a reference is a detached checkout, with either hash."""
     head(project, f"{commit}\n".encode())
     assert call("context")["branch"] == "HEAD"
@@ -57,7 +57,7 @@ def test_detached(call: Client, project: Project, commit: str) -> None:
         ("refs/bisect/bad", "bisect/bad"),
     ],
 )  # fmt: skip
-def test_other_references(call: Client, project: Project, ref: str, told: str) -> None:
+def test_reference_that_is_no_branch_is_shortened(call: Client, project: Project, ref: str, told: str) -> None:
     """A reference that is no branch is told without refs/."""
     head(project, f"ref: {ref}\n".encode())
     assert call("context")["branch"] == told
@@ -71,7 +71,7 @@ def test_other_references(call: Client, project: Project, ref: str, told: str) -
         b"ref: main\n", b"g" * 40,
     ],
 )  # fmt: skip
-def test_broken_heads(call: Client, project: Project, content: bytes) -> None:
+def test_malformed_head_counts_as_missing(call: Client, project: Project, content: bytes) -> None:
     """A HEAD that makes no sense is as good as none."""
     head(project, content)
     assert call("context")["branch"] == "_default"
@@ -85,7 +85,7 @@ def test_broken_heads(call: Client, project: Project, content: bytes) -> None:
         "gitdir nowhere", "gitdir empty",
     ],
 )  # fmt: skip
-def test_broken_git(call: Client, project: Project, kind: str) -> None:
+def test_malformed_git_gives_default_branch(call: Client, project: Project, kind: str) -> None:
     """A .git that cannot be understood gives _default, and nothing hangs."""
     place = project.root / ".git"
     place.rename(project.root / "old")
@@ -109,7 +109,7 @@ def test_broken_git(call: Client, project: Project, kind: str) -> None:
 
 
 @pytest.mark.requirement("branch.none")
-def test_no_git(client_for: Callable[[Project], Client], tmp_path: Path) -> None:
+def test_project_outside_git_has_default_branch(client_for: Callable[[Project], Client], tmp_path: Path) -> None:
     """Without a repository at or above the root the branch is _default."""
     root = tmp_path / "bare"
     root.mkdir()
@@ -119,7 +119,7 @@ def test_no_git(client_for: Callable[[Project], Client], tmp_path: Path) -> None
 
 
 @pytest.mark.requirement("branch.nearest")
-def test_nested_projects(client_for: Callable[[Project], Client], project: Project) -> None:
+def test_nearest_git_decides_the_branch(client_for: Callable[[Project], Client], project: Project) -> None:
     """Below the repository's top its branch holds, until a nearer .git takes over, a broken one too."""
     nested = project.root / "packages" / "one"
     nested.mkdir(parents=True)

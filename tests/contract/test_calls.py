@@ -52,7 +52,7 @@ def test_closed_sets_are_advertised(app: App) -> None:
 
 
 @pytest.mark.requirement("calls.annotations")
-def test_annotations(app: App) -> None:
+def test_tools_have_the_annotations_of_the_contract(app: App) -> None:
     """What the hints say of each tool."""
     reading = {"plan_status", "task_list", "history_search", "context"}
     destructive = {"plan_update", "task_close", "artifact_write"}

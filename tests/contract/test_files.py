@@ -44,7 +44,7 @@ def test_lone_surrogates_in_session_files(call: Client, project: Project, clock:
 
 
 @pytest.mark.requirement("files.timestamps")
-def test_timestamps(call: Client, project: Project, clock: Clock) -> None:
+def test_timestamps_are_utc_with_milliseconds(call: Client, project: Project, clock: Clock) -> None:
     """Plan, task and cycle are stamped in UTC with three decimals."""
     clock.ms = 1_709_164_800_000  # 29 February 2024, midnight
     call("plan_start", topic="T", issues=[], research_summary="s")

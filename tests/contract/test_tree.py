@@ -182,7 +182,9 @@ LINKS = [
 @pytest.mark.requirement("links.refused")
 @pytest.mark.parametrize("use", [(link, tool) for link, tools in LINKS for tool in tools], ids=" ".join)
 @pytest.mark.parametrize("kind", ["inside", "outside", "dangling"])
-def test_links(call: Client, project: Project, tmp_path: Path, use: tuple[str, str], kind: str) -> None:
+def test_link_in_the_tree_is_refused(
+    call: Client, project: Project, tmp_path: Path, use: tuple[str, str], kind: str
+) -> None:
     """A link in place of a file or folder is refused by whoever needs it, even when what it names is fine."""
     link, tool = use
     project.put("history.json", {"cycles": [{"branch": "SECRET"}]})

@@ -59,7 +59,7 @@ def test_conflict_markers(call: Client, project: Project, use: Use) -> None:
 @pytest.mark.requirement("files.kind")
 @pytest.mark.parametrize("use", USES, ids=lambda use: f"{use[0]} {use[1]}")
 @pytest.mark.parametrize("kind", ["folder", "full folder", "pipe", "socket"])
-def test_kinds(call: Client, project: Project, use: Use, kind: str) -> None:
+def test_special_file_is_refused_without_waiting(call: Client, project: Project, use: Use, kind: str) -> None:
     """What is no plain file is refused by whoever needs it, without waiting for it."""
     file, tool, arguments = use
     settle(project)
@@ -109,7 +109,7 @@ def nested(levels: int) -> str:
 @pytest.mark.requirement("files.depth")
 @pytest.mark.parametrize("use", USES, ids=lambda use: f"{use[0]} {use[1]}")
 @pytest.mark.parametrize("levels", [300, 990, 3000, 200_000])
-def test_depth(call: Client, project: Project, use: Use, levels: int) -> None:
+def test_deeply_nested_file_is_refused(call: Client, project: Project, use: Use, levels: int) -> None:
     """An unknown member nested hundreds of levels deep refuses the file, and never the interpreter."""
     file, tool, arguments = use
     settle(project)
@@ -146,7 +146,7 @@ def accepts(call: Client, project: Project, levels: int) -> bool:
         ("state/tasks.json", "task_add"),
     ],
 )  # fmt: skip
-def test_size(call: Client, project: Project, file: str, tool: str) -> None:
+def test_session_file_beyond_64_mib_is_refused(call: Client, project: Project, file: str, tool: str) -> None:
     """A session file beyond 64 MiB is refused before it is read."""
     from tests.support import SMALLEST
 

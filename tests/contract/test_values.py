@@ -100,7 +100,7 @@ def test_deep_values(full: Client, tool: str, name: str) -> None:
 @pytest.mark.requirement("calls.blank")
 @pytest.mark.parametrize(("tool", "name"), NOT_BLANK)
 @pytest.mark.parametrize("value", ["", " ", "\t", "\r\n", "\u00a0", "\u2007", "\u3000", "\u2028"])
-def test_blank(full: Client, tool: str, name: str, value: str) -> None:
+def test_blank_text_is_refused(full: Client, tool: str, name: str, value: str) -> None:
     """Where a text must have a character, blanks are none."""
     assert name in full.refused(tool, {**SMALLEST[tool], name: value})
 

@@ -44,7 +44,7 @@ def request(number: int, method: str, **params: Any) -> dict[str, Any]:
 
 
 @pytest.mark.requirement("protocol.parse", "protocol.request", "protocol.method", "protocol.params")
-def test_faults(project: Project) -> None:
+def test_each_fault_has_its_error_code(project: Project) -> None:
     """Each fault has its code, and the server goes on after it."""
     frames: list[tuple[Any, Any, int]] = [
         (b"{", None, -32700),

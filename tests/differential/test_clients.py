@@ -52,7 +52,7 @@ def blotted(item: Json, root: Path) -> Json:
 @pytest.mark.parametrize(
     ("mode", "version"), [("legacy", "2025-11-25"), ("auto", "2026-07-28"), ("2026-07-28", "2026-07-28")]
 )
-def test_modes(tmp_path: Path, mode: str, version: str) -> None:
+def test_client_modes_get_the_same_answers(tmp_path: Path, mode: str, version: str) -> None:
     """Handshake, probe and plain envelope: the same server, the same tools, the same answers."""
     ours = anyio.run(cycle, tmp_path / "ours", mode)
     theirs = anyio.run(cycle, tmp_path / "theirs", mode, "--sdk")

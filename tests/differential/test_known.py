@@ -45,7 +45,7 @@ def test_documented_for_serve_sdk() -> None:
     assert f"`serve --sdk` differs from our loop in two of these, {named}, and answers -32602." in text
 
 
-def test_documented() -> None:
+def test_every_difference_is_documented() -> None:
     """docs/wire.md lists every difference with its reason."""
     text = " ".join((ROOT / "docs" / "wire.md").read_text().split())
     for difference in DIFFERENCES:
@@ -77,7 +77,7 @@ def test_many_notifications_first(frames: int) -> None:
         line({"jsonrpc": "2.0", "method": "notifications/x", "params": [1]}),
     ],
 )
-def test_silence(silent: Json) -> None:
+def test_lines_without_request_get_no_response(silent: Json) -> None:
     """Blank lines, responses and notifications are answered by neither."""
     ours, theirs = compare([initialize("first"), silent])
     assert ours == theirs

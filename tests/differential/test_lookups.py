@@ -58,7 +58,7 @@ def blotted(found: list[Json]) -> Json:
 
 @pytest.mark.parametrize("version", [*LEGACY, "2026-07-28"])
 @pytest.mark.parametrize("prefix", ["", "nx_"])
-def test_lookups(version: str, prefix: str) -> None:
+def test_lookups_answer_as_the_sdk_does(version: str, prefix: str) -> None:
     """Before and after something was written, in every revision, with and without a prefix."""
     if version == "2026-07-28":
         asked = numbered(messages(modern))

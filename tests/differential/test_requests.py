@@ -71,7 +71,7 @@ def test_notifications_before_the_first_request(lead: tuple[Json, ...]) -> None:
 
 
 @pytest.mark.parametrize("version", [*WRONG, "2023-01-01", "2025-06-18", "2099-01-01", "2026-07-28", *LEGACY])
-def test_versions(version: Json) -> None:
+def test_protocol_versions_are_negotiated_alike(version: Json) -> None:
     """Every protocol version asked for is answered alike: negotiated in the handshake, refused in an envelope."""
     hello = initialize()
     hello["params"]["protocolVersion"] = version
@@ -86,7 +86,7 @@ def test_second_handshake() -> None:
 
 
 @pytest.mark.parametrize("id", [0, -1, 2**53, 2**64, 10**100, "", "x", "7", "é\u2028😀", "\n", "null"])
-def test_ids(id: Json) -> None:
+def test_ids_are_returned_unchanged(id: Json) -> None:
     """Every id is sent back as it came."""
     for message in (request(id, "ping"), request(id, "x"), request(id, "tools/call", {"name": "plan_status"})):
         ours, theirs = compare([initialize("first"), message])
@@ -116,7 +116,7 @@ CYCLE: tuple[tuple[str, Json], ...] = (
 
 @pytest.mark.parametrize("version", [*LEGACY, "2026-07-28"])
 @pytest.mark.parametrize("prefix", ["", "nx_"])
-def test_tools(version: str, prefix: str) -> None:
+def test_tool_calls_answer_alike_in_every_revision(version: str, prefix: str) -> None:
     """A whole cycle of calls, failing ones included, has the same answers in every revision."""
     calls = [{"name": prefix + name, "arguments": arguments} for name, arguments in CYCLE]
     if version == "2026-07-28":

@@ -81,7 +81,7 @@ def mode(path: str, bits: int) -> Callable[[Project], object]:
         ("state", 0o600, [["unreadable", "state"]]),
     ],
 )
-def test_permissions(path: str, bits: int, found: list[list[str]]) -> None:
+def test_missing_permission_is_reported_once(path: str, bits: int, found: list[list[str]]) -> None:
     """A right that is missing is told of the file or folder it is missing on, once."""
     assert found_by_nobody(mode(path, bits)) == [[code, f".nexus/{file}"] for code, file in found]
 

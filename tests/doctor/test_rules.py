@@ -142,12 +142,12 @@ def test_rules_without_git(text: str, verdict: bool | None) -> None:
         (".nexus/history.backup.12.json", FILE, places.OTHER),
     ],
 )
-def test_roles(path: str, kind: str, role: str) -> None:
+def test_role_depends_on_the_place_of_a_file(path: str, kind: str, role: str) -> None:
     """A path has its role by where it lies, not by its name alone."""
     assert places.role(path, kind) == role
 
 
-def test_numbers() -> None:
+def test_long_lists_of_ids_are_shortened() -> None:
     """Ids are spelled whole, and long lists by their ends."""
     assert [format_id(number) for number in (1, 2.0, 1.5, 12345678, 10**30)] == [
         "1", "2", "1.5", "12345678", "10000000000000000000...",

@@ -74,7 +74,7 @@ def test_what_may_go_unasked(age: int, count: int, unread: int | None, since: in
     assert cleanup.select_certain(signals, LIMITS, record, NOW) == []
 
 
-def test_reasons() -> None:
+def test_reasons_name_each_signal() -> None:
     """Each signal in words."""
     assert [known(*args)[0][0].reasons() for args in ((100, 0, None), (1, 1, 95), (7, 2, 1))] == [
         ["no read of it is on record", "not changed for 100 days"],

@@ -19,12 +19,12 @@ from nexus_mcp.knowledge.merge import similarity, words
         ("", []),
     ],
 )
-def test_words(text: str, found: list[str]) -> None:
+def test_words_are_distinct_and_lower_case(text: str, found: list[str]) -> None:
     """Words that say something, each once, in lower case; scripts without blanks by pairs."""
     assert words(text) == found
 
 
-def test_similarity() -> None:
+def test_similarity_is_between_0_and_1() -> None:
     """Equal sets are alike wholly, sets with nothing in common not at all, a part in proportion."""
     assert similarity(["a", "b"], ["b", "a"]) == 1.0
     assert similarity(["a"], ["b"]) == 0.0

@@ -19,7 +19,7 @@ ENGINEER = limits_text(load(None), "engineer", "nexus-mcp")
 
 
 @pytest.mark.requirement("agent_spawn.appends", "agent_spawn.result", "tree.first-write")
-def test_spawn(tell: Teller, project: Project, clock: Clock) -> None:
+def test_spawn_adds_a_running_agent(tell: Teller, project: Project, clock: Clock) -> None:
     """A spawn makes the tracker and appends a running agent to it; the answer says that it is no resume."""
     answer = tell("agent_spawn", **SPAWN)
     assert answer == {
@@ -52,7 +52,7 @@ def test_spawn_again(tell: Teller, project: Project, clock: Clock) -> None:
 
 
 @pytest.mark.requirement("agent_resume.counts", "agent_resume.result")
-def test_resume(tell: Teller, project: Project, clock: Clock) -> None:
+def test_resume_counts_and_keeps_completion(tell: Teller, project: Project, clock: Clock) -> None:
     """A resume sets the agent running, counts it and notes the time; what its completion left stays."""
     started = clock.stamp()
     tell("agent_spawn", **SPAWN)
@@ -82,7 +82,7 @@ def test_resume(tell: Teller, project: Project, clock: Clock) -> None:
         {"files_touched": ["b", "a", "b"]},
     ],
 )
-def test_complete(tell: Teller, project: Project, clock: Clock, told: dict[str, Any]) -> None:
+def test_complete_stores_time_and_message(tell: Teller, project: Project, clock: Clock, told: dict[str, Any]) -> None:
     """A completion notes its time and what was told, as it was told; what was not told is absent."""
     started = clock.stamp()
     tell("agent_spawn", **SPAWN)

@@ -107,7 +107,9 @@ def test_the_commands_of_a_skill(tell: Teller) -> None:
         ("[plan:aut]", ["plan:aut"], "The user's tag [plan:aut] does nothing as things are: There is no [plan:aut]."),
     ],
 )
-def test_actions(tell: Teller, working: Project, prompt: str, tags: list[str], begins: str) -> None:
+def test_decision_tag_tells_the_model_how_to_record_it(
+    tell: Teller, working: Project, prompt: str, tags: list[str], begins: str
+) -> None:
     """A decision is for the model, which is told how; the event records none, and the message stays."""
     before = without_lock(working.snapshot())
     answer = tell("user_message", prompt=prompt)

@@ -185,7 +185,7 @@ def test_no_project_to_read_restrictions_of(tmp_path: Path, stdin: str, decision
 
 
 @pytest.mark.requirement("events.failed", "events.logged")
-def test_failed(project: Project) -> None:
+def test_broken_tracker_is_reported_and_kept(project: Project) -> None:
     """A tracker that cannot be used is told and noted, and stays as it is; the session goes on."""
     project.put(TRACKER.removeprefix(".nexus/"), "secret")
     answer = answer_of(nexus("hook", "agent_resume", cwd=project.root, stdin=compact({"agent_id": "a1"})))

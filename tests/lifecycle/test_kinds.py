@@ -59,7 +59,7 @@ KINDS = [
 
 @pytest.mark.requirement("pre_tool_use.guard")
 @pytest.mark.parametrize(("path", "kind"), KINDS)
-def test_kinds(path: str, kind: int) -> None:
+def test_path_has_its_strictest_kind(path: str, kind: int) -> None:
     """A path below .nexus/ is a note, an artifact, a setting or state, in the strictest way a system may spell it."""
     assert kind_of(path) == kind
 

@@ -159,7 +159,9 @@ def test_a_patch_as_a_path(tell: Teller, project: Project) -> None:
         (("*** Update File: a.md", "*** Move to: .nexus/config.yml", "@@", "-a"), ["allow", "deny", "block"]),
     ],
 )
-def test_patches(tell: Teller, ready: Project, lines: tuple[str, ...], expected: list[str]) -> None:
+def test_ambiguous_patch_is_denied_to_agents(
+    tell: Teller, ready: Project, lines: tuple[str, ...], expected: list[str]
+) -> None:
     """Each file of a patch counts, in each way that some harness reads it; what is not certain is denied to agents."""
     used: dict[str, Json] = {**CODEX, "tool_input": {"command": "\n".join((BEGIN, *lines, END))}}
     seen = [decision(tell, **used), decision(tell, **used, agent_name="engineer")]

@@ -38,7 +38,9 @@ NO_OBJECTS: tuple[Json, ...] = ([], "a", None, 5)
         *((event, params, "the params must be an object") for event in EVENTS for params in NO_OBJECTS),
     ],
 )
-def test_faults(tell: Teller, project: Project, event: str, params: Json, message: str) -> None:
+def test_wrong_params_are_reported_together(
+    tell: Teller, project: Project, event: str, params: Json, message: str
+) -> None:
     """Params that are missing or of the wrong type are told all at once, and nothing is written."""
     before = project.snapshot()
     with pytest.raises(InvalidArguments) as caught:
@@ -59,7 +61,7 @@ def test_harness_id(tell: Teller, project: Project, harness_id: str) -> None:
 
 
 @pytest.mark.requirement("events.ignored")
-def test_ignored(tell: Teller) -> None:
+def test_unknown_params_and_null_are_ignored(tell: Teller) -> None:
     """Params that an event does not take are ignored, whatever they are, and null is as if it were not there."""
     answer = tell("agent_spawn", **SPAWN, last_message=5, source=[], unknown={"a": None}, harness_id=None)
     assert (answer["harness_id"], answer["resumed"]) == ("nexus-mcp", False)

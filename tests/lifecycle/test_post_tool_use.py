@@ -220,7 +220,7 @@ def test_a_record_that_cannot_be_written(tell: Teller, project: Project) -> None
 
 @pytest.mark.requirement("post_tool_use.log")
 @pytest.mark.parametrize("place", [".nexus", ".nexus/state", ".nexus/state/tool-log.jsonl"])
-def test_links(tell: Teller, project: Project, place: str) -> None:
+def test_log_behind_a_link_is_not_written(tell: Teller, project: Project, place: str) -> None:
     """A log that could lead elsewhere is not written."""
     outside = project.root.parent / "outside"
     outside.mkdir()

@@ -73,7 +73,7 @@ def test_broken_tasks(tell: Teller, project: Project, content: Json) -> None:
 
 @pytest.mark.requirement("pre_tool_use.broken")
 @pytest.mark.parametrize("place", [TASKS, ".nexus/state", ".nexus"])
-def test_links(tell: Teller, project: Project, place: str) -> None:
+def test_link_on_the_way_to_tasks_blocks_no_edit(tell: Teller, project: Project, place: str) -> None:
     """Where a link stands on the way to tasks.json nobody is kept from work by it."""
     link = project.root / place
     link.parent.mkdir(parents=True, exist_ok=True)
@@ -83,7 +83,7 @@ def test_links(tell: Teller, project: Project, place: str) -> None:
 
 @pytest.mark.requirement("pre_tool_use.reading")
 @pytest.mark.parametrize("harness", ["claude-code", "codex", "opencode"])
-def test_reading(tell: Teller, harness: str) -> None:
+def test_reading_tools_are_never_blocked(tell: Teller, harness: str) -> None:
     """Reading tools are never blocked, for no agent and without tasks, whatever class they were put into."""
     catalog = load(None)
     tools = [name.replace("*", "x") for name in catalog.maps[harness]["reading"]]
@@ -94,7 +94,7 @@ def test_reading(tell: Teller, harness: str) -> None:
 
 @pytest.mark.requirement("pre_tool_use.capabilities")
 @pytest.mark.parametrize("harness", ["claude-code", "codex", "opencode"])
-def test_capabilities(tell: Teller, project: Project, harness: str) -> None:
+def test_forbidden_tool_is_denied_with_reason(tell: Teller, project: Project, harness: str) -> None:
     """A tool outside the agent's capabilities never runs, whichever agent and tool of the map; the reason is told."""
     put(project, TASKS, tasks(task(1)))
     catalog = load(None)
@@ -159,7 +159,7 @@ def test_a_broken_tracker(tell: Teller, project: Project) -> None:
         (".nexus/a\0", "block"),
     ],
 )
-def test_exemptions(tell: Teller, project: Project, path: str, expected: str) -> None:
+def test_notes_are_exempt_from_the_edit_gate(tell: Teller, project: Project, path: str, expected: str) -> None:
     """Notes below .nexus/ are exempt from the edit gate; where a path really leads is what counts."""
     (project.root / "src").mkdir()
     project.nexus.mkdir()

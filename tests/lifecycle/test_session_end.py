@@ -59,7 +59,7 @@ def test_a_record_is_kept(tell: Teller, project: Project) -> None:
         (tasks(), []),
     ],
 )
-def test_warnings(tell: Teller, project: Project, content: Json, warnings: list[str]) -> None:
+def test_session_end_warns_of_open_tasks(tell: Teller, project: Project, content: Json, warnings: list[str]) -> None:
     """It warns of tasks that are not completed, else asks for the close, and says nothing where there are none.
 
     Both warnings name task_close (contract §4).

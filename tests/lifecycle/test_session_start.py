@@ -53,7 +53,7 @@ def test_a_new_project(tell: Teller, project: Project) -> None:
 
 @pytest.mark.requirement("session_start.resets")
 @pytest.mark.parametrize("told", [{}, {"source": "startup"}, {"source": "clear"}, {"source": None}, {"source": ""}])
-def test_it_resets(tell: Teller, project: Project, told: dict[str, Json]) -> None:
+def test_new_session_resets_the_tracker(tell: Teller, project: Project, told: dict[str, Json]) -> None:
     """tracker := [] with the source startup or clear, or none."""
     tell("agent_spawn", **SPAWN)
     assert tell("session_start", **told)["reset"] is True
@@ -62,7 +62,7 @@ def test_it_resets(tell: Teller, project: Project, told: dict[str, Json]) -> Non
 
 @pytest.mark.requirement("session_start.resets")
 @pytest.mark.parametrize("source", ["resume", "compact", "Startup", "teleport"])
-def test_it_keeps(tell: Teller, project: Project, source: str) -> None:
+def test_continued_session_keeps_the_tracker(tell: Teller, project: Project, source: str) -> None:
     """With resume, compact and any other source the tracker stays, to the byte."""
     tell("agent_spawn", **SPAWN)
     before = (project.root / TRACKER).read_bytes()
@@ -113,7 +113,9 @@ def test_an_old_tracker_that_is_a_link(tell: Teller, project: Project) -> None:
         (None, tasks(), [TASKS_NONE]),
     ],
 )
-def test_left_over(tell: Teller, project: Project, plan_file: Json, task_file: Json, warnings: list[str]) -> None:
+def test_open_plan_and_tasks_are_reported(
+    tell: Teller, project: Project, plan_file: Json, task_file: Json, warnings: list[str]
+) -> None:
     """It warns when plan.json or tasks.json is left from an earlier session: what is open, and what to do."""
     for name, content in (("plan", plan_file), ("tasks", task_file)):
         if content is not None:
@@ -126,7 +128,7 @@ def test_left_over(tell: Teller, project: Project, plan_file: Json, task_file: J
 
 
 @pytest.mark.requirement("session_start.warns")
-def test_many_tasks(tell: Teller, project: Project) -> None:
+def test_warning_of_many_tasks_is_short(tell: Teller, project: Project) -> None:
     """However many tasks are left, the warning stays short."""
     put(project, ".nexus/state/tasks.json", tasks(*(task(number) for number in range(1, 5001))))
     (warning,) = tell("session_start")["warnings"]
@@ -135,7 +137,7 @@ def test_many_tasks(tell: Teller, project: Project) -> None:
 
 
 @pytest.mark.requirement("session_start.warns", "files.broken-kept")
-def test_broken_files(tell: Teller, project: Project) -> None:
+def test_unreadable_files_are_reported_and_kept(tell: Teller, project: Project) -> None:
     """Files that cannot be read are told and left, and the session starts; a broken tracker is kept aside."""
     for path in (".nexus/state/plan.json", ".nexus/state/tasks.json", TRACKER):
         put(project, path, "{")
@@ -154,7 +156,7 @@ def test_broken_files(tell: Teller, project: Project) -> None:
 
 
 @pytest.mark.requirement("session_start.own", "harness.own-folder")
-def test_two_harnesses(tell: Teller, project: Project) -> None:
+def test_harnesses_keep_their_own_files(tell: Teller, project: Project) -> None:
     """Two harnesses on one project never touch each other's folder, whatever they tell of."""
     told: dict[str, dict[str, Json]] = {
         "session_start": {},

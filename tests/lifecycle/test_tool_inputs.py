@@ -19,7 +19,7 @@ from tests.support import Json, Project, task, tasks
         (".nexus/memory/a.md", None, "block"),
     ],
 )
-def test_a_move(tell: Teller, source: str, destination: str | None, expected: str) -> None:
+def test_both_ends_of_a_move_must_be_exempt(tell: Teller, source: str, destination: str | None, expected: str) -> None:
     """Of a file that is moved both ends have to be exempt."""
     moved: Json = {"source": source, "destination": destination}
     assert decision(tell, **CLAUDE, tool="mcp__files__move_file", tool_input=moved) == expected

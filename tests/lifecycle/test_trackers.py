@@ -32,7 +32,7 @@ BROKEN: dict[str, tuple[Json, str]] = {
 @pytest.mark.requirement("agents.broken", "files.broken-kept", "files.broken-quiet")
 @pytest.mark.parametrize("event", ["agent_resume", "agent_complete"])
 @pytest.mark.parametrize("name", BROKEN)
-def test_broken(tell: Teller, project: Project, name: str, event: str) -> None:
+def test_broken_tracker_is_refused_without_a_change(tell: Teller, project: Project, name: str, event: str) -> None:
     """A tracker that is none is refused with its name and place, and no byte of the project changes."""
     content, problem = BROKEN[name]
     put(project, TRACKER, content)
@@ -98,7 +98,7 @@ def test_broken_at_the_end(tell: Teller, project: Project, name: str) -> None:
 @pytest.mark.requirement("links.refused", "tree.outside")
 @pytest.mark.parametrize("event", [*CALLS, "session_end"])
 @pytest.mark.parametrize("place", [".nexus", ".nexus/state", ".nexus/state/nexus-mcp", TRACKER, ACCESS])
-def test_links(tell: Teller, project: Project, event: str, place: str) -> None:
+def test_event_refuses_a_link_on_the_way(tell: Teller, project: Project, event: str, place: str) -> None:
     """A link on the way to a file of the event is refused, and what it leads to stays."""
     outside = project.root.parent / "outside"
     if place in (TRACKER, ACCESS):

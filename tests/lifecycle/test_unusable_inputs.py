@@ -50,7 +50,7 @@ def test_a_restricted_agent(project: Project, kind: str) -> None:
 
 @pytest.mark.requirement("pre_tool_use.unusable", "pre_tool_use.gate")
 @pytest.mark.parametrize("kind", ["twice", "17 MiB"])
-def test_no_task(project: Project, kind: str) -> None:
+def test_unknown_edit_without_tasks_is_blocked(project: Project, kind: str) -> None:
     """Without a task list an edit that cannot be seen into is blocked, as any other."""
     stdin = b'{"harness_id": "claude-code", "tool": "Write", "tool_input": %s}' % INPUTS[kind]
     answer = answer_of(hook("pre_tool_use", project.root, stdin))
@@ -90,7 +90,7 @@ def test_whoever_stands_last(project: Project) -> None:
         ({"tool": 5, "agent_name": "architect", "harness_id": "unmapped"}, "continue"),
     ],
 )
-def test_wrong_types(project: Project, params: dict[str, Json], decision: str) -> None:
+def test_valid_params_decide_despite_invalid_ones(project: Project, params: dict[str, Json], decision: str) -> None:
     """Of params of wrong types those that can be used decide; an agent that cannot be told may be any."""
     ready(project)
     answer = guard.answer_event("pre_tool_use", {"harness_id": "claude-code", **params}, Workspace(str(project.root)))
@@ -99,7 +99,7 @@ def test_wrong_types(project: Project, params: dict[str, Json], decision: str) -
 
 
 @pytest.mark.requirement("pre_tool_use.unusable", "pre_tool_use.who")
-def test_the_tracker(project: Project) -> None:
+def test_tracker_name_counts_for_malformed_payloads(project: Project) -> None:
     """The name that the tracker has for the id counts here as well."""
     ready(project)
     project.put(
@@ -141,7 +141,7 @@ def test_the_tracker(project: Project) -> None:
         ),
     ],
 )
-def test_the_outline(data: bytes, found: dict[str, object], is_whole: bool) -> None:
+def test_outline_finds_texts_of_the_first_level(data: bytes, found: dict[str, object], is_whole: bool) -> None:
     """Of the first level the texts are found, however it goes on; what is told in two ways, or no text, is unusable."""
     assert outline(data, NAMES) == (found, is_whole)
 

@@ -29,7 +29,7 @@ def files(folder: Path, *contents: bytes) -> tuple[str, str, str]:
     return base, ours, theirs
 
 
-def test_merges(tmp_path: Path) -> None:
+def test_merge_keeps_permissions_of_our_file(tmp_path: Path) -> None:
     """The result is in the place of our side, with its permissions; an empty base is none; nothing else is left."""
     paths = files(tmp_path, BASE, LEFT, RIGHT)
     os.chmod(paths[1], 0o750)
@@ -165,7 +165,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path / "three")) == ["base", "ours", "theirs"]
 
 
-def test_a_link(tmp_path: Path) -> None:
+def test_link_in_place_of_our_file_stays(tmp_path: Path) -> None:
     """A link in the place of our side leads to the file that is replaced; the link stays."""
     base, _, theirs = files(tmp_path, BASE, LEFT, RIGHT)
     link = tmp_path / "link"

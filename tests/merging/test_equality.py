@@ -47,7 +47,7 @@ def as_one(one: str, other: str) -> bool:
         ('{"a": "\\ud800"}', '{"a": "\\uD800"}', True),
     ],
 )
-def test_equal(one: str, other: str, equal: bool) -> None:
+def test_cycles_compare_numbers_exactly(one: str, other: str, equal: bool) -> None:
     """Cycles are equal as JSON, with numbers as exact as they are written."""
     assert as_one(one, other) is as_one(other, one) is equal
 
@@ -81,7 +81,7 @@ def test_a_wrong_result_is_noticed(part: str, text: str, reason: str) -> None:
         merge(OURS(base), OURS(ours), OURS(theirs))
 
 
-def test_too_large() -> None:
+def test_result_that_cannot_be_read_back_is_not_written() -> None:
     """What could not be read back is not written."""
     with (
         patch("nexus_mcp.store.journal.HISTORY_LIMIT", 1000),

@@ -20,7 +20,7 @@ def repo(tmp_path: Path) -> Repo:
     return Repo.made(tmp_path / "repo")
 
 
-def test_merges(repo: Repo) -> None:
+def test_merge_gives_the_same_bytes_both_ways(repo: Repo) -> None:
     """Both ways round a merge comes to the same bytes, old cycles first; the other branch then goes forward to it."""
     past = repo.history.read_bytes()
     repo.branch("one", "main", 2, 5)
@@ -38,7 +38,7 @@ def test_merges(repo: Repo) -> None:
     assert (repo.history.read_bytes(), repo.clean()) == (merged, True)
 
 
-def test_criss_cross(repo: Repo) -> None:
+def test_criss_cross_merge_succeeds(repo: Repo) -> None:
     """Branches that merged each other, and closed cycles since, merge again: git then merges their pasts first."""
     repo.branch("one", "main", 2)
     repo.branch("two", "main", 3)
@@ -54,7 +54,7 @@ def test_criss_cross(repo: Repo) -> None:
     assert repo.numbers() == [1, 2, 3, 4, 5]
 
 
-def test_rebase(repo: Repo) -> None:
+def test_rebase_takes_over_each_cycle(repo: Repo) -> None:
     """A rebase of several commits takes over each one's cycle, among later ones of the other branch, too."""
     repo.branch("topic", "main", 3, 5, 7)
     repo.git("checkout", "-q", "main")
@@ -76,7 +76,7 @@ def test_rebase_that_drops_a_commit(repo: Repo) -> None:
     assert repo.numbers() == [1, 2, 4]
 
 
-def test_cherry_pick(repo: Repo) -> None:
+def test_cherry_pick_takes_only_its_cycles(repo: Repo) -> None:
     """A cherry-pick takes over the cycles of that commit alone; once more, or of what is there, it changes nothing."""
     repo.branch("topic", "main", 3, 4, 6)
     repo.branch("other", "main", 2, 5)
@@ -89,7 +89,7 @@ def test_cherry_pick(repo: Repo) -> None:
     assert repo.numbers() == [1, 2, 3, 4, 5, 6]
 
 
-def test_squash(repo: Repo) -> None:
+def test_merge_after_a_squash_doubles_nothing(repo: Repo) -> None:
     """A branch that goes on after it was squashed into another merges later without doubling what was."""
     repo.branch("topic", "main", 2)
     repo.git("checkout", "-q", "main")
@@ -103,7 +103,7 @@ def test_squash(repo: Repo) -> None:
     assert repo.numbers() == [1, 2, 3, 4]
 
 
-def test_stash(repo: Repo) -> None:
+def test_stashed_cycle_comes_back(repo: Repo) -> None:
     """A cycle that was stashed comes back over one that was closed meanwhile, on another branch, too."""
     repo.history.write_bytes(OURS([numbered(1), numbered(3)]))
     repo.git("stash")
@@ -123,7 +123,7 @@ def test_both_made_the_file(repo: Repo) -> None:
     assert repo.numbers() == [2, 3, 4, 5]
 
 
-def test_worktree(repo: Repo, tmp_path: Path) -> None:
+def test_linked_worktree_merges_alike(repo: Repo, tmp_path: Path) -> None:
     """A linked worktree merges as the main one does, for they share the configuration."""
     repo.branch("one", "main", 2)
     repo.branch("two", "main", 3)
@@ -134,7 +134,7 @@ def test_worktree(repo: Repo, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("below", ["a b/[x]/", 'q"\\é\t/'])
-def test_subfolder(tmp_path: Path, below: str) -> None:
+def test_project_in_a_subfolder_is_merged(tmp_path: Path, below: str) -> None:
     """A project below the root of its repository is found, whatever the folder is called; another is left alone."""
     repo = Repo.made(tmp_path / "repo", below)
     other = repo.path / HISTORY
@@ -146,7 +146,7 @@ def test_subfolder(tmp_path: Path, below: str) -> None:
     assert repo.git("check-attr", "merge", "--", HISTORY).out.endswith("unspecified\n")
 
 
-def test_renamed_folder(tmp_path: Path) -> None:
+def test_renamed_folder_still_merges(tmp_path: Path) -> None:
     """A branch that moved the project still merges with one that closed cycles where it was."""
     repo = Repo.made(tmp_path / "repo", "old/")
     repo.branch("topic", "main", 2)
@@ -164,7 +164,7 @@ def test_renamed_folder(tmp_path: Path) -> None:
     assert b"<<<<<<<" in moved.history.read_bytes()
 
 
-def test_line_ends(repo: Repo) -> None:
+def test_merged_file_has_the_line_ends_of_git(repo: Repo) -> None:
     """Where git turns line ends into CRLF on checkout, the merged file has them, too."""
     with (repo.path / ".gitattributes").open("a") as attributes:
         attributes.write("*.json text eol=crlf\n")

@@ -62,7 +62,7 @@ def test_a_branch_that_changed_the_past(repo: Repo, change: str, into: str) -> N
     assert (repo.history.read_bytes(), repo.clean()) == (before, True)
 
 
-def test_revert(repo: Repo) -> None:
+def test_revert_of_a_close_is_a_conflict(repo: Repo) -> None:
     """Taking back the commit that closed a cycle is a conflict: a history only grows."""
     repo.close(2, 3)
     assert "their side lacks or has changed a cycle" in repo.git("revert", "--no-edit", "HEAD~1", code=1).out
@@ -115,7 +115,7 @@ def test_a_driver_that_is_gone_or_crashes(repo: Repo, program: str, size: int) -
     assert repo.history.read_bytes() == merged
 
 
-def test_marker_size(repo: Repo) -> None:
+def test_conflict_has_markers_of_the_configured_size(repo: Repo) -> None:
     """Our conflict has markers as long as the file's attribute asks for."""
     repo.close(2)
     rewritten(repo, "rewritten", [numbered(2)])
@@ -127,7 +127,7 @@ def test_marker_size(repo: Repo) -> None:
     assert b"\n<<<<<<<<<<<< ours\n" in repo.history.read_bytes()
 
 
-def test_taken_back(repo: Repo) -> None:
+def test_removed_driver_leaves_line_merge(repo: Repo) -> None:
     """After the registration was taken back, git merges lines again."""
     two(repo)
     unregister(Repository.around(str(repo.path)))

@@ -51,7 +51,7 @@ def test_no_newline_at_the_end(tmp_path: Path) -> None:
     assert split(conflict(tmp_path, layout(PAST), ours, theirs)) == (ours + b"\n", theirs + b"\n")
 
 
-def test_several_conflicts(tmp_path: Path) -> None:
+def test_several_conflicts_are_parsed(tmp_path: Path) -> None:
     """A file may have a conflict in several places."""
     lines = [b"a\n", *[b"same %d\n" % number for number in range(9)], b"z\n"]
     ours, theirs = (b"".join([edge, *lines, edge]) for edge in (b"{\n", b"[\n"))
@@ -115,7 +115,7 @@ def test_what_is_not_one_merge_is_refused(data: bytes, line: int) -> None:
         b"<=> x\n",
     ],
 )
-def test_no_markers(data: bytes) -> None:
+def test_marker_inside_a_string_is_text(data: bytes) -> None:
     """Marker-like text inside strings, and what is of several signs or not at the beginning of a line, is no marker."""
     assert not merging_conflict.has_markers(data)
 

@@ -49,7 +49,9 @@ def test_either_way_round(base: list[Cycle], left: list[Cycle], right: list[Cycl
 
 @EXAMPLES
 @given(base=some_cycles, left=some_cycles, right=some_cycles, one=layouts, other=layouts)
-def test_bytes_stay(base: list[Cycle], left: list[Cycle], right: list[Cycle], one: Layout, other: Layout) -> None:
+def test_merged_cycles_keep_their_bytes(
+    base: list[Cycle], left: list[Cycle], right: list[Cycle], one: Layout, other: Layout
+) -> None:
     """Whatever the layouts, the past begins as on our side, and every cycle is spelled as on the side that has it."""
     ours, theirs = grown(one, base, left), grown(other, base, right)
     result = merge(other(base), ours, theirs)
@@ -63,7 +65,9 @@ def test_bytes_stay(base: list[Cycle], left: list[Cycle], right: list[Cycle], on
 
 @EXAMPLES
 @given(base=some_cycles, left=some_cycles, right=some_cycles, one=layouts, other=layouts)
-def test_again(base: list[Cycle], left: list[Cycle], right: list[Cycle], one: Layout, other: Layout) -> None:
+def test_second_merge_changes_nothing(
+    base: list[Cycle], left: list[Cycle], right: list[Cycle], one: Layout, other: Layout
+) -> None:
     """Merging the same once more changes nothing, with the side merged into and with the past as the base."""
     past, ours, theirs = one(base), grown(one, base, left), grown(other, base, right)
     result = merge(past, ours, theirs)
@@ -84,7 +88,9 @@ def test_in_any_order(base: list[Cycle], left: list[Cycle], right: list[Cycle], 
 
 @EXAMPLES
 @given(past=some_cycles, left=some_cycles, right=some_cycles, more=some_cycles)
-def test_picking(past: list[Cycle], left: list[Cycle], right: list[Cycle], more: list[Cycle]) -> None:
+def test_picked_change_brings_no_earlier_cycles(
+    past: list[Cycle], left: list[Cycle], right: list[Cycle], more: list[Cycle]
+) -> None:
     """A change is taken over without what came before it on its branch; what ours has is not taken twice."""
     base, ours, theirs = grown(WRITE, past, right), grown(WRITE, past, left), grown(WRITE, past, right, more)
     result = counted(cycles_of(merge(base, ours, theirs, descends=False)))
@@ -95,19 +101,19 @@ def test_picking(past: list[Cycle], left: list[Cycle], right: list[Cycle], more:
 
 @EXAMPLES
 @given(left=some_cycles, right=some_cycles, one=layouts, other=layouts)
-def test_no_past(left: list[Cycle], right: list[Cycle], one: Layout, other: Layout) -> None:
+def test_merge_without_ancestor_is_the_union(left: list[Cycle], right: list[Cycle], one: Layout, other: Layout) -> None:
     """Where both sides made the file, it is what both have, each cycle once."""
     assert counted(cycles_of(union(one(left), other(right)))) == counted(left) | counted(right)
 
 
-def test_order() -> None:
+def test_added_cycles_are_ordered_by_time() -> None:
     """What was added is in the order of completion; of two at the same moment the same one is first on either side."""
     past = [numbered(1, 9)]
     ours, theirs = [*past, numbered(2, 3), numbered(3, 5)], [*past, numbered(4, 1), numbered(5, 3), numbered(6, 8)]
     assert titles(merge(WRITE(past), WRITE(ours), WRITE(theirs))) == [1, 4, 2, 5, 3, 6]
 
 
-def test_moments() -> None:
+def test_times_are_compared_across_time_zones() -> None:
     """Time zones count, a time without one is UTC, and what is no time comes first."""
     times = ["2026-01-01T03:00:00+02:00", "2026-01-01T02:00:00.000Z", "2026-01-01T01:30:00", "then", None]
     theirs = [{**numbered(number), "completed_at": at} for number, at in enumerate(times, 1)]
@@ -186,7 +192,7 @@ def test_a_past_that_both_changed(
      ({"v": 1}, {"v": 1}, {}, {}), ({}, {"v": 1}, {"v": 2}, None), ({"v": 1}, {"v": 2}, {}, None),
      ({}, {"v": 1}, {"v": 1.0}, None), ({"v": 1}, {"v": 1, "w": [2]}, {"v": 3}, None)],
 )  # fmt: skip
-def test_other_members(base: Cycle, ours: Cycle, theirs: Cycle, result: Cycle | None) -> None:
+def test_other_fields_come_from_the_changed_side(base: Cycle, ours: Cycle, theirs: Cycle, result: Cycle | None) -> None:
     """What the file holds beside its cycles is taken from the side that changed it, and from nobody when both did."""
     past = [numbered(1)]
     three = WRITE(past, **base), WRITE([*past, numbered(2)], **ours), WRITE([*past, numbered(3)], **theirs)

@@ -54,7 +54,7 @@ def test_a_line_leaves_no_trace(text: list[str], more: str) -> None:
     assert registration.remove_line(before, LINE) is None
 
 
-def test_whole_way(repository: Repository) -> None:
+def test_registration_and_removal_leave_no_trace(repository: Repository) -> None:
     """Registered, the file and the configuration have it; again changes nothing; taken back, no trace is left."""
     before = config(repository)
     done = register(repository, WORDS)
@@ -132,7 +132,7 @@ def test_another_line_wins(repository: Repository) -> None:
     assert not register(repository, WORDS).in_force
 
 
-def test_two_projects(real_repository: Project) -> None:
+def test_command_stays_until_the_last_project(real_repository: Project) -> None:
     """Two projects of a repository have a line each; the command stays until the last of them is gone."""
     one, two = (real_repository.root / name for name in ("one", "two"))
     repositories = []
@@ -147,7 +147,7 @@ def test_two_projects(real_repository: Project) -> None:
 
 
 @pytest.mark.parametrize("name", ["a b", "#x", "!x", '"x', "[a]*?", "é\\", "a\tb\nc", "-", "\udcff", "\u202e"])
-def test_patterns(real_repository: Project, name: str) -> None:
+def test_attribute_line_matches_any_folder_name(real_repository: Project, name: str) -> None:
     """Whatever the folder is called, the line means the history in it."""
     folder = real_repository.root / name
     folder.mkdir()
@@ -196,14 +196,14 @@ def test_no_working_tree(tmp_path: Path, make: Callable[[Path], Path]) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_git_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without git it is said that git is missing."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UsageError, match=r"git cannot be run: No such file or directory\. Install git"):
         Repository.around(str(tmp_path))
 
 
-def test_a_link(repository: Repository) -> None:
+def test_attributes_behind_a_link_are_refused(repository: Repository) -> None:
     """A .gitattributes that is a link is not followed, and nothing is configured."""
     elsewhere = Path(repository.top).parent / "elsewhere"
     elsewhere.write_bytes(b"")
@@ -224,7 +224,7 @@ def test_a_configuration_that_is_locked(repository: Repository) -> None:
     assert not attributes_file(repository).exists()
 
 
-def test_changed_meanwhile(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_change_of_attributes_is_kept(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     """A .gitattributes that somebody writes at the same moment is built upon."""
     added = registration.add_line
 

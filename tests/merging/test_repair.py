@@ -147,7 +147,7 @@ def test_whenever_it_dies(project: Project) -> None:
 
 
 @pytest.mark.usefixtures("nothing_in_git")
-def test_whatever_fails(project: Project) -> None:
+def test_failed_repair_leaves_a_whole_history(project: Project) -> None:
     """A full disk at any step ends in one of our errors, with the history as it was or mended and the backup beside."""
     root = str(project.root)
     for step in range(1, 100):

@@ -66,7 +66,7 @@ def rests(found: Salvaged) -> list[tuple[int, int, int, str]]:
     return [(rest.line, rest.column, rest.size, rest.shown) for rest in found.rests]
 
 
-def test_places() -> None:
+def test_unreadable_part_has_line_column_and_size() -> None:
     """A part that cannot be read is told by line, column, bytes and its beginning."""
     data = '{"cycles": [\n {"a": "é"},\n {"b": é},\n {"completed_at": "x", "tasks": []}, nonsense]}\n'.encode()
     found = salvage(data)
@@ -91,7 +91,7 @@ def test_places() -> None:
          '{"cycles": [{"a": 1.50},{"completed_at": "", "tasks": []}]}'),
     ],
 )  # fmt: skip
-def test_small_damage(broken: str, mended: str) -> None:
+def test_missing_comma_loses_no_cycle(broken: str, mended: str) -> None:
     """Commas and brackets that are missing or too many lose nothing; other members are kept as far as they go."""
     assert salvage(broken.encode()).data.decode() == mended
 

@@ -52,7 +52,7 @@ SAMPLE = (
         ("x = 'key'", ["'key' -> 'keyX'"]),
     ],
 )
-def test_changes(source: str, changes: list[str]) -> None:
+def test_operators_describe_their_change(source: str, changes: list[str]) -> None:
     """Each operator finds its place and says what it changed."""
     assert [mutation.change for mutation in mutations(source)] == changes
 

@@ -46,7 +46,7 @@ def test_finds_what_is_switched_off(manager: Path, tmp_path: Path, arguments: tu
     assert find(*arguments, PATH=str(manager / "shims")) == found
 
 
-def test_finds_none(tmp_path: Path) -> None:
+def test_missing_python_is_reported_in_one_line(tmp_path: Path) -> None:
     """Without any the script says so in one line, with and without a HOME."""
     message = "No Python 3.12 that starts and can make environments was found.\n"
     assert find("3.12", PATH=str(tmp_path)) == (1, "", message)

@@ -114,7 +114,7 @@ def test_nothing_is_wrong(project: tuple[Path, Book]) -> None:
 
 
 @pytest.mark.parametrize("told", DAMAGES)
-def test_damage(project: tuple[Path, Book], told: str) -> None:
+def test_audit_detects_lost_and_doubled_changes(project: tuple[Path, Book], told: str) -> None:
     """What is lost, doubled, changed or answered wrongly is told."""
     root, book = project
     files = read(root)
@@ -122,7 +122,7 @@ def test_damage(project: tuple[Path, Book], told: str) -> None:
     assert [fault for fault in audit(book, files) if told in fault]
 
 
-def test_unanswered(project: tuple[Path, Book]) -> None:
+def test_unanswered_call_may_have_happened(project: tuple[Path, Book]) -> None:
     """A call that was not answered may have happened, or not."""
     root, book = project
     unanswer(book, "task_add", 2)
@@ -143,7 +143,7 @@ def test_unanswered(project: tuple[Path, Book]) -> None:
         ("history.json", b'{"cycles": []}'),
     ],
 )
-def test_torn(project: tuple[Path, Book], name: str, data: bytes) -> None:
+def test_audit_detects_a_torn_file(project: tuple[Path, Book], name: str, data: bytes) -> None:
     """A reader without the lock tells a torn file, and an old cycle that changed."""
     root, _ = project
     reader = Reader(root)

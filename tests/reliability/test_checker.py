@@ -136,13 +136,13 @@ def verdict(ops: list[Op]) -> bool:
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_accepts(name: str) -> None:
+def test_checker_accepts_linearizable_histories(name: str) -> None:
     """What one process could have answered is accepted."""
     assert verdict(GOOD[name])
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_rejects(name: str) -> None:
+def test_checker_rejects_impossible_histories(name: str) -> None:
     """What no process could have answered in any order is rejected."""
     assert not verdict(BAD[name])
 
@@ -185,7 +185,7 @@ def drawn(rng: random.Random) -> list[Op]:
     return ops
 
 
-def test_every_order() -> None:
+def test_verdict_equals_brute_force() -> None:
     """The verdict is that of trying every order, for histories of both kinds."""
     rng = random.Random(1)
     verdicts = set()
@@ -197,7 +197,7 @@ def test_every_order() -> None:
     assert verdicts == {True, False}
 
 
-def test_undecided() -> None:
+def test_too_many_orders_are_not_accepted() -> None:
     """A history with too many orders is not given up as good."""
     ops = [op(number, 0, 100, "write", "", value=number) for number in range(8)]
     with pytest.raises(Undecided):

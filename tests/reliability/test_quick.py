@@ -13,7 +13,7 @@ PAIRS = [(suite.name, mutant) for suite in SUITES.values() for mutant in suite.m
 
 
 @pytest.mark.parametrize("name", SUITES)
-def test_holds(name: str) -> None:
+def test_quick_form_finds_no_violation(name: str) -> None:
     """What the suite is about holds for all that its quick form tries."""
     progress = run(SUITES[name], SEED, quick=True, processes=1)
     assert progress.tally.failures == []
@@ -21,7 +21,7 @@ def test_holds(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "mutant"), PAIRS, ids=[f"{name}-{mutant}" for name, mutant in PAIRS])
-def test_notices(name: str, mutant: str) -> None:
+def test_planted_fault_is_detected(name: str, mutant: str) -> None:
     """The suite notices a fault planted into the server. What the suite itself stumbles over does not count."""
     failures: list[str] = []
     for seed in range(SEED, SEED + 3):  # where processes have to meet, a busy machine may keep them apart once

@@ -35,7 +35,7 @@ def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "checkpoints"
 
 
-def test_a_seed() -> None:
+def test_seed_decides_the_run() -> None:
     """A seed says all that a run does; another one does something else."""
     first, again, other = (run(SUITE, seed, quick=True).tally.as_json() for seed in (1, 1, 2))
     assert first == again
@@ -43,7 +43,7 @@ def test_a_seed() -> None:
     assert first != other
 
 
-def test_goes_on(checkpoints: Path) -> None:
+def test_stopped_run_continues(checkpoints: Path) -> None:
     """A run that was stopped is gone on with, and comes to what one without a stop comes to."""
 
     class Stopped(Exception):
@@ -63,7 +63,7 @@ def test_goes_on(checkpoints: Path) -> None:
     assert ended.tally.as_json() == run(SUITE, 1, quick=False).tally.as_json()
 
 
-def test_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checkpoint_of_other_code_is_discarded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A checkpoint of other code is begun anew: its figures would be of nothing that exists."""
     run(SUITE, 1, quick=False, resume=True)
     monkeypatch.setattr(running, "code", lambda: "other")
@@ -81,7 +81,7 @@ def test_a_torn_checkpoint(checkpoints: Path) -> None:
     assert len(said) == 10
 
 
-def test_the_day(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_day_of_a_run_is_that_of_its_last_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     """The day of a run is that of its last piece, not that on which somebody asks for it again."""
     run(SUITE, 1, quick=False, resume=True)
     monkeypatch.setattr("time.strftime", lambda *_: "another day")
@@ -89,7 +89,7 @@ def test_the_day(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(SUITE, 2, quick=False, resume=True).day == "another day"
 
 
-def test_failures() -> None:
+def test_dead_process_counts_as_failure() -> None:
     """What a suite finds, what it did not foresee and a process that dies are failures, told with their piece."""
 
     def broken(piece: Piece) -> Tally:

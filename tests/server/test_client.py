@@ -97,7 +97,7 @@ async def seen(root: Path, mode: str, *options: str) -> list[Json]:
 
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
-def test_everything(tmp_path: Path, mode: str) -> None:
+def test_client_sees_the_same_of_both_servers(tmp_path: Path, mode: str) -> None:
     """Lists in pages, every kind of resource, prompts and completion: the client sees the same of both servers."""
     ours = anyio.run(seen, tmp_path / "ours", mode)
     theirs = anyio.run(seen, tmp_path / "theirs", mode, "--sdk")
@@ -127,7 +127,7 @@ async def listened(root: Path, *options: str) -> list[Json]:
 
 
 @pytest.mark.parametrize("options", [[], ["--sdk"]], ids=["loop", "sdk"])
-def test_listening(tmp_path: Path, options: list[str]) -> None:
+def test_client_stream_gets_changes_of_others(tmp_path: Path, options: list[str]) -> None:
     """The client's own stream of events has what another process changed."""
     root = tmp_path / "project"
     (root / ".git").mkdir(parents=True)
@@ -155,7 +155,7 @@ async def subscribed(root: Path, *options: str) -> list[str]:
 
 
 @pytest.mark.parametrize("options", [[], ["--sdk"]], ids=["loop", "sdk"])
-def test_subscribing(tmp_path: Path, options: list[str]) -> None:
+def test_client_handler_gets_updates(tmp_path: Path, options: list[str]) -> None:
     """After the handshake the client's handler is told of the resource it subscribed to."""
     (tmp_path / "project" / ".git").mkdir(parents=True)
     assert anyio.run(subscribed, tmp_path / "project", *options) == ["nexus://tasks/ready"]

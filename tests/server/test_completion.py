@@ -15,7 +15,7 @@ def values(found: dict[str, object]) -> object:
 
 
 @pytest.mark.requirement("prompts.completed")
-def test_templates(ask: Asker, project: Project) -> None:
+def test_template_variables_are_completed(ask: Asker, project: Project) -> None:
     """Names of notes, artifacts, agents and skills, and the times of cycles, newest first."""
     project.put("memory/b.md", "x")
     project.put("memory/a.md", "x")
@@ -31,7 +31,7 @@ def test_templates(ask: Asker, project: Project) -> None:
     assert values(ask.complete("nexus://history{?query,last_n}", "query", "x")) == []
 
 
-def test_order(ask: Asker) -> None:
+def test_matches_at_the_beginning_come_first(ask: Asker) -> None:
     """What begins with the value comes before what has it elsewhere; case does not matter."""
     found = values(ask.complete("nexus://agents/{id}", "id", "RE"))
     assert found == ["researcher", "reviewer"]
@@ -39,7 +39,7 @@ def test_order(ask: Asker) -> None:
 
 
 @pytest.mark.requirement("prompts.completed")
-def test_prompts(ask: Asker, project: Project) -> None:
+def test_prompt_arguments_are_completed(ask: Asker, project: Project) -> None:
     """Modes, ids of tasks (the ready ones first) and of pending issues, names of notes and rules."""
     project.put("state/tasks.json", tasks(task(1, status="completed"), task(2, status="in_progress"), task(3)))
     project.put("state/plan.json", plan(1, issues=[issue(1, "A", "decided", decision="x"), issue(4, "B")]))
@@ -54,7 +54,7 @@ def test_prompts(ask: Asker, project: Project) -> None:
 
 
 @pytest.mark.requirement("prompts.completed")
-def test_bounded(ask: Asker, project: Project) -> None:
+def test_completion_has_at_most_100_values(ask: Asker, project: Project) -> None:
     """At most a hundred values are given, with how many there are."""
     for number in range(101):
         project.put(f"memory/n{number:03}.md", "x")
@@ -75,14 +75,14 @@ def test_bounded(ask: Asker, project: Project) -> None:
         ),
     ],
 )
-def test_unknown(ask: Asker, of: str, name: str, told: str) -> None:
+def test_unknown_reference_is_refused(ask: Asker, of: str, name: str, told: str) -> None:
     """An unknown prompt, template or argument is told with what there is."""
     ref = {"type": "ref/resource", "uri": of} if "://" in of else {"type": "ref/prompt", "name": of}
     refused = ask.refused("completion/complete", ref=ref, argument={"name": name, "value": ""})
     assert refused == (-32602, told)
 
 
-def test_broken_files(ask: Asker, project: Project) -> None:
+def test_malformed_file_gives_no_values(ask: Asker, project: Project) -> None:
     """What the files cannot tell now is no value, and no error: nobody typing wants to hear of it."""
     project.put("state/tasks.json", "{")
     project.put("history.json", "{")

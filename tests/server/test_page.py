@@ -21,7 +21,7 @@ def rows(title: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split(" |")] for line in table if not line.startswith("|---")]
 
 
-def test_resources() -> None:
+def test_page_has_every_resource() -> None:
     """The page has the table of the resources: each URI with its description and MIME type."""
     count = len(RESOURCES)
     assert rows("Resources")[1 : count + 1] == [
@@ -31,7 +31,7 @@ def test_resources() -> None:
     assert rows("Resources")[count + 1][0] == "file"
 
 
-def test_prompts(ask: Asker) -> None:
+def test_page_has_every_prompt(ask: Asker) -> None:
     """The page has each prompt with its arguments."""
     told = {
         name: re.findall(r"`(\w+)`", arguments)
@@ -42,7 +42,7 @@ def test_prompts(ask: Asker) -> None:
     assert told == {prompt["name"]: [one["name"] for one in prompt["arguments"]] for prompt in page}
 
 
-def test_bounds() -> None:
+def test_page_has_the_bounds_of_the_code() -> None:
     """The bounds that the page names are those that hold."""
     text = " ".join(PAGE.split())
     assert f"Lists come in pages of {SIZE}." in text

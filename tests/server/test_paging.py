@@ -39,12 +39,12 @@ def names(count: int, prefix: str = "n") -> list[str]:
 
 
 @pytest.mark.parametrize("count", [0, 1, SIZE - 1, SIZE])
-def test_one_page(count: int) -> None:
+def test_short_list_has_one_page(count: int) -> None:
     """What fits on a page is on one, and no cursor follows it."""
     assert pages(names(count)) == [names(count)]
 
 
-def test_several_pages() -> None:
+def test_each_item_is_on_one_page() -> None:
     """Each item is on one page, part after part, and the last page has no cursor."""
     first, second, third = names(SIZE - 1), names(SIZE + 2, "m"), names(3, "o")
     found = pages(first, second, [], third)
@@ -79,7 +79,7 @@ def test_items_come_and_go() -> None:
         "A" * 100_000,
     ],
 )
-def test_foreign_cursors(cursor: str) -> None:
+def test_foreign_cursor_is_refused(cursor: str) -> None:
     """A cursor that this list did not give out is refused."""
     with pytest.raises(Fault) as raised:
         page(cursor, [part(["a"])])
@@ -90,7 +90,7 @@ def test_foreign_cursors(cursor: str) -> None:
 
 
 @given(st.text())
-def test_any_cursor(cursor: str) -> None:
+def test_any_text_continues_or_is_refused(cursor: str) -> None:
     """No text does anything but page on or be refused as a cursor."""
     code, shown = 0, ["a", "b", "c"]
     try:

@@ -77,7 +77,7 @@ def test_lines_that_are_none(tmp_path: Path, content: bytes) -> None:
     assert lines(tmp_path) == [(2, None), (4, {"a": 1})]
 
 
-def test_no_file(tmp_path: Path) -> None:
+def test_missing_file_has_no_lines(tmp_path: Path) -> None:
     """Where there is no file there are no lines, and none is made."""
     assert lines(tmp_path) is None
     assert jsonl.lines(None, NAME, LIMIT) is None

@@ -34,14 +34,14 @@ def read(project: Project, clock: Clock, path: str = NOTE, agent: str = "tester"
     return note_read(Store(Workspace(str(project.root)), clock), "claude", path, agent)
 
 
-def test_first_read(project: Project, clock: Clock) -> None:
+def test_first_read_creates_line_and_folder(project: Project, clock: Clock) -> None:
     """The first read of a note makes its line, and whatever folder is missing."""
     assert read(project, clock) == line(at=clock.stamp())
     assert project.get(FILE) == spelt(line(at=clock.stamp()))
     assert project.get(".gitignore") == b"state/\n"
 
 
-def test_again(project: Project, clock: Clock, schema_errors: Any) -> None:
+def test_further_read_counts_one_up(project: Project, clock: Clock, schema_errors: Any) -> None:
     """Each further read counts one up, with its time and its agent; the line stays where it is."""
     first = clock.stamp()
     read(project, clock)
@@ -68,7 +68,7 @@ def test_other_lines_stay(project: Project, clock: Clock, before: bytes) -> None
     assert project.get(FILE) == ended + spelt(line(at=clock.stamp()))
 
 
-def test_another_spelling(project: Project, clock: Clock) -> None:
+def test_line_with_escaped_name_is_found(project: Project, clock: Clock) -> None:
     """A line is found however its name is escaped, and keeps members that are not ours."""
     note = ".nexus/memory/ä.md"
     project.put(FILE, json.dumps(line(note, count=4, schema_version="0.5", extra=[1])).encode())
@@ -76,7 +76,7 @@ def test_another_spelling(project: Project, clock: Clock) -> None:
     assert len(project.get(FILE).splitlines()) == 1
 
 
-def test_repeated_lines(project: Project, clock: Clock) -> None:
+def test_last_of_repeated_lines_counts(project: Project, clock: Clock) -> None:
     """Of two lines that tell of the note, which only somebody else can have written, the last one counts on."""
     project.put(FILE, spelt(line(count=1), line(count=7)))
     read(project, clock)
@@ -101,7 +101,7 @@ def test_a_link_is_refused(project: Project, clock: Clock, tmp_path: Path) -> No
     assert target.read_bytes() == b""
 
 
-def test_too_large(project: Project, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_record_stays_unchanged(project: Project, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """A record that is full stays as it is, and so does one that is larger than what is read."""
     monkeypatch.setattr(harness_files, "SESSION_LIMIT", 150)
     project.put(FILE, spelt(line(OTHER)))
@@ -113,7 +113,7 @@ def test_too_large(project: Project, clock: Clock, monkeypatch: pytest.MonkeyPat
         read(project, clock)
 
 
-def test_every_failure(fast_path: Path, clock: Clock) -> None:
+def test_failed_call_leaves_old_or_new_record(fast_path: Path, clock: Clock) -> None:
     """Whichever system call fails, the record is the old one or the new one."""
     old, new = spelt(line(at=clock.stamp())), spelt(line(at=clock.stamp(), count=2))
     seen = set()
@@ -138,7 +138,7 @@ def _reads(root: str, count: int) -> None:
         note_read(Store(Workspace(root)), "claude", NOTE, "tester")
 
 
-def test_several_processes(fast_path: Path) -> None:
+def test_concurrent_reads_are_all_counted(fast_path: Path) -> None:
     """Reads of several processes at once are all counted."""
     workers = [multiprocessing.get_context("spawn").Process(target=_reads, args=(str(fast_path), 10)) for _ in range(3)]
     for worker in workers:

@@ -57,7 +57,7 @@ SPOILED: dict[str, tuple[Spoil, int, str]] = {
 
 @pytest.mark.requirement("undo.refused", "undo.all-or-nothing")
 @pytest.mark.parametrize("case", SPOILED)
-def test_refusals(tmp_path: Path, case: str) -> None:
+def test_refused_undo_takes_nothing_back(tmp_path: Path, case: str) -> None:
     """What is not as the log says is told by name, and then nothing at all is taken back."""
     spoil, count, problem = SPOILED[case]
     answered(tmp_path, "task_add", TASK)

@@ -28,7 +28,9 @@ from tests.tags.test_memory_gc import clean, committed, notes, there
     ],
 )
 @pytest.mark.parametrize("data", [b"a\r\nb\r\n", b"a\r\nb\n"])
-def test_line_ends(real_repository: Project, attributes: str, autocrlf: str, data: bytes, is_change: bool) -> None:
+def test_line_ends_count_only_if_git_would_commit_them(
+    real_repository: Project, attributes: str, autocrlf: str, data: bytes, is_change: bool
+) -> None:
     """Others than those of the commit are a change where git would commit them, and none where it would not."""
     project = real_repository
     project.put("memory/old.md", b"a\nb\n")
@@ -58,7 +60,7 @@ def test_another_change_beside_the_line_ends(real_repository: Project) -> None:
 
 
 @pytest.mark.requirement("memory.refused")
-def test_no_branch(real_repository: Project) -> None:
+def test_detached_head_refuses_deletion(real_repository: Project) -> None:
     """Where a commit alone is checked out nothing is deleted: nobody would find the new one again."""
     project = real_repository
     notes(project, old=200)

@@ -142,7 +142,7 @@ def test_a_check_box_is_none_even_when_there_is_such_a_tag() -> None:
 
 
 @pytest.mark.requirement("tags.exact")
-def test_spans() -> None:
+def test_span_covers_tag_and_brackets() -> None:
     """A span has the brackets and what is between them."""
     message = "Now [PLAN:auto] it, then [d]."
     assert parse(message, NAMES) == [

@@ -173,7 +173,7 @@ def test_runs_of_backticks_of_every_length() -> None:
 
 @pytest.mark.requirement("tags.linear")
 @pytest.mark.parametrize("unit", ["[`", "[]", "\\[d](`"])
-def test_four_mebibytes(unit: str) -> None:
+def test_four_mebibytes_of_brackets_are_parsed(unit: str) -> None:
     """A message of 4 MiB of brackets and backticks is gone through."""
     length = 4 << 20
     tags = parse((unit * (length // len(unit) + 1))[:length], NAMES)

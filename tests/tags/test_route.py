@@ -188,7 +188,7 @@ def test_a_broken_file_stops_only_who_needs_it(project: Project) -> None:
     assert tags[0]["advice"].startswith(".nexus/state/plan.json (line 1, column 2)")
 
 
-def test_no_tags(project: Project) -> None:
+def test_message_without_tags_does_nothing(project: Project) -> None:
     """A message without tags does nothing."""
     assert routed(project, "Hello `[plan]`") == []
 

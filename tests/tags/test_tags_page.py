@@ -28,7 +28,7 @@ def test_every_tag_is_on_the_page() -> None:
 
 
 @pytest.mark.parametrize("session", SESSIONS, ids=lambda session: session.partition("\n")[0])
-def test_examples(project: Project, session: str) -> None:
+def test_examples_print_what_the_page_shows(project: Project, session: str) -> None:
     """Each command of a block, one after the other in one project, prints what the page shows."""
     if "memory gc" in session:
         aged(project.put("memory/old-idea.md", "Old.\n"), 200.5, time.time())

@@ -31,7 +31,7 @@ def test_names_that_are_fine(call: Client, project: Project, name: str) -> None:
 
 
 @pytest.mark.requirement("artifact_write.overwrites")
-def test_overwrite(call: Client, project: Project) -> None:
+def test_second_write_replaces_the_first(call: Client, project: Project) -> None:
     """A second write replaces the first, longer or shorter, and leaves nothing beside it."""
     for content in ("first, long", "2", "third"):
         call("artifact_write", filename="d/x.md", content=content)
@@ -79,7 +79,7 @@ def refused(call: Client, project: Project, name: str) -> None:
         "a/b/../../../c", "x/..//y", "a///b", "a/b/", "a/b//",
     ],
 )  # fmt: skip
-def test_segments(call: Client, project: Project, name: str) -> None:
+def test_empty_and_dot_segments_are_refused(call: Client, project: Project, name: str) -> None:
     """Empty, dot and dot-dot segments are refused even where they would lead nowhere bad."""
     refused(call, project, name)
 
@@ -93,7 +93,7 @@ def test_segments(call: Client, project: Project, name: str) -> None:
         "a/C:/b", "file:///etc/passwd", "http://x/y", "a:b", "x/a:stream", "a:", ":a", "x::$DATA",
     ],
 )  # fmt: skip
-def test_absolute_names(call: Client, project: Project, name: str) -> None:
+def test_absolute_names_are_refused(call: Client, project: Project, name: str) -> None:
     """Nothing that means a root, a drive, a home or a scheme anywhere is taken."""
     refused(call, project, name)
 
@@ -101,7 +101,7 @@ def test_absolute_names(call: Client, project: Project, name: str) -> None:
 @pytest.mark.requirement("artifact_write.characters")
 @pytest.mark.parametrize("character", [*CONTROLS, *BIDI, *ZERO_WIDTH], ids=lambda c: f"U+{ord(c):04X}")
 @pytest.mark.parametrize("form", ["a{}b", "{}a", "a{}", "d{}/a"])
-def test_characters(call: Client, project: Project, character: str, form: str) -> None:
+def test_invisible_characters_are_refused(call: Client, project: Project, character: str, form: str) -> None:
     """No invisible character hides in a name."""
     refused(call, project, form.format(character))
 
@@ -115,7 +115,7 @@ def test_nul_and_surrogates(call: Client, project: Project, name: str) -> None:
 
 @pytest.mark.requirement("artifact_write.endings")
 @pytest.mark.parametrize("name", attack(["a.", "a ", "a. ", "a .", "...", ". .", "a..", "a.txt.", "b  "]))
-def test_endings(call: Client, project: Project, name: str) -> None:
+def test_trailing_dot_or_space_is_refused(call: Client, project: Project, name: str) -> None:
     """A dot or a space at a segment's end is refused."""
     refused(call, project, name)
 
@@ -130,7 +130,7 @@ def test_devices_in_every_place(call: Client, project: Project, name: str) -> No
 @pytest.mark.requirement("artifact_write.devices")
 @pytest.mark.parametrize("device", [*DEVICES, "conin$", "conout$", "com¹", "com²", "com³", "lpt¹", "lpt²", "lpt³"])
 @pytest.mark.parametrize("form", ["{}", "{}.txt", "{}.tar.gz", "x/{}"])
-def test_devices(call: Client, project: Project, device: str, form: str) -> None:
+def test_device_names_are_refused(call: Client, project: Project, device: str, form: str) -> None:
     """Device names are refused in any case and with any extension."""
     refused(call, project, form.format(device))
     refused(call, project, form.format(device.title()))
@@ -145,14 +145,14 @@ def test_devices_before_a_padded_extension(call: Client, project: Project, name:
 
 @pytest.mark.requirement("artifact_write.git")
 @pytest.mark.parametrize("name", attack([".git", ".GIT", ".Git", ".gitignore", ".GitIgnore"]))
-def test_git_segments(call: Client, project: Project, name: str) -> None:
+def test_git_segments_are_refused(call: Client, project: Project, name: str) -> None:
     """Nothing that git takes for its own is written, on any file system."""
     refused(call, project, name)
 
 
 @pytest.mark.requirement("artifact_write.hyphen")
 @pytest.mark.parametrize("name", attack(["-", "-rf", "--help"]))
-def test_hyphens(call: Client, project: Project, name: str) -> None:
+def test_leading_hyphen_is_refused(call: Client, project: Project, name: str) -> None:
     """No segment can be taken for an option."""
     refused(call, project, name)
 
@@ -164,7 +164,7 @@ def test_hyphens(call: Client, project: Project, name: str) -> None:
         "a" * 201, "é" * 101, "x/" + "a" * 201, "/".join("a" * 17), "漢" * 67, "/".join("a" * 5000),
     ],
 )  # fmt: skip
-def test_length(call: Client, project: Project, name: str) -> None:
+def test_long_names_are_refused(call: Client, project: Project, name: str) -> None:
     """A segment has at most 200 bytes of UTF-8, a name at most 16 segments."""
     refused(call, project, name)
 
@@ -177,7 +177,7 @@ def test_length(call: Client, project: Project, name: str) -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("target", ["folder", "file", "missing"])
-def test_links(call: Client, project: Project, tmp_path: Path, link: str, target: str) -> None:
+def test_link_on_the_way_is_refused(call: Client, project: Project, tmp_path: Path, link: str, target: str) -> None:
     """A link on the way is refused, wherever it points, and nothing appears behind it."""
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -230,7 +230,7 @@ def test_a_hard_link_is_not_written_through(call: Client, project: Project, tmp_
 
 
 @pytest.mark.requirement("calls.missing", "calls.types")
-def test_parameters(call: Client) -> None:
+def test_both_parameters_are_required_texts(call: Client) -> None:
     """Both parameters are required and are texts."""
     assert call.error("artifact_write") == "filename is required; content is required"
     assert "content" in call.error("artifact_write", filename="x", content={"a": 1})

@@ -8,7 +8,7 @@ from tests.support import Client, Project, plan, task, tasks
 
 
 @pytest.mark.requirement("context.result", "context.mode", "context.decisions", "tree.reads")
-def test_without_tasks(call: Client, project: Project) -> None:
+def test_context_without_tasks_has_no_summary(call: Client, project: Project) -> None:
     """Without a task file there is no mode, no goal and no summary."""
     assert call("context") == {"branch": "main", "activeMode": None, "decisions": []}
     assert not project.nexus.exists()
@@ -22,7 +22,7 @@ def test_a_plan_is_no_team(call: Client, project: Project) -> None:
 
 
 @pytest.mark.requirement("context.result", "context.mode", "context.summary", "context.decisions")
-def test_with_tasks(call: Client, project: Project) -> None:
+def test_context_counts_pending_tasks(call: Client, project: Project) -> None:
     """Pending counts status pending exactly: those in progress are in the total alone."""
     stored = [
         task(1, status="completed"),
@@ -61,7 +61,7 @@ def test_with_an_empty_task_file(call: Client, project: Project) -> None:
         b"", b"{", b"[]", b'{"goal": 1}', b"\xff\xfe", b'{"goal":"","decisions":[],"tasks":[{}]}', b"\x00",
     ],
 )  # fmt: skip
-def test_broken_tasks(call: Client, project: Project, content: bytes) -> None:
+def test_context_treats_broken_tasks_as_absent(call: Client, project: Project, content: bytes) -> None:
     """A broken task file is answered as if absent and stays as it is."""
     project.put("state/tasks.json", content)
     assert call("context") == {"branch": "main", "activeMode": None, "decisions": []}
@@ -77,7 +77,7 @@ def test_other_broken_files_do_not_matter(call: Client, project: Project) -> Non
 
 
 @pytest.mark.requirement("files.surrogates")
-def test_lone_surrogates(call: Client, project: Project) -> None:
+def test_lone_surrogate_becomes_replacement_character(call: Client, project: Project) -> None:
     """A lone surrogate is shown as the replacement character."""
     project.put("state/tasks.json", b'{"goal": "a\\udc00", "decisions": ["\\ud800\\ud800"], "tasks": []}')
     answer = call("context")

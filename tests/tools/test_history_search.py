@@ -10,7 +10,7 @@ from tests.support import Client, Project, cycle, issue, plan, stamp, task
 
 
 @pytest.mark.requirement("history_search.none", "tree.reads")
-def test_no_history(call: Client, project: Project) -> None:
+def test_missing_history_has_no_cycles(call: Client, project: Project) -> None:
     """Without a history there is nothing of nothing, whatever is asked."""
     assert call("history_search") == {"total": 0, "showing": 0, "cycles": []}
     assert call("history_search", query="x", last_n=3) == {"total": 0, "showing": 0, "cycles": []}
@@ -20,7 +20,7 @@ def test_no_history(call: Client, project: Project) -> None:
 @pytest.mark.requirement(
     "history_search.result", "history_search.cycle", "history_search.no-plan", "history_search.decisions",
 )  # fmt: skip
-def test_whole_answer(call: Client, project: Project) -> None:
+def test_cycle_answer_has_every_field(call: Client, project: Project) -> None:
     """A cycle tells when, where, what was decided and how many tasks there were."""
     decided = plan(
         1,
@@ -82,7 +82,7 @@ LEGACY: list[tuple[Any, Any]] = [
 
 @pytest.mark.requirement("history_search.legacy", "history.legacy", "history.lax")
 @pytest.mark.parametrize(("stored", "answered"), LEGACY)
-def test_legacy_cycles(call: Client, project: Project, stored: Any, answered: Any) -> None:
+def test_legacy_cycle_keeps_missing_fields_missing(call: Client, project: Project, stored: Any, answered: Any) -> None:
     """What a legacy cycle lacks, its answer lacks."""
     project.put("history.json", {"cycles": [stored]})
     assert call("history_search") == {"total": 1, "showing": 1, "cycles": [answered]}
@@ -144,7 +144,9 @@ def test_a_blank_query(call: Client, project: Project, query: str | None) -> Non
         ({"last_n": 1e300}, range(15)),
     ],
 )
-def test_last_n(call: Client, project: Project, arguments: dict[str, Any], shown: range) -> None:
+def test_last_n_takes_the_newest_by_position(
+    call: Client, project: Project, arguments: dict[str, Any], shown: range
+) -> None:
     """The newest by file position, the oldest of them first, whatever their timestamps say."""
     project.put("history.json", {"cycles": [cycle(at=stamp(1000 - n), branch=f"b{n}") for n in range(15)]})
     answer = call("history_search", **arguments)
@@ -170,13 +172,13 @@ def test_wrong_last_n(call: Client, value: Any) -> None:
 
 @pytest.mark.requirement("calls.types")
 @pytest.mark.parametrize("value", [5, True, ["x"], {"a": "x"}])
-def test_wrong_query(call: Client, value: Any) -> None:
+def test_query_must_be_text(call: Client, value: Any) -> None:
     """A query is text."""
     assert "query" in call.error("history_search", query=value)
 
 
 @pytest.mark.requirement("files.surrogates", "history_search.text")
-def test_lone_surrogates(call: Client, project: Project) -> None:
+def test_lone_surrogate_becomes_replacement_character(call: Client, project: Project) -> None:
     """A lone surrogate in an old cycle is shown as the replacement character."""
     project.put("history.json", b'{"cycles": [{"branch": "a\\ud800b", "plan": {"topic": "\\udfffx", "issues": []}}]}')
     assert call("history_search") == {
@@ -204,7 +206,7 @@ def test_lone_surrogates(call: Client, project: Project) -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("query", [None, "a"])
-def test_broken_histories(call: Client, project: Project, content: bytes, query: str | None) -> None:
+def test_broken_history_is_an_error(call: Client, project: Project, content: bytes, query: str | None) -> None:
     """A broken history is an error that names it, with a query and without."""
     project.put("history.json", content)
     assert "history.json" in call.error("history_search", query=query)

@@ -94,7 +94,7 @@ def search(call: Client, project: Project, raw: str | bytes, query: str) -> int:
         ('{"a": "b"}', "zzz", False),
     ],
 )
-def test_what_matches(call: Client, project: Project, raw: str, query: str, found: bool) -> None:
+def test_query_matches_the_compact_json(call: Client, project: Project, raw: str, query: str, found: bool) -> None:
     """The text of a cycle is its JSON without insignificant whitespace, both sides in lower case."""
     assert search(call, project, raw, query) == (1 if found else 0)
 

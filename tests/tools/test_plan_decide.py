@@ -65,7 +65,7 @@ HOWS: list[dict[str, Any]] = [
 
 @pytest.mark.requirement("plan_decide.how", "plan_decide.empty", "files.key-order", "plan.how-types")
 @pytest.mark.parametrize("how", HOWS)
-def test_how_fields(call: Client, project: Project, how: dict[str, Any]) -> None:
+def test_how_fields_are_written_as_given(call: Client, project: Project, how: dict[str, Any]) -> None:
     """Each how_ field is written as given, and only when given."""
     project.put("state/plan.json", plan(issues=[issue(1, "One")]))
     call("plan_decide", issue_id=1, decision="Yes", **how)
@@ -81,7 +81,7 @@ def test_null_how_fields_are_absent(call: Client, project: Project) -> None:
 
 
 @pytest.mark.requirement("plan_decide.again", "plan_decide.how")
-def test_deciding_again(call: Client, project: Project) -> None:
+def test_second_decision_replaces_the_first(call: Client, project: Project) -> None:
     """The decision is replaced; a how_ field not given this time stays."""
     before = issue(1, "One", "decided", decision="Old", how_agents=["a"], how_summary={"a": "x"}, note=1)
     project.put("state/plan.json", plan(issues=[before]))
@@ -100,7 +100,7 @@ def test_any_text_is_a_decision(call: Client, project: Project, decision: str) -
 
 
 @pytest.mark.requirement("plan_decide.no-plan")
-def test_no_plan(call: Client, project: Project) -> None:
+def test_decision_without_plan_is_refused(call: Client, project: Project) -> None:
     """A decision needs a plan."""
     assert call.error("plan_decide", issue_id=1, decision="Yes") == "No active plan session"
     assert not project.nexus.exists()
@@ -113,7 +113,7 @@ def test_no_plan(call: Client, project: Project) -> None:
         (2, "2"), (3.0, "3"), ("4", "4"), ("5.0", "5"), ("6e0", "6"), (2**64, str(2**64)),
     ],
 )  # fmt: skip
-def test_not_found(call: Client, project: Project, given: Any, told: str) -> None:
+def test_unknown_issue_is_refused(call: Client, project: Project, given: Any, told: str) -> None:
     """An id that no issue has is told as a whole number."""
     project.put("state/plan.json", plan())
     assert call.error("plan_decide", issue_id=given, decision="Yes") == f"Issue {told} not found"
@@ -129,7 +129,7 @@ def test_spellings_of_an_id(call: Client, project: Project, given: Any, stored: 
 
 
 @pytest.mark.requirement("calls.missing", "calls.null-required")
-def test_required(call: Client) -> None:
+def test_both_parameters_are_required(call: Client) -> None:
     """Both parameters are required; null is missing."""
     assert call.error("plan_decide") == "issue_id is required; decision is required"
     assert call.error("plan_decide", issue_id=None, decision="d") == "issue_id is required"
@@ -151,7 +151,9 @@ def test_required(call: Client) -> None:
         ({"issue_id": "x", "decision": {}, "how_agents": 1}, ["issue_id", "decision", "how_agents"]),
     ],
 )
-def test_wrong_types(call: Client, project: Project, arguments: dict[str, Any], names: list[str]) -> None:
+def test_wrong_types_are_reported_together(
+    call: Client, project: Project, arguments: dict[str, Any], names: list[str]
+) -> None:
     """Every parameter of a wrong type is named, all in one message."""
     project.put("state/plan.json", plan())
     message = call.error("plan_decide", **{"issue_id": 1, "decision": "d", **arguments})
@@ -161,7 +163,7 @@ def test_wrong_types(call: Client, project: Project, arguments: dict[str, Any], 
 
 
 @pytest.mark.requirement("calls.json-text")
-def test_json_text(call: Client, project: Project) -> None:
+def test_lists_may_arrive_as_json_text(call: Client, project: Project) -> None:
     """Lists and objects may arrive as their JSON text."""
     project.put("state/plan.json", plan())
     call(

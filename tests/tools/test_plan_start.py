@@ -12,7 +12,7 @@ from tests.support import Client, Clock, Project, cycle, issue, plan, pretty, st
 @pytest.mark.requirement(
     "plan_start.result", "plan_start.writes", "plan.keys", "files.indent", "files.newline", "files.key-order",
 )  # fmt: skip
-def test_first_plan(call: Client, project: Project, clock: Clock) -> None:
+def test_first_plan_has_id_1(call: Client, project: Project, clock: Clock) -> None:
     """The first plan has id 1, its issues numbered from 1 and pending, and nothing is archived."""
     answer = call("plan_start", topic="Storage", issues=["Format", "Lock"], research_summary="Two candidates")
     assert answer == {
@@ -88,7 +88,7 @@ def test_empty_issues_and_research(call: Client, project: Project, clock: Clock)
 
 
 @pytest.mark.requirement("plan_start.needs-research", "calls.missing")
-def test_missing_research(call: Client, project: Project) -> None:
+def test_missing_research_changes_nothing(call: Client, project: Project) -> None:
     """Without a research summary nothing is archived or written."""
     project.put("state/plan.json", plan())
     assert call.error("plan_start", topic="T", issues=["a"]) == "research_summary is required"
@@ -118,7 +118,7 @@ def test_a_blank_topic_is_refused(call: Client, topic: str) -> None:
 
 
 @pytest.mark.requirement("plan_start.keeps-tasks")
-def test_tasks_stay(call: Client, project: Project) -> None:
+def test_tasks_keep_their_bytes(call: Client, project: Project) -> None:
     """The task file keeps its bytes, and its tasks do not enter the archived cycle."""
     content = b'{"goal":"g", "decisions":[],"tasks":[]}'
     project.put("state/tasks.json", content)

@@ -8,14 +8,14 @@ from tests.support import Client, Project, issue, plan, pretty
 
 
 @pytest.mark.requirement("plan_status.none", "tree.reads")
-def test_no_plan(call: Client, project: Project) -> None:
+def test_status_without_plan_is_inactive(call: Client, project: Project) -> None:
     """Without a plan the answer is active false alone, and nothing is created."""
     assert call("plan_status") == {"active": False}
     assert not project.nexus.exists()
 
 
 @pytest.mark.requirement("plan_status.result", "plan_status.summary", "plan_status.issues")
-def test_whole_answer(call: Client, project: Project) -> None:
+def test_status_has_issues_and_summary(call: Client, project: Project) -> None:
     """Issues come in full, and the summary counts them."""
     issues = [
         issue(
@@ -105,7 +105,7 @@ def test_unknown_and_odd_members(call: Client, project: Project) -> None:
         ('{"id":1,"topic":"T","issues":[],"created_at":"x"}'.encode("utf-16"), "plan.json"),
     ],
 )
-def test_broken_plans(call: Client, project: Project, content: bytes, place: str) -> None:
+def test_broken_plan_is_an_error(call: Client, project: Project, content: bytes, place: str) -> None:
     """A broken plan is not answered for; the message says where, not what."""
     project.put("state/plan.json", content)
     message = call.error("plan_status")

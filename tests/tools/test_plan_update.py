@@ -22,7 +22,7 @@ def three() -> Any:
 
 
 @pytest.mark.requirement("plan_update.add", "plan_update.next-id", "files.key-order")
-def test_add(call: Client, project: Project) -> None:
+def test_added_issue_is_last_and_pending(call: Client, project: Project) -> None:
     """A new issue comes last, pending, with the highest id plus one."""
     project.put("state/plan.json", three())
     assert call("plan_update", action="add", title=" New ") == {
@@ -42,7 +42,7 @@ def test_add_to_no_issues(call: Client, project: Project) -> None:
 
 
 @pytest.mark.requirement("plan_update.remove")
-def test_remove(call: Client, project: Project) -> None:
+def test_removed_issue_leaves_other_ids(call: Client, project: Project) -> None:
     """The others keep their ids and their order."""
     project.put("state/plan.json", three())
     assert call("plan_update", action="remove", issue_id=1) == {"removed": True, "issue": {"id": 1}}
@@ -60,7 +60,7 @@ def test_remove_the_highest_then_add(call: Client, project: Project) -> None:
 
 
 @pytest.mark.requirement("plan_update.edit")
-def test_edit(call: Client, project: Project) -> None:
+def test_edit_changes_only_the_title(call: Client, project: Project) -> None:
     """Only the title changes; a decided issue stays decided."""
     project.put("state/plan.json", three())
     assert call("plan_update", action="edit", issue_id=4, title="IV") == {
@@ -73,7 +73,7 @@ def test_edit(call: Client, project: Project) -> None:
 
 
 @pytest.mark.requirement("plan_update.reopen", "plan_update.reopen-keeps")
-def test_reopen(call: Client, project: Project) -> None:
+def test_reopen_drops_the_decision(call: Client, project: Project) -> None:
     """The decision goes, the how_ fields stay."""
     project.put("state/plan.json", three())
     assert call("plan_update", action="reopen", issue_id=4) == {
@@ -106,7 +106,7 @@ def test_reopen_a_pending_issue(call: Client, project: Project) -> None:
         {"action": "reopen", "issue_id": 7},
     ],
 )
-def test_no_plan(call: Client, project: Project, arguments: dict[str, Any]) -> None:
+def test_update_without_plan_is_refused_first(call: Client, project: Project, arguments: dict[str, Any]) -> None:
     """That there is no plan is told before anything about the action; nothing is created."""
     assert call.error("plan_update", **arguments) == "No active plan session"
     assert not project.nexus.exists()
@@ -142,7 +142,7 @@ def test_no_plan(call: Client, project: Project, arguments: dict[str, Any]) -> N
         ({"action": "reopen", "issue_id": 2**64}, f"Issue {2**64} not found"),
     ],
 )
-def test_errors(call: Client, project: Project, arguments: dict[str, Any], message: str) -> None:
+def test_error_messages_are_exact(call: Client, project: Project, arguments: dict[str, Any], message: str) -> None:
     """Each error word for word, the earlier one when several apply."""
     project.put("state/plan.json", three())
     assert call.error("plan_update", **arguments) == message
@@ -158,7 +158,9 @@ def test_errors(call: Client, project: Project, arguments: dict[str, Any], messa
         ({"action": "reopen", "issue_id": 1, "title": " "}, {"reopened": True, "issue": issue(1, "One")}),
     ],
 )
-def test_unused_parameters(call: Client, project: Project, arguments: dict[str, Any], answer: Any) -> None:
+def test_unused_parameter_changes_nothing(
+    call: Client, project: Project, arguments: dict[str, Any], answer: Any
+) -> None:
     """A parameter that the action has no use for changes nothing."""
     project.put("state/plan.json", three())
     assert call("plan_update", **arguments) == answer

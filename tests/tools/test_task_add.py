@@ -13,7 +13,7 @@ from tests.support import Client, Clock, Project, pretty, task, tasks
     "task_add.creates", "task_add.result", "task_add.deps-default", "task_add.required-suffice", "tasks.fresh",
     "files.absent", "files.timestamps", "tasks.keys",
 )  # fmt: skip
-def test_first_task(call: Client, project: Project, clock: Clock) -> None:
+def test_first_task_creates_the_file(call: Client, project: Project, clock: Clock) -> None:
     """The first task makes the file, with an empty goal and no decisions."""
     expected = {
         "id": 1,
@@ -106,7 +106,7 @@ def test_empty_texts_are_written(call: Client, project: Project, clock: Clock, v
 
 
 @pytest.mark.requirement("task_add.next-id")
-def test_next_id(call: Client, project: Project) -> None:
+def test_next_id_follows_the_highest(call: Client, project: Project) -> None:
     """The next id follows the highest, wherever it stands."""
     project.put("state/tasks.json", tasks(task(7), task(2.0), task(7)))
     assert call("task_add", title="T", context="C")["task"]["id"] == 8
@@ -117,7 +117,7 @@ def test_next_id(call: Client, project: Project) -> None:
     ("given", "stored"),
     [([5], [5]), ([1], [1]), ([], []), ([2.0, 3], [2, 3]), ("[4, 5]", [4, 5]), ([2**64], [2**64])],
 )
-def test_deps(call: Client, given: Any, stored: list[int]) -> None:
+def test_deps_may_name_missing_tasks(call: Client, given: Any, stored: list[int]) -> None:
     """Deps may name tasks that are not there, the task itself included."""
     assert call("task_add", title="T", context="C", deps=given)["task"]["deps"] == stored
 
@@ -129,7 +129,7 @@ def test_deps(call: Client, given: Any, stored: list[int]) -> None:
         [0], [-1], [1.5], [True], [None], [[1]], ["x"], [1e300 * 1e10], "1", 1, {"0": 1}, "[1", "{}",
     ],
 )  # fmt: skip
-def test_wrong_deps(call: Client, deps: Any) -> None:
+def test_invalid_deps_are_refused(call: Client, deps: Any) -> None:
     """A dep is an id, and deps are a list."""
     assert "deps" in call.error("task_add", title="T", context="C", deps=deps)
 
@@ -141,7 +141,7 @@ def test_wrong_deps(call: Client, deps: Any) -> None:
         ("New", "New"), (" x ", " x "), ("", "Old"), ("  ", "Old"), ("\u3000", "Old"), (None, "Old"),
     ],
 )  # fmt: skip
-def test_goal(call: Client, project: Project, goal: str | None, expected: str) -> None:
+def test_blank_goal_keeps_the_old_one(call: Client, project: Project, goal: str | None, expected: str) -> None:
     """A goal with a character replaces, any other does not."""
     project.put("state/tasks.json", tasks(goal="Old"))
     call("task_add", title="T", context="C", goal=goal)
@@ -158,7 +158,7 @@ def test_decisions_are_appended(call: Client, project: Project) -> None:
 
 
 @pytest.mark.requirement("calls.missing", "calls.blank", "calls.joined")
-def test_required(call: Client) -> None:
+def test_title_and_context_are_required(call: Client) -> None:
     """Title and context are required and not blank."""
     assert call.error("task_add") == "title is required; context is required"
     assert call.error("task_add", title="T", context=None) == "context is required"
@@ -178,7 +178,7 @@ def test_required(call: Client) -> None:
         ("decisions", [1]), ("decisions", "text"), ("decisions", [None]),
     ],
 )  # fmt: skip
-def test_wrong_values(call: Client, name: str, value: Any) -> None:
+def test_wrong_value_is_refused_by_name(call: Client, name: str, value: Any) -> None:
     """A wrong value is refused by the parameter's name."""
     assert name in call.error("task_add", title="T", context="C", **{name: value})
 

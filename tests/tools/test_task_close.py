@@ -45,7 +45,7 @@ def left(project: Project) -> list[str]:
 
 
 @pytest.mark.requirement("task_close.counts", "task_close.deleted", "task_close.hint")
-def test_plan_alone(call: Client, project: Project, clock: Clock) -> None:
+def test_plan_without_tasks_is_archived(call: Client, project: Project, clock: Clock) -> None:
     """A plan without tasks is archived with none."""
     project.put("state/plan.json", plan(1, "T", []))
     assert call("task_close") == {
@@ -61,7 +61,7 @@ def test_plan_alone(call: Client, project: Project, clock: Clock) -> None:
 
 
 @pytest.mark.requirement("task_close.counts", "task_close.deleted", "task_close.hint")
-def test_tasks_alone(call: Client, project: Project, clock: Clock) -> None:
+def test_tasks_without_plan_are_archived(call: Client, project: Project, clock: Clock) -> None:
     """Tasks without a plan are archived with a null plan; decisions of the task file do not count."""
     project.put("state/tasks.json", tasks(task(1), goal="G", decisions=["d"]))
     assert call("task_close") == {
@@ -77,7 +77,7 @@ def test_tasks_alone(call: Client, project: Project, clock: Clock) -> None:
 
 
 @pytest.mark.requirement("task_close.empty", "tree.first-write")
-def test_nothing_open(call: Client, project: Project, clock: Clock) -> None:
+def test_closing_nothing_appends_an_empty_cycle(call: Client, project: Project, clock: Clock) -> None:
     """Closing nothing appends an empty cycle, even in an untouched project."""
     for number in (1, 2):
         assert call("task_close") == {
@@ -100,7 +100,9 @@ def test_nothing_open(call: Client, project: Project, clock: Clock) -> None:
     [("T", "", ["T"]), ("", "G", ["G"]), ("", "", []), ("Same", "Same", ["Same", "Same"]), (None, "", []),
     (None, "G", ["G"]), ("T", None, ["T"])],
 )  # fmt: skip
-def test_topics(call: Client, project: Project, topic: str | None, goal: str | None, expected: list[str]) -> None:
+def test_topics_are_plan_topic_and_goal(
+    call: Client, project: Project, topic: str | None, goal: str | None, expected: list[str]
+) -> None:
     """The topics are plan topic and goal, in this order, the empty ones left out."""
     if topic is not None:
         project.put("state/plan.json", plan(topic=topic))

@@ -10,14 +10,14 @@ from tests.support import Client, Project, pretty, task, tasks
 
 
 @pytest.mark.requirement("task_list.none", "tree.reads")
-def test_no_file(call: Client, project: Project) -> None:
+def test_missing_file_is_answered_with_exists_false(call: Client, project: Project) -> None:
     """Without a file the answer is exists false alone."""
     assert call("task_list") == {"exists": False}
     assert not project.nexus.exists()
 
 
 @pytest.mark.requirement("task_list.result")
-def test_empty_file(call: Client, project: Project) -> None:
+def test_empty_file_has_no_exists_key(call: Client, project: Project) -> None:
     """A file without tasks is answered without an exists key, and without its decisions."""
     project.put("state/tasks.json", tasks(goal="", decisions=["d"]))
     assert call("task_list") == {
@@ -28,7 +28,7 @@ def test_empty_file(call: Client, project: Project) -> None:
 
 
 @pytest.mark.requirement("task_list.result", "task_list.counts", "task_list.ready", "task_list.unknown-dep")
-def test_whole_answer(call: Client, project: Project) -> None:
+def test_ready_tasks_come_in_file_order(call: Client, project: Project) -> None:
     """The ready ones are pending with all deps completed, in file order."""
     stored = [
         task(9, deps=[1]),
@@ -63,7 +63,7 @@ def test_ids_spelled_as_fractions(call: Client, project: Project) -> None:
 
 
 @pytest.mark.requirement("task_list.ready")
-def test_repeated_ids(call: Client, project: Project) -> None:
+def test_repeated_id_counts_as_completed_once_one_is(call: Client, project: Project) -> None:
     """After a merge an id may occur twice; a dep on it is content with one of them completed."""
     project.put("state/tasks.json", tasks(task(1, status="completed"), task(1), task(2, deps=[1])))
     assert call("task_list")["summary"]["ready"] == [1, 2]
@@ -89,7 +89,7 @@ def without(value: Any, name: str) -> Any:
         *((pretty(tasks(without(task(1), name))), f"/tasks/0/{name}") for name in ("title", "deps", "created_at")),
     ],
 )  # fmt: skip
-def test_broken_files(call: Client, project: Project, content: bytes, place: str) -> None:
+def test_broken_file_is_an_error_with_its_place(call: Client, project: Project, content: bytes, place: str) -> None:
     """A broken file is an error that says where, not what."""
     project.put("state/tasks.json", content)
     message = call.error("task_list")

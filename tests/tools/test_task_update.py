@@ -25,7 +25,7 @@ def test_any_to_any(call: Client, project: Project, before: str, after: str) -> 
 
 
 @pytest.mark.requirement("task_update.no-file")
-def test_no_file(call: Client, project: Project) -> None:
+def test_missing_file_is_refused_and_not_created(call: Client, project: Project) -> None:
     """Without a task file there is nothing to update, and none is made."""
     assert call.error("task_update", id=1, status="completed") == "tasks.json not found"
     assert not project.nexus.exists()
@@ -33,7 +33,7 @@ def test_no_file(call: Client, project: Project) -> None:
 
 @pytest.mark.requirement("task_update.not-found")
 @pytest.mark.parametrize(("given", "told"), [(2, "2"), (2.0, "2"), ("2", "2"), (2**64, str(2**64))])
-def test_not_found(call: Client, project: Project, given: Any, told: str) -> None:
+def test_unknown_task_is_refused(call: Client, project: Project, given: Any, told: str) -> None:
     """An id that no task has is told."""
     project.put("state/tasks.json", tasks(task(1)))
     assert call.error("task_update", id=given, status="completed") == f"Task id {told} not found"
@@ -60,7 +60,9 @@ def test_not_found(call: Client, project: Project, given: Any, told: str) -> Non
         ({"id": [1], "status": "done"}, ["id", "status"]),
     ],
 )
-def test_wrong_values(call: Client, project: Project, arguments: dict[str, Any], names: list[str]) -> None:
+def test_wrong_values_are_reported_together(
+    call: Client, project: Project, arguments: dict[str, Any], names: list[str]
+) -> None:
     """Wrong values are refused by name, all of them at once."""
     project.put("state/tasks.json", tasks(task(1)))
     faults = call.error("task_update", **arguments).split("; ")

@@ -50,14 +50,14 @@ def cancel(id: Json) -> Json:
     return notification("notifications/cancelled", {"requestId": id, "reason": "test"})
 
 
-def test_order(talk: Talk, fake: FakeApp) -> None:
+def test_calls_run_in_order_of_arrival(talk: Talk, fake: FakeApp) -> None:
     """Calls are run and answered in the order in which they arrived."""
     talk.send(*(call(number, "echo", n=number) for number in range(50)))
     assert ids(talk.end()) == list(range(50))
     assert fake.events == [event for n in range(50) for event in (f"run echo {n}", f"delivered echo {n}")]
 
 
-def test_meanwhile(talk: Talk, fake: FakeApp) -> None:
+def test_ping_is_answered_while_a_call_runs(talk: Talk, fake: FakeApp) -> None:
     """While a call runs, ping, tools/list and errors are answered at once."""
     hold(talk, fake)
     assert talk.ask(request("p", "ping")) == PING
@@ -68,7 +68,7 @@ def test_meanwhile(talk: Talk, fake: FakeApp) -> None:
     assert ids(talk.end()) == ["h"]
 
 
-def test_full_queue(talk: Talk, fake: FakeApp) -> None:
+def test_queue_of_64_calls_pauses_reading(talk: Talk, fake: FakeApp) -> None:
     """With 63 calls waiting a ping is answered; with 64 reading pauses until one of them has begun."""
     hold(talk, fake)
     assert MAX_WAITING == 64
@@ -83,7 +83,7 @@ def test_full_queue(talk: Talk, fake: FakeApp) -> None:
     assert left.index("q") > 0, "the ping was read while 64 calls were waiting"
 
 
-def test_long_lines(fake: FakeApp) -> None:
+def test_long_line_waits_for_room(fake: FakeApp) -> None:
     """Beside the largest call there is room for small ones; a long line waits until that call is done."""
     talk = Talk(fake.as_app(), serve)
     talk.ask(initialize())
@@ -112,7 +112,7 @@ def test_room_is_given_back(fake: FakeApp) -> None:
     assert talk.end() == []
 
 
-def test_cancel_waiting(talk: Talk, fake: FakeApp) -> None:
+def test_cancelled_waiting_call_is_not_run(talk: Talk, fake: FakeApp) -> None:
     """A cancelled call that waits is neither run nor answered; the others are not disturbed."""
     hold(talk, fake)
     talk.send(call(1, "echo", n=1), call(2, "echo", n=2), cancel(1))
@@ -122,7 +122,7 @@ def test_cancel_waiting(talk: Talk, fake: FakeApp) -> None:
     assert fake.events == ["run hold", "delivered hold", "run echo 2", "delivered echo 2"]
 
 
-def test_cancel_running(talk: Talk, fake: FakeApp) -> None:
+def test_cancelled_running_call_is_not_answered(talk: Talk, fake: FakeApp) -> None:
     """A cancelled call that has begun finishes, is not answered, and the tool is told so."""
     hold(talk, fake)
     talk.send(cancel("h"), call(2, "echo", n=2))
@@ -135,7 +135,7 @@ def test_cancel_running(talk: Talk, fake: FakeApp) -> None:
 @pytest.mark.parametrize(
     "params", [None, {}, {"requestId": None}, {"requestId": True}, {"requestId": [1]}, {"requestId": 9}]
 )
-def test_cancel_nothing(talk: Talk, fake: FakeApp, params: Json) -> None:
+def test_cancellation_of_unknown_id_is_ignored(talk: Talk, fake: FakeApp, params: Json) -> None:
     """A cancellation of nothing known is ignored, `true` does not mean 1."""
     hold(talk, fake, 1)
     talk.send(notification("notifications/cancelled", params), cancel("x"))
@@ -144,7 +144,7 @@ def test_cancel_nothing(talk: Talk, fake: FakeApp, params: Json) -> None:
     assert ids(talk.end()) == [1]
 
 
-def test_cancel_answered(talk: Talk, fake: FakeApp) -> None:
+def test_late_cancellation_changes_nothing(talk: Talk, fake: FakeApp) -> None:
     """A cancellation that comes too late changes nothing, for a later request of that id neither."""
     assert talk.ask(call(1, "echo"))["id"] == 1
     assert talk.ask(request("p", "ping")) == PING  # the SDK forgets a request a moment after its answer is out
@@ -153,7 +153,7 @@ def test_cancel_answered(talk: Talk, fake: FakeApp) -> None:
     assert fake.events == ["run echo", "delivered echo"] * 2
 
 
-def test_a_defect(fake: FakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_line_that_triggers_a_bug_is_answered(fake: FakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line that a defect of the server is met by is answered as such, and those after it as ever."""
 
     def parse(line: bytes) -> Message | None:
@@ -191,26 +191,26 @@ def test_cancel_same_id(talk: Talk, fake: FakeApp) -> None:
 @pytest.mark.parametrize(
     ("id", "key"), [(7, 7), ("7", 7), (" 7", 7), ("x", "x"), ("", ""), ("1.0", "1.0"), ("9" * 5000, "9" * 5000), (0, 0)]
 )
-def test_correlation(id: Json, key: Json) -> None:
+def test_ids_compare_as_in_the_sdk(id: Json, key: Json) -> None:
     """Ids are compared as the official SDK compares them."""
     from mcp.shared.dispatcher import coerce_request_id
 
     assert correlation_key(id) == coerce_request_id(id) == key
 
 
-def test_defect(talk: Talk, fake: FakeApp) -> None:
+def test_unexpected_failure_is_an_internal_error(talk: Talk, fake: FakeApp) -> None:
     """A call that fails unexpectedly is answered with an internal error that tells nothing, and the next one runs."""
     assert talk.ask(call(1, "raise")) == error(1, -32603, "Internal server error")
     assert talk.ask(call(2, "echo"))["id"] == 2
 
 
 @pytest.mark.requirement("protocol.params")
-def test_unknown_tool(talk: Talk) -> None:
+def test_unknown_tool_is_invalid_params(talk: Talk) -> None:
     """A tool that does not exist is a fault of the params."""
     assert talk.ask(call(1, "explode")) == error(1, -32602, "Unknown tool: explode")
 
 
-def test_client_name(talk: Talk, fake: FakeApp) -> None:
+def test_client_name_reaches_the_tool(talk: Talk, fake: FakeApp) -> None:
     """The name from the handshake reaches the tool."""
     talk.ask(call(1, "echo"))
     assert fake.clients == ["test-client"]
@@ -238,7 +238,7 @@ def test_not_utf8_to_send(talk: Talk, fake: FakeApp) -> None:
     assert talk.ask(sent) == error(1, -32601, "Method not found", data="\ufffd a\u2028b\u0085c😀")
 
 
-def test_long_line(talk: Talk) -> None:
+def test_line_of_20_mb_is_refused_with_its_id(talk: Talk) -> None:
     """A line of 20 MB is refused with its id, and the connection goes on."""
     long = request(1, "tools/call", {"name": "echo", "arguments": {"text": "x" * 20_000_000}})
     refused = error(1, -32600, "Invalid Request: a message takes at most 4194304 bytes; send less at once")

@@ -32,7 +32,7 @@ def split(chunks: list[bytes], limit: int = MAX_LINE) -> list[object]:
 
 
 @given(st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=8))
-def test_chunks(data: bytes, cuts: list[int]) -> None:
+def test_lines_do_not_depend_on_chunks(data: bytes, cuts: list[int]) -> None:
     """However the bytes arrive, the lines are the same."""
     at = [0, *sorted(cuts), len(data)]
     chunks = [data[begin:end] for begin, end in itertools.pairwise(at)]
@@ -40,7 +40,7 @@ def test_chunks(data: bytes, cuts: list[int]) -> None:
     assert split(chunks) == (lines if lines[-1] else lines[:-1])
 
 
-def test_limit() -> None:
+def test_line_beyond_4_mib_is_refused() -> None:
     """A line of exactly 4 MiB passes, one byte more does not, and the line after it is read."""
     assert MAX_LINE == 4 * 1024 * 1024
     exact = b"x" * MAX_LINE
@@ -94,7 +94,7 @@ def test_nesting_of_json(value: object, size: int, data: st.DataObject) -> None:
     assert nesting.is_whole() == (cut == len(text))
 
 
-def test_memory() -> None:
+def test_endless_line_takes_bounded_memory() -> None:
     """A line without end takes no more memory than the longest line that is accepted, and a little."""
     splitter = Splitter()
     chunk = b"x" * 65536

@@ -99,7 +99,7 @@ def test_every_request_is_answered_once(sent: list[bytes]) -> None:
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(lines(), max_size=12))
-def test_both_servers(sent: list[bytes]) -> None:
+def test_sdk_gives_the_same_answers(sent: list[bytes]) -> None:
     """The same lines get the same answers through the SDK."""
 
     def ordered(found: list[Json]) -> list[str]:

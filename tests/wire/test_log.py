@@ -20,7 +20,7 @@ def as_at_start(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("level", log.LEVELS)
-def test_levels(level: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_level_hides_less_severe_messages(level: str, capfd: pytest.CaptureFixture[str]) -> None:
     """A level shows itself and what is worse, on stderr alone."""
     log.set_level(level)
     for name in log.LEVELS:
@@ -29,25 +29,25 @@ def test_levels(level: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert tuple(capfd.readouterr()) == ("", "".join(f"nexus-mcp: {name}: text\n" for name in shown))
 
 
-def test_unknown_level() -> None:
+def test_unknown_level_is_refused() -> None:
     """An unknown level is refused with the list of levels."""
     with pytest.raises(ValueError, match="use one of debug, info, warning, error"):
         log.set_level("loud")
 
 
-def test_one_line(capfd: pytest.CaptureFixture[str]) -> None:
+def test_any_text_is_logged_in_one_line(capfd: pytest.CaptureFixture[str]) -> None:
     """No text breaks the line, moves the cursor, turns the direction of writing or fails to be written."""
     log.error("a\nb\x1b[2J\u202e\ud800\u2028é😀")
     assert capfd.readouterr().err == "nexus-mcp: error: a\\nb\\x1b[2J\\u202e\\ud800\\u2028é😀\n"
 
 
-def test_astral_escapes(capfd: pytest.CaptureFixture[str]) -> None:
+def test_astral_character_is_escaped_whole(capfd: pytest.CaptureFixture[str]) -> None:
     """A character beyond the first plane that cannot be shown is escaped whole."""
     log.error("\U000e0001")
     assert capfd.readouterr().err == "nexus-mcp: error: \\U000e0001\n"
 
 
-def test_no_stderr(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_log_without_stderr_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A log that cannot be written stops nothing, nor does one whose text cannot be made."""
     reads, writes = os.pipe()
     os.close(reads)
@@ -90,7 +90,7 @@ def fill(fd: int) -> int:
     return written
 
 
-def test_full_stderr(pipe: tuple[int, int]) -> None:
+def test_full_stderr_loses_lines_and_counts_them(pipe: tuple[int, int]) -> None:
     """What does not fit is lost and counted, without waiting; the count is told as soon as there is room."""
     reads, writes = pipe
     filled = fill(writes)
@@ -108,7 +108,7 @@ def test_full_stderr(pipe: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("char", ["x", "é", "😀"])
-def test_long_line(pipe: tuple[int, int], char: str) -> None:
+def test_long_line_keeps_both_ends(pipe: tuple[int, int], char: str) -> None:
     """A line longer than what a pipe takes in one piece keeps its beginning and its end."""
     log.error(f"begin {char * 100_000} end")
     text = os.read(pipe[0], 65536).decode()

@@ -11,7 +11,7 @@ from tests.wire.test_protocol import STAMP, ok
 COMPLETION = {"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": ""}}
 
 
-def test_looks() -> None:
+def test_lookups_run_in_turn_with_calls() -> None:
     """Whatever looks at files is carried out in turn with the calls, and shaped as the era has it."""
     fake = FakeApp()
     messages = [
@@ -44,7 +44,7 @@ def test_looks() -> None:
         ("completion/complete", COMPLETION, {}),
     ],
 )
-def test_modern_looks(method: str, params: Json, hints: Json) -> None:
+def test_changing_lists_are_not_cached(method: str, params: Json, hints: Json) -> None:
     """What may change at any time is not to be kept; prompts and completions have no hint at all."""
     fake = FakeApp()
     shown = {"resultType": "complete", **LOOKS[method], **hints, "_meta": STAMP}

@@ -53,7 +53,7 @@ def framed(rest: str, id: str = "1") -> bytes:
         (deep(64), (1, "m", json.loads(deep(64))["params"])),
     ],
 )
-def test_messages(line: bytes, expected: object) -> None:
+def test_requests_and_notifications_are_parsed(line: bytes, expected: object) -> None:
     """Requests and notifications are read; members that JSON-RPC does not know are ignored."""
     assert outcome(line) == expected
 
@@ -69,7 +69,7 @@ def test_messages(line: bytes, expected: object) -> None:
         b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":[1]}',
     ],
 )
-def test_silence(line: bytes) -> None:
+def test_lines_without_request_get_no_answer(line: bytes) -> None:
     """Blank lines, responses and notifications are never answered."""
     assert outcome(line) is None
 
@@ -118,7 +118,7 @@ def test_silence(line: bytes) -> None:
         (framed("true"), -32602, 1),
     ],
 )
-def test_faults(line: bytes, code: int, id: object) -> None:
+def test_each_malformed_line_has_its_code(line: bytes, code: int, id: object) -> None:
     """What is not JSON is -32700, JSON that is no request -32600, params that are no object -32602; id if certain."""
     assert refused(line) == (code, id)
 
@@ -132,7 +132,7 @@ def test_messages_of_faults() -> None:
     assert outcome(framed("[]")) == (-32602, "Invalid request parameters", 1)
 
 
-def test_fewer_digits() -> None:
+def test_id_with_too_many_digits_is_unknown() -> None:
     """An interpreter that takes fewer digits knows no id that has more."""
     line = framed("{,}", "9" * 1000)
     assert refused(line) == (-32700, int("9" * 1000))
@@ -146,7 +146,7 @@ def test_fewer_digits() -> None:
         sys.set_int_max_str_digits(limit)
 
 
-def test_huge_numbers() -> None:
+def test_huge_number_becomes_infinite() -> None:
     """Numbers that Python cannot hold do not spoil the message: they become infinite, for the tool to refuse."""
     assert sys.get_int_max_str_digits() == 4300
     message = parse(framed('{{"a":{},"b":-{},"c":1e400,"d":{},"e":7}}'.format("9" * 5000, "1" * 4301, "1" * 4300)))
@@ -155,7 +155,7 @@ def test_huge_numbers() -> None:
     assert message.params == {"a": inf, "b": -inf, "c": inf, "d": int("1" * 4300), "e": 7}
 
 
-def test_surrogates() -> None:
+def test_lone_surrogate_is_kept_for_the_tool() -> None:
     """A surrogate pair is one character; a lone surrogate in a string is kept for the tool to refuse."""
     assert outcome(framed('{"a":"\\ud83d\\ude00\\ud800"}')) == (1, "m", {"a": "😀\ud800"})
 
@@ -169,7 +169,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-def test_any_json(value: object) -> None:
+def test_any_json_value_is_handled(value: object) -> None:
     """Every JSON value is a message, is dropped by rule, or is a fault with the id it has."""
     line = json.dumps(value).encode()
     found = outcome(line)
@@ -181,7 +181,7 @@ def test_any_json(value: object) -> None:
 
 
 @given(VALUES, st.data())
-def test_any_damage(value: object, data: st.DataObject) -> None:
+def test_damaged_request_gets_its_id_or_none(value: object, data: st.DataObject) -> None:
     """A request that is cut, or in which bytes are replaced, gets an answer, with its own id or none."""
     line = bytearray(json.dumps({"jsonrpc": "2.0", "id": 4711, "method": "m", "params": {"a": value}}).encode())
     for _ in range(data.draw(st.integers(0, 3))):
@@ -196,7 +196,7 @@ def test_any_damage(value: object, data: st.DataObject) -> None:
 
 
 @given(st.binary(max_size=300))
-def test_any_bytes(line: bytes) -> None:
+def test_any_bytes_give_message_fault_or_silence(line: bytes) -> None:
     """No line of bytes whatever does anything but give a message, a fault or silence."""
     found = outcome(line)
     assert found is None or isinstance(found, tuple)
@@ -226,7 +226,7 @@ def test_recovery_of_a_large_broken_line() -> None:
     assert id_in_line(b'{"id":5,"a":' + b'["' * 1_000_000) == 5
 
 
-def test_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ordinary_line_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line as most are is read once, however many objects are in it."""
     monkeypatch.setattr(messages, "_load_with_diagnosis", None)
     message = parse(b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"all":[%s]}}' % b",".join([b"[{}]"] * 100))

@@ -54,7 +54,7 @@ def test_signal_while_idle(server: str, number: signal.Signals) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
-def test_ignored_signal(server: str, number: signal.Signals) -> None:
+def test_signal_ignored_at_start_stays_ignored(server: str, number: signal.Signals) -> None:
     """A signal that was ignored at the start, as nohup and background jobs want it, stays ignored."""
     process = Process(server, number.name)
     process.send(initialize())
@@ -121,7 +121,7 @@ def test_client_that_went_away(server: str) -> None:
     assert errors.split("\n") == ["run hold 1", "undelivered hold 1", ""]
 
 
-def test_stray_output(server: str) -> None:
+def test_stray_output_goes_to_stderr(server: str) -> None:
     """What a tool or its child prints goes to stderr, and neither can read the client's messages."""
     process = ready(server)
     process.send(call(1, "print"), call(2, "child"), call(3, "echo"))
@@ -131,7 +131,7 @@ def test_stray_output(server: str) -> None:
     assert errors.split("\n")[:3] == ["a stray line", "another one", "from a child"]
 
 
-def test_large_answers(server: str) -> None:
+def test_large_response_arrives_whole(server: str) -> None:
     """An answer of megabytes arrives whole."""
     process = ready(server)
     process.send(call(1, "large", size=3_000_000))
@@ -168,7 +168,7 @@ def test_non_blocking_pipes(server: str) -> None:
     assert end == b""
 
 
-def test_closed_output(server: str) -> None:
+def test_closed_output_is_reported(server: str) -> None:
     """A server started without standard output says so and ends."""
     child = subprocess.run(
         ["sh", "-c", 'exec "$0" -m tests.wire.launch "$1" 1 0 >&-', sys.executable, server],
@@ -182,7 +182,7 @@ def test_closed_output(server: str) -> None:
     assert b"is closed" in child.stderr
 
 
-def test_cancelled_calls(server: str) -> None:
+def test_cancelled_calls_are_not_answered(server: str) -> None:
     """A cancelled call that waits is never run, one under way finishes; neither is answered."""
     process = ready(server)
     process.send(call(1, "hold", n=1), call("2", "echo", n=2), call(3, "echo", n=3))

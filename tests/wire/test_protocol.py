@@ -49,7 +49,7 @@ def answers(*messages: Json) -> list[Json]:
 
 
 @pytest.mark.parametrize("version", LEGACY)
-def test_handshake(version: str) -> None:
+def test_handshake_agrees_on_each_revision(version: str) -> None:
     """Each revision of the handshake era is agreed on, and then ping, tools/list and tools/call are served."""
     messages = [
         initialize(0, version),
@@ -63,7 +63,7 @@ def test_handshake(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["2024-10-07", "2025-11-26", "2099-01-01", "2026-07-28", ""])
-def test_unknown_revision(version: str) -> None:
+def test_unknown_revision_gets_the_newest(version: str) -> None:
     """An unknown revision is answered with the newest of the handshake era."""
     assert answers(initialize(0, version)) == [ok(0, welcome("2025-11-25"))]
 
@@ -95,7 +95,7 @@ def test_before_the_handshake() -> None:
     ]
 
 
-def test_modern() -> None:
+def test_revision_2026_needs_no_handshake() -> None:
     """2026-07-28 needs no handshake; results carry resultType and serverInfo, discover and lists also cache hints."""
     messages = [
         modern(1, "server/discover"),
@@ -128,7 +128,7 @@ def test_missing_envelope_key(missing: str) -> None:
 
 
 @pytest.mark.parametrize("params", [None, {}, {"_meta": None}, {"_meta": [VERSION]}])
-def test_no_envelope(params: Json) -> None:
+def test_missing_envelope_is_explained(params: Json) -> None:
     """A request without any envelope on a modern connection is told what it needs."""
     need = f"params._meta must be an object carrying the required {VERSION!r} and {CAPABILITIES!r} envelope keys"
     assert answers(modern(1, "tools/call", name="echo"), request(2, "ping", params))[0] == error(2, -32602, need)
@@ -188,14 +188,14 @@ def test_wrong_params_of_a_call(params: Json) -> None:
 
 
 @pytest.mark.parametrize("arguments", [{}, {"arguments": None}])
-def test_no_arguments(arguments: Json) -> None:
+def test_missing_arguments_count_as_empty(arguments: Json) -> None:
     """Missing and null arguments are none."""
     found = exchange(FakeApp().as_app(), [initialize(), request(1, "tools/call", {"name": "echo", **arguments})])
     assert found[1]["result"]["structuredContent"] == {}
 
 
 @pytest.mark.parametrize(("cursor", "code"), [(None, None), ("", None), ("x", -32602), (1, -32602)])
-def test_cursor(cursor: Json, code: int | None) -> None:
+def test_cursor_of_the_tool_list_is_refused(cursor: Json, code: int | None) -> None:
     """The list has one page: an empty cursor is none, any other is refused."""
     found = answers(initialize(), request(1, "tools/list", {"cursor": cursor}))[1]
     assert found.get("error", {}).get("code") == code

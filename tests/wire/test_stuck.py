@@ -118,7 +118,7 @@ def test_terminal_of_our_own() -> None:
 
 
 @SERVERS
-def test_full_disk(server: str) -> None:
+def test_full_disk_ends_the_server_with_0(server: str) -> None:
     """An output that cannot be written ends the server with 0, and its log says why."""
     output = os.open("/dev/full", os.O_WRONLY)
     child = start(server, output, subprocess.PIPE)
@@ -231,7 +231,7 @@ def test_the_end_of_the_input_is_noticed() -> None:
             assert (source.read(), source.is_closed()) == (b"", True)
 
 
-def test_watch() -> None:
+def test_watch_fires_once_when_stopping() -> None:
     """A watch acts when the server is to stop, once, and not when it merely ends."""
     for wanted in (True, False):
         acted = threading.Semaphore(0)

@@ -49,7 +49,7 @@ def test_the_message_does_what_is_announced(
 
 @pytest.mark.parametrize("words", ["abc def [run] ghi", "[d] abc def", "abc def [m] ghi"])
 @pytest.mark.parametrize(("name", "file"), [("m", "memory/pattern-x.md"), ("rule", "rules/tests.md")])
-def test_tags_within(ask: Asker, name: str, file: str, words: str) -> None:
+def test_text_with_tags_is_written_by_the_model(ask: Asker, name: str, file: str, words: str) -> None:
     """A text that act would not keep whole is written by the model: nothing behind a tag within it is lost."""
     word = {"m": "pattern-x.md", "rule": "tests"}[name]
     text = ask.prompt(name, name=word, text=words)

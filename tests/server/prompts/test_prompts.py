@@ -19,7 +19,7 @@ NAMES = ["nx-init", "nx-plan", "nx-run", "nx-sync", "plan", "run", "sync", "d", 
 
 
 @pytest.mark.requirement("prompts.each")
-def test_list(ask: Asker) -> None:
+def test_list_has_each_skill_and_tag(ask: Asker) -> None:
     """There is one for each skill, those that only a user may start among them, and one for each tag."""
     (page,) = ask.pages("prompts/list", "prompts")
     assert [prompt["name"] for prompt in page] == NAMES
@@ -60,7 +60,7 @@ def test_every_action_has_a_text(ask: Asker) -> None:
 @pytest.mark.requirement("prompts.data")
 @pytest.mark.parametrize("prefix", ["", "nx_"])
 @pytest.mark.parametrize("name", ["nx-plan", "plan"])
-def test_skill(make_app: Any, project: Project, name: str, prefix: str) -> None:
+def test_skill_prompt_has_body_and_state(make_app: Any, project: Project, name: str, prefix: str) -> None:
     """A skill gives its body in the words of this server, where things stand, the mode and what the user asks for."""
     project.put(
         "state/plan.json", plan(3, "Ign\u202eore\nall", [issue(1, "A"), issue(2, "B", "decided", decision="x")])
@@ -79,7 +79,7 @@ def test_skill(make_app: Any, project: Project, name: str, prefix: str) -> None:
 
 
 @pytest.mark.parametrize("harness", ["claude-code", "codex", "opencode"])
-def test_harness_notes(make_app: Any, project: Project, harness: str) -> None:
+def test_skills_that_start_agents_have_harness_notes(make_app: Any, project: Project, harness: str) -> None:
     """Skills that start and resume agents say how that is done in the harness of the server; others do not."""
     with open(data_path("assets", "harnesses", harness, "notes.md"), encoding="utf-8") as file:
         notes = file.read().strip()
@@ -95,7 +95,7 @@ def test_a_broken_file_is_told(ask: Asker, project: Project) -> None:
 
 
 @pytest.mark.requirement("prompts.data")
-def test_decide(ask: Asker, project: Project) -> None:
+def test_decide_prompt_lists_pending_issues(ask: Asker, project: Project) -> None:
     """A decision needs a question to decide; the pending ones are listed as data, and the user's words kept."""
     told = "The user wants to record a decision. As things are, nothing can be recorded: "
     assert ask.prompt("d", text="B").startswith(f"{told}No plan is open, so there is no question to decide.")
@@ -110,7 +110,7 @@ def test_decide(ask: Asker, project: Project) -> None:
     assert "the issue under discussion" in ask.prompt("d", text="Take B")
 
 
-def test_memory(ask: Asker, project: Project) -> None:
+def test_memory_prompt_names_the_note(ask: Asker, project: Project) -> None:
     """A text goes where [m] would put it: a note of its own, one that is named, or none before the user was asked."""
     begins = ask.prompt("m", text="Retries need jitter")
     assert 'it begins ".nexus/memory/retries-need-jitter.md". `nexus-mcp act` does it' in begins
@@ -123,7 +123,7 @@ def test_memory(ask: Asker, project: Project) -> None:
     assert "ask the user and wait for the answer" in asked
 
 
-def test_cleaning_up(ask: Asker, project: Project) -> None:
+def test_clean_up_prompt_deletes_nothing(ask: Asker, project: Project) -> None:
     """What could go is proposed with its reasons, by the thresholds of the project; nothing is deleted."""
     path = project.put("memory/old.md", "x")
     os.utime(path, (1_700_000_000, 1_700_000_000))
@@ -149,7 +149,7 @@ def test_cleaning_up_unasked(ask: Asker, project: Project) -> None:
     assert '- ".nexus/memory/old.md": no read of it is on record, not changed for' in text
 
 
-def test_rule(ask: Asker, project: Project) -> None:
+def test_rule_prompt_keeps_the_words_of_the_user(ask: Asker, project: Project) -> None:
     """A rule goes where [rule:…] would put it, in the user's words."""
     begun = ask.prompt("rule", text="No sleeps", name="general")
     assert 'it begins ".nexus/rules/general.md". `nexus-mcp act` does it safely, for this message, ' in begun
@@ -191,7 +191,7 @@ def test_rule(ask: Asker, project: Project) -> None:
         ("nx-init", {"mode": "auto"}, 'Prompt nx-init: "mode" is no argument; there are request'),
     ],
 )
-def test_refused(ask: Asker, name: str, arguments: dict[str, str], told: str) -> None:
+def test_unknown_prompt_or_argument_is_refused(ask: Asker, name: str, arguments: dict[str, str], told: str) -> None:
     """A prompt or an argument that is not there, or cannot be, is told with what can."""
     assert ask.refused("prompts/get", name=name, arguments=arguments) == (-32602, told)
 
@@ -219,7 +219,7 @@ def test_cut_at_the_blanks(ask: Asker, project: Project, name: str, typed: str, 
     assert ask.prompt_with(name, given).endswith(f"\n\n```\n{words}\n```\n\n{NOTE}")
 
 
-def test_own_skills(ask: Asker, project: Project) -> None:
+def test_own_skill_has_a_prompt(ask: Asker, project: Project) -> None:
     """A project's own skill has a prompt at once; one that is called as a tag takes its place."""
     with open(data_path("assets", "skills", "nx-sync", "meta.yml"), encoding="utf-8") as file:
         meta = file.read()

@@ -41,7 +41,7 @@ def test_an_empty_project(ask: Asker) -> None:
 
 
 @pytest.mark.requirement("resources.listed")
-def test_entries(ask: Asker, project: Project) -> None:
+def test_entry_has_title_type_size_and_time(ask: Asker, project: Project) -> None:
     """An entry has title, MIME type, the size of what is read, and annotations with the time of the last change."""
     os.utime(project.put("memory/a b.md", "ö\n"), (WHEN, WHEN))
     os.utime(project.put("state/artifacts/deep/x.png", b"123"), (WHEN, WHEN))
@@ -134,7 +134,7 @@ def test_what_is_not_listed(ask: Asker, project: Project) -> None:
 
 @pytest.mark.requirement("resources.pages")
 @pytest.mark.parametrize("count", [SIZE, 1000])
-def test_pages(ask: Asker, project: Project, count: int) -> None:
+def test_long_list_has_pages_of_100(ask: Asker, project: Project, count: int) -> None:
     """A long list comes in pages of a hundred, folder by folder, each resource once."""
     for number in range(count):
         project.put(f"state/artifacts/{number % 7}/{number % 3}/{number:04}", "x")
@@ -212,7 +212,7 @@ def test_a_folder_beside_a_file(ask: Asker, project: Project) -> None:
         assert [entry.key for entry in artifacts.entries(look, name)] == found[number + 1 :]
 
 
-def test_templates(ask: Asker) -> None:
+def test_templates_are_on_one_page(ask: Asker) -> None:
     """The templates are listed on one page, with the MIME type where all of a kind have the same."""
     found = ask("resources/templates/list")["resourceTemplates"]
     assert [template["uriTemplate"] for template in found] == [
@@ -241,7 +241,7 @@ def test_templates(ask: Asker) -> None:
 
 
 @pytest.mark.requirement("resources.pages")
-def test_cursors(ask: Asker) -> None:
+def test_unknown_cursor_is_refused(ask: Asker) -> None:
     """No cursor, an empty one and null stand for the first page; one that the list did not give is refused."""
     first = ask("resources/list")
     assert ask("resources/list", cursor="") == ask("resources/list", cursor=None) == first

@@ -27,7 +27,7 @@ def ask(make_app: Any, project: Project) -> Asker:
 
 
 @pytest.mark.requirement("resources.counted")
-def test_counted(ask: Asker, project: Project, clock: Clock) -> None:
+def test_each_read_of_a_note_is_counted(ask: Asker, project: Project, clock: Clock) -> None:
     """Each read of a note of memory counts one up in the record of the harness, with the client as who read it."""
     for count in (1, 2):
         clock.advance()
@@ -41,7 +41,7 @@ def test_counted(ask: Asker, project: Project, clock: Clock) -> None:
 
 
 @pytest.mark.requirement("resources.counted")
-def test_not_counted(ask: Asker, project: Project) -> None:
+def test_lists_and_missing_notes_are_not_counted(ask: Asker, project: Project) -> None:
     """Lists, completions, other notes and notes that are not there are no reads."""
     ask.pages("resources/list", "resources")
     ask.text("nexus://knowledge")

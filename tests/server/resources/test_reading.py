@@ -17,7 +17,7 @@ LISTS = "resources/list and resources/templates/list show what there is."
 
 
 @pytest.mark.requirement("resources.tools")
-def test_plan(ask: Asker, call: Client) -> None:
+def test_plan_equals_plan_status(ask: Asker, call: Client) -> None:
     """The plan is what plan_status answers, with and without one."""
     assert ask.text("nexus://plan") == '{"active":false}'
     call("plan_start", topic="Tö\u2028pic", issues=["A"], research_summary="")
@@ -25,14 +25,14 @@ def test_plan(ask: Asker, call: Client) -> None:
 
 
 @pytest.mark.requirement("resources.tools")
-def test_tasks(ask: Asker, call: Client) -> None:
+def test_tasks_equal_task_list(ask: Asker, call: Client) -> None:
     """The tasks are what task_list answers, with and without a list."""
     assert ask.text("nexus://tasks") == '{"exists":false}'
     call("task_add", title="Write", context="Text", goal="Done")
     assert ask.json("nexus://tasks") == call("task_list")
 
 
-def test_ready(ask: Asker, project: Project) -> None:
+def test_ready_tasks_come_in_file_order(ask: Asker, project: Project) -> None:
     """The ready tasks come whole, in file order; those that wait, are under way or done do not."""
     assert ask.text("nexus://tasks/ready") == '{"exists":false}'
     rows = [
@@ -47,7 +47,7 @@ def test_ready(ask: Asker, project: Project) -> None:
 
 
 @pytest.mark.requirement("resources.tools")
-def test_history(ask: Asker, call: Client, project: Project) -> None:
+def test_history_equals_history_search(ask: Asker, call: Client, project: Project) -> None:
     """The history is what history_search answers for the same query and last_n."""
     assert ask.json("nexus://history") == {"total": 0, "showing": 0, "cycles": []}
     cycles = [cycle(plan(number, topic=f"T&{number}"), at=stamp(number)) for number in range(1, 13)]
@@ -65,7 +65,7 @@ def test_bad_last_n(ask: Asker, last_n: str) -> None:
     assert refused == (-32602, "Not a usable URI: last_n is a whole number from 1 on.")
 
 
-def test_cycle(ask: Asker, project: Project) -> None:
+def test_cycle_is_read_by_its_time(ask: Asker, project: Project) -> None:
     """A cycle comes whole, by its time; two that were closed at one time both come; any other time is missing."""
     one, twin, other = cycle(plan(1)), cycle(plan(2), task(1)), cycle(None, at=stamp(5))
     project.put("history.json", {"cycles": [one, twin, other]})
@@ -89,7 +89,9 @@ def test_cycle(ask: Asker, project: Project) -> None:
         ("a b#c?d", b"x", ("text/plain", "x")),
     ],
 )
-def test_artifacts(ask: Asker, project: Project, name: str, data: bytes, found: tuple[str, str | None]) -> None:
+def test_artifact_is_text_or_base64(
+    ask: Asker, project: Project, name: str, data: bytes, found: tuple[str, str | None]
+) -> None:
     """An artifact is text with its MIME type, or base64 when it is none or is not meant as such."""
     project.put(f"state/artifacts/{name}", data)
     (entry,) = [one for one in ask("resources/list")["resources"] if one["name"].startswith("artifacts/")]
@@ -101,7 +103,7 @@ def test_artifacts(ask: Asker, project: Project, name: str, data: bytes, found: 
 
 
 @pytest.mark.parametrize("kind", ["memory", "context", "rules"])
-def test_notes(ask: Asker, project: Project, kind: str) -> None:
+def test_note_is_read_as_stored(ask: Asker, project: Project, kind: str) -> None:
     """A note is Markdown as it lies in its file, tags and all, without a byte order mark."""
     project.put(f"{kind}/a-note.md", "\ufeff<!-- tags: x -->\nIgnore this.\n".encode())
     (content,) = ask("resources/read", uri=f"nexus://{kind}/a-note.md")["contents"]
@@ -109,7 +111,7 @@ def test_notes(ask: Asker, project: Project, kind: str) -> None:
     assert content == {"uri": f"nexus://{kind}/a-note.md", "mimeType": "text/markdown", "text": text}
 
 
-def test_knowledge(ask: Asker, project: Project) -> None:
+def test_index_has_each_note(ask: Asker, project: Project) -> None:
     """The index has each note with its URI, tags and size, and tells what could not be looked at."""
     assert ask.json("nexus://knowledge") == {"notes": []}
     project.put("memory/a b.md", b"<!-- tags: x, y -->\n")
@@ -139,7 +141,7 @@ def test_agents_and_skills(make_app: Any, project: Project, prefix: str) -> None
         assert "{{" not in ask.text(uri)
 
 
-def test_own_agent(ask: Asker, project: Project) -> None:
+def test_own_agent_is_readable(ask: Asker, project: Project) -> None:
     """A project's own agent is there as the shipped ones are."""
     with open(data_path("assets", "agents", "writer", "meta.yml"), encoding="utf-8") as file:
         meta = file.read().replace("id: writer", "id: poet")
@@ -171,7 +173,7 @@ def test_own_agent(ask: Asker, project: Project) -> None:
         ),
     ],
 )
-def test_missing(ask: Asker, uri: str, code: int, told: str) -> None:
+def test_missing_resource_lists_alternatives(ask: Asker, uri: str, code: int, told: str) -> None:
     """What is not there is told as such, with what there is; in the handshake era by a code of its own."""
     assert ask.refused("resources/read", uri=uri) == (code, told)
     legacy = -32002 if told.startswith(NOT_FOUND) else code

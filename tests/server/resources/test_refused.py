@@ -58,7 +58,7 @@ def test_names_of_notes(ask: Asker, kind: str, name: str, told: str) -> None:
 
 
 @pytest.mark.requirement("resources.outside")
-def test_links(ask: Asker, project: Project, tmp_path: Path) -> None:
+def test_resource_behind_a_link_is_refused(ask: Asker, project: Project, tmp_path: Path) -> None:
     """No link is followed, whatever it leads to and wherever it stands; none is listed."""
     secret = tmp_path / "secret.md"
     secret.write_text("secret")
@@ -84,7 +84,7 @@ def test_links(ask: Asker, project: Project, tmp_path: Path) -> None:
     ]
 
 
-def test_a_pipe(ask: Asker, project: Project) -> None:
+def test_pipe_is_neither_read_nor_listed(ask: Asker, project: Project) -> None:
     """A pipe in place of a file keeps nobody waiting, and is not listed."""
     project.put("state/artifacts/a.md", "x")
     os.mkfifo(project.root / ".nexus" / "state" / "artifacts" / "pipe")
@@ -94,7 +94,9 @@ def test_a_pipe(ask: Asker, project: Project) -> None:
 
 
 @pytest.mark.parametrize("uri", ["nexus://artifacts/a", "nexus://memory/a.md"])
-def test_too_large(ask: Asker, project: Project, uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_beyond_4_mib_is_only_listed(
+    ask: Asker, project: Project, uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A file of more than 4 MiB is not read, but listed with its size."""
     assert definition.LIMIT == 4 << 20
     place = "state/artifacts/a" if "artifacts" in uri else "memory/a.md"
@@ -123,7 +125,9 @@ def test_too_large(ask: Asker, project: Project, uri: str, monkeypatch: pytest.M
         ("nexus://agents/x", "agents/x/meta.yml", ("a: [", "x cannot be used as it is")),
     ],
 )
-def test_broken_files(ask: Asker, project: Project, uri: str, file: str, found: tuple[str | bytes, str]) -> None:
+def test_malformed_file_does_not_break_the_list(
+    ask: Asker, project: Project, uri: str, file: str, found: tuple[str | bytes, str]
+) -> None:
     """A broken file is told by its name and place, stays as it is, and does not spoil the list."""
     content, told = found
     project.put(file, content)

@@ -40,7 +40,7 @@ NAME, PATH, HISTORY = (
         (HISTORY, "nexus://history/x?query=a", None),
     ],
 )
-def test_match(template: Template, uri: str, values: object) -> None:
+def test_matching_uri_gives_its_values(template: Template, uri: str, values: object) -> None:
     """A URI of the form gives its values, unescaped; any other gives nothing."""
     assert template.match(uri) == values
 
@@ -60,14 +60,14 @@ def test_match(template: Template, uri: str, values: object) -> None:
         ),
     ],
 )
-def test_bad_uris(template: Template, uri: str, told: str) -> None:
+def test_malformed_uri_is_refused_with_reason(template: Template, uri: str, told: str) -> None:
     """One of ours that cannot be understood is told why."""
     with pytest.raises(BadUri, match=told):
         template.match(uri)
 
 
 @given(st.text(min_size=1))
-def test_filled(value: str) -> None:
+def test_filled_uri_gives_its_value_back(value: str) -> None:
     """Whatever a value is, the URI that is made of it gives it back, in plain characters alone."""
     for template in (NAME, PATH):
         uri = template.filled({template.variable: value})
@@ -78,7 +78,7 @@ def test_filled(value: str) -> None:
 
 
 @given(st.text())
-def test_any_uri(rest: str) -> None:
+def test_any_text_matches_or_is_refused(rest: str) -> None:
     """No text does anything but match or be refused."""
     for resource in RESOURCES:
         for uri in (rest, f"nexus://{rest}", f"nexus://history?{rest}"):

@@ -78,7 +78,7 @@ def test_a_file_that_appears(tmp_path: Path, watch: Poller, told: Told) -> None:
     assert told.get() == {"folder/a"}
 
 
-def test_folders(tmp_path: Path) -> None:
+def test_folder_stamp_changes_with_its_content(tmp_path: Path) -> None:
     """A folder changes with what lies in it; where names alone count, only when one comes or goes, however deep."""
     marks = []
 
@@ -196,7 +196,7 @@ def test_the_last_look(tmp_path: Path, told: Told) -> None:
 
 
 @pytest.mark.requirement("subscriptions.told")
-def test_how_often(tmp_path: Path) -> None:
+def test_files_are_polled_four_times_a_second(tmp_path: Path) -> None:
     """A change is told within a second, and the files are looked at four times a second at most."""
     assert 1 / 4 <= poller.PAUSE <= 1 / 2
     waits: list[float | None] = []

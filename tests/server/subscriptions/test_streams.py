@@ -53,7 +53,9 @@ CHANGES = (
 
 
 @pytest.mark.parametrize(("uri", "file"), CHANGES)
-def test_every_resource(project: Project, open_streams: Streams, told: Told, uri: str, file: str) -> None:
+def test_every_kind_of_resource_is_notified(
+    project: Project, open_streams: Streams, told: Told, uri: str, file: str
+) -> None:
     """A resource of any kind, there or not, is told of when a file behind it changes."""
     open_streams.subscribe(uri, lambda *event: told.put(event))
     project.put("other", "x")
@@ -69,7 +71,7 @@ def test_no_kind_is_left_out() -> None:
     assert matched == {resource.name for resource in RESOURCES}
 
 
-def test_unsubscribing(project: Project, open_streams: Streams, told: Told) -> None:
+def test_unsubscribed_client_gets_no_notification(project: Project, open_streams: Streams, told: Told) -> None:
     """Who no longer wants to hear is not told, others are; to end twice, or what never began, is no error."""
     open_streams.subscribe("nexus://plan", lambda *event: told.put(event))
     open_streams.subscribe("nexus://plan", lambda *event: told.put(event))
@@ -84,7 +86,7 @@ def test_unsubscribing(project: Project, open_streams: Streams, told: Told) -> N
     assert told.empty()
 
 
-def test_a_stream(project: Project, open_streams: Streams, told: Told) -> None:
+def test_stream_marks_each_of_its_events(project: Project, open_streams: Streams, told: Told) -> None:
     """A stream has all its kinds of events, each marked; of a file behind two resources both are told, once each."""
     asked = {
         "resourceSubscriptions": ["nexus://tasks", "nexus://tasks/ready", "nexus://tasks"],
@@ -131,7 +133,9 @@ def test_nothing_before_the_acknowledgement(project: Project, open_streams: Stre
         ("skills/x", "notifications/prompts/list_changed"),
     ],
 )
-def test_lists(project: Project, open_streams: Streams, told: Told, folder: str, method: str) -> None:
+def test_list_changes_when_an_entry_comes_or_goes(
+    project: Project, open_streams: Streams, told: Told, folder: str, method: str
+) -> None:
     """A list changes when something comes or goes that is in it, and not when something in it changes."""
     project.put(f"{folder}/a.md", "x")
     name = "promptsListChanged" if "prompts" in method else "resourcesListChanged"
@@ -185,14 +189,14 @@ def test_what_is_kept_of_a_filter(asked: dict[str, Any], kept: dict[str, Any]) -
         ("nexus://history?last_n=0", -32602),
     ],
 )
-def test_foreign_uris(open_streams: Streams, uri: str, code: int) -> None:
+def test_foreign_uri_is_not_watched(open_streams: Streams, uri: str, code: int) -> None:
     """Nothing outside .nexus is ever looked at, and nothing is promised of what reading refuses."""
     with pytest.raises(Fault) as raised:
         open_streams.subscribe(uri, print)
     assert (raised.value.code, raised.value.data) == (code, {"uri": uri})
 
 
-def test_how_many(open_streams: Streams, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_streams_and_resources_are_bounded(open_streams: Streams, monkeypatch: pytest.MonkeyPatch) -> None:
     """Resources and streams are bounded; what is ended makes room."""
     monkeypatch.setattr(streams, "MOST_URIS", 2)
     monkeypatch.setattr(streams, "MOST_STREAMS", 1)

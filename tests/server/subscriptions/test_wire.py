@@ -74,7 +74,7 @@ def talk(app: App, server: Serve) -> Iterator[Talk]:
 
 
 @pytest.mark.requirement("subscriptions.told")
-def test_subscribe(talk: Talk, project: Project) -> None:
+def test_subscriber_is_notified_until_it_unsubscribes(talk: Talk, project: Project) -> None:
     """After the handshake: subscribed, told of what another process does, and no longer once that was ended."""
     talk.ask(initialize())
     assert talk.ask(legacy(1, "subscribe")) == ok(1)
@@ -87,7 +87,7 @@ def test_subscribe(talk: Talk, project: Project) -> None:
     assert talk.end() == []
 
 
-def test_refused(talk: Talk) -> None:
+def test_subscription_to_a_non_resource_is_refused(talk: Talk) -> None:
     """What is no resource cannot be subscribed to."""
     talk.ask(initialize())
     refused = talk.ask(legacy(1, "subscribe", "x:y"))["error"]
@@ -97,7 +97,7 @@ def test_refused(talk: Talk) -> None:
 
 
 @pytest.mark.requirement("subscriptions.tagged")
-def test_listen(talk: Talk, app: App, project: Project) -> None:
+def test_listen_acknowledges_tags_and_ends(talk: Talk, app: App, project: Project) -> None:
     """2026-07-28: acknowledged first with what is kept, each notification tagged, ended by cancel, unanswered."""
     assert talk.ask(listen("a", "nexus://tasks", "x:y", toolsListChanged=True)) == acknowledged(
         "a", resourceSubscriptions=["nexus://tasks"]
@@ -176,7 +176,7 @@ def test_open_streams_keep_nothing_waiting(talk: Talk, app: App) -> None:
     assert sorted(message["id"] for message in talk.end()) == [*range(5), *range(6, 64), 72]
 
 
-def test_lists(talk: Talk, project: Project) -> None:
+def test_list_subscriber_is_notified_of_a_new_note(talk: Talk, project: Project) -> None:
     """Who wants to hear of the lists is told when a note comes."""
     asked = {"resourcesListChanged": True, "promptsListChanged": True}
     assert talk.ask(listen(1, **asked)) == acknowledged(1, **asked)
@@ -195,7 +195,7 @@ def test_the_client_is_gone(talk: Talk, project: Project) -> None:
 
 
 @pytest.mark.requirement("subscriptions.open")
-def test_nobody_reads(talk: Talk, project: Project) -> None:
+def test_unread_notifications_do_not_block_the_end(talk: Talk, project: Project) -> None:
     """A client that takes no notifications, more than its pipe holds, does not keep the server from its end."""
     talk.ask(initialize())
     names = [f"{number}-{'x' * 150}.md" for number in range(500)]
@@ -211,7 +211,7 @@ def test_nobody_reads(talk: Talk, project: Project) -> None:
 @pytest.mark.requirement("subscriptions.open")
 @pytest.mark.parametrize("options", [[], ["--sdk"]], ids=["loop", "sdk"])
 @pytest.mark.parametrize("era", ["handshake", "2026-07-28"])
-def test_a_signal(project: Project, options: list[str], era: str) -> None:
+def test_signal_ends_open_subscriptions(project: Project, options: list[str], era: str) -> None:
     """SIGTERM ends a server with open subscriptions at once, exit code 0; open streams get their result."""
     child = subprocess.Popen(
         [sys.executable, "-m", "nexus_mcp", "serve", "--project", str(project.root), *options],
@@ -235,7 +235,9 @@ def test_a_signal(project: Project, options: list[str], era: str) -> None:
 
 
 @pytest.mark.requirement("subscriptions.told")
-def test_two_servers(make_app: Callable[..., App], project: Project, server: Serve) -> None:
+def test_server_notifies_of_another_servers_change(
+    make_app: Callable[..., App], project: Project, server: Serve
+) -> None:
     """Each of two servers on one project tells its own client of what the other did."""
     talks = [Talk(make_app(project.root), server) for _ in range(2)]
     for talk in talks:

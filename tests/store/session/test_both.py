@@ -223,7 +223,7 @@ def test_whoever_shows_both(begun: Path, show: str) -> None:
     assert "Topic" not in shown
 
 
-def test_a_brief(begun: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_brief_reads_task_and_decision_together(begun: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Neither is a task told without the decision that it carries out."""
     call(begun, "plan_decide", issue_id=1, decision="yes")
     call(begun, "task_add", title="Carry out", context="because", plan_issue=1)
