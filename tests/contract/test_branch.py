@@ -133,7 +133,9 @@ def test_nearest_git_decides_the_branch(client_for: Callable[[Project], Client],
 
 
 @pytest.mark.requirement("branch.worktree", "branch.name", "branch.detached")
-def test_real_repositories(client_for: Callable[[Project], Client], real_repository: Project, tmp_path: Path) -> None:
+def test_branch_equals_the_answer_of_git(
+    client_for: Callable[[Project], Client], real_repository: Project, tmp_path: Path
+) -> None:
     """With repositories and worktrees made by git, the branch is git's own answer."""
     tree = tmp_path / "tree"
     git(real_repository.root, "worktree", "add", "-q", "-b", "side/one", str(tree))

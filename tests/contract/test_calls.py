@@ -70,7 +70,7 @@ def test_tools_have_the_annotations_of_the_contract(app: App) -> None:
 
 
 @pytest.mark.requirement("calls.prefix")
-def test_a_prefix(make_app: Any, project: Project) -> None:
+def test_prefixed_tools_answer_only_to_long_names(make_app: Any, project: Project) -> None:
     """With a prefix the same tools answer to the longer names alone."""
     plain, prefixed = make_app(project.root), make_app(project.root, prefix="nx_")
     assert prefixed.tools() == [{**tool, "name": f"nx_{tool['name']}"} for tool in plain.tools()]

@@ -51,7 +51,7 @@ def test_an_empty_variable(place: Path) -> None:
 
 
 @pytest.mark.requirement("root.relative-variable")
-def test_relative_paths(place: Path) -> None:
+def test_relative_root_starts_at_the_working_directory(place: Path) -> None:
     """Relative paths count from the working directory."""
     assert find_root(None, {VARIABLE: "../other"}, str(place / "top")) == str(place / "other")
     assert find_root("a", {}, str(place / "top")) == str(place / "top/a")
@@ -127,7 +127,7 @@ def test_the_server_ends_with_one_line(place: Path, by: str) -> None:
 
 @pytest.mark.requirement("harness.pattern")
 @pytest.mark.parametrize("value", ["a", "claude-code", "x9", "a-", "a" * 60])
-def test_harness_ids(value: str) -> None:
+def test_valid_harness_id_is_accepted(value: str) -> None:
     """A harness id of small letters, digits and hyphens is fine."""
     assert check_harness_id(value) == value
 

@@ -30,7 +30,7 @@ def test_every_schema_has_examples() -> None:
     "history.schema", "history.cycle-keys", "tracker.schema", "tracker.fields", "access.schema",
 )  # fmt: skip
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in GOOD.items() for value in values])
-def test_good_values(schema_errors: Errors, name: str, value: Any) -> None:
+def test_valid_values_pass_both_evaluators(schema_errors: Errors, name: str, value: Any) -> None:
     """Values of the contract's shapes pass, in our evaluator too."""
     assert schema_errors(name, value) == []
     assert schemas.faults(schemas.load(f"state/{name}"), value) == []
@@ -43,7 +43,7 @@ def test_good_values(schema_errors: Errors, name: str, value: Any) -> None:
     "files.closed",
 )  # fmt: skip
 @pytest.mark.parametrize(("name", "where", "value"), BAD, ids=[f"{name} {where}" for name, where, _ in BAD])
-def test_bad_values(schema_errors: Errors, name: str, where: str, value: Any) -> None:
+def test_invalid_value_is_reported_at_its_place(schema_errors: Errors, name: str, where: str, value: Any) -> None:
     """A value broken in one place does not pass, and our evaluator points at that place."""
     assert schema_errors(name, value)
     faults = schemas.faults(schemas.load(f"state/{name}"), value)

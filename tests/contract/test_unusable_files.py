@@ -33,7 +33,7 @@ BROKEN = [
 )  # fmt: skip
 @pytest.mark.parametrize("use", USES, ids=lambda use: f"{use[0]} {use[1]}")
 @pytest.mark.parametrize("content", BROKEN, ids=lambda c: ascii(c[:12].decode("latin-1")))
-def test_broken_files(call: Client, project: Project, use: Use, content: bytes) -> None:
+def test_broken_file_is_named_and_kept(call: Client, project: Project, use: Use, content: bytes) -> None:
     """Whoever needs a broken file fails, names it and changes nothing."""
     file, tool, arguments = use
     settle(project)
@@ -45,7 +45,7 @@ def test_broken_files(call: Client, project: Project, use: Use, content: bytes) 
 
 @pytest.mark.requirement("files.conflict-markers", "files.broken-told")
 @pytest.mark.parametrize("use", USES, ids=lambda use: f"{use[0]} {use[1]}")
-def test_conflict_markers(call: Client, project: Project, use: Use) -> None:
+def test_conflict_markers_are_reported_with_their_line(call: Client, project: Project, use: Use) -> None:
     """Conflict markers are told for what they are, with their line."""
     file, tool, arguments = use
     settle(project)
@@ -162,7 +162,7 @@ def test_session_file_beyond_64_mib_is_refused(call: Client, project: Project, f
 @pytest.mark.requirement("files.newer-major", "files.version-kept")
 @pytest.mark.parametrize("version", ["1.0", "1", "2.0", "10.5", "abc", "", "x.1", 7, 1.0, ["0.5"], "-1.0", "٥.0"])
 @pytest.mark.parametrize("use", USES, ids=lambda use: f"{use[0]} {use[1]}")
-def test_newer_versions(call: Client, project: Project, use: Use, version: Any) -> None:
+def test_newer_version_is_read_and_not_written(call: Client, project: Project, use: Use, version: Any) -> None:
     """A file of a newer major, or of a version that says nothing, is read and never written."""
     file, tool, arguments = use
     settle(project)

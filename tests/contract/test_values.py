@@ -19,7 +19,7 @@ def test_the_lists_of_this_module_are_complete() -> None:
 @pytest.mark.requirement("calls.types")
 @pytest.mark.parametrize(("tool", "name"), TEXTS)
 @pytest.mark.parametrize("value", [0, 1.5, True, False, [], ["a"], {}, {"a": "b"}])
-def test_no_text(full: Client, tool: str, name: str, value: Any) -> None:
+def test_value_that_is_no_text_is_refused(full: Client, tool: str, name: str, value: Any) -> None:
     """A text is a text."""
     assert name in full.refused(tool, {**SMALLEST[tool], name: value})
 
@@ -35,7 +35,7 @@ def test_no_text(full: Client, tool: str, name: str, value: Any) -> None:
         "9" * 5001, "1e1000000000", "\ufeff1",
     ],
 )  # fmt: skip
-def test_no_number(full: Client, tool: str, name: str, value: Any) -> None:
+def test_value_that_is_no_number_is_refused(full: Client, tool: str, name: str, value: Any) -> None:
     """What is no whole number of at least 1 is refused by the parameter's name."""
     message = full.refused(tool, {**SMALLEST[tool], name: value})
     assert name in message
@@ -60,7 +60,7 @@ def test_spellings_of_one(full: Client, tool: str, name: str, value: Any) -> Non
         "[[]]", [None], [[]], [{}], [True], "[null]",
     ],
 )  # fmt: skip
-def test_no_list(full: Client, tool: str, name: str, value: Any) -> None:
+def test_value_that_is_no_list_is_refused(full: Client, tool: str, name: str, value: Any) -> None:
     """What is no list of the right items is refused by the parameter's name."""
     assert name in full.refused(tool, {**SMALLEST[tool], name: value})
 
@@ -74,7 +74,7 @@ def test_no_list(full: Client, tool: str, name: str, value: Any) -> None:
         {"a": {}}, '{"a": 1}', '{"a": "b", "a": "c"}',
     ],
 )  # fmt: skip
-def test_no_object(full: Client, tool: str, name: str, value: Any) -> None:
+def test_value_that_is_no_object_is_refused(full: Client, tool: str, name: str, value: Any) -> None:
     """What is no object of texts is refused by the parameter's name."""
     assert name in full.refused(tool, {**SMALLEST[tool], name: value})
 
@@ -89,7 +89,7 @@ def test_deep_json_text(full: Client, tool: str, name: str, deep: str) -> None:
 
 @pytest.mark.requirement("calls.types")
 @pytest.mark.parametrize(("tool", "name"), [*TEXTS, *NUMBERS, *LISTS, *OBJECTS])
-def test_deep_values(full: Client, tool: str, name: str) -> None:
+def test_deeply_nested_value_is_refused(full: Client, tool: str, name: str) -> None:
     """A value nested as deep as the wire admits is refused without a crash."""
     value: Any = "x"
     for level in range(60):
@@ -114,7 +114,7 @@ BAD_TEXT = [*SURROGATE, ("NUL", "\0"), ("NUL", "a\0b")]
 @pytest.mark.requirement("calls.surrogates", "calls.nul")
 @pytest.mark.parametrize(("kind", "bad"), BAD_TEXT)
 @pytest.mark.parametrize(("tool", "name"), [*TEXTS, *LISTS, *OBJECTS])
-def test_bad_characters(full: Client, tool: str, name: str, kind: str, bad: str) -> None:
+def test_surrogates_and_nul_are_refused(full: Client, tool: str, name: str, kind: str, bad: str) -> None:
     """Half characters and NUL are refused wherever text goes: in texts, items, keys and values."""
     forms: list[Any] = [bad]
     if (tool, name) in LISTS:
@@ -133,7 +133,7 @@ def test_whole_characters_pass(full: Client, project: Project) -> None:
 
 
 @pytest.mark.requirement("calls.ids")
-def test_big_ids(full: Client) -> None:
+def test_id_beyond_64_bits_is_accepted(full: Client) -> None:
     """An id beyond 64 bits is an id."""
     for big in (2**53 + 1, 2**64, 10**30, str(10**30)):
         assert full.error("task_update", id=big, status="pending") == f"Task id {int(big)} not found"

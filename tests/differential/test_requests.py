@@ -20,7 +20,7 @@ def check(messages: list[Json], *, first: tuple[Json, ...] = ()) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("version", LEGACY)
-def test_legacy_params(version: str, method: str) -> None:
+def test_methods_answer_alike_after_a_handshake(version: str, method: str) -> None:
     """Every method with good and bad params is answered alike after the handshake of each revision."""
     full = {**FULL[method], "_meta": LEGACY_META}
     messages = [request(0, method, params) for params in (None, {}, *variants(full))]
@@ -28,7 +28,7 @@ def test_legacy_params(version: str, method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_modern_params(method: str) -> None:
+def test_methods_answer_alike_on_2026_07_28(method: str) -> None:
     """Every method with good and bad params is answered alike on a 2026-07-28 connection, envelope included."""
     full = {**FULL[method], "_meta": MODERN_META}
     messages = [request(0, method, params) for params in (None, {}, *variants(full))]
@@ -36,7 +36,7 @@ def test_modern_params(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_first_request(method: str) -> None:
+def test_first_request_fixes_the_era_alike(method: str) -> None:
     """Whatever the first request is, it is answered alike, and so is all that follows: it fixes the era."""
     followers = [
         request(0, "ping"),
@@ -80,7 +80,7 @@ def test_protocol_versions_are_negotiated_alike(version: Json) -> None:
     check([request(0, "tools/list", {"_meta": meta}), hello, modern(0, "tools/list")])
 
 
-def test_second_handshake() -> None:
+def test_repeated_handshake_is_answered_alike() -> None:
     """A handshake may be repeated, with another version."""
     check([initialize(0, LEGACY[0]), initialize(0, LEGACY[-1]), request(0, "tools/list")])
 

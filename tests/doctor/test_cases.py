@@ -18,7 +18,7 @@ MODULES = Path(__file__).parent
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{number}" for number, case in enumerate(CASES)])
-def test_is_found(made: Project, case: Case) -> None:
+def test_each_break_is_reported_once(made: Project, case: Case) -> None:
     """What is broken in one way is told once, by its code, its file and its place."""
     case.make(made)
     found = look(made.root).findings
@@ -115,7 +115,7 @@ def test_a_project_without_nexus(bare: Project) -> None:
     assert (report.healthy, report.entries, report.findings) == (True, 0, ())
 
 
-def test_a_clone(bare: Project) -> None:
+def test_fresh_clone_is_healthy(bare: Project) -> None:
     """A fresh clone has history, notes and rules and no state; that is healthy."""
     bare.put("history.json", {"cycles": [cycle(plan(1))]})
     bare.put("memory/a.md", "text")

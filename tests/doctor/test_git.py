@@ -67,7 +67,7 @@ def test_ignored_by_whatever_rule(used: Project, path: str, text: str, found: li
     assert codes(used.root) == found
 
 
-def test_no_driver(used: Project) -> None:
+def test_missing_merge_driver_is_a_note(used: Project) -> None:
     """A tracked history without a merge driver is worth a note; with another driver it is somebody's choice."""
     commit(used, ".nexus/history.json")
     assert (only(used.root).code, look(used.root).healthy) == ("no-merge-driver", True)
@@ -122,7 +122,7 @@ def test_a_project_in_a_folder_of_the_repository(real_repository: Project) -> No
     assert codes(inner.root) == ["no-merge-driver", "tracked"]
 
 
-def test_a_worktree(used: Project) -> None:
+def test_worktree_uses_its_own_index(used: Project) -> None:
     """In a worktree the index of the worktree counts."""
     commit(used, ".nexus/.gitignore", ".nexus/history.json")
     git(used.root, "worktree", "add", "-q", "../tree", "-b", "side")

@@ -131,7 +131,7 @@ def test_looking_takes_no_marker(bare: Project) -> None:
     assert answered(bare.root, "task_close")["total_cycles"] == 1
 
 
-def test_many_leftovers(made: Project) -> None:
+def test_many_leftovers_are_counted(made: Project) -> None:
     """Of many leftovers the first are told and all are counted."""
     for number in range(CAP + 30):
         made.put(f"state/.nexus-tmp-{number:03}", "")
@@ -143,7 +143,7 @@ def test_many_leftovers(made: Project) -> None:
     assert report.entries == 4 + CAP + 31
 
 
-def test_many_markers(made: Project) -> None:
+def test_many_marker_files_are_counted(made: Project) -> None:
     """Of many files like markers the first are looked into and all are counted."""
     for number in range(CAP + 5):
         made.put(f"state/closed-{number:03}.json", "{}")

@@ -107,7 +107,7 @@ def test_a_lock_that_was_replaced_says_nothing(made: Project, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOTSUP])
-def test_no_locks(made: Project, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+def test_unsupported_locks_are_reported_once(made: Project, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
     """A file system that refuses to lock is told, once; what is left is judged all the same, for nobody can write."""
     made.put("state/lock", "")
     made.put("state/.nexus-tmp-1", "")

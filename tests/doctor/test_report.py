@@ -44,7 +44,7 @@ warning  .nexus/.nexus-tmp-0
 12 files and folders checked: 1 error, 39 warnings, 0 notes."""
 
 
-def test_the_text() -> None:
+def test_text_groups_findings_by_severity() -> None:
     """Findings stand under their severity with place, problem, code and next step; like ones together; counts last."""
     assert MOST_PLACES == 6
     assert shown(REPORT) == TEXT
@@ -86,7 +86,7 @@ def test_the_width_is_kept() -> None:
         assert width - 4 < longest <= width
 
 
-def test_the_json() -> None:
+def test_json_has_every_finding() -> None:
     """The JSON has each finding whole, in ASCII, and the counts of all."""
     value = json.loads(to_json(REPORT))
     assert value["findings"][1] == {

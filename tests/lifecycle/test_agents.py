@@ -41,7 +41,7 @@ def test_spawn_adds_a_running_agent(tell: Teller, project: Project, clock: Clock
 
 
 @pytest.mark.requirement("agent_spawn.again", "agent_resume.counts")
-def test_spawn_again(tell: Teller, project: Project, clock: Clock) -> None:
+def test_second_spawn_resumes_the_agent(tell: Teller, project: Project, clock: Clock) -> None:
     """A spawn with an id that is tracked already resumes that agent and keeps its name."""
     started = clock.stamp()
     tell("agent_spawn", **SPAWN)
@@ -147,7 +147,7 @@ def test_a_log_without_the_agent(tell: Teller, project: Project) -> None:
 
 
 @pytest.mark.requirement("agent_complete.warns")
-def test_unfinished_tasks(tell: Teller, project: Project) -> None:
+def test_completion_warns_of_own_tasks(tell: Teller, project: Project) -> None:
     """A completion warns of the agent's own tasks, and of no others; of those that had to wait it says so."""
     tell("agent_spawn", **SPAWN)
     before = put(
@@ -177,7 +177,7 @@ def test_unfinished_tasks(tell: Teller, project: Project) -> None:
 
 
 @pytest.mark.requirement("agent_complete.warns")
-def test_broken_tasks(tell: Teller, project: Project, clock: Clock) -> None:
+def test_unreadable_tasks_do_not_stop_a_completion(tell: Teller, project: Project, clock: Clock) -> None:
     """A task file that cannot be read is worth a warning, and the agent is completed all the same."""
     tell("agent_spawn", **SPAWN)
     before = put(project, ".nexus/state/tasks.json", "{")
@@ -190,7 +190,7 @@ def test_broken_tasks(tell: Teller, project: Project, clock: Clock) -> None:
 
 @pytest.mark.requirement("agents.unknown")
 @pytest.mark.parametrize(("event", "member"), [("agent_resume", "resumed"), ("agent_complete", "completed")])
-def test_unknown_agent(tell: Teller, project: Project, event: str, member: str) -> None:
+def test_untracked_agent_is_a_warning(tell: Teller, project: Project, event: str, member: str) -> None:
     """An agent that is not tracked is worth a warning; nothing is written, not so much as a folder."""
     expected = {
         "event": event,
@@ -226,7 +226,7 @@ def test_the_params_name_the_harness(tell: Teller, project: Project, clock: Cloc
 
 
 @pytest.mark.requirement("agents.kept", "files.unknown-kept")
-def test_foreign_entries(
+def test_foreign_entries_are_kept(
     tell: Teller, project: Project, clock: Clock, schema_errors: Callable[[str, Any], list[str]]
 ) -> None:
     """Entries of others stay, unknown fields included; odd optional values are no fault and are counted anew."""

@@ -30,7 +30,7 @@ def test_where_the_work_stands(tell: Teller, working: Project) -> None:
 
 
 @pytest.mark.requirement("user_message.standing")
-def test_nothing_stands(tell: Teller, project: Project) -> None:
+def test_message_without_plan_adds_nothing(tell: Teller, project: Project) -> None:
     """Without plan and tasks a message adds nothing."""
     assert "context" not in tell("user_message", prompt="Hello [x] `[plan]`")
     assert not project.nexus.exists()
@@ -64,7 +64,7 @@ def test_long_lists_stay_short(tell: Teller, project: Project) -> None:
 
 
 @pytest.mark.requirement("user_message.broken")
-def test_broken_files(tell: Teller, working: Project) -> None:
+def test_unreadable_file_becomes_a_warning(tell: Teller, working: Project) -> None:
     """What cannot be read is a warning, and the rest is given."""
     put(working, PLAN, "{")
     answer = tell("user_message")
@@ -73,7 +73,7 @@ def test_broken_files(tell: Teller, working: Project) -> None:
 
 
 @pytest.mark.requirement("user_message.tags")
-def test_a_skill(tell: Teller, project: Project) -> None:
+def test_skill_tag_adds_the_text_of_the_skill(tell: Teller, project: Project) -> None:
     """A tag of a skill gives its text, in the harness's words, with what the harness adds; it is remembered."""
     answer = tell("user_message", harness_id="claude-code", prompt="[Plan:auto] a cache", session_id="s1")
     assert answer["tags"] == ["plan:auto"]
@@ -126,7 +126,9 @@ def test_decision_tag_tells_the_model_how_to_record_it(
         ("[rule:css] Grid", "rule:css", ("rules/css.md", "<!-- tags: css -->\n\nGrid\n")),
     ],
 )
-def test_file_work(tell: Teller, working: Project, prompt: str, tag: str, written: tuple[str, str]) -> None:
+def test_repeated_message_stores_a_note_once(
+    tell: Teller, working: Project, prompt: str, tag: str, written: tuple[str, str]
+) -> None:
     """[m] and [rule] do their file work with the message, once however often it is told, and say what they did."""
     path, text = written
     said = f'The user\'s tag [{tag}] is carried out already: began ".nexus/{path}".\nTell the user.\n'
@@ -199,7 +201,7 @@ def test_a_spawned_agent(tell: Teller, project: Project, event: str) -> None:
         ("nexus:reviewer", "reviewer"),
     ],
 )
-def test_foreign_names(tell: Teller, project: Project, told: str, tracked: str | None) -> None:
+def test_foreign_agent_name_is_not_tracked(tell: Teller, project: Project, told: str, tracked: str | None) -> None:
     """An agent that a harness calls as none of ours may be called is tracked without a name; ours are recognised."""
     project.put("rules/css.md", "<!-- tags: frontend -->\n")
     answer = tell("subagent_spawn", agent_name=told, agent_id="x1")
@@ -210,7 +212,7 @@ def test_foreign_names(tell: Teller, project: Project, told: str, tracked: str |
 
 
 @pytest.mark.requirement("agent_spawn.given")
-def test_a_stranger(tell: Teller) -> None:
+def test_uncataloged_agent_has_no_restrictions(tell: Teller) -> None:
     """An agent that is not in the catalog is tracked, and has no restrictions."""
     answer = tell("subagent_spawn", agent_name="general-purpose", agent_id="g")
     assert set(answer) == {"event", "harness_id", "decision", "agent_id", "resumed", "warnings"}

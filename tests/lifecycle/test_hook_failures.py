@@ -107,7 +107,7 @@ def test_a_bad_payload_elsewhere(project: Project) -> None:
         ("0>/dev/null", "The params could not be read from stdin: Bad file descriptor."),
     ],
 )
-def test_no_stdin(project: Project, redirect: str, message: str) -> None:
+def test_closed_stdin_is_a_malformed_payload(project: Project, redirect: str, message: str) -> None:
     """A stdin that is closed or cannot be read is a payload like any other that cannot be used."""
     done = subprocess.run(
         ["sh", "-c", f'exec "$@" {redirect}', "sh", *COMMAND, "hook", "session_end"],
@@ -138,7 +138,7 @@ def test_no_room_for_the_answer(project: Project) -> None:
 
 @pytest.mark.requirement("events.continue")
 @pytest.mark.parametrize("gone", ["variable", "folder"])
-def test_no_project(tmp_path: Path, gone: str) -> None:
+def test_session_continues_without_a_project(tmp_path: Path, gone: str) -> None:
     """Where the surroundings lead to no project the session goes on all the same."""
     folder = tmp_path / "gone"
     folder.mkdir()

@@ -166,7 +166,7 @@ def test_a_log_that_leads_elsewhere(project: Project, kind: str) -> None:
 
 
 @pytest.mark.requirement("agents.parallel", "post_tool_use.log")
-def test_parallel_hooks(fast_path: Path) -> None:
+def test_parallel_hooks_lose_nothing(fast_path: Path) -> None:
     """Hooks of eight processes at once lose nothing: each agent is tracked, each use logged, each read counted."""
     code = """
 import sys

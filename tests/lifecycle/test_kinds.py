@@ -122,7 +122,7 @@ def test_the_state_of_another_checkout(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("pre_tool_use.guard")
-def test_many_paths(tmp_path: Path) -> None:
+def test_paths_beyond_the_bound_are_uncertain(tmp_path: Path) -> None:
     """Beyond a bound paths are not looked up, but read: then they are not certain, and state among them is found."""
     paths = [f"{'d/' * 30}{number}" for number in range(20_000)] + [".nexus/state/plan.json", "b/" * 5000]
     before = time.process_time()

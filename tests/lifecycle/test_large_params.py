@@ -48,7 +48,7 @@ def test_a_large_last_message(tell: Teller, project: Project) -> None:
 
 
 @pytest.mark.requirement("events.params")
-def test_many_files(tell: Teller, project: Project) -> None:
+def test_list_of_files_is_truncated_with_a_warning(tell: Teller, project: Project) -> None:
     """Of many files touched the first are kept, of a path that is too long nothing, and that is told."""
     tell("subagent_spawn", **SPAWN)
     files: Json = ["x" * (PATH + 1), *(f"{number}.py" for number in range(2000))]

@@ -19,7 +19,7 @@ PAGE = (CHECKOUT / "docs" / "lifecycle.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(sh|json|text)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
-def test_the_examples(project: Project, tmp_path: Path) -> None:
+def test_examples_answer_as_the_page_shows(project: Project, tmp_path: Path) -> None:
     """Each command answers what the page says behind it, or gives what it shows; each answer keeps the schema."""
     program = tmp_path / "bin" / "nexus-mcp"
     program.parent.mkdir()
@@ -48,7 +48,7 @@ def test_the_examples(project: Project, tmp_path: Path) -> None:
     assert printed == []
 
 
-def test_the_table_of_events() -> None:
+def test_page_has_every_event_with_its_payload() -> None:
     """The page has the eight events in their order, each with the payload that it takes; the shorter names as well."""
     rows = re.findall(r"^\| `(\w+)` \| (.*?) \| ", PAGE.partition("## Events and payloads")[2], re.MULTILINE)
     eight = list(EVENTS)[:8]
@@ -61,7 +61,7 @@ def test_the_table_of_events() -> None:
     assert [name for name in FIELDS if f"`{name}`" not in PAGE and f"`{name}?`" not in PAGE] == []
 
 
-def test_the_members_of_an_answer() -> None:
+def test_page_has_every_field_of_an_answer() -> None:
     """The page tells of every member that all answers share, and of every decision."""
     schema = schemas.load("lifecycle/answer")["properties"]
     assert all(f"`{name}`" in PAGE for name in list(schema)[:6])

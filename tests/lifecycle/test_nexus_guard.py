@@ -127,7 +127,9 @@ def test_who_edits_what(tell: Teller, ready: Project) -> None:
         ("a\nb", "engineer", ("in file_path",)),
     ],
 )
-def test_the_reasons(tell: Teller, ready: Project, path: str, agent: str | None, steps: tuple[str, ...]) -> None:
+def test_denial_names_the_tool_to_use(
+    tell: Teller, ready: Project, path: str, agent: str | None, steps: tuple[str, ...]
+) -> None:
     """A refusal names the tool or the command that makes the change, or whom to ask."""
     reason = tell("pre_tool_use", **edits(path), agent_name=agent)["reason"]
     assert [step for step in steps if step not in reason] == []

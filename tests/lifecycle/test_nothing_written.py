@@ -63,7 +63,7 @@ def test_a_spawned_agent_that_cannot_be_recorded(working: Project) -> None:
 
 
 @pytest.mark.requirement("events.readable")
-def test_a_compaction(working: Project) -> None:
+def test_compaction_answers_even_if_nothing_can_be_stored(working: Project) -> None:
     """After a compaction the work is told though nothing can be remembered of it, whichever event tells of it."""
     with locked(working):
         for event, params in (("session_start", {"source": "compact"}), ("context_compact", {})):

@@ -51,7 +51,7 @@ def test_wrong_params_are_reported_together(
 
 @pytest.mark.requirement("harness.pattern")
 @pytest.mark.parametrize("harness_id", ["", "..", "a/b", "Claude", "../x"])
-def test_harness_id(tell: Teller, project: Project, harness_id: str) -> None:
+def test_unsafe_harness_id_is_refused(tell: Teller, project: Project, harness_id: str) -> None:
     """A harness id that could lead elsewhere is refused, and nothing is written."""
     before = project.snapshot()
     with pytest.raises(InvalidArguments, match="is not usable") as caught:
@@ -68,7 +68,7 @@ def test_unknown_params_and_null_are_ignored(tell: Teller) -> None:
     assert tell("agent_complete", agent_id="a1", agent_name=5, last_message=None)["completed"] is True
 
 
-def test_the_table() -> None:
+def test_every_event_has_a_summary_and_typed_fields() -> None:
     """Every event says in a line what it is, and takes only fields whose types are known."""
     for row in EVENTS.values():
         event = row.load()

@@ -77,7 +77,9 @@ def test_files_that_are_not_its_own(tell: Teller, project: Project, clock: Clock
         ({"file": "", "status": " "}, {"agent_id": "main", "tool": "Edit", "status": "ok"}),
     ],
 )
-def test_a_use(tell: Teller, project: Project, clock: Clock, told: dict[str, str], seen: dict[str, str]) -> None:
+def test_tool_call_is_appended_to_the_log(
+    tell: Teller, project: Project, clock: Clock, told: dict[str, str], seen: dict[str, str]
+) -> None:
     """post_tool_use appends {timestamp, agent_id, tool, file?, status} to the log; files are paths from the root."""
     given = {name: value.replace("{root}", str(project.root)) for name, value in told.items()}
     answer = tell("post_tool_use", tool="Edit", **given)
@@ -92,7 +94,7 @@ def test_a_use(tell: Teller, project: Project, clock: Clock, told: dict[str, str
 
 
 @pytest.mark.requirement("post_tool_use.log")
-def test_a_patch(tell: Teller, project: Project, clock: Clock) -> None:
+def test_patch_is_logged_once_for_each_file(tell: Teller, project: Project, clock: Clock) -> None:
     """A use that is about several files has a line for each, in their order."""
     patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** Add File: b/c.py\n+x\n*** End Patch\n"
     tell("post_tool_use", **CODEX, agent_id="a1", tool="apply_patch", tool_input={"command": patch}, status="ok")
@@ -132,7 +134,7 @@ def test_a_name_without_end(tell: Teller, project: Project) -> None:
 
 
 @pytest.mark.requirement("post_tool_use.reads")
-def test_a_read(tell: Teller, project: Project, clock: Clock) -> None:
+def test_read_of_a_note_is_counted(tell: Teller, project: Project, clock: Clock) -> None:
     """The read of a file under memory/ upserts memory-access.jsonl: one more, the time, the agent."""
     for name in ("a", "sub/ö"):
         project.put(f"memory/{name}.md", "A")
@@ -161,7 +163,7 @@ def test_a_read(tell: Teller, project: Project, clock: Clock) -> None:
 
 
 @pytest.mark.requirement("post_tool_use.reads")
-def test_several_reads(tell: Teller, project: Project) -> None:
+def test_each_note_of_a_call_is_counted_once(tell: Teller, project: Project) -> None:
     """Of a call that reads several files each note is counted, once."""
     for name in ("a", "b"):
         project.put(f"memory/{name}.md", "A")
@@ -194,7 +196,7 @@ def test_several_reads(tell: Teller, project: Project) -> None:
         {"tool": "Read", "file": ".nexus/memory/a.md", "harness_id": "nexus-mcp"},
     ],
 )
-def test_no_reads(tell: Teller, project: Project, told: dict[str, Any]) -> None:
+def test_writes_and_failed_reads_are_not_counted(tell: Teller, project: Project, told: dict[str, Any]) -> None:
     """Writes, listings and searches are no reads, nor is one that failed, or of a file that is elsewhere."""
     project.put("memory/a.md", "A")
     (project.root / "src").mkdir()

@@ -36,7 +36,7 @@ def edits(path: str) -> dict[str, Json]:
 
 
 @pytest.mark.requirement("pre_tool_use.gate", "pre_tool_use.reason")
-def test_the_gate(tell: Teller, project: Project) -> None:
+def test_edit_without_tasks_is_blocked(tell: Teller, project: Project) -> None:
     """A file-editing tool without tasks.json is blocked, with an instruction for what to do next; with it, it may."""
     assert tell("pre_tool_use", **EDIT) == {
         "event": "pre_tool_use",
@@ -64,7 +64,7 @@ def test_who_cannot_add_tasks(tell: Teller) -> None:
 
 @pytest.mark.requirement("pre_tool_use.broken")
 @pytest.mark.parametrize("content", ["{", "", b"\xff", "[]", {"tasks": 5}])
-def test_broken_tasks(tell: Teller, project: Project, content: Json) -> None:
+def test_unreadable_tasks_count_as_present(tell: Teller, project: Project, content: Json) -> None:
     """A tasks.json that cannot be used counts as there, and stays."""
     before = put(project, TASKS, content)
     assert decision(tell, **EDIT) == "allow"
@@ -179,7 +179,9 @@ def test_notes_are_exempt_from_the_edit_gate(tell: Teller, project: Project, pat
         ((), ".nexus/memory/a.md", "block"),
     ],
 )
-def test_a_patch(tell: Teller, files: tuple[str, ...], told: str | None, expected: str) -> None:
+def test_all_files_of_a_patch_must_be_exempt(
+    tell: Teller, files: tuple[str, ...], told: str | None, expected: str
+) -> None:
     """Of several files all must be exempt, those that an adapter tells as well; not to know them is not enough."""
     body = "".join(f"*** Update File: {path}\n@@\n-a\n+b\n" for path in files)
     tool_input = {"command": f"*** Begin Patch\n{body}*** End Patch\n"}
@@ -187,7 +189,7 @@ def test_a_patch(tell: Teller, files: tuple[str, ...], told: str | None, expecte
 
 
 @pytest.mark.requirement("pre_tool_use.map")
-def test_no_map(tell: Teller, project: Project) -> None:
+def test_harness_without_map_decides_nothing(tell: Teller, project: Project) -> None:
     """Of a harness without a capability map nothing is decided, and nothing is written."""
     before = project.snapshot()
     assert decision(tell, tool="Edit", file="src/a.py", agent_name="architect") == "continue"

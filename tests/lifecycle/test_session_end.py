@@ -17,7 +17,7 @@ DONE = task(2, status="completed")
 
 
 @pytest.mark.requirement("session_end.clears", "session_end.access", "session_end.result")
-def test_it_clears(tell: Teller, project: Project) -> None:
+def test_session_end_removes_the_tracker(tell: Teller, project: Project) -> None:
     """The tracker goes and an empty record of the notes read is there; the answer names both."""
     tell("agent_spawn", **SPAWN)
     assert tell("session_end") == {
@@ -71,7 +71,7 @@ def test_session_end_warns_of_open_tasks(tell: Teller, project: Project, content
 
 @pytest.mark.requirement("session_end.broken")
 @pytest.mark.parametrize("content", ["{", {"tasks": []}])
-def test_broken_tasks(tell: Teller, project: Project, content: Json) -> None:
+def test_unreadable_tasks_do_not_stop_the_end(tell: Teller, project: Project, content: Json) -> None:
     """A task file that cannot be read is worth a warning, stays as it is, and the session ends all the same."""
     tell("agent_spawn", **SPAWN)
     before = put(project, ".nexus/state/tasks.json", content)
@@ -82,7 +82,7 @@ def test_broken_tasks(tell: Teller, project: Project, content: Json) -> None:
 
 
 @pytest.mark.requirement("session_end.keeps")
-def test_it_keeps(tell: Teller, project: Project) -> None:
+def test_session_end_keeps_all_other_files(tell: Teller, project: Project) -> None:
     """History, notes, rules, plan, tasks, the log of the tools and the files of another harness are not touched."""
     tell("agent_spawn", **SPAWN)
     tell("agent_spawn", **SPAWN, harness_id="other")
