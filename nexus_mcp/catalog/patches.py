@@ -22,7 +22,7 @@ _MOVE = "*** Move to:"
 _HEADERS = (*_FILE_HEADERS, _MOVE)
 _MARKS = ("begin patch", "end patch", "add file", "update file", "delete file", "move to", "environment id")
 _EOF = "*** End of File"
-_BLANKS = " \t\r"  # all harnesses agree on these alone; of what else is blank each has its own list
+_BLANKS = " \t\r"  # all harnesses agree on these only; each has its own list of other blanks
 _ENDS, _MORE_ENDS = "\n\r\v\f\x1c\x1d\x1e", "\x85\u2028\u2029"  # of lines, as str.splitlines has them
 _INVISIBLE = "\ufeff\u180e\u200b\u200c\u200d\u2060"
 _WORD = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
@@ -31,9 +31,9 @@ _EXPANDED = frozenset("$`\\")
 
 
 def touched(text: str) -> tuple[list[str], bool]:
-    """Return (the paths in the headers of a patch, each once, whether they are certain to be all).
+    """Return (the paths in the headers of a patch, each once, whether the list is certainly complete).
 
-    Where they are not certain they are still all that looks like a header, so that a guard may refuse one of them.
+    If it is not, the list still has everything that looks like a header, so that a guard may refuse one of them.
     """
     if _is_too_long(text):
         return [], False
@@ -47,10 +47,10 @@ def touched(text: str) -> tuple[list[str], bool]:
 
 
 def in_command(command: object) -> tuple[list[str], bool] | None:
-    """Return what `touched` does for the patch that a shell command hands to apply_patch; None where it hands none.
+    """Return the result of `touched` for the patch that a shell command passes to apply_patch; None if it passes none.
 
-    `command` is a script, or the list of a program and its arguments. Certain is a script that is nothing else:
-    `apply_patch <<'EOF'`, the patch, `EOF`, with `cd FOLDER &&` before it or not.
+    `command` is a script, or the list of a program and its arguments. The result is certain only if the whole script is
+    `apply_patch <<'EOF'`, the patch, `EOF`, with or without `cd FOLDER &&` before it.
     """
     if isinstance(command, str):
         return _in_script(command)
@@ -63,7 +63,7 @@ def in_command(command: object) -> tuple[list[str], bool] | None:
 
 
 def together(texts: Iterable[str]) -> tuple[list[str], bool]:
-    """Return what looks like a path in texts of which any may be the patch; what they touch is not certain."""
+    """Return the possible paths in texts of which any may be the patch; their list is not certain."""
     texts = list(texts)
     most = "\n".join(text for text in texts if "***" in text) if len(texts) <= MAX_LINES else ""
     return touched(most)[0], False
@@ -109,14 +109,14 @@ def _unquoted(text: str) -> tuple[str, bool]:
 
 
 def _is_too_long(text: str) -> bool:
-    """Whether a patch is not read at all. A line ends wherever one of its readers may end it."""
+    """Return whether a patch is too long to be read. A line ends wherever one of its readers may end it."""
     if len(text) > MAX_BYTES or (not text.isascii() and len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES):
         return True
     return sum(map(text.count, _ENDS if text.isascii() else _ENDS + _MORE_ENDS)) > MAX_LINES
 
 
 def _is_read(lines: list[str], found: dict[str, None]) -> bool:
-    """Put the paths of a patch into `found`, and return whether each of its lines has one meaning."""
+    """Add the paths of a patch to `found`, and return whether each of its lines has one meaning."""
     number, last = 0, len(lines) - 1
     while number < last and not lines[number].strip(_BLANKS):
         number += 1
@@ -150,13 +150,13 @@ def _is_read(lines: list[str], found: dict[str, None]) -> bool:
 
 
 def _here_document(line: str) -> str:
-    """Return the word of a line `<<'EOF'` or `cat <<'EOF'`, which OpenCode and Codex take off; "" for other lines."""
+    """Return the word of a line `<<'EOF'` or `cat <<'EOF'`, which OpenCode and Codex remove; "" for other lines."""
     before, arrows, rest = line.partition("<<")
     return _unquoted(rest)[0] if arrows and before.strip(_BLANKS) in ("", "cat") else ""
 
 
 def _readings(bare: str, rest: str) -> Iterator[str]:
-    """Yield each path that a harness reads from what follows the colon of a header, also with its blanks."""
+    """Yield each path that a harness reads from the text after the colon of a header, also with its blanks."""
     path = bare.strip(_BLANKS)
     if not path:
         return
@@ -170,13 +170,13 @@ def _readings(bare: str, rest: str) -> Iterator[str]:
 
 
 def _is_plain(path: str) -> bool:
-    """Whether no harness cuts something from the ends of a path that another leaves there."""
+    """Return whether all harnesses read the ends of a path alike."""
     bare = path.strip(_BLANKS)
     return bool(bare) and bare == bare.strip().strip(_INVISIBLE)
 
 
 def _is_content(line: str, bare: str) -> bool:
-    """Whether no harness takes a line below a header for anything but the content of that file."""
+    """Return whether all harnesses read a line below a header as content of that file."""
     if line[0] not in " @" and bare != _EOF:
         return False
     if "***" not in line:
@@ -186,7 +186,7 @@ def _is_content(line: str, bare: str) -> bool:
 
 
 def _guessed(line: str) -> Iterator[str]:
-    """Yield what may be meant as a path in a line that may be meant as a header."""
+    """Yield possible paths in a line that may be a header."""
     lowered = line.lower()
     for mark in ("***", *_MARKS[2:6]):
         at = lowered.find(mark)

@@ -20,7 +20,7 @@ LONGEST = 512
 _MOST_LOOKS = 2000
 _SEPARATORS = str.maketrans(dict.fromkeys("`'\"<>()[]{}|,;*=\u201c\u201d\u2018\u2019\u00ab\u00bb", " "))
 _AROUND = ".,:!?\u2026"
-# A word without a folder is a file's name only with one of these; "e.g." and "v0.5" are none, nor is "task.owner".
+# A word without a slash is a file name only with one of these suffixes, so "e.g.", "v0.5" and "task.owner" are not.
 _SUFFIXES = frozenset(
     (
         *(
@@ -100,7 +100,7 @@ def of_task(task: Mapping[str, Any], root: str = "", kind: Callable[[str], str] 
             path = normal(word, root)
             if path and not _looks_like_one(word):
                 is_ = kind(path) if kind is not None and len(seen) <= _MOST_LOOKS else ""
-                # A word such as "tests" is mostly no folder, even where there is one of that name.
+                # A word such as "tests" usually means no folder, even if there is one of that name.
                 path = path if is_ == "file" else f"{path}/" if is_ == "folder" and "/" in path else ""
             if path:
                 found[path] = None
@@ -128,9 +128,9 @@ def normal(path: str, root: str = "") -> str:
 
 
 def covers(target: str, path: str) -> bool:
-    """Whether a target that a task names is this path: the same from the root, or a folder above it.
+    """Return whether a target of a task is this path: the same path from the root, or a folder above it.
 
-    A name without its folders stands for any file of that name.
+    A name without folders stands for any file of that name.
     """
     if target.endswith("/"):
         return path.startswith(target)
@@ -138,14 +138,14 @@ def covers(target: str, path: str) -> bool:
 
 
 def may_cover(target: str, path: str) -> bool:
-    """As `covers`, also for a target that is the end of the path, or a folder in it: it may be meant."""
+    """Return whether a target may mean this path: as `covers`, or if it is the end of the path, or a folder in it."""
     if target.endswith("/"):
         return f"/{target}" in f"/{path}"
     return path == target or path.endswith(f"/{target}")
 
 
 def covered(targets: Iterable[str], paths: Iterable[str], test: Callable[[str, str], bool] = covers) -> list[str]:
-    """Those of the targets that stand for one of the paths by `test`: `covers`, or else `may_cover`."""
+    """Return the targets that stand for one of the paths by `test`: `covers` or `may_cover`."""
     there = list(paths)
     return [target for target in targets if any(test(target, path) for path in there)]
 
@@ -158,7 +158,7 @@ def _words(text: str) -> Iterator[str]:
 
 
 def _without_place(word: str) -> str:
-    """`a.py:12:5` and `a.py#L12` without what follows the path."""
+    """Return `a.py:12:5` and `a.py#L12` without the place after the path."""
     word = word.partition("#")[0]
     head, colon, tail = word.partition(":")
     return head if colon and tail.replace(":", "").replace("-", "").isdigit() else word

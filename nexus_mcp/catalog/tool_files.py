@@ -53,12 +53,13 @@ def edits(known: Mapping[str, Any], tool: str) -> bool:
 
 
 def edited(known: Mapping[str, Any], tool: str, tool_input: object, file: str = "") -> tuple[list[str], bool] | None:
-    """Return (the paths that a call writes, whether they are certain to be all); None for a call that writes no files.
+    """Return (the paths that a call writes, whether the list is certainly complete); None for a call that writes no
+    files.
 
-    They are not certain where the map does not have the parameter that names them, where the call lacks it, and where
-    a patch can be read in two ways. Paths are as the call names them; a relative one stands also below the folder
-    that the call works in. `file` is what an adapter tells: it counts beside the others, and it is all there is to
-    know where the map has no parameter, or the call no input.
+    The list is uncertain if the map lacks the parameter that names them, if the call lacks it, and if a patch can be
+    read in two ways. Paths are as the call names them; a relative one also counts below the working folder of the call.
+    `file` comes from the adapter: it counts beside the others, and is the only source if the map has no parameter, or
+    the call no input.
     """
     is_known = edits(known, tool)
     found = None if is_known and tool_input is None else _patched(known, tool, tool_input)
@@ -82,7 +83,7 @@ def parameters_of(known: Mapping[str, Any], tool: str) -> tuple[str, str]:
 
 
 def opened(known: Mapping[str, Any], tool: str, tool_input: object) -> list[str]:
-    """The paths of the files that a call reads, as it names them, each once; none for any other tool."""
+    """Return the paths of the files that a call reads, as it names them, each once; none for any other tool."""
     parameter = entry_of(known["opening"], tool)
     value = tool_input.get(parameter) if parameter is not None and isinstance(tool_input, dict) else None
     paths = value if isinstance(value, list) else [value]
@@ -98,10 +99,10 @@ def _member(tool_input: object, name: str) -> object:
 
 
 def _patched(known: Mapping[str, Any], tool: str, tool_input: object) -> tuple[list[str], bool] | None:
-    """Return the paths of the patch that a call holds, and whether they are certain; None for one that holds none.
+    """Return the paths of the patch in a call, and whether they are certain; None if there is no patch.
 
-    A shell holds one where its command hands it to apply_patch; any other tool under patching always does. Where the
-    parameter of the map holds no text, the tool is another release than the map knows, and each text may be the patch.
+    A shell has one if its command passes it to apply_patch; any other tool under patching always has one. If the
+    parameter of the map is no text, the tool is another release than the map describes, and each text may be the patch.
     """
     parameter = entry_of(known["patching"], tool)
     if parameter is None:
@@ -131,9 +132,9 @@ def _texts(value: object) -> list[str]:
 
 
 def _named(known: Mapping[str, Any], parameters: str, tool_input: object) -> tuple[list[str], bool]:
-    """Return (the paths in the parameters, with blanks between them, of an input, whether each of them is there).
+    """Return (the paths in the `parameters`, separated by blanks, of an input; whether each parameter is present).
 
-    What has the name of a parameter with a path counts wherever it is in the input: a tool may take several files.
+    A field with the name of a path parameter counts wherever it is in the input: a tool may take several files.
     """
     names = {_bare(one) for table in ("editing", "opening") for text in known[table].values() for one in text.split()}
     found: dict[str, None] = {}
@@ -161,7 +162,7 @@ def _collect(value: object, names: set[str], found: dict[str, None]) -> bool:
 
 
 def _bare(name: str) -> str:
-    """The name of a parameter without what harnesses spell in different ways."""
+    """Return the name of a parameter without the parts that harnesses spell differently."""
     return name.replace("_", "").replace("-", "").lower()
 
 
@@ -174,10 +175,10 @@ def _is_listed(value: object) -> bool:
 
 
 def _is_odd(path: str) -> bool:
-    """Whether a tool may take the path for more than a path, or for something else: a pattern, or several lines."""
+    """Return whether a tool may read the path as something else: a pattern, or several lines."""
     return "*" in path or "?" in path or any(map(_is_control, path))
 
 
 def _is_control(char: str) -> bool:
-    """Whether the character controls something, or is half of one."""
+    """Return whether the character is a control character or a surrogate."""
     return char < " " or "\x7f" <= char < "\xa0" or "\ud800" <= char <= "\udfff"

@@ -1,4 +1,4 @@
 """Plans, tasks and history as plain values, and the transitions between them.
 
-No file of a project is read or written here; what the values must look like is loaded from the package's own schemas.
+This package reads and writes no file of a project. It loads the shapes of the values from the schemas of the package.
 """

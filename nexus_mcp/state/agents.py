@@ -39,8 +39,8 @@ _SHORTEST_TIME = len("2026-01-01T00:00:00Z")
 class Records:
     """The agents of a harness. Never changed in place.
 
-    `entries` are those of the tracker. `extras` has, by agent_id and started_at, `session_id` and `names`: each is left
-    out where there is none. `seen` has the time of the last known event of each session that has begun.
+    `entries` are those of the tracker. `extras` maps agent_id and started_at to `session_id` and `names`; each is
+    absent if unknown. `seen` has the time of the last known event of each session that has begun.
     """
 
     __slots__ = ("entries", "extras", "seen")
@@ -61,7 +61,7 @@ class Records:
         return [*([name] if isinstance(name, str) and name else []), *self._extra(entry).get("names", ())]
 
     def has_too_many_names(self, entry: Entry) -> bool:
-        """Whether the agent may have a name that was not kept."""
+        """Return whether the agent may have a name that was not stored."""
         return len(self._extra(entry).get("names", ())) >= MOST_NAMES
 
     def all(self, agent_id: str) -> list[Entry]:
@@ -82,7 +82,7 @@ class Records:
         return max([self.seen.get(session, ""), *(time for entry in own for time in _times(entry))])
 
     def knows(self, session: str) -> bool:
-        """Whether the session has begun, or has an agent."""
+        """Return whether the session has begun, or has an agent."""
         return session in self.seen or any(self.session_of(entry) == session for entry in self.entries)
 
     def with_seen(self, session: str, at: str) -> Records:
@@ -98,7 +98,9 @@ class Records:
         return Records(entries, extras, {one: at for one, at in self.seen.items() if one not in gone})
 
     def ended(self, before: str, after: str) -> set[str]:
-        """Return the sessions without an event between these two times. One whose times cannot be read is none."""
+        """Return the sessions without an event between these two times. A session whose times cannot be read is not
+        among them.
+        """
         last = dict(self.seen)
         for entry in self.entries:  # once, because there may be thousands of sessions
             session = self.session_of(entry)
@@ -111,7 +113,9 @@ class Records:
         return working.records() if working.apply(event) else None
 
     def apply_all(self, events: Iterable[Event], harness_id: str) -> Records:
-        """Return the records after these events, in time linear in them. An event of an agent not there is left out."""
+        """Return the records after these events, in linear time. Events of agents that are not in the records are left
+        out.
+        """
         working = _Working(self, harness_id)
         for event in events:
             working.apply(event)
@@ -169,7 +173,7 @@ class _Working:
         return len(self._entries) - 1
 
     def _name(self, entry: Entry, name: str) -> None:
-        """Keep a name that the entry does not have: whatever any of its names forbids stays forbidden."""
+        """Add a name that the entry does not have: what any of its names forbids stays forbidden."""
         key = key_of(entry)
         if key is None or not name or name == entry.get("agent_name"):
             return
@@ -180,7 +184,7 @@ class _Working:
 
 
 def key_of(entry: Entry) -> Key | None:
-    """Return what tells an entry from all others of the tracker; None for one without an id."""
+    """Return the key that identifies an entry of the tracker; None for an entry without an id."""
     agent_id, started_at = entry.get("agent_id"), entry.get("started_at")
     return (agent_id, started_at) if isinstance(agent_id, str) and isinstance(started_at, str) else None
 
@@ -191,7 +195,7 @@ def _times(entry: Entry) -> list[str]:
 
 
 def is_time(value: object) -> bool:
-    """Whether the value is a time in UTC that sorts as a text."""
+    """Return whether the value is a time in UTC that sorts as a text."""
     return isinstance(value, str) and len(value) >= _SHORTEST_TIME and value[10] == "T" and value.endswith("Z")
 
 
@@ -203,9 +207,10 @@ _EVENT_TEXTS = ("session_id", "agent_name", "last_message")
 
 
 def is_line(value: object) -> bool:
-    """Whether the value is a line that readers can rely on. A kind of a later version is, too, and is passed over.
+    """Return whether the value is a line that readers can rely on. Lines of a kind of a later version count, and are
+    skipped.
 
-    By hand, because hooks read the file at every step, and agents-extension.schema.json takes alternatives.
+    Checked by hand, because hooks read the file at every step, and agents-extension.schema.json has alternatives.
     """
     if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
         return False
@@ -219,26 +224,29 @@ def is_line(value: object) -> bool:
 
 
 def is_event(line: Line) -> bool:
-    """Whether the line is an event of an agent."""
+    """Return whether the line is an event of an agent."""
     return line["kind"] in EVENTS
 
 
 def is_exact(checksum: str, lines: Iterable[Line]) -> bool:
-    """Whether a fold line goes with the tracker of this checksum: then all is known that belongs beside it."""
+    """Return whether a fold line belongs to the tracker with this checksum, so that nothing beside the tracker is
+    missing.
+    """
     return any(line["kind"] == FOLD and line["tracker"] == checksum for line in lines)
 
 
 def find_base(entries: list[Entry], checksum: str, lines: list[Line]) -> tuple[Line, int]:
-    """Return (the fold line that goes with this tracker, its number), made from the last one where none is there.
+    """Return (the fold line of this tracker, its number).
 
-    Then another program wrote the tracker, or nothing was ever kept beside it.
+    If there is none, another program wrote the tracker, or nothing was stored beside it. Then the line is derived from
+    the last fold line.
     """
     folds = [number for number, line in enumerate(lines) if line["kind"] == FOLD]
     exact = [number for number in folds if lines[number]["tracker"] == checksum]
     if exact:
         return lines[exact[-1]], exact[-1]
     last = lines[folds[-1]] if folds else {"kind": FOLD, "events": [], "agents": [], "sessions": []}
-    # An agent that was put into the tracker and is not there now was recorded all the same.
+    # An agent that was in the tracker and is not there now was still recorded.
     there = Records(entries, _extras(last), {}).pairs()
     lost = {line["id"] for line in lines if line["kind"] == SPAWN and _pair(line) not in there}
     events = [event for event in last["events"] if event not in lost]
@@ -246,13 +254,13 @@ def find_base(entries: list[Entry], checksum: str, lines: list[Line]) -> tuple[L
 
 
 def merge(entries: list[Entry], checksum: str, lines: list[Line], harness_id: str) -> Records:
-    """Return the agents of a tracker with these entries and this checksum, with what the lines say beside it."""
+    """Return the agents of a tracker with these entries and this checksum, with the data that the lines add."""
     fold, at = find_base(entries, checksum, lines)
     seen = {one.get("session_id", ANONYMOUS): one["at"] for one in fold["sessions"]}
     records = Records(entries, _extras(fold), seen)
     done = frozenset(fold["events"])
     waiting = {line["id"]: line for line in lines if is_event(line) and line["id"] not in done}
-    # A line that a lock holder has moved may stand behind later ones of its agent.
+    # A line that a lock holder moved may come after later lines of its agent.
     records = records.apply_all(_ordered(waiting.values()), harness_id)
     for line in lines[at + 1 :]:
         if line["kind"] == SEEN:
@@ -261,9 +269,9 @@ def merge(entries: list[Entry], checksum: str, lines: list[Line], harness_id: st
 
 
 def known_events(lines: Iterable[Line]) -> list[str]:
-    """Return the ids of the events in the lines, and the latest of those that were put into the tracker before.
+    """Return the ids of the events in the lines, and the latest of those that are already in the tracker.
 
-    A hook that was stopped while it appended may append its line again, once it goes on.
+    A hook that was stopped during an append may append its line again when it continues.
     """
     before: list[str] = []
     now: list[str] = []
@@ -276,7 +284,7 @@ def known_events(lines: Iterable[Line]) -> list[str]:
 
 
 def make_fold(records: Records, checksum: str, events: Iterable[str]) -> Line:
-    """Return the line that goes with a tracker of this checksum, in which these events are."""
+    """Return the fold line for a tracker of this checksum that contains these events."""
     agents = [
         {"agent_id": agent_id, "started_at": started_at, **extra}
         for (agent_id, started_at), extra in _needed(records).items()
@@ -291,12 +299,12 @@ def make_seen(session: str, at: str) -> Line:
 
 
 def is_needed(records: Records) -> bool:
-    """Whether there is anything to keep beside the tracker."""
+    """Return whether any data has to be stored beside the tracker."""
     return bool(records.seen or _needed(records))
 
 
 def _ordered(events: Iterable[Event]) -> list[Event]:
-    """The events by their times; of one time, those first that an agent begins with."""
+    """Return the events ordered by time; at equal times, events that begin an agent come first."""
     return sorted(events, key=lambda event: (event["at"], event["kind"] != SPAWN))
 
 

@@ -1,6 +1,6 @@
-"""Check artifact names by the list of the contract: each segment counts, nothing is cleaned.
+"""Check artifact names by the rules of the contract: every segment is checked, and no name is cleaned.
 
-An accepted name leads nowhere else on any system. Windows refuses a few more characters: there the write fails.
+An accepted name stays inside its folder on every system. Windows refuses a few more characters; there the write fails.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from nexus_mcp.log import UNSEEN
 
 MAX_SEGMENT_BYTES = 200
 MAX_SEGMENTS = 16
-# Formatting characters that make a name look like another one, or like nothing.
+# Formatting characters that make a name look like another name, or invisible.
 _INVISIBLE = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
-# And those that Unicode files elsewhere, though nothing of them is seen.
+# Characters of other Unicode categories that are invisible too.
 _UNSEEN = UNSEEN | {"\ufe0f"}
 _TAGS = (0xE0000, 0xE0FFF)
 _DEVICES = frozenset(
@@ -26,9 +26,10 @@ _DEVICES = frozenset(
 
 
 def segments(filename: str, temporary_prefix: str) -> list[str]:
-    """`filename` split at `/`. Raises PathRefused, naming the rule, when it could leave its folder or confuse.
+    """Return `filename` split at `/`. Raises PathRefused, naming the rule, if the name could leave its folder or
+    mislead.
 
-    `temporary_prefix` is how the store's own temporary files begin; such a name would be swept away.
+    `temporary_prefix` is the prefix of the store's temporary files. Such a name would be deleted as a leftover.
     """
     parts = filename.split("/")
     problem = _problem(filename, parts) or next(

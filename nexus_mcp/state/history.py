@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def cycle(completed_at: str, branch: str, plan: dict[str, Any] | None, tasks: list[dict[str, Any]]) -> dict[str, Any]:
-    """A new cycle."""
+    """Return a new cycle."""
     return {
         "schema_version": VERSION,
         "completed_at": completed_at,
@@ -23,14 +23,14 @@ def cycle(completed_at: str, branch: str, plan: dict[str, Any] | None, tasks: li
 
 
 def plan_id(archived: dict[str, Any]) -> int:
-    """The id of the plan in a cycle, 0 when it has none."""
+    """Return the id of the plan in a cycle, 0 if it has no plan."""
     plan = archived.get("plan")
     number = plan.get("id") if isinstance(plan, dict) else None
     return max(0, int(number)) if number is not None and is_integer(number) else 0
 
 
 def summary(archived: dict[str, Any]) -> dict[str, Any]:
-    """What history_search shows of a cycle. Fields that a legacy cycle lacks are left out."""
+    """Return the part of a cycle that history_search shows. Fields that an old cycle does not have are left out."""
     shown = {name: archived[name] for name in ("completed_at", "branch") if isinstance(archived.get(name), str)}
     plan = archived.get("plan")
     if isinstance(plan, dict):

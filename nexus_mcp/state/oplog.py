@@ -56,8 +56,9 @@ def entry(
     cycle: str | None = None,
     undoes: Sequence[str] | None = None,
 ) -> Entry:
-    """An entry. `files` come from `changed` and `left`; `cycle` is the completed_at of one that went into the history,
-    `undoes` the ids of the changes that were taken back."""
+    """Return an entry. `files` come from `file_change` and `file_after`. `cycle` is the completed_at of a cycle that
+    the change added to the history, `undoes` the ids of the changes that it took back.
+    """
     made: Entry = {"version": VERSION, "id": id_, "at": at, "tool": by.tool, "harness_id": by.harness_id}
     made["client"] = by.client
     if what:
@@ -84,12 +85,12 @@ def file_change(name: str, before: bytes | None, after: bytes | None, marks: Mar
 
 
 def file_after(name: str, after: bytes | None) -> dict[str, Any]:
-    """A file of an entry without what it was before."""
+    """Return a file of an entry without its old content."""
     return {"name": name, "after": mark(after)}
 
 
 def without_text(full: Entry) -> Entry:
-    """The entry without what its files were before."""
+    """Return the entry without the old content of its files."""
     return {**full, "files": [{k: v for k, v in file.items() if k != "before"} for file in full["files"]]}
 
 
@@ -101,7 +102,7 @@ def mark(data: bytes | None) -> Mark | None:
 
 
 def with_copies(full: Entry, copies: Sequence[str]) -> Entry:
-    """The entry, which also says that another program's saves are kept in files of these names."""
+    """Return the entry with the names of the copies that keep what another program saved."""
     if not copies:
         return full
     note = f"another program's save is kept as {', '.join(copies)}"
@@ -109,18 +110,18 @@ def with_copies(full: Entry, copies: Sequence[str]) -> Entry:
 
 
 def is_entry(value: object) -> TypeGuard[Entry]:
-    """Whether `value`, read from a file, is an entry of this version."""
+    """Return whether `value`, read from a file, is an entry of this version."""
     return not schemas.faults(schemas.load("oplog/entry"), value, most=1)
 
 
 def undone_ids(lines: Sequence[Line]) -> set[str]:
-    """The ids of the changes that were taken back: never one with a cycle, whatever a line says."""
+    """Return the ids of the changes that were taken back. A change with a cycle never counts."""
     found = [line for _, line in lines if line is not None]
     return {id_ for line in found for id_ in line.get("undoes", ())} - {line["id"] for line in found if "cycle" in line}
 
 
 def last_changes(lines: Sequence[Line], count: int) -> list[Entry]:
-    """The last `count` changes that were not taken back, the newest first. Raises UndoRefused when one has to stay."""
+    """Return the last `count` changes that were not taken back, newest first. Raises UndoRefused if one is permanent."""
     gone = undone_ids(lines)
     found: list[Entry] = []
     for number, line in reversed(lines):
@@ -129,7 +130,7 @@ def last_changes(lines: Sequence[Line], count: int) -> list[Entry]:
         if line is None:
             problem = f"Line {number} of the operation log cannot be read, so nobody knows what it did"
             raise _refused(found, problem, f" {PAST_ADVICE}")
-        if "cycle" in line:  # before what other lines say of it
+        if "cycle" in line:  # before other lines are read
             raise _refused(found, f"{describe(line)} put a cycle into the history, which only grows")
         if "undoes" in line or line["id"] in gone:
             continue
@@ -142,7 +143,7 @@ def last_changes(lines: Sequence[Line], count: int) -> list[Entry]:
 
 
 def check_completed(line: Entry | None) -> None:
-    """Raises UndoRefused when the change `line`, which was interrupted and has just been completed, was an undo."""
+    """Raise UndoRefused if the interrupted change `line`, which was just completed, was an undo."""
     if line is not None and "undoes" in line:
         count = len(line["undoes"])
         done = f"it took back {count} change{'s' * (count > 1)}"
@@ -154,13 +155,16 @@ def check_completed(line: Entry | None) -> None:
 
 
 def is_permanent(line: Entry) -> bool:
-    """Whether undo never takes it back: it put a cycle into the history, or the log lacks what there was before."""
+    """Return whether undo never takes the change back: it added a cycle to the history, or the log lacks the old
+    content.
+    """
     return "undoes" not in line and ("cycle" in line or any("before" not in file for file in line["files"]))
 
 
 def restore(file: dict[str, Any], now: bytes | None, by: Entry) -> bytes | None:
-    """What the file was before the change `by`, from what it is `now`. Raises UndoRefused when that is something else
-    than the change left."""
+    """Return the content of the file before the change `by`, from its content `now`. Raises UndoRefused if `now` is not
+    what the change wrote.
+    """
     before = file["before"]
     if not _matches(file["after"], now):
         problem = f".nexus/state/{file['name']} is not what {describe(by)} left: something else changed it"
@@ -176,10 +180,10 @@ def restore(file: dict[str, Any], now: bytes | None, by: Entry) -> bytes | None:
 
 
 def check_names(names: Collection[str]) -> None:
-    """Raises UndoRefused when a file would have to be the folder of another one: no change leaves both."""
+    """Raise UndoRefused if a file would have to be the folder of another one: no change leaves both."""
     import unicodedata
 
-    # As a file system may see them that knows neither upper case nor how a letter is composed.
+    # Compare names as a file system does that ignores case and Unicode composition.
     seen = {unicodedata.normalize("NFC", name).casefold() for name in names}
     for name in seen:
         above = [folder for folder in _folders(name) if folder in seen]
@@ -201,12 +205,12 @@ def _matches(recorded: dict[str, Any] | None, data: bytes | None) -> bool:
 
 
 def describe(line: Entry) -> str:
-    """How a message names a change."""
+    """Return the name of a change for messages."""
     return f"{line['tool']} of {line['at']}"
 
 
 def _too_few(count: int) -> UndoRefused:
-    """Say that the log has only `count` changes that can be taken back, fewer than requested."""
+    """Return the error that the log has only `count` changes to take back, fewer than requested."""
     if not count:
         return UndoRefused("The operation log has no changes that can be taken back", next_step=LOG_ADVICE)
     has = "1 change that can be taken back" if count == 1 else f"{count} changes that can be taken back"

@@ -14,7 +14,7 @@ NO_PLAN = "No active plan session"
 
 
 def new(plan_id: int, topic: str, titles: list[str], research_summary: str, created_at: str) -> dict[str, Any]:
-    """A plan whose issues are `titles`, numbered from 1, all pending."""
+    """Return a plan whose issues are `titles`, numbered from 1, all pending."""
     return {
         "id": plan_id,
         "topic": topic,
@@ -29,7 +29,7 @@ def _issue(number: int, title: str) -> dict[str, Any]:
 
 
 def add(plan: dict[str, Any], title: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(the plan with one more issue, the issue)."""
+    """Return (the plan with one more issue, the issue)."""
     from nexus_mcp.state.rows import next_id  # not at the start
 
     issue = _issue(next_id(plan["issues"]), title)
@@ -37,30 +37,30 @@ def add(plan: dict[str, Any], title: str) -> tuple[dict[str, Any], dict[str, Any
 
 
 def remove(plan: dict[str, Any], issue_id: int) -> dict[str, Any]:
-    """The plan without this issue; the others keep their ids. Raises ToolError when there is none."""
+    """Return the plan without this issue; the others keep their ids. Raises ToolError if it does not exist."""
     gone = find(plan, issue_id)
     return {**plan, "issues": [i for i in plan["issues"] if i is not gone]}
 
 
 def edit(plan: dict[str, Any], issue_id: int, title: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(the plan, the issue) with the issue's title changed. Raises ToolError when there is none."""
+    """Return (the plan, the issue) with the issue's title changed. Raises ToolError if the issue does not exist."""
     return _replace(plan, issue_id, lambda issue: {**issue, "title": title})
 
 
 def reopen(plan: dict[str, Any], issue_id: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(the plan, the issue) with the issue pending and its decision gone, its how_* kept. Raises ToolError."""
+    """Return (the plan, the issue) with the issue pending and without its decision; how_* stay. Raises ToolError."""
     return _replace(
         plan, issue_id, lambda issue: {**{k: v for k, v in issue.items() if k != "decision"}, "status": PENDING}
     )
 
 
 def decide(plan: dict[str, Any], issue_id: int, fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(the plan, the issue) decided, with `decision` and those how_* that `fields` has. Raises ToolError."""
+    """Return (the plan, the issue) decided, with `decision` and the how_* in `fields`. Raises ToolError."""
     return _replace(plan, issue_id, lambda issue: {**issue, "status": DECIDED, **fields})
 
 
 def find(plan: dict[str, Any], issue_id: int) -> dict[str, Any]:
-    """The first issue with this id. Raises ToolError when there is none."""
+    """Return the first issue with this id. Raises ToolError if there is none."""
     for issue in plan["issues"]:
         if issue["id"] == issue_id:
             return issue  # type: ignore[no-any-return]
@@ -68,12 +68,12 @@ def find(plan: dict[str, Any], issue_id: int) -> dict[str, Any]:
 
 
 def pending(plan: dict[str, Any]) -> list[dict[str, Any]]:
-    """The issues still to decide."""
+    """Return the pending issues."""
     return [issue for issue in plan["issues"] if issue["status"] != DECIDED]
 
 
 def decided(plan: dict[str, Any]) -> list[dict[str, Any]]:
-    """The issues that were decided."""
+    """Return the decided issues."""
     return [issue for issue in plan["issues"] if issue["status"] == DECIDED]
 
 

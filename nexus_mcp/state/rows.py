@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# Line ends to some readers of lines (Node's readline among them), though not to JSON.
+# Some readers of lines, such as Node's readline, take these for line ends; JSON does not.
 LINE_ENDS = {"\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 _encode = JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
@@ -57,9 +57,9 @@ def next_id(rows: list[dict[str, Any]]) -> int:
 
 
 def encode_line(text: str) -> bytes:
-    """JSON text as it lies in a line that every reader of lines and of UTF-8 reads as one.
+    """Encode JSON text so that every reader of lines and of UTF-8 reads it as one line.
 
-    Lone surrogates, which only a foreign file can bring in, are U+FFFD: a client could not read what has them.
+    Lone surrogates, which only a file of another program can contain, become U+FFFD: a client could not read them.
     """
     if not text.isascii():
         for char, escape in LINE_ENDS.items():

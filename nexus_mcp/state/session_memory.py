@@ -1,4 +1,4 @@
-"""Session memory as a value: the active skill of each session, and what the model was shown last."""
+"""Session memory as a value: the active skill of each session, and the parts that the model was shown last."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _TEXTS = ("session_id", "at", "skill", "mode", "work", "history", "by")
 
 
 def parse(value: object) -> list[Entry] | None:
-    """The sessions in what remembered.extension.json holds, None when it is not what events can rely on.
+    """Return the sessions in the value of remembered.extension.json, None if the value is malformed.
 
-    By hand, because this is read with every message, and schemas/lifecycle/remembered.schema.json takes patterns.
+    Checked by hand, because every message reads the file, and schemas/lifecycle/remembered.schema.json has patterns.
     """
     entries = value.get("sessions") if isinstance(value, dict) else None
     return entries if isinstance(entries, list) and all(map(_is_entry, entries)) else None
@@ -36,12 +36,14 @@ def _is_entry(entry: object) -> bool:
 
 
 def find(entries: list[Entry], session: str) -> Entry:
-    """What is remembered of a session; nothing for one that is not known."""
+    """Return the entry of a session; an empty one for an unknown session."""
     return next((entry for entry in entries if entry["session_id"] == session[:_LONGEST_ID]), {})
 
 
 def note(entries: list[Entry], session: str, now: str, fields: dict[str, Any]) -> list[Entry]:
-    """The sessions with these fields of one, those that are None taken away; it is the latest one then."""
+    """Return the sessions with these fields of one session set, which is then the latest. Fields that are None are
+    removed.
+    """
     known = find(entries, session)
     merged = {**known, "session_id": session[:_LONGEST_ID], "at": now, **fields}
     new = {name: value for name, value in merged.items() if value is not None}
@@ -49,6 +51,6 @@ def note(entries: list[Entry], session: str, now: str, fields: dict[str, Any]) -
 
 
 def forget(entries: list[Entry], session: str) -> list[Entry]:
-    """The sessions without this one."""
+    """Return the sessions without this one."""
     known = find(entries, session)
     return [entry for entry in entries if entry is not known]

@@ -23,10 +23,10 @@ _ROWS = {PLAN: "issues", TASKS: "tasks"}
 
 
 def check(value: Any, schema: str, file: str) -> dict[str, Any]:
-    """`value`, read from `file`, itself, in which ids spelled `2.0` have become 2.
+    """Return `value`, read from `file`, with ids such as `2.0` changed to 2.
 
-    Raises StateError when it is not what `schema` describes: another harness's file passes with fields that we do not
-    know, not without those that are required, or with mistyped ones.
+    Raises StateError if it does not fit `schema`. Unknown fields of another harness's file are accepted; missing
+    required fields and wrong types are not.
     """
     found = schemas.faults(schemas.readable(schema), value)
     if found:
@@ -42,9 +42,9 @@ def check(value: Any, schema: str, file: str) -> dict[str, Any]:
 
 
 def check_rows(rows: list[dict[str, Any]], schema: str) -> list[dict[str, Any]]:
-    """The tasks, or issues, of a file, changed as by `checked`. Raises ValueError when they are none.
+    """Return the tasks or issues of a file, changed as by `check`. Raises ValueError if they are malformed.
 
-    For rows that are not read with their whole file, which alone could tell where a fault is.
+    For rows that are read without the rest of their file, which would be needed to locate a fault.
     """
     if not all(map(row(schema).keeps, rows)):
         raise ValueError(schema)
@@ -53,7 +53,7 @@ def check_rows(rows: list[dict[str, Any]], schema: str) -> list[dict[str, Any]]:
 
 
 def _spell_ids(items: list[dict[str, Any]], schema: str) -> None:
-    # Only where an id belongs: a member of such a name elsewhere is not ours to change.
+    # Only where an id belongs: a field of that name elsewhere belongs to another program.
     names = _IDS if schema == TASKS else _IDS[:1]
     for item in items:
         for name in names:
@@ -68,12 +68,12 @@ def _plain(number: Any) -> Any:
 
 
 def check_writable(value: dict[str, Any], file: str) -> None:
-    """Raises NewerVersion when `value` has a `schema_version` whose major number is above ours or cannot be read."""
+    """Raise NewerVersion if the major number of `schema_version` in `value` is above ours or malformed."""
     version = value.get("schema_version")
     if version is None:
         return
     major = version.partition(".")[0] if isinstance(version, str) else ""
-    known = major.isascii() and major.isdigit() and major.strip("0") == ""  # ours is 0
+    known = major.isascii() and major.isdigit() and major.strip("0") == ""  # our major version is 0
     if not known:
         raise NewerVersion(
             file,
@@ -84,7 +84,7 @@ def check_writable(value: dict[str, Any], file: str) -> None:
 
 
 def part(name: str) -> dict[str, Any]:
-    """The closed schema of a plan, issue, task or cycle."""
+    """Return the closed schema of a plan, issue, task or cycle."""
     file, member = _PARTS[name]
     schema: dict[str, Any] = schemas.load(file)
     if member is not None:
@@ -93,26 +93,28 @@ def part(name: str) -> dict[str, Any]:
 
 
 def fields(name: str) -> schemas.Schema:
-    """The closed schema of any members of such a part, be they some or all."""
+    """Return the closed schema for some or all fields of such a part."""
     if name not in _fields:
         _fields[name] = schemas.Schema({**part(name), "required": []})
     return _fields[name]
 
 
 def row(schema: str) -> schemas.Schema:
-    """The schema of an issue or task as a file of another harness must have it: schemas.readable."""
+    """Return the schema of an issue or task for files of another harness: schemas.readable."""
     found: schemas.Schema = schemas.readable(schema)["properties"][_ROWS[schema]]["items"]
     return found
 
 
 def change_schemas() -> Iterator[schemas.Schema]:
-    """What a change is checked by: that which is new in it, and each row that it makes."""
+    """Yield the schemas that check a change: the new fields, and each row that it makes."""
     yield from map(fields, (TASK, PLAN, ISSUE))
     yield from map(row, _ROWS)
 
 
 def is_cycle(value: object) -> bool:
-    """Whether `value` could be a cycle that we made: its own members are whole, those of its plan and tasks usable."""
+    """Return whether nexus-mcp could have written `value` as a cycle: its own fields are valid, those of plan and tasks
+    usable.
+    """
     if not isinstance(value, dict) or schemas.faults(part(CYCLE), {**value, "plan": None, "tasks": []}):
         return False
     plan: object = value.get("plan")
@@ -123,14 +125,14 @@ def is_cycle(value: object) -> bool:
 
 
 def check_new(value: object, schema: dict[str, Any], what: str) -> None:
-    """Raises ValueError when something that we made breaks its schema: a fault of ours, so nothing is written."""
+    """Raise ValueError if a value that nexus-mcp made breaks its schema. This is a bug, so nothing is written."""
     found = schemas.faults(schema, value)
     if found:
         raise ValueError(f"{what} would break its schema at {found[0].pointer}: {found[0].message}")
 
 
 def order(value: Any, schema: dict[str, Any]) -> Any:
-    """`value` with the keys that `schema` knows in its order and all others after them, as they came."""
+    """Return `value` with the keys of `schema` in its order, and all other keys after them in their own order."""
     if isinstance(value, list) and "items" in schema and any(isinstance(item, (dict, list)) for item in value):
         return [order(item, schema["items"]) for item in value]
     if not isinstance(value, dict) or "properties" not in schema:

@@ -16,17 +16,17 @@ REUSE_POLICIES = ("fresh", "resume_if_same_artifact", "resume")
 
 
 def empty() -> dict[str, Any]:
-    """A task list as a new tasks.json starts."""
+    """Return the task list of a new tasks.json."""
     return {"goal": "", "decisions": [], "tasks": []}
 
 
 def add(
     tasks: dict[str, Any], fields: dict[str, Any], created_at: str, *, goal: str, decisions: list[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(the list with one more task, the task). `fields` are the task's own parameters, unchanged.
+    """Return (the list with one more task, the task). `fields` are the task's own parameters, unchanged.
 
-    A blank `goal` leaves the old one; `decisions` are appended. What stays is the same object: a file whose members are
-    known, but for its rows, is not laid out anew.
+    A blank `goal` leaves the old one; `decisions` are appended. Unchanged parts stay the same objects: if only the rows
+    of a file differ, its other fields are not encoded again.
     """
     from nexus_mcp.state.rows import next_id  # not at the start
 
@@ -41,7 +41,7 @@ def add(
 
 
 def set_status(tasks: dict[str, Any], task_id: int, status: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(the list, the task) with the task's status set. Raises ToolError when there is none with this id."""
+    """Return (the list, the task) with the task's status set. Raises ToolError if there is no task with this id."""
     for index, task in enumerate(tasks["tasks"]):
         if task["id"] == task_id:
             changed = {**task, "status": status}
@@ -51,11 +51,13 @@ def set_status(tasks: dict[str, Any], task_id: int, status: str) -> tuple[dict[s
 
 
 def count(tasks: dict[str, Any], status: str) -> int:
-    """How many tasks have this status."""
+    """Return how many tasks have this status."""
     return sum(task["status"] == status for task in tasks["tasks"])
 
 
 def ready(tasks: dict[str, Any]) -> list[int]:
-    """Ids of the pending tasks whose deps are all completed, in file order. A dep that names no task is not."""
+    """Return the ids of the pending tasks whose deps are all completed, in file order. A dep on a missing task is not
+    completed.
+    """
     done = {task["id"] for task in tasks["tasks"] if task["status"] == COMPLETED}
     return [task["id"] for task in tasks["tasks"] if task["status"] == PENDING and done.issuperset(task["deps"])]

@@ -16,10 +16,10 @@ _MS = 1000
 
 
 def stamp(seconds: float) -> str:
-    """`2026-01-31T08:15:00.123Z` for seconds since 1970, cut (not rounded) to milliseconds.
+    """Return `2026-01-31T08:15:00.123Z` for seconds since 1970, truncated (not rounded) to milliseconds.
 
-    A time outside the years 1 to 9999 becomes the first or the last one there is, and what is no number 1970: a broken
-    clock must not keep a hook from recording an agent, or a tool from saving a change.
+    A time outside the years 1 to 9999 becomes the first or last possible one, and NaN becomes 1970: a broken clock must
+    not keep a hook from recording an agent, or a tool from saving a change.
     """
     whole, rest = divmod(_milliseconds(seconds), 1000)
     year, month, day, hour, minute, second = time.gmtime(whole)[:6]
@@ -28,7 +28,7 @@ def stamp(seconds: float) -> str:
 
 def _milliseconds(seconds: float) -> int:
     try:
-        # By way of microseconds: 0.123 * 1000 may come out just below 123.
+        # Compute in microseconds: 0.123 * 1000 may be just below 123.
         return max(_FIRST_MS, min(LAST_MS, round(seconds * 1_000_000) // 1000))
     except OverflowError:  # infinity
         return LAST_MS if seconds > 0 else _FIRST_MS
@@ -37,7 +37,7 @@ def _milliseconds(seconds: float) -> int:
 
 
 def next_after(text: str) -> str | None:
-    """The stamp one millisecond after `text`; None when `text` is not a stamp or the last one there is."""
+    """Return the stamp one millisecond after `text`; None if `text` is not a stamp, or is the last possible one."""
     from datetime import UTC, datetime, timedelta
 
     try:
@@ -47,14 +47,14 @@ def next_after(text: str) -> str | None:
         moment = moment.astimezone(UTC) + timedelta(milliseconds=1)
     except (ValueError, OverflowError):
         return None
-    # Not %Y: it leaves out the leading zeros of early years, and stamps are compared as text.
+    # Not %Y, which drops the leading zeros of early years: stamps are compared as text.
     return f"{moment.year:04d}-{moment:%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
 
 
 def first_free(text: str, taken: Set[bytes]) -> str:
-    """The first stamp from `text` on that is not in `taken`, which are ASCII texts; `text` itself when there is none.
+    """Return the first stamp from `text` on that is not in `taken` (ASCII texts); `text` itself if there is none.
 
-    A second of which all milliseconds are taken is one step, so that a million of them cost no million steps.
+    A second whose milliseconds are all taken is skipped in one step, so a million of them do not take a million steps.
     """
     from collections import Counter
 

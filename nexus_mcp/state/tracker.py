@@ -19,7 +19,7 @@ _CHARACTERS = _LETTERS | frozenset("0123456789-")
 
 
 def check(value: Any, file: str) -> list[Entry]:
-    """`value`, read from `file`. Raises StateError when it is no tracker; fields we do not know are no fault."""
+    """Return `value`, read from `file`. Raises StateError if it is no tracker; unknown fields are accepted."""
     found = [f"{fault.pointer or '/'} {fault.message}" for fault in schemas.faults(schemas.readable(SCHEMA), value)]
     if not found:
         statuses = schemas.load(SCHEMA)["items"]["properties"]["status"]
@@ -36,7 +36,7 @@ def check(value: Any, file: str) -> list[Entry]:
 
 
 def filter_usable(value: Any) -> list[Entry]:
-    """The agents in `value` that a tracker might have: a malformed one says nothing about the others."""
+    """Return the valid agents in `value`: a malformed one says nothing about the others."""
     entries: list[Entry] = []
     for entry in value if isinstance(value, list) else []:
         try:
@@ -47,9 +47,9 @@ def filter_usable(value: Any) -> list[Entry]:
 
 
 def is_name(text: str) -> bool:
-    """Whether the tracker may call an agent so: the pattern of agent_name in agent-tracker.schema.json.
+    """Return whether the tracker accepts the name of an agent: the pattern of agent_name in agent-tracker.schema.json.
 
-    Looked at by hand, because a regular expression costs a hook a millisecond.
+    Checked by hand, because a regular expression costs a hook a millisecond.
     """
     return bool(text) and text[0] in _LETTERS and _CHARACTERS.issuperset(text)
 
@@ -67,12 +67,12 @@ def spawn(harness_id: str, agent_name: str, agent_id: str, now: str) -> Entry:
 
 
 def resume(entry: Entry, now: str) -> Entry:
-    """Return the entry of this agent as it is when it runs again, resumed once more."""
+    """Return the entry of this agent, running again and with one more resume."""
     seen: Any = entry.get("resume_count")
     count = int(seen) if schemas.is_integer(seen) and seen > 0 else 0
     return {**entry, "last_resumed_at": now, "resume_count": count + 1, "status": RUNNING}
 
 
 def complete(entry: Entry, now: str, details: dict[str, Any]) -> Entry:
-    """Return the entry of this agent as it is when it has ended, with last_message and files_touched of `details`."""
+    """Return the entry of this agent after its end, with last_message and files_touched from `details`."""
     return {**entry, "status": COMPLETED, "stopped_at": now, **details}

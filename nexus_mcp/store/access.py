@@ -1,6 +1,6 @@
-"""Open the workspace folders, take the lock and recover what a crash left, in this order.
+"""Open the workspace folders, take the lock and complete what a crash interrupted, in this order.
 
-Folders are made by the first write, confirmed (synced), and removed again when that write fails.
+The first write creates the folders and syncs them. If that write fails, it removes them again.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     Rehearse = Callable[[Folder | None, Folder | None], object]
 
 _LOOKS = 8  # at several files
-_TRIES = 5  # to make the folders of a first write, while others that fail take them back
+_TRIES = 5  # to create the folders of a first write, while other failing writers remove them
 
 
 class Access:
-    """The folders `.nexus` and `.nexus/state` of the project at `root`. `deadline`: how long to wait for the lock.
+    """The folders `.nexus` and `.nexus/state` of the project at `root`. `deadline` limits the wait for the lock.
 
-    `meanwhile` is called with `.nexus/state` when another process holds the lock, once, before that is waited for.
-    `swept` is whether this process has swept what dead ones left, and no change of its own has failed since.
+    `meanwhile` is called once with `.nexus/state`, before the wait, when another process holds the lock. `swept` is
+    whether this process has deleted the leftovers of dead processes, and no change of its own has failed since.
     """
 
     __slots__ = ("_meanwhile", "deadline", "root", "stopping", "swept")
@@ -47,18 +47,18 @@ class Access:
         self.swept = False
 
     def folders(self) -> Folders:
-        """(`.nexus`, `.nexus/state`) as they are, None where absent. Raises PathRefused, StorageError."""
+        """Return (`.nexus`, `.nexus/state`) as they are, None if absent. Raises PathRefused, StorageError."""
         return Folders(self.root)
 
     @contextmanager
     def state(self) -> Iterator[Folder | None]:
-        """`.nexus/state` as it is."""
+        """Return `.nexus/state` as it is."""
         with self.folders() as (_, state):
             yield state
 
     @contextmanager
     def reading(self) -> Iterator[tuple[Folder | None, Folder | None]]:
-        """As `folders`, after completing a change that a crash interrupted. Takes no lock otherwise."""
+        """Return the folders, after completing an interrupted change. Takes no lock otherwise."""
         with self.folders() as (nexus, state):
             if nexus is not None and state is not None and state.check_plain(journal.NAME):
                 with self._completed(nexus, state):
@@ -66,11 +66,11 @@ class Access:
             yield nexus, state
 
     def look(self, at: Callable[[Folder | None, Folder | None], Found], *, several: bool = False) -> Found:
-        """What `at` returns for the folders, of files that no change of several was about to replace meanwhile.
+        """Return what `at` returns for the folders, while no change of several files is about to replace these files.
 
-        Takes no lock unless a journal waits, before or after. A read during a change may see a file as it was before
-        it: that journal was there when the look was over, so it is completed, and looked again. `several` files are
-        as they were when there was none: `at` has to return the same once more, or, after _LOOKS, has the lock.
+        Takes no lock unless a journal exists before or after. A read during a change may see a file from before it, but
+        then the journal exists after the read: the change is completed, and `at` is called again. With `several` files,
+        `at` has to return the same value twice; after _LOOKS calls it gets the lock.
         """
         with self.folders() as (nexus, state):
             if nexus is None or state is None:
@@ -94,8 +94,9 @@ class Access:
 
     @contextmanager
     def looking(self) -> Iterator[tuple[Folder | None, Folder | None, Entry | None]]:
-        """As `reading`, and what `roll_forward` says; nothing changes meanwhile. Makes nothing: without a lock
-        file no process has the lock."""
+        """Return the folders and the result of `roll_forward`, with the lock held. Creates nothing: without a lock file
+        no process has the lock.
+        """
         with self.folders() as (nexus, state), ExitStack() as stack:
             there = state is not None and (state.check_plain(lock.NAME) or state.check_plain(journal.NAME))
             completed = None
@@ -105,20 +106,20 @@ class Access:
             yield nexus, state, completed
 
     def writing(self, rehearse: Rehearse | None = None) -> Locked:
-        """As `locked`, with interrupted changes completed."""
+        """Return `locked()` with interrupted changes completed."""
         return Locked(self, rehearse, completing=True)
 
     def locked(self) -> Locked:
-        """The folders with the lock, made where absent. An interrupted change may still wait."""
+        """Return the folders with the lock, created if absent. An interrupted change may still wait."""
         return Locked(self)
 
     def lock(self, state: Folder) -> AbstractContextManager[lock.HeldLock]:
-        """The lock. Raises as lock.acquire does."""
+        """Return the lock. Raises as lock.acquire does."""
         return lock.acquire(state, self.deadline.at(state), lambda: self.stopping, lambda: self._meanwhile(state))
 
 
 class Folders:
-    """(`.nexus`, `.nexus/state`) as they are, None where absent: a context. Raises PathRefused, StorageError."""
+    """A context with (`.nexus`, `.nexus/state`) as they are, None if absent. Raises PathRefused, StorageError."""
 
     __slots__ = ("_open", "_path")
 
@@ -138,12 +139,12 @@ class Folders:
 
 
 class Locked:
-    """`nexus` and `state`, which are `.nexus` and `.nexus/state`, and `held`, the lock, for a writer: a context.
+    """A context for a writer: `nexus` and `state`, which are `.nexus` and `.nexus/state`, and `held`, the lock.
 
-    The folders are made where absent, and go again when the block fails, so that a first call that fails leaves nothing
-    behind. Where nothing was ever written `rehearse` is called before, with the folders that there are. If it is
-    `completing`, interrupted changes are completed at its beginning, `completed` is what `roll_forward` returned, and
-    `names` are those in `state` since then.
+    It creates missing folders, and removes them if the block fails, so that a failed first call leaves nothing behind.
+    In a new project it first calls `rehearse` with the existing folders. With `completing`, it completes interrupted
+    changes at its beginning; `completed` is the result of `roll_forward`, and `names` are the names in `state` since
+    then.
     """
 
     held: lock.HeldLock
@@ -183,12 +184,12 @@ class Locked:
                 close_all(self._open)
 
     def begin(self) -> bool:
-        """What comes before the first write of a change, once nothing is left that could refuse it.
+        """Prepare the first write of a change, when nothing can refuse the change any more; return whether `.gitignore`
+        was written.
 
-        `.gitignore` comes with that; whether it did. What a dead writer left is swept where one may have died: the
-        first time (again after a cut of the power), and when the lock was not let go. What is new on the way to the
-        files is synced: the folders unless the lock vouches for them, `.nexus` when something was put into it just now.
-        Raises StorageError, PathRefused.
+        Leftovers are deleted if a writer may have died: the first time (again after a power cut), and when the lock was
+        not released. New folders are synced unless the lock vouches for them; `.nexus` is synced if this call added an
+        entry to it. Raises StorageError, PathRefused.
         """
         held = self.held
         self._wrote_ignore = write_gitignore(self.nexus, held)
@@ -202,7 +203,7 @@ class Locked:
         return self._wrote_ignore
 
     def keep(self) -> None:
-        """Keep what came with the change: it is written, whatever fails from now on."""
+        """Keep the new folders and `.gitignore`, whatever fails from now on: the change is written."""
         self._wrote_ignore = False
         self._new.clear()
 
@@ -211,7 +212,7 @@ class Locked:
             try:
                 self._take()
                 break
-            except FolderGone:  # with another first write, which failed just then
+            except FolderGone:  # another first write removed it when it failed
                 if not left:
                     raise
         if self._completing:
@@ -234,7 +235,7 @@ class Locked:
 
     def _take_back(self, error: BaseException) -> None:
         if self._is_begun:
-            if self._wrote_ignore and self.held.is_ours():  # else another process uses it by now
+            if self._wrote_ignore and self.held.is_ours():  # else another process uses it
                 remove_gitignore(self.nexus)
             if not isinstance(error, NexusError):
                 error.add_note(BEGUN)
@@ -247,7 +248,7 @@ _IGNORED = b"state/\n"
 
 
 def find_folders(path: str, opened: list[Folder]) -> tuple[Folder, Folder | None, Folder | None]:
-    """The project folder at `path`, its `.nexus` and `.nexus/state`; each is in `opened` as soon as it is open."""
+    """Return the project folder at `path`, its `.nexus` and `.nexus/state`; `opened` gets each as soon as it is open."""
     root = keep_open(opened, Folder.root(path))
     nexus = root.child(".nexus")
     state = None if nexus is None else keep_open(opened, nexus).child("state")
@@ -265,7 +266,7 @@ def close_all(opened: list[Folder]) -> None:
 
 
 def make_folder(parent: Folder, name: str, new: list[tuple[Folder, str]]) -> Folder:
-    """The folder `name` in `parent`, made when absent, and then added to `new`; its name is not synced yet.
+    """Return the folder `name` in `parent`, created if absent and then added to `new`. Its name is not synced yet.
 
     Raises PathRefused, StorageError.
     """
@@ -281,7 +282,7 @@ def make_folder(parent: Folder, name: str, new: list[tuple[Folder, str]]) -> Fol
 
 
 def confirm_all(*folders: Folder) -> None:
-    """Sync the folders of a new workspace: their maker may have died before that. Raises StorageError."""
+    """Sync the folders of a new workspace: their creator may have died before that. Raises StorageError."""
     for folder in folders:
         try:
             folder.sync()
@@ -290,7 +291,7 @@ def confirm_all(*folders: Folder) -> None:
 
 
 def remove_new(new: list[tuple[Folder, str]], held: lock.HeldLock | None) -> None:
-    """Remove what this call made, the last first; what another process uses by now stays."""
+    """Remove the folders that this call created, the last first; a folder that another process uses stays."""
     if held is not None and not held.is_ours():
         return
     for parent, name in reversed(new):
@@ -305,7 +306,7 @@ def remove_new(new: list[tuple[Folder, str]], held: lock.HeldLock | None) -> Non
 
 
 def _forget(nexus: Folder) -> None:
-    """Remove what was derived on the way to a first write that failed, so that its folder can go."""
+    """Remove the derived files of a failed first write, so that its folder can be removed."""
     from nexus_mcp.store.history import cache
 
     with suppress(OSError, NexusError):
@@ -316,9 +317,9 @@ def _forget(nexus: Folder) -> None:
 
 
 def write_gitignore(nexus: Folder, held: lock.HeldLock) -> bool:
-    """Write `.gitignore`, which comes with the first write, when it is absent; whether it was.
+    """Write `.gitignore` if absent, as a part of the first write; return whether it was absent.
 
-    Its name is left to be synced with all else that is new. Raises StorageError, PathRefused.
+    Its name is synced later together with the new folders. Raises StorageError, PathRefused.
     """
     if nexus.check_plain(IGNORE):
         return False
@@ -329,7 +330,7 @@ def write_gitignore(nexus: Folder, held: lock.HeldLock) -> bool:
             atomic.place(nexus, temporary, IGNORE)
         except OSError as error:
             nexus.unlink(temporary)
-            if isinstance(error, FileExistsError):  # another process has written one meanwhile
+            if isinstance(error, FileExistsError):  # another process wrote one meanwhile
                 return False
             raise
     except OSError as error:
@@ -338,7 +339,7 @@ def write_gitignore(nexus: Folder, held: lock.HeldLock) -> bool:
 
 
 def remove_gitignore(nexus: Folder) -> None:
-    """Remove `.gitignore` again, because the write which it came with failed; a changed one stays."""
+    """Remove `.gitignore` again, because the first write failed; a changed one stays."""
     with suppress(OSError, NexusError):
         if nexus.read(IGNORE, len(_IGNORED)) == _IGNORED:
             nexus.unlink(IGNORE)
@@ -349,7 +350,9 @@ SOON = 16 << 20
 
 
 class Deadline:
-    """`seconds` for each wait for the lock; with `in_all` for all that the call waits for together, from now on."""
+    """The limit of waits: `seconds` for each wait for the lock, and `in_all` for all waits of the call together, from
+    now on.
+    """
 
     __slots__ = ("_end", "seconds")
 
@@ -358,9 +361,9 @@ class Deadline:
         self._end = time.monotonic() + seconds if in_all else None
 
     def at(self, state: Folder) -> float:
-        """How many seconds to wait for the lock in this folder.
+        """Return how many seconds to wait for the lock in this folder.
 
-        Raises JournalError where a change waits that takes longer to be completed than such a call has time.
+        Raises JournalError if completing a pending change takes longer than such a call has.
         """
         waiting = None if self._end is None else state.look(journal.NAME)
         if waiting is not None and waiting.st_size > SOON:
@@ -373,7 +376,7 @@ class Deadline:
 
     @contextmanager
     def at_most(self, seconds: float) -> Iterator[None]:
-        """Wait no longer than this for the lock each time, while the block lasts."""
+        """Limit each wait for the lock to this number of seconds within the block."""
         usual, self.seconds = self.seconds, min(self.seconds, seconds)
         try:
             yield
@@ -381,6 +384,6 @@ class Deadline:
             self.seconds = usual
 
     def left(self, most: float | None = None) -> float:
-        """How many seconds a wait may take now; `most` is for one that is not for the lock."""
+        """Return how many seconds a wait may take now; `most` is the limit of a wait that is not for the lock."""
         wanted = self.seconds if most is None else most
         return wanted if self._end is None else max(0.0, min(wanted, self._end - time.monotonic()))

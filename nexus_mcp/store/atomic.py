@@ -1,6 +1,6 @@
 """Replace files atomically: readers see the old bytes or the new ones, and a power cut cannot undo an answered change.
 
-Also the file operations that this takes: read and copy ranges of open files, exchange two names in one step.
+Also the file operations for this: read and copy ranges of open files, exchange two names in one step.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _NO_COPY_RANGE = (errno.ENOSYS, errno.EXDEV, errno.EINVAL, errno.EOPNOTSUPP, err
 
 
 class Shrunk(OSError):
-    """The file has fewer bytes than it had."""
+    """The file has fewer bytes than before."""
 
     def __init__(self) -> None:
         super().__init__(errno.EIO, "it has become shorter")
 
 
 def read_range(fd: int, begin: int, end: int) -> bytes:
-    """The bytes of a file from offset to offset. Raises OSError (Shrunk)."""
+    """Return the bytes of a file from `begin` to `end`. Raises OSError (Shrunk)."""
     parts = []
     while begin < end:
         part = read_at(fd, min(CHUNK, end - begin), begin)
@@ -49,9 +49,9 @@ def read_range(fd: int, begin: int, end: int) -> bytes:
 
 
 def copy_range(source: int, target: int, size: int) -> None:
-    """Write the first `size` bytes of the file `source` to `target`, where that stands. Raises OSError (Shrunk).
+    """Write the first `size` bytes of the file `source` to `target`, at its position. Raises OSError (Shrunk).
 
-    By the kernel where it can: blocks that both files share, where the file system has that, or one copy in its cache.
+    The kernel copies if it can: as shared blocks, if the file system has them, or as one copy in its cache.
     """
     done = _copy_by_kernel(source, target, size) if hasattr(os, "copy_file_range") else 0
     while done < size:
@@ -61,7 +61,7 @@ def copy_range(source: int, target: int, size: int) -> None:
 
 
 def _copy_by_kernel(source: int, target: int, size: int) -> int:
-    """How many bytes were copied; fewer than `size` where the rest has to be copied otherwise."""
+    """Return how many bytes the kernel copied; fewer than `size` if the rest has to be copied otherwise."""
     done = 0
     while done < size:
         try:
@@ -71,7 +71,7 @@ def _copy_by_kernel(source: int, target: int, size: int) -> int:
                 return done
             raise
         if not count:
-            return done  # some file systems say so of files that have bytes left
+            return done  # some file systems return 0 although the file has bytes left
         done += count
     return done
 
@@ -89,7 +89,7 @@ _renameat2: list[Call | None] = []
 
 
 def exchange(folder: Folder, one: str, other: str) -> bool:
-    """Exchange the names `one` and `other` in `folder`; False where names cannot be exchanged. Raises OSError."""
+    """Exchange the names `one` and `other` in `folder`; return False if names cannot be exchanged. Raises OSError."""
     if folder.descriptor is None:
         return False
     call = load_renameat2()
@@ -104,7 +104,7 @@ def exchange(folder: Folder, one: str, other: str) -> bool:
 
 
 def load_renameat2() -> Call | None:
-    """Load the call: it returns 0 or an errno. None where the system has none."""
+    """Load the call, which returns 0 or an errno; return None if the system does not have it."""
     if not _renameat2:
         _renameat2.append(_load_call() if sys.platform == "linux" else None)
     return _renameat2[0]
@@ -113,7 +113,7 @@ def load_renameat2() -> Call | None:
 def place(folder: Folder, temporary: str, name: str) -> None:
     """Give the file `temporary` the name `name`, which no file has. Raises FileExistsError, OSError.
 
-    A link, which never replaces anything; where the file system has no links, a look and a rename.
+    By a hard link, which never replaces a file; on a file system without links, by a check and a rename.
     """
     try:
         os.link(temporary, name, src_dir_fd=folder.descriptor, dst_dir_fd=folder.descriptor, follow_symlinks=False)
@@ -131,7 +131,9 @@ def place(folder: Folder, temporary: str, name: str) -> None:
 
 
 def add_name(folder: Folder, name: str, other: str) -> bool:
-    """Give the file `name` a second name; False where it cannot have one. Raises FileNotFoundError, FileExistsError."""
+    """Give the file `name` a second name; return False if the file system has no links. Raises FileNotFoundError,
+    FileExistsError.
+    """
     if folder.descriptor is None:
         return False
     try:
@@ -183,7 +185,7 @@ _PART = 1 << 20  # bytes: more at once would be allocated whole, however little 
 
 
 class Unsynced(Exception):
-    """The rename happened, the fsync of its folder failed: readers see the new file, a power cut may undo it."""
+    """The rename happened, but the fsync of its folder failed: readers see the new file, a power cut may undo it."""
 
     def __init__(self, cause: OSError) -> None:
         super().__init__(str(cause))
@@ -199,15 +201,13 @@ def replace(
     mode: Permissions | Copy | None = None,
     confirmed: bool = True,
 ) -> None:
-    """Put `parts`, one after the other, in the place of the file `name`: durable when this returns.
+    """Replace the file `name` by `parts`, one after the other. The change is durable when this returns.
 
     Unless `confirmed` is false: then the caller syncs the folder before the change is answered.
 
-    A temporary file beside the target, fsync, rename, fsync of the folder. Raises OSError with the old file untouched,
-    Unsynced after the rename, PathRefused when a link or a folder stands in the target's place. A failed fsync is
-    never tried again on the same descriptor: the second one may report success for pages that were dropped. A
-    file that was there keeps its permissions, unless `mode` says which it is to have. `check` is called last before
-    the rename; what it raises ends it.
+    Raises OSError with the old file untouched, Unsynced after the rename, PathRefused if the target is a link or a
+    folder. A failed fsync is never repeated on the same descriptor: the second one may report success for pages that
+    were dropped.
     """
     there = folder.permissions(name)  # and no link or folder
     temporary = prepare(folder, parts, there if mode is None else mode)
@@ -221,7 +221,7 @@ def replace(
 
 
 def install(folder: Folder, temporary: str, name: str, *, confirmed: bool = True) -> None:
-    """Put a prepared file in the place of `name`. Raises as `replace` does."""
+    """Replace `name` by a prepared file. Raises as `replace` does."""
     try:
         folder.rename(temporary, name)
     except OSError:
@@ -246,7 +246,7 @@ def put(folder: Folder, name: str, data: bytes | None, check: Callable[[], None]
 
 
 def make_confirm(folder: Folder, name: str) -> Callable[[], None]:
-    """What syncs the folder after its file `name` was replaced; it raises NotConfirmed."""
+    """Return a function that syncs the folder after its file `name` was replaced. It raises NotConfirmed."""
 
     def sync() -> None:
         try:
@@ -258,10 +258,10 @@ def make_confirm(folder: Folder, name: str) -> Callable[[], None]:
 
 
 def set_aside(folder: Folder, name: str, as_: str) -> str:
-    """Give the file `name` the name `as_`, with a number before its suffix while that is taken; returns its new name.
+    """Rename the file `name` to `as_`, with a number before its suffix if that is taken; return its new name.
 
-    Where MOST_ASIDE are there already it takes the place of the last one: the first ones tell how it began. Raises as
-    `put` does.
+    If there are MOST_ASIDE such files already, it replaces the last one: the first ones show how the trouble began.
+    Raises as `put` does.
     """
     stem, dot, suffix = as_.rpartition(".")
     number, free = 1, as_
@@ -279,13 +279,13 @@ def set_aside(folder: Folder, name: str, as_: str) -> str:
 
 
 def remove(folder: Folder, name: str) -> None:
-    """Remove the file `name`, durably. Raises OSError with the file still there, Unsynced after it went."""
+    """Remove the file `name`, durably. Raises OSError if the file is still there, Unsynced after its removal."""
     folder.unlink(name)
     confirm(folder)
 
 
 def confirm(folder: Folder) -> None:
-    """fsync of the folder. Raises Unsynced."""
+    """Sync the folder. Raises Unsynced."""
     try:
         folder.sync()
     except OSError as error:
@@ -297,7 +297,7 @@ def prepare(
     parts: Iterable[bytes | Callable[[int], None]],
     mode: Permissions | Copy | None = None,
 ) -> str:
-    """Write `parts` to a new temporary file, synced, and return its name. Leaves nothing behind when it fails.
+    """Write `parts` to a new temporary file, sync it, and return its name. Leaves nothing behind on failure.
 
     A part is bytes, or a function that writes some to the descriptor that it gets.
     `mode` says which permissions it has; None for those of any new file.
@@ -321,7 +321,7 @@ def prepare(
 
 
 def sync_file(folder: Folder, name: str) -> None:
-    """fsync of the file `name`. Raises OSError, PathRefused."""
+    """Sync the file `name`. Raises OSError, PathRefused."""
     fd = folder.open(name, os.O_RDWR)
     try:
         _sync(fd)
@@ -339,14 +339,14 @@ def _sync(fd: int) -> None:
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write `data`, however little the system takes at a time. Raises OSError, with some of it written."""
+    """Write `data` completely, even if the system takes a part at a time. Raises OSError, with some of it written."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
 
 
 def read_up_to(fd: int, start: int, most: int) -> bytes:
-    """The bytes of a file from `start` on, `most` of them at most. Raises OSError."""
+    """Return the bytes of a file from `start` on, at most `most` of them. Raises OSError."""
     parts = []
     while most > 0 and (part := read_at(fd, min(most, _PART), start)):
         parts.append(part)
@@ -356,7 +356,7 @@ def read_up_to(fd: int, start: int, most: int) -> bytes:
 
 
 def read_at(fd: int, size: int, offset: int) -> bytes:
-    """As os.pread, which Windows has not: each descriptor of such files is used by one thread alone."""
+    """Read like os.pread, which Windows does not have: only one thread uses each descriptor of such files."""
     if hasattr(os, "pread"):
         return os.pread(fd, size, offset)
     os.lseek(fd, offset, os.SEEK_SET)

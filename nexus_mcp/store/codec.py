@@ -1,7 +1,7 @@
 """Read and write state files as JSON: strict when reading, one layout when writing.
 
-The C reader does not say where it found what it refuses, so `locate` walks the text again, token by token, for the
-error message.
+The C reader does not say where it found a fault, so `locate` reads the text again, token by token, for the error
+message.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn
 
-# Session files end up two levels deeper in the journal and in history.json, which must stay readable with them.
+# Session files are two levels deeper in the journal and in history.json, which must stay readable.
 SESSION_DEPTH = 64
 ARCHIVE_DEPTH = 128
-# A journal's cycle lies one level higher there than in history.json.
+# In a journal a cycle is one level higher than in history.json.
 JOURNAL_DEPTH = ARCHIVE_DEPTH - 1
 BOM = "\ufeff"
-MAX_DIGITS = 4300  # what Python turns into an int at most
+MAX_DIGITS = 4300  # the most digits that Python turns into an int
 
 
 class Invalid(ValueError):
-    """JSON that the grammar allows, or Python's reader does, and we do not.
+    """JSON that the grammar or Python's reader allows, and nexus-mcp does not.
 
     The text says why, `kind` what to look for to tell where (`locate`), "" when there is no one place.
     """
@@ -50,7 +50,7 @@ def _constant(_: str) -> NoReturn:
 
 
 def parse_finite(text: str) -> float:
-    """The number that `text` spells. Raises Invalid when no float can hold it."""
+    """Return the number in `text`. Raises Invalid if no float can hold it."""
     value = float(text)
     if value in (float("inf"), float("-inf")):
         raise Invalid("has a number that is too large", "number")
@@ -60,26 +60,26 @@ def parse_finite(text: str) -> float:
 def strict_decoder(
     parse_float: Callable[[str], float] = parse_finite, parse_int: Callable[[str], float] | None = None
 ) -> json.JSONDecoder:
-    """A decoder that refuses what two readers could understand differently."""
+    """Return a decoder that refuses JSON that two readers could understand differently."""
     return json.JSONDecoder(
         object_pairs_hook=_object, parse_constant=_constant, parse_float=parse_float, parse_int=parse_int
     )
 
 
 STRICT = strict_decoder()
-_NEAR = 4096  # characters around a fault that are looked at for what it is
+_NEAR = 4096  # characters around a fault that are checked for its kind
 _COMPACT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 _quoted = json.encoder.encode_basestring
 
 
 def decode(data: bytes, file: str, depth: int = SESSION_DEPTH) -> Any:
-    """The JSON value in `data`. Raises StateError with line and column; `file` is its name in the message."""
+    """Return the JSON value in `data`. Raises StateError with line and column; `file` is its name in the message."""
     text = decode_text(data, file).removeprefix(BOM)
     return parse_guarded(text, file, lambda: STRICT.decode(text), depth)
 
 
 def decode_text(data: bytes, file: str, advice: str = "") -> str:
-    """`data` as text. Raises StateError when it is empty or not UTF-8; `advice` as for `guarded`."""
+    """Return `data` as text. Raises StateError if it is empty or not UTF-8; `advice` as for `parse_guarded`."""
     if not data.strip():
         raise StateError(file, "is empty", next_step=advice)
     try:
@@ -91,9 +91,9 @@ def decode_text(data: bytes, file: str, advice: str = "") -> str:
 
 
 def parse_guarded(text: str, file: str, parse: Callable[[], Any], depth: int, advice: str = "") -> Any:
-    """What `parse()` returns. Turns the ways in which reading `text` can fail into StateError.
+    """Return what `parse()` returns. Raises StateError for every way in which reading `text` can fail.
 
-    `advice` is the next step for a text that is no JSON, or torn by a merge; "" for the usual one.
+    `advice` is the next step for a text that is no JSON, or has conflict markers; "" for the usual one.
     """
     try:
         value = parse()
@@ -130,9 +130,9 @@ def _syntax_error(text: str, file: str, error: JSONDecodeError, advice: str) -> 
 
 
 def json_fault(error: JSONDecodeError) -> tuple[int, str]:
-    """Return (position, problem) of a text that is no JSON. A comma before a closing bracket is named as that."""
+    """Return (position, problem) of a text that is no JSON. A comma before a closing bracket has its own message."""
     text, at = error.doc, error.pos
-    if text[at : at + 1] == ",":  # newer Pythons tell of the comma, older ones of the bracket
+    if text[at : at + 1] == ",":  # newer Pythons report the comma, older ones the bracket
         after = text[at + 1 : at + _NEAR].lstrip()
     else:
         before, after = text[max(0, at - _NEAR) : at].rstrip(), text[at : at + 1]
@@ -143,7 +143,7 @@ def json_fault(error: JSONDecodeError) -> tuple[int, str]:
 
 
 def is_too_deep(value: object, limit: int) -> bool:
-    """Whether containers lie more than `limit` levels deep, found without recursion."""
+    """Return whether containers are nested more than `limit` levels deep, without recursion."""
     level: list[Any] = [value] if isinstance(value, (dict, list)) else []
     for _ in range(limit):
         if not level:
@@ -158,22 +158,23 @@ def is_too_deep(value: object, limit: int) -> bool:
 
 
 def encode(value: object) -> bytes:
-    """`value` as a state file holds it: two spaces, non-ASCII readable, one newline at the end.
+    """Return `value` as a state file holds it: two spaces, non-ASCII readable, one newline at the end.
 
-    Lone surrogates, which only a foreign file can bring in, stay the escapes that they were.
+    Lone surrogates, which only a file of another program can contain, stay escapes.
     """
     return encode_utf8(pretty(value)) + b"\n"
 
 
 def encode_utf8(text: str) -> bytes:
-    """JSON text in UTF-8, its lone surrogates as the escapes that stand for them."""
+    """Return JSON text in UTF-8, with lone surrogates as escapes."""
     return text.encode("utf-8", "backslashreplace")
 
 
 def pretty(value: object, margin: str = "\n") -> str:
-    """`value` as indented JSON text, without the last newline. `margin` is what begins each of its later lines.
+    """Return `value` as indented JSON text, without the last newline. `margin` begins each of its later lines.
 
-    As json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) writes it, whose C encoder knows no indent.
+    The result is that of json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False), whose C encoder cannot
+    indent.
     """
     if isinstance(value, str):
         return _quoted(value)
@@ -194,14 +195,14 @@ def pretty(value: object, margin: str = "\n") -> str:
 
 
 def compact(value: object) -> str:
-    """`value` as JSON text without insignificant white space, non-ASCII unescaped."""
+    """Return `value` as JSON text without insignificant white space, non-ASCII unescaped."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return int.__repr__(value) if type(value) is int else _COMPACT.encode(value)
 
 
 def without_surrogates(text: str) -> str:
-    """`text` itself, or, when it has lone surrogates, one with U+FFFD in their place, which can be encoded."""
+    """Return `text`, with U+FFFD in place of lone surrogates, so that it can be encoded."""
     try:
         if not text.isascii():
             text.encode()
@@ -216,9 +217,10 @@ _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+(")?|[{}\[\],:]|[^\s{}\[\],:"]++', re.D
 
 
 def locate(text: str, kind: str, depth: int) -> int | None:
-    """The position of the first repeated KEY, NaN or infinite CONSTANT, NUMBER that no float holds, integer of too many
-    DIGITS, or container DEPTH below `depth` levels; None when there is none before the text stops being JSON."""
-    keys: list[set[str] | None] = []  # for each open container the keys of an object, None for an array
+    """Return the position of the first repeated KEY, NaN or infinite CONSTANT, NUMBER that no float holds, integer of
+    too many DIGITS, or container DEPTH below `depth` levels; None if there is none before the text stops being JSON.
+    """
+    keys: list[set[str] | None] = []  # for each open container: the keys of an object, None for an array
     previous = ""
     for token in _TOKEN.finditer(text):
         word = token[0]

@@ -1,7 +1,7 @@
 """Open folders and files below the project without following a link, and choose the permissions of new ones.
 
-Where the platform has it, everything goes through a descriptor of the folder (openat and its kin), so that replacing
-a folder by a link meanwhile cannot lead outside; elsewhere each step is checked by lstat first. No open waits for a
+If the platform supports it, every call uses a descriptor of the folder (openat and similar), so that another process
+cannot lead it outside by replacing a folder with a link. Elsewhere lstat checks each step first. No open waits for a
 pipe. Linux lets the owner of a file open it without updating its access time (open(2), O_NOATIME): that update would be
 a write that the next sync waits for.
 
@@ -42,11 +42,11 @@ class Folder:
 
     @classmethod
     def root(cls, path: str) -> Folder:
-        """The project folder itself; links on the way to it were resolved before. Raises StorageError."""
+        """Open the project folder. The caller has resolved the links on the way to it. Raises StorageError."""
         try:
             if not AT and not os.path.isdir(path):
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-            # The path has no links in it; one that is there now was put there since.
+            # The path had no links; a link in it now was created since.
             return cls(path, "", open_folder(path) if AT else None)
         except OSError as error:
             gone = error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
@@ -65,9 +65,9 @@ class Folder:
             self.descriptor = -1  # no descriptor; None would be the current folder
 
     def make(self, name: str, *, confirm: bool = True) -> tuple[Folder, bool]:
-        """(the folder `name` in this one, whether it was made now). Raises PathRefused, StorageError.
+        """Return (the folder `name` in this one, whether this call created it). Raises PathRefused, StorageError.
 
-        Unless `confirm` is false its name is on disk then. Otherwise the caller that writes into it does that.
+        With `confirm` its name is on disk then. Otherwise the caller syncs it.
         """
         made, child = False, None
         try:
@@ -95,7 +95,7 @@ class Folder:
         return child, made
 
     def child(self, name: str) -> Folder | None:
-        """The folder `name` in this one, None when absent. Raises PathRefused, StorageError."""
+        """Return the folder `name` in this one, None if absent. Raises PathRefused, StorageError."""
         shown = self.show(name)
         path = f"{self.path}{name}" if self.path.endswith(os.sep) else f"{self.path}{os.sep}{name}"
         if AT:
@@ -109,14 +109,14 @@ class Folder:
         seen = self.look(name)
         if seen is not None and not stat.S_ISDIR(seen.st_mode):
             raise refusal(shown, seen.st_mode, "a folder")
-        if AT:  # a link or a file stood there a moment ago
+        if AT:  # a moment ago this was a link or a file
             raise PathRefused(shown, "is not a plain folder", next_step=ADVICE)
         return None if seen is None else Folder(path, shown, None)
 
     def read(self, name: str, limit: int) -> bytes | None:
-        """The bytes of the plain file `name`, None when absent.
+        """Return the bytes of the plain file `name`, None if absent.
 
-        Raises PathRefused, StorageError, and StateError when it has more than `limit` bytes.
+        Raises PathRefused, StorageError, and StateError if it has more than `limit` bytes.
         """
         if (found := self.hold(name, limit)) is None:
             return None
@@ -124,7 +124,7 @@ class Folder:
         return found[0]
 
     def hold(self, name: str, limit: int) -> tuple[bytes, int, os.stat_result] | None:
-        """(its bytes, a descriptor of it, what the system knew of it before it was read). Raises as `read` does."""
+        """Return (its bytes, a descriptor of it, its stat before the read). Raises as `read` does."""
         shown, fd = self.show(name), -1
         try:
             fd = self.open(name, os.O_RDONLY)
@@ -134,7 +134,7 @@ class Folder:
             if info.st_size > limit:
                 raise StateError(shown, f"is larger than the {limit >> 20} MiB that are read")
             chunks = [os.read(fd, info.st_size + 1)]
-            while chunks[-1] and len(chunks[0]) != info.st_size:  # else less came than requested: its end
+            while chunks[-1] and len(chunks[0]) != info.st_size:  # fewer than requested: the end
                 chunks.append(os.read(fd, 1 << 16))
             return b"".join(chunks), fd, info
         except BaseException as error:
@@ -151,7 +151,7 @@ class Folder:
         return create(self, name, flags, wanted) if flags & os.O_CREAT else self.open_as(name, flags, 0)
 
     def open_as(self, name: str, flags: int, mode: int) -> int:
-        """The same, made with the bits `mode` less the umask. A link is refused, a pipe not waited for."""
+        """Open the file `name`, created with the bits `mode` less the umask. A link is refused, a pipe not waited for."""
         if not AT:
             self._plain(name)
             return os.open(os.path.join(self.path, name), flags | FILE, mode)
@@ -163,11 +163,11 @@ class Folder:
             raise
 
     def check_plain(self, name: str) -> bool:
-        """Whether the file `name` is there. Raises PathRefused when it is a link, a folder or a special file."""
+        """Return whether the file `name` exists. Raises PathRefused if it is a link, a folder or a special file."""
         return self._plain(name) is not None
 
     def permissions(self, name: str) -> Permissions | None:
-        """The permissions of the file `name`, None when absent. Raises as `check_plain` does."""
+        """Return the permissions of the file `name`, None if absent. Raises as `check_plain` does."""
         seen = self._plain(name)
         return None if seen is None else Permissions(seen)
 
@@ -178,19 +178,19 @@ class Folder:
         return seen
 
     def rename(self, old: str, new: str) -> None:
-        """Put `old` in the place of `new`, at once for every reader. Raises OSError."""
+        """Replace `new` by `old`, at once for every reader. Raises OSError."""
         if AT:
             os.replace(old, new, src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
         else:
             os.replace(os.path.join(self.path, old), os.path.join(self.path, new))
 
     def unlink(self, name: str) -> None:
-        """Remove the file `name`; one that is not there is no error. Raises OSError."""
+        """Remove the file `name`; a missing file is no error. Raises OSError."""
         with suppress(FileNotFoundError):
             os.unlink(self._at(name), **self._dir_fd())
 
     def remove_folder(self, name: str) -> bool:
-        """Remove the folder `name`; False when it is not empty, or will not go."""
+        """Remove the folder `name`; return False if it is not empty or cannot be removed."""
         try:
             os.rmdir(self._at(name), **self._dir_fd())
         except OSError:
@@ -198,7 +198,7 @@ class Folder:
         return True
 
     def is_current(self) -> bool:
-        """Whether this folder still is where it was found."""
+        """Return whether this folder is still at its path."""
         if self.descriptor is None:
             return os.path.isdir(self.path)
         try:
@@ -207,7 +207,7 @@ class Folder:
             return False
 
     def is_file(self, name: str, fd: int) -> bool:
-        """Whether the file `name` is, still, the one that is open as `fd`. Raises StorageError."""
+        """Return whether the file `name` is still the one that is open as `fd`. Raises StorageError."""
         named = self.look(name)
         try:
             return named is not None and os.path.samestat(named, os.fstat(fd))
@@ -215,7 +215,7 @@ class Folder:
             raise StorageError(self.show(name), "look at", reason(error)) from error
 
     def look(self, name: str) -> os.stat_result | None:
-        """What the system knows of the file or folder `name` itself, None when absent. Raises StorageError."""
+        """Return the stat of the file, folder or link `name`, None if absent. Raises StorageError."""
         try:
             return os.stat(name, dir_fd=self.descriptor, follow_symlinks=False) if AT else os.lstat(self._at(name))
         except FileNotFoundError:
@@ -224,7 +224,7 @@ class Folder:
             raise StorageError(self.show(name), "look at", reason(error)) from error
 
     def names(self, most: int | None = None) -> list[str]:
-        """The names in this folder; of more than `most` one more than that. Raises StorageError."""
+        """Return the names in this folder, at most `most` + 1 of them. Raises StorageError."""
         try:
             if most is None:
                 return os.listdir(self.descriptor if AT else self.path)
@@ -239,7 +239,7 @@ class Folder:
             os.fsync(self.descriptor)
 
     def show(self, name: str) -> str:
-        """The path of `name` from the project root, with `/`."""
+        """Return the path of `name` from the project root, with `/`."""
         return f"{self.shown}/{name}" if self.shown else name
 
     def _at(self, name: str) -> str:
@@ -256,25 +256,25 @@ FILE = _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | _CLOEXEC  # a pipe of that nam
 
 ADVICE = "Look at what was put there and why; move it away yourself if it is not needed, then call again."
 
-# Errors for a user that is not the owner (EPERM), and of file systems that know no such flag.
+# Errors for a user that is not the owner (EPERM), and of file systems without this flag.
 _NO_ATIME_REFUSED = frozenset({errno.EPERM, errno.EINVAL, errno.EOPNOTSUPP})
 _no_atime = [getattr(os, "O_NOATIME", 0)]
 
 
 def open_folder(name: str, within: int | None = None) -> int:
-    """A descriptor of the folder `name`, in the one with the descriptor `within`. Raises OSError."""
+    """Open the folder `name` in the folder with the descriptor `within`. Raises OSError."""
     return _open_without_atime(name, _FOLDER, 0, within)
 
 
 def open_file(name: str, flags: int, mode: int, within: int | None) -> int:
-    """A descriptor of the file `name`, in the same way. Raises OSError."""
-    if flags & os.O_CREAT:  # what is made may come to belong to another user (CIFS), and would be left when refused
+    """Open the file `name` in the folder with the descriptor `within`. Raises OSError."""
+    if flags & os.O_CREAT:  # a new file may belong to another user (CIFS), and would stay when refused
         return os.open(name, flags | FILE, mode, dir_fd=within)
     return _open_without_atime(name, flags | FILE, mode, within)
 
 
 def _open_without_atime(name: str, flags: int, mode: int, within: int | None) -> int:
-    undated = _no_atime[0]  # another thread may come to know better meanwhile
+    undated = _no_atime[0]  # another thread may switch it off meanwhile
     try:
         return os.open(name, flags | undated, mode, dir_fd=within)
     except OSError as error:
@@ -286,15 +286,16 @@ def _open_without_atime(name: str, flags: int, mode: int, within: int | None) ->
 
 
 def refusal(shown: str, mode: int, wanted: str) -> PathRefused:
-    """For what stands where `wanted`, a file or a folder, belongs."""
+    """Return the error for an entry that is not `wanted`, a file or a folder."""
     kinds = {stat.S_IFLNK: "a symbolic link", stat.S_IFDIR: "a folder", stat.S_IFREG: "a file"}
     seen = kinds.get(stat.S_IFMT(mode), "a special file")
     return PathRefused(shown, f"is {seen} where {wanted} belongs", next_step=ADVICE)
 
 
 def close_fd(fd: int) -> None:
-    """Close a descriptor that was only read, or whose data is on disk: raised, what close reports then would make a
-    change that was carried out look like one that failed."""
+    """Close a descriptor that was only read, or whose data is on disk. Errors are ignored: they would make a completed
+    change look like a failed one.
+    """
     try:  # noqa: SIM105 - a change closes eight of them, and `suppress` is three calls
         os.close(fd)
     except OSError:
@@ -302,7 +303,7 @@ def close_fd(fd: int) -> None:
 
 
 def reason(error: OSError) -> str:
-    """The system's own words for an error, without the path that Python adds."""
+    """Return the system's text for an error, without the path that Python adds."""
     return error.strerror or type(error).__name__
 
 

@@ -36,8 +36,9 @@ TOOL_LOG = "tool-log.jsonl"
 
 
 def drop_old_tracker(store: Store) -> list[str]:
-    """Remove a tracker in `.nexus/state` itself, where old versions had it; what was removed. Raises PathRefused,
-    StorageError, NotConfirmed."""
+    """Remove a tracker in `.nexus/state` itself, where old versions had it; return the removed paths. Raises
+    PathRefused, StorageError, NotConfirmed.
+    """
     with store.state() as state:
         if state is None or not state.check_plain(TRACKER):
             return []
@@ -47,7 +48,7 @@ def drop_old_tracker(store: Store) -> list[str]:
 
 
 def tool_log(store: Store) -> tuple[list[dict[str, object]], int] | None:
-    """(the lines of the log of the tools that can be read, how many cannot); None when there is no log.
+    """Return (the readable lines of the tool log, the number of unreadable ones); None if there is no log.
 
     Raises StateError, PathRefused, StorageError.
     """
@@ -61,7 +62,7 @@ def tool_log(store: Store) -> tuple[list[dict[str, object]], int] | None:
 
 @contextmanager
 def own_folder(store: Store, harness_id: str) -> Iterator[tuple[Folder, HeldLock]]:
-    """The folder of the harness, made when absent, with the lock held. A first call that fails takes it away again."""
+    """Open the folder of the harness, created if absent, with the lock held. A failed first call removes it again."""
     with store.locked_state() as (state, held):
         own, is_new = state.make(harness_id)
         with own:
@@ -83,10 +84,10 @@ TOOL_USE_MAX_BYTES = 1 << 16
 
 
 def log_tool_uses(store: Store, lines: list[dict[str, str]]) -> bool:
-    """Add a line for each; False, and nothing is added, when they are too long to be any use of a tool.
+    """Add the lines; return False, and add none, if they are too long for tool calls.
 
-    Under the lock, so that no line is lost to another writer. No fsync: the log is advice, and a power cut may take its
-    last lines. Raises StateError, PathRefused and StorageError with nothing added, NotConfirmed.
+    Takes the lock, so that no line of another writer is lost. No fsync: the log is advisory, and a power cut may take
+    its last lines. Raises StateError, PathRefused and StorageError with nothing added, NotConfirmed.
     """
     data = b"\n".join(encode_utf8(compact(line)) for line in lines)
     if len(data) > TOOL_USE_MAX_BYTES:
@@ -105,17 +106,17 @@ SCHEMA = "state/memory-access"
 
 
 def note_read(store: Store, harness_id: str, path: str, agent: str) -> dict[str, Any]:
-    """Count one more read of the note at `path`, from the project root, by `agent`; its line as it is now.
+    """Count one more read of the note at `path`, from the project root, by `agent`; return its new line.
 
-    All other lines stay as they are, to the byte, those that cannot be read among them. Raises StateError, PathRefused
-    and StorageError with nothing written, NotConfirmed.
+    All other lines stay byte for byte, even unreadable ones. Raises StateError, PathRefused and StorageError with
+    nothing written, NotConfirmed.
     """
     with own_folder(store, harness_id) as (own, held):
         return retry(lambda: _count_read(own, held, path, store.stamp(), agent))
 
 
 def _count_read(own: Folder, held: HeldLock, path: str, now: str, agent: str) -> dict[str, Any]:
-    """As `note_read`, once. Raises ChangedMeanwhile when another program saved the file."""
+    """Try `note_read` once. Raises ChangedMeanwhile if another program saved the file."""
     original = read(own, ACCESS, SESSION_LIMIT)
     data = original.content() or b""
     lines = data.split(b"\n")
@@ -131,12 +132,12 @@ def _count_read(own: Folder, held: HeldLock, path: str, now: str, agent: str) ->
 
 
 def _counted_line(lines: list[bytes], path: str, now: str, agent: str) -> tuple[int, dict[str, Any]]:
-    """(the number of the line that tells of the note, that of a new one when none does; what it says from now on)."""
+    """Return (the number of the note's line, that of a new line if there is none; its new value)."""
     fields = {"path": path, "last_accessed_ts": now, "access_count": 1, "last_agent": agent}
     spelt = encode_utf8(compact(path))
     for number in reversed(range(len(lines))):
         line = lines[number]
-        if spelt not in line and b"\\" not in line:  # nor is it there in another spelling
+        if spelt not in line and b"\\" not in line:  # nor with other escapes
             continue
         known = jsonl.parse(line, ACCESS) if line.strip() else None
         if known is None or known.get("path") != path or schemas.faults(schemas.readable(SCHEMA), known, most=1):
@@ -145,7 +146,7 @@ def _counted_line(lines: list[bytes], path: str, now: str, agent: str) -> tuple[
     return len(lines), fields
 
 
-# The hook error log is advice: never needed, never synced, never waited for. It is written without the workspace lock,
+# The hook error log is advisory: never required, never synced, never waited for. It is written without the lock,
 # because that may be what failed: one write appends a line, which the system keeps apart from those of others. A full
 # log is renamed to the old one, and a new one is begun.
 
@@ -165,7 +166,7 @@ _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
 
 
 def log_hook_error(workspace: Workspace, now: str, event: str, error: str) -> None:
-    """Add a line; `error` must hold nothing of a payload. Never raises: the hook has to answer."""
+    """Add a line; `error` must contain nothing of a payload. Never raises: the hook has to answer."""
     line = encode_utf8(compact({"timestamp": now, "event": event, "error": error[:ERROR_MAX_CHARACTERS]})) + b"\n"
     try:
         with _state(workspace) as state, state.make(workspace.harness_id, confirm=False)[0] as own:
@@ -175,7 +176,7 @@ def log_hook_error(workspace: Workspace, now: str, event: str, error: str) -> No
 
 
 def _state(workspace: Workspace) -> Folder:
-    """`.nexus/state`. Raises FileNotFoundError where there is none: a failure does not make a project one of ours."""
+    """Open `.nexus/state`. Raises FileNotFoundError if absent: a failure must not create a workspace."""
     with Folder.root(workspace.root) as root:
         nexus = root.child(".nexus")
         if nexus is None:
@@ -207,7 +208,7 @@ def _append(own: Folder, line: bytes) -> None:
 
 
 def _is_ours(own: Folder, fd: int) -> bool:
-    """Whether no other process renames this file, or has done so. The lock goes with the descriptor."""
+    """Return whether no other process renames or has renamed this file. The lock ends with the descriptor."""
     if fcntl is None:
         return True
     try:
@@ -222,7 +223,7 @@ SESSION_MEMORY_MAX_BYTES = 1 << 20
 
 
 def read_sessions(store: Store, harness_id: str) -> list[Entry]:
-    """The sessions that are remembered; none when there is no file, or one that cannot be used.
+    """Return the stored sessions; none if the file is missing or malformed.
 
     Raises PathRefused, StorageError.
     """
@@ -235,7 +236,7 @@ def read_sessions(store: Store, harness_id: str) -> list[Entry]:
 
 
 def has_place(store: Store, harness_id: str) -> bool:
-    """Whether the harness has its folder here: some session began. Raises PathRefused, StorageError."""
+    """Return whether the harness has its folder: some session began. Raises PathRefused, StorageError."""
     with store.state() as state:
         own = None if state is None else state.child(harness_id)
         if own is not None:
@@ -244,7 +245,7 @@ def has_place(store: Store, harness_id: str) -> bool:
 
 
 def change_sessions(store: Store, harness_id: str, make: Callable[[list[Entry]], list[Entry]]) -> str:
-    """Put what `make` makes of them in their place. A file that cannot be used is kept under another name: "" for none.
+    """Replace the sessions by the result of `make`. Return the new name under which a malformed file was kept, or "".
 
     Raises StateError, PathRefused and StorageError with nothing written, NotConfirmed.
     """
@@ -261,7 +262,7 @@ def change_sessions(store: Store, harness_id: str, make: Callable[[list[Entry]],
 
 
 def _read(own: Folder) -> tuple[list[Entry], bool]:
-    """(the sessions, whether the file is one of ours or absent)."""
+    """Return (the sessions, whether the file is valid or absent)."""
     try:
         data = own.read(SESSION_MEMORY, SESSION_MEMORY_MAX_BYTES)
         value = {"sessions": []} if data is None else decode(data, own.show(SESSION_MEMORY))

@@ -1,4 +1,8 @@
-"""A file in a folder of its own, put there whole: the folder of an agent without its file would be a fault."""
+"""Change the project's own agents and tools by command, under the lock, and check the result before writing it.
+
+A file with a folder of its own is placed together with that folder: the folder of an agent without its file would be a
+fault.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +47,8 @@ def original_at(nexus: Folder, path: str) -> Original:
 def place(nexus: Folder, path: str, original: Original, data: bytes, held: HeldLock) -> None:
     """Write the file at `path` from `nexus`, at most two folders below, at once for every reader.
 
-    Only under the lock. Raises ChangedMeanwhile where the file is not the `original` any more, PathRefused,
-    StorageError with nothing changed, NotConfirmed.
+    Needs the lock. Raises ChangedMeanwhile if the file is not the `original` any more, PathRefused and StorageError
+    with nothing changed, NotConfirmed.
     """
     *folders, name = path.split("/")
     with ExitStack() as stack:
@@ -72,10 +76,10 @@ def place(nexus: Folder, path: str, original: Original, data: bytes, held: HeldL
 
 
 def take_away(nexus: Folder, path: str, original: Original, held: HeldLock) -> bool:
-    """Remove the file at `path` from `nexus`, and the folder that it has for itself, at once for every reader.
+    """Remove the file at `path` from `nexus`, and its folder if it has one of its own, at once for every reader.
 
-    False, with nothing changed, when there is something else in that folder, or the file is not the `original` any
-    more. Only under the lock. Raises ChangedMeanwhile, PathRefused, StorageError with nothing changed, NotConfirmed.
+    Return False, with nothing changed, if the folder has other entries, or the file is not the `original` any more.
+    Needs the lock. Raises ChangedMeanwhile, PathRefused, StorageError with nothing changed, NotConfirmed.
     """
     *folders, name = path.split("/")
     held.check()
@@ -96,20 +100,20 @@ def take_away(nexus: Folder, path: str, original: Original, held: HeldLock) -> b
             atomic.confirm(above)
         except atomic.Unsynced as error:
             raise NotConfirmed(nexus.show(path), reason(error.cause)) from error
-    nexus.remove_folder(folders[0])  # stays when there is more in it
+    nexus.remove_folder(folders[0])  # stays if it has other entries
     return True
 
 
 def _is_gone(above: Folder, final: str, folder: Folder, file: tuple[str, Original]) -> bool:
-    """Remove a folder with nothing but the file in it; whether it was so. Raises OSError, StorageError.
+    """Remove a folder whose only entry is the file; return whether that was so. Raises OSError, StorageError.
 
-    `file`: its name, and the file as it was read.
+    `file` is its name, and the file as it was read.
     """
     name, original = file
     if folder.names() != [name]:
         return False
     temporary = f"{atomic.PREFIX}{os.urandom(8).hex()}"
-    above.rename(final, temporary)  # without its file it would be a fault
+    above.rename(final, temporary)  # a folder without its file would be a fault
     if folder.names() != [name] or not original.is_at(folder, name):
         above.rename(temporary, final)
         return False
@@ -118,7 +122,7 @@ def _is_gone(above: Folder, final: str, folder: Folder, file: tuple[str, Origina
 
 
 def _put_with_folder(above: Folder, final: str, name: str, data: bytes, held: HeldLock) -> None:
-    """The file within a new folder, which gets its name only when the file is in it."""
+    """Write the file into a new folder, which gets its name only after that."""
     temporary = f"{atomic.PREFIX}{os.urandom(8).hex()}"
     with above.make(temporary)[0] as folder:
         try:
@@ -139,7 +143,7 @@ def _put_with_folder(above: Folder, final: str, name: str, data: bytes, held: He
 
 
 def _sweep(folder: Folder) -> None:
-    """Remove the folders that a crash left before they had a name. Raises PathRefused, StorageError."""
+    """Remove the unnamed folders that a crash left. Raises PathRefused, StorageError."""
     for name in folder.names():
         if name.startswith(atomic.PREFIX):
             left = folder.child(name)
@@ -149,7 +153,7 @@ def _sweep(folder: Folder) -> None:
 
 
 def _empty(above: Folder, name: str, folder: Folder) -> None:
-    """Remove a folder of ours and the files in it, as far as possible."""
+    """Remove a folder of nexus-mcp and the files in it, as far as possible."""
     try:
         for file in folder.names():
             folder.unlink(file)
@@ -158,7 +162,7 @@ def _empty(above: Folder, name: str, folder: Folder) -> None:
     above.remove_folder(name)
 
 
-# Changes by command of a project's agents and tools: under the lock, and checked before anything is written.
+# Edits: computed under the lock, and checked before they are written.
 
 
 _MAP_HEAD = "What the tools of a harness are for; what stands here wins over what is shipped."
@@ -166,9 +170,9 @@ _AGENT_HEAD = "What this project adds to the agent; all else is as shipped."
 
 
 class Edit:
-    """A change of the file at `path` from `.nexus`; `start` and `head` are what a new one begins with.
+    """A change of the file at `path` from `.nexus`; a new file begins with `head` and `start`.
 
-    `tidy` takes out what says no more than what is shipped, once that is so.
+    `tidy` removes values that repeat the shipped ones after the change.
     """
 
     __slots__ = ("change", "head", "path", "removing", "start", "tidy")
@@ -192,15 +196,19 @@ class Edit:
 
 
 class Done(NamedTuple):
-    """`path` of the file from the project's root. `is_frozen`: it says what is shipped, for a comment that is there."""
+    """The result of an edit. `path` is the file from the project's root. `is_frozen`: a list that repeats the shipped
+    one stays, because it has a comment.
+    """
 
     path: str
     is_frozen: bool
 
 
 def of_agent(agent_id: str, capability: str, canonical: Iterable[str], *, add: bool) -> Edit:
-    """Add a capability to an agent, or take an added one away. `canonical` are those that it has of itself by what is
-    shipped, none for an agent of the project's own."""
+    """Return the edit that adds a capability to an agent, or removes an added one.
+
+    `canonical` are the shipped capabilities of the agent, none for a project's own agent.
+    """
     kept = list(canonical)
 
     def change(value: dict[str, Any]) -> None:
@@ -224,8 +232,11 @@ def of_agent(agent_id: str, capability: str, canonical: Iterable[str], *, add: b
 def of_class(
     harness: str, name: str, tool: str, before: Iterable[str], *, add: bool, below: Iterable[str] = ()
 ) -> Edit:
-    """Add a tool to a class, or take it out. `before` are its tools now, for a file that does not have the class;
-    `below` are those that are shipped, none for a harness of the project's own."""
+    """Return the edit that adds a tool to a class, or removes it.
+
+    `before` are the tools of the class now, for a file that does not have the class. `below` are the shipped tools,
+    none for a project's own harness.
+    """
     shipped = sorted(below)
 
     def change(value: dict[str, Any]) -> None:
@@ -255,20 +266,19 @@ def of_class(
 
 
 def carry_out(store: Store, edit: Edit, shipped: dict[str, Any]) -> Done:
-    """Make the change. `shipped` is the shipped catalog as a value. A file that then says nothing any more, and has no
-    comment, goes. The change is made again on what another program saved meanwhile.
+    """Make the change. `shipped` is the shipped catalog as a value. An empty file without a comment is then removed.
 
-    Raises CatalogError when the file, or all of them together, could not be used then; PathRefused, StorageError: with
-    nothing written. NotConfirmed.
+    If another program saves the file meanwhile, the change is made again on that version. Raises CatalogError if the
+    file or the catalog would be invalid, PathRefused, StorageError: with nothing written. Raises NotConfirmed.
     """
-    with store.nexus() as nexus:  # a change that is refused leaves not so much as a folder
+    with store.nexus() as nexus:  # a refused change leaves no folder
         _made(None if nexus is None else Own(nexus), edit, shipped)
     with store.locked_nexus() as (nexus, held):
         return retry(lambda: _carried_out(nexus, held, edit, shipped))
 
 
 def _carried_out(nexus: Folder, held: HeldLock, edit: Edit, shipped: dict[str, Any]) -> Done:
-    """As `carry_out`, once. Raises ChangedMeanwhile, with nothing written, when another program saved the file."""
+    """Try `carry_out` once. Raises ChangedMeanwhile, with nothing written, if another program saved the file."""
     original = original_at(nexus, edit.path)
     data, is_frozen, is_bare = _made(Own(nexus), edit, shipped, original)
     if not (is_bare and take_away(nexus, edit.path, original, held)):
@@ -279,10 +289,11 @@ def _carried_out(nexus: Folder, held: HeldLock, edit: Edit, shipped: dict[str, A
 def _made(
     source: Own | None, edit: Edit, shipped: dict[str, Any], original: Original | None = None
 ) -> tuple[bytes, bool, bool]:
-    """(the file with the change, whether it says what is shipped for a comment's sake, whether it says nothing).
+    """Return (the file with the change, whether a repeated list stays for its comment, whether the file says nothing
+    any more).
 
-    `original` is the file, None for what the `source` has. Raises CatalogError, also for what the rest of the project
-    makes of it.
+    `original` is the file, None for that of the `source`. Raises CatalogError, also for faults that the change causes
+    in the rest of the project.
     """
     over = _Over(source, edit.path)
     before = over.read(edit.path) if original is None else original.content()
@@ -299,7 +310,7 @@ def _made(
 
 
 def _rewritten(before: bytes, shown: str, edit: Edit) -> tuple[bytes, bool, bool]:
-    """As `_made`. What says no more than what is shipped goes, unless a comment would go with it."""
+    """Return the same as `_made`. Values that repeat the shipped ones are removed, unless a comment would be lost."""
     data = rewritten(before, shown, edit.change, removing=edit.removing)
     if edit.tidy is None:
         return data, False, False
@@ -315,7 +326,7 @@ def _rewritten(before: bytes, shown: str, edit: Edit) -> tuple[bytes, bool, bool
 
 
 class _Over:
-    """The files of a project, one of them as it would be."""
+    """The files of a project, with one of them replaced."""
 
     def __init__(self, source: Source | None, path: str) -> None:
         self._source = source

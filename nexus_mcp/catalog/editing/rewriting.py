@@ -1,7 +1,8 @@
-"""Changes of a YAML value with its comments, as ruamel.yaml has it, or of a plain one.
+"""Change a YAML file and keep its comments, with ruamel.yaml or on a plain value.
 
-ruamel.yaml keeps whatever follows a leaf with that leaf: the comment on its line, and all comments up to the next
-one. So what is put behind the last leaf of a collection has to take those over, or it would end up below them.
+ruamel.yaml attaches everything after a leaf to that leaf: the comment on its line, and all comments up to the next
+leaf. So an item that is added behind the last leaf of a collection has to take these over, or it would end up below
+them.
 """
 
 from __future__ import annotations
@@ -24,32 +25,32 @@ from nexus_mcp.errors import CatalogError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# Where ruamel.yaml has what follows an item, in the list that it keeps for it.
+# The index of the text after an item, in the list that ruamel.yaml keeps for the item.
 _BEHIND_ITEM, _BEHIND_VALUE = 0, 2
 
 
 def append(items: list[Any], item: str) -> None:
-    """Add an item at the end of a list, unless it is there: another process may have added it meanwhile."""
+    """Add an item at the end of a list, unless it is there already: another process may have added it meanwhile."""
     if item in items:
         return
     tail = _take(items)
     if isinstance(items, CommentedSeq) and not items:
-        items.fa.set_flow_style()  # as [] is written
+        items.fa.set_flow_style()  # written as []
     items.append(_scalar(item) if isinstance(items, CommentedSeq) else item)
     _give(items, tail)
 
 
 def put(members: dict[str, Any], name: str, value: Any) -> None:
-    """Add a member that is not there yet at the end: a list, on one line, or an object."""
+    """Add a new field at the end: a list, on one line, or an object."""
     tail = _take(members)
     members[name] = _with_comments(value) if isinstance(members, CommentedMap) else value
     _give(members, tail)
 
 
 def take_out(items: list[Any], item: str) -> None:
-    """Remove an item of a list and the comment on its line; what follows stays behind the item before.
+    """Remove an item of a list and the comment on its line. Text after that line stays, behind the item before.
 
-    One that is not there is gone already.
+    A missing item is no error.
     """
     if item not in items:
         return
@@ -62,7 +63,7 @@ def take_out(items: list[Any], item: str) -> None:
 
 
 def remove(members: dict[str, Any], name: str) -> None:
-    """Remove a member; what follows its last line stays, behind the member before."""
+    """Remove a field. Text after its last line stays, behind the field before."""
     at, keys = list(members).index(name), list(members)
     token = _token(*_end(members, name)) if isinstance(members, CommentedMap) else None
     rest = _split(token) if token is not None else ""
@@ -72,7 +73,7 @@ def remove(members: dict[str, Any], name: str) -> None:
 
 
 def _end(members: Any, name: str) -> tuple[Any, Any]:
-    """The collection of the last leaf of a member, and its key or index there."""
+    """Return the collection of the last leaf of a field, and its key or index there."""
     return (None if _is_flow(members[name]) else _leaf(members[name])) or (members, name)
 
 
@@ -90,7 +91,7 @@ def _with_comments(value: Any) -> Any:
 
 
 def _scalar(value: Any) -> Any:
-    """A text so that a reader of YAML 1.1 takes it for one, too: there `on` is a truth value."""
+    """Return the text so that a reader of YAML 1.1 reads it as text too: there `on` is a boolean."""
     if not isinstance(value, str):
         return value
     import yaml
@@ -103,7 +104,7 @@ def _scalar(value: Any) -> Any:
 
 
 def _leaf(collection: Any) -> tuple[Any, Any] | None:
-    """(the collection of the last leaf, its key or index there); None where there is no leaf, or no comments."""
+    """Return (the collection of the last leaf, its key or index there); None if there is no leaf, or no comments."""
     if not isinstance(collection, (CommentedMap, CommentedSeq)) or not collection:
         return None
     key = list(collection)[-1] if isinstance(collection, CommentedMap) else len(collection) - 1
@@ -117,7 +118,7 @@ def _is_flow(value: Any) -> bool:
 
 
 def _take(collection: Any) -> str:
-    """What follows the line of the last leaf, which has it no more."""
+    """Remove the text after the line of the last leaf, and return it."""
     if _is_flow(collection):
         return ""
     leaf = _leaf(collection)
@@ -157,7 +158,7 @@ def _slot(collection: Any) -> int:
     return _BEHIND_ITEM if isinstance(collection, CommentedSeq) else _BEHIND_VALUE
 
 
-# Whole files: read strictly, changed with their comments, and compared with the intended value.
+# Whole files: read strictly, change with comments, and compare the result with the intended value.
 
 
 _BOM = b"\xef\xbb\xbf"
@@ -168,17 +169,17 @@ _BY_HAND = "Make this change in the file by hand; nothing was changed."
 
 
 def written(start: dict[str, Any], head: str, change: Callable[[Any], None]) -> bytes:
-    """A new file: the line `head` as a comment, then `start` with `change` made to it."""
+    """Return a new file: the line `head` as a comment, then `start` with `change` applied to it."""
     value = CommentedMap(start)
     change(value)
     return f"# {head}\n{_dumped(_writer(*_LAYOUTS[0]), value)}".encode()
 
 
 def rewritten(data: bytes, shown: str, change: Callable[[Any], None], *, removing: str = "") -> bytes:
-    """The file with `change` made to its value, a mapping; `change` uses the functions of comments.py.
+    """Return the file with `change` applied to its value, a mapping; `change` uses the functions above.
 
-    The comment on the line of the item that it is `removing` goes with that. Raises CatalogError when the file cannot
-    be read, or not be written without losing something.
+    The comment on the line of the item that it is `removing` is removed too. Raises CatalogError if the file cannot be
+    read, or cannot be written without a loss.
     """
     before = yaml_file.read(data, shown).value
     if not isinstance(before, dict):
@@ -205,12 +206,12 @@ def rewritten(data: bytes, shown: str, change: Callable[[Any], None], *, removin
 
 
 def comments_in(data: bytes) -> list[str]:
-    """The comments of a file that can be read, in order."""
+    """Return the comments of a readable file, in order."""
     return [comment for _, comment, _ in _comments(data.removeprefix(_BOM).decode().replace("\r\n", "\n"))]
 
 
 def value_of(data: bytes, shown: str) -> Any:
-    """What a reader would make of it; None when that is nothing, as happens where a list lost its last item."""
+    """Return the value that a reader gets; None for an empty file, such as after a list lost its last item."""
     try:
         return yaml_file.read(data, shown).value
     except CatalogError:
@@ -218,7 +219,9 @@ def value_of(data: bytes, shown: str) -> Any:
 
 
 def _made(text: str, change: Callable[[Any], None]) -> str:
-    """The text with the change, in the layout that gives it back as it is, where there is one, or else the usual."""
+    """Return the text with the change, in a layout that preserves the rest of the text, if there is one, or else in the
+    usual one.
+    """
     writers = [_writer(*layout) for layout in _LAYOUTS]
     for yaml in writers:
         yaml.explicit_start = any(line.startswith("---") for line in text.split("\n"))
@@ -243,7 +246,7 @@ def _dumped(yaml: YAML, value: Any) -> str:
 
 
 def _place_of_loss(before: str, after: str, removing: str) -> int:
-    """The line of the first comment that is no more, 0 for none; one beside the item that was removed may go."""
+    """Return the line of the first lost comment, 0 for none. The comment beside a removed item may go."""
     kept = [comment for _, comment, _ in _comments(after)]
     gone = False
     for line, comment, item in _comments(before):
@@ -257,7 +260,7 @@ def _place_of_loss(before: str, after: str, removing: str) -> int:
 
 
 def _comments(text: str) -> Iterator[tuple[int, str, str]]:
-    """(line from 1, the comment, the item of a list that stands before it on its line or "")."""
+    """Yield (line from 1, the comment, the item of a list that precedes it on its line or "")."""
     end, last = 0, ""
     for token in _tokens(text):
         for place, line in enumerate(text[end : token.start_mark.index].split("\n")):
@@ -269,6 +272,6 @@ def _comments(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _tokens(text: str) -> Iterator[Any]:
-    """The tokens of a text, as far as it is YAML: what was written is looked at before it is known to be."""
+    """Yield the tokens of a text, as far as it is YAML: this also checks texts that may turn out not to be."""
     with suppress(MarkedYAMLError):
         yield from scan(text, Loader=SafeLoader)
