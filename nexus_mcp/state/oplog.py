@@ -121,7 +121,9 @@ def undone_ids(lines: Sequence[Line]) -> set[str]:
 
 
 def last_changes(lines: Sequence[Line], count: int) -> list[Entry]:
-    """Return the last `count` changes that were not taken back, newest first. Raises UndoRefused if one is permanent."""
+    """Return the last `count` changes that were not taken back, newest first. Raises UndoRefused if
+    one is permanent.
+    """
     gone = undone_ids(lines)
     found: list[Entry] = []
     for number, line in reversed(lines):

@@ -248,7 +248,9 @@ _IGNORED = b"state/\n"
 
 
 def find_folders(path: str, opened: list[Folder]) -> tuple[Folder, Folder | None, Folder | None]:
-    """Return the project folder at `path`, its `.nexus` and `.nexus/state`; `opened` gets each as soon as it is open."""
+    """Return the project folder at `path`, its `.nexus` and `.nexus/state`; `opened` gets each as
+    soon as it is open.
+    """
     root = keep_open(opened, Folder.root(path))
     nexus = root.child(".nexus")
     state = None if nexus is None else keep_open(opened, nexus).child("state")

@@ -1,8 +1,8 @@
 """Keep the receipt of a close until its answer was delivered: `state/closed-<id>.json`, the applied journal itself.
 
-It is removed once the answer was written out. When the process dies before, the receipt stays, and the next task_close
-that finds nothing open returns its answer, once: a client that retries gets its answer and no second cycle. A living
-process keeps its receipt locked, so that no other process takes it for an abandoned one.
+The receipt is removed once the answer was written out. If the process dies before, the receipt stays, and the next
+task_close that finds nothing open returns its answer, once: a client that retries gets its answer and no second cycle.
+A living process keeps its receipt locked, so that no other process takes it for an abandoned one.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Receipt:
         self.undelivered()
 
     def delivered(self) -> None:
-        """Remove the receipt: the answer is out. Failing to remove it costs no more than one repeated answer."""
+        """Remove the receipt: the answer is out. If the removal fails, one answer may be repeated."""
         if fcntl is None:
             self.undelivered()  # Windows does not remove an open file
         try:
@@ -69,7 +69,7 @@ class Receipt:
                     state.unlink(self._name)
         except (OSError, NexusError) as error:
             log.warning(f"could not remove {self._name}: {error}")
-        # Only now: between letting go and removing, another close could take the marker for a left one.
+        # Only now: between release and removal, another close could take the receipt for an abandoned one.
         self.undelivered()
 
     def undelivered(self) -> None:
@@ -80,10 +80,10 @@ class Receipt:
 
 
 class Receipts:
-    """The receipts that dead processes left, as one change sees them. Only under the lock.
+    """The receipts that dead processes left, as one change sees them. Needs the lock.
 
-    `names` are those in `state` since the lock was taken: markers come under it alone. `repeated` is the receipt whose
-    answer `answer` returned, None before that.
+    `names` are those in `state` since the lock was taken: receipts are created under the lock only. `repeated` is the
+    receipt whose answer `answer` returned, None before that.
     """
 
     def __init__(self, state: Folder, names: Iterable[str], open_state: OpenState, is_answer: IsAnswer | None) -> None:
@@ -94,9 +94,9 @@ class Receipts:
         self.repeated: Receipt | None = None
 
     def answer(self, history: Archive) -> dict[str, Any] | None:
-        """The answer of the newest close that was never delivered, taken over so that no other process returns it too.
+        """Return the answer of the newest undelivered close, and take it over so that no other process returns it too.
 
-        Only where its cycle still is in `history`: git may have taken it out since. Raises StorageError, PathRefused.
+        Only if its cycle still is in `history`: git may have removed it. Raises StorageError, PathRefused.
         """
         newest_first = sorted(find_undelivered(self._state, self._open_state), key=_age)
         answer: dict[str, Any] | None = None
@@ -105,32 +105,30 @@ class Receipts:
             if answer is None and self._is_answer and self._is_answer(entry["answer"]) and history.has(entry["cycle"]):
                 answer, self.repeated = entry["answer"], marker
             else:
-                marker.delivered()  # it says what is not so, or is an older one: no client waits for it
+                marker.delivered()  # it does not fit the history, or is older: no client waits for it
         return answer
 
     def forget(self, confirm: Callable[[], None]) -> None:
-        """Something was written after a close that went unanswered: its client went on, and will not ask again.
+        """Remove the receipts: a write after the close shows that its client continued and will not repeat it.
 
-        Before a marker goes `confirm`, which may raise, puts that on the disk: no power cut takes the change alone.
+        `confirm`, which may raise, first puts that write on disk, so that no power cut takes only the write.
         """
         if not any(name.startswith(journal.RECEIPT_PREFIX) for name in self._names):
             return
         try:
             left = find_undelivered(self._state, self._open_state, whole=False)
         except Exception as error:  # noqa: BLE001
-            # The change itself is made and must be answered as such; at worst an old answer is returned once more.
+            # The change is made and must be answered as such. At worst an old answer is returned once more.
             log.warning(f"could not look for unanswered closes: {error}")
             return
         if left:
             confirm()
-        for _, marker in sorted(
-            left, key=_age
-        ):  # should we die meanwhile, the newest is left, which is the one returned
+        for _, marker in sorted(left, key=_age):  # if we die meanwhile, the newest remains, which is the one to return
             marker.delivered()
 
 
 def lock_receipt(state: Folder, name: str, open_state: OpenState) -> Receipt:
-    """Hold the marker of a close that has just been applied. Never raises: the close is done and must be answered."""
+    """Hold the receipt of a close that was just applied. Never raises: the close is done and must be answered."""
     try:
         fd = _lock_free(state, name)
     except (OSError, NexusError) as error:
@@ -140,10 +138,11 @@ def lock_receipt(state: Folder, name: str, open_state: OpenState) -> Receipt:
 
 
 def find_undelivered(state: Folder, open_state: OpenState, *, whole: bool = True) -> list[tuple[Any, Receipt]]:
-    """(journal, marker) of each close whose process is gone; they are held now. Raises StorageError, PathRefused.
+    """Return (journal, receipt) of each close whose process is gone; they are held now. Raises StorageError,
+    PathRefused.
 
-    Files of such a name that we did not write are passed over: neither answered with nor removed. Without `whole` the
-    journal may be None: a large file is not read when it begins as ours do.
+    Files of such a name that we did not write are skipped: neither answered nor removed. Without `whole` the journal
+    may be None: a large file is not read if it begins like ours.
     """
     found: list[tuple[Any, Receipt]] = []
     anyhow, room = READ_ANYHOW, journal.HISTORY_LIMIT
@@ -178,7 +177,9 @@ def find_undelivered(state: Folder, open_state: OpenState, *, whole: bool = True
 
 
 def journal_in(name: str, data: bytes, shown: str) -> dict[str, Any] | None:
-    """The journal of a close in the bytes of the file `name`, None when that is no marker. `shown` is its path."""
+    """Return the journal of a close in the bytes of the file `name`, None if that is no receipt.
+    `shown` is its path.
+    """
     try:
         entry = decode(data, shown, JOURNAL_DEPTH)
     except NexusError:
@@ -191,7 +192,7 @@ def journal_in(name: str, data: bytes, shown: str) -> dict[str, Any] | None:
 
 
 def _age(found: tuple[Any, Receipt]) -> float:
-    """Return what sorts the oldest close first: how many cycles there were after it; unread ones last."""
+    """Return a key that sorts the oldest close first: the number of cycles after it; unread ones last."""
     total = float("inf") if found[0] is None else found[0]["answer"].get("total_cycles")
     return total if isinstance(total, (int, float)) else 0
 
@@ -208,10 +209,10 @@ def _begins_as_ours(name: str, fd: int) -> bool:
 
 
 def _lock_free(state: Folder, name: str) -> int | None:
-    """A descriptor that locks the marker; None when a living process has it, or it is gone, or no plain file.
+    """Return a descriptor that locks the receipt; None if a living process has it, it is gone, or it is no plain file.
 
-    Raises StorageError, and PathRefused for a link. Only what says that it is held counts as that: taken for held, a
-    left marker would let a close happen twice.
+    Raises StorageError, and PathRefused for a link. Only a lock error counts as held: an abandoned receipt that is
+    taken for held would let a close happen twice.
     """
     try:
         fd = state.open(name, _FLAGS)
@@ -227,7 +228,7 @@ def _lock_free(state: Folder, name: str) -> int | None:
                 _lock_on_windows(fd)
             if state.is_file(name, fd):
                 return fd
-            # Its process removed it, its answer being out, after we had opened it.
+            # Its process delivered the answer and removed it after we had opened it.
     except (BlockingIOError, PermissionError):  # the second on Windows
         pass
     except (OSError, NexusError) as error:
@@ -242,6 +243,6 @@ def _lock_free(state: Folder, name: str) -> int | None:
 def _lock_on_windows(fd: int) -> None:
     import msvcrt
 
-    # Locks are mandatory there, so the byte is one beyond the end, which no reader asks for.
+    # Locks are mandatory on Windows, so the byte is beyond the end, where no reader reads.
     os.lseek(fd, journal.HISTORY_LIMIT, os.SEEK_SET)
     msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]

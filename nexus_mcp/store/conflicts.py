@@ -44,10 +44,10 @@ _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 
 
 def temporary(name: str, known: Mark, kind: str, new: os.stat_result | None, older: str = "") -> str:
-    """A temporary name for the file `new` that is to take the place of `name`, of which `known` was read.
+    """Return a temporary name for the file `new` that will replace `name`, of which `known` was read.
 
-    `older` is the temporary name that `new` has until then: its random digits are used again.
-    `kind`: whether the checksum is of the WHOLE file or of its END; SAME of the whole where both files are equal.
+    `older` is the present temporary name of `new`; its random digits are reused. `kind`: whether the checksum is of the
+    WHOLE file or of its END; SAME: of the whole, and both files are equal.
     """
     mark_of_new = 0 if new is None else _fingerprint(new)
     unique = older[len(atomic.PREFIX) :][:8] or os.urandom(4).hex()
@@ -55,18 +55,19 @@ def temporary(name: str, known: Mark, kind: str, new: os.stat_result | None, old
 
 
 def _fingerprint(info: os.stat_result) -> int:
-    """32 bits of which file this is, and of when it was last written: the new file may have been saved, too."""
+    """Return 32 bits that identify a file and its last write: the new file may have been saved, too."""
     import zlib  # a shared object
 
     return zlib.crc32(b"%d %d %d" % (info.st_ino, info.st_size, info.st_mtime_ns))
 
 
 def is_settled(folder: Folder, name: str) -> bool:
-    """Whether a temporary file that a dead process left can go; one that another program saved is kept as a copy first.
+    """Return whether a temporary file of a dead process can be removed; a file that another program saved is first kept
+    as a copy.
 
-    It can go where it is the new file as it was made (the names were not exchanged) or holds what the change had read.
-    Where the whole project was copied since, inodes tell nothing, but the file itself may: it still has what was read.
-    Raises StorageError.
+    It can be removed if it is the unchanged new file (the names were not exchanged) or has the content that the change
+    had read. If the whole project was copied since, inodes say nothing, but the content may be the same. Raises
+    StorageError.
     """
     parsed = _parse(name)
     if parsed is None:
@@ -83,9 +84,9 @@ def is_settled(folder: Folder, name: str) -> bool:
 
 
 def sweep(folder: Folder) -> None:
-    """Remove temporary files that a crash left in this folder; keep a file that another program saved as a copy.
+    """Remove the temporary files that a crash left in this folder; keep a file that another program saved as a copy.
 
-    Only under the lock: no live temporary file can be there. Raises StorageError.
+    Needs the lock, so that no temporary file of a living process is there. Raises StorageError.
     """
     for name in folder.names():
         if name.startswith(atomic.PREFIX):
@@ -93,15 +94,15 @@ def sweep(folder: Folder) -> None:
                 if is_settled(folder, name):
                     folder.unlink(name)
             except IsADirectoryError:
-                continue  # none of ours
+                continue  # not ours
             except OSError as error:
                 raise StorageError(folder.show(name), "remove the leftover", reason(error)) from error
 
 
 def keep(folder: Folder, held: str, name: str, id_: str = "") -> str:
-    """Give what lies under the name `held` the name of a copy of `name`; returns it. No other file is ever replaced.
+    """Rename the file `held` to a copy of `name`; return the new name. Never replaces another file.
 
-    `id_` becomes part of it. Raises StorageError, with everything where it was, also when there are MOST copies.
+    `id_` becomes part of the name. Raises StorageError, with nothing renamed, also if there are MOST copies.
     """
     check_room(folder, name)
     copy = f"{PREFIX}{id_ or os.urandom(8).hex()}-{name}"
@@ -118,9 +119,9 @@ def keep(folder: Folder, held: str, name: str, id_: str = "") -> str:
 
 
 def add_name(folder: Folder, held: str, name: str) -> None:
-    """Give what lies under the name `held` a second one, as a copy of `name`, unless MOST of them are there.
+    """Give the file `held` a second name, as a copy of `name`, unless there are MOST of them.
 
-    Never raises: where it cannot have one, the file that gets its own name back is all there is.
+    Never raises: if the file system has no links, only the file that gets its own name back remains.
     """
     with suppress(OSError, NexusError):
         check_room(folder, name)
@@ -129,7 +130,9 @@ def add_name(folder: Folder, held: str, name: str) -> None:
 
 
 def drop_twins(folder: Folder, is_same: Callable[[Folder, str], bool]) -> None:
-    """Remove the copies for which `is_same` holds: other names of the file that a change was built on. Never raises."""
+    """Remove the copies for which `is_same` is true: other names of the file on which a change was
+    built. Never raises.
+    """
     with suppress(OSError, NexusError):
         for name in folder.names():
             if name.startswith(PREFIX) and is_same(folder, name):
@@ -137,13 +140,13 @@ def drop_twins(folder: Folder, is_same: Callable[[Folder, str], bool]) -> None:
 
 
 def warn(folder: Folder, copy: str, name: str) -> None:
-    """Log where a copy lies."""
+    """Log the place of a copy."""
     text = f"{folder.show(copy)} keeps what another program saved in {name} while a change replaced it"
     log.warning(f"{text}. Compare the two, take over what is missing, then move the copy away.")
 
 
 def check_room(folder: Folder, name: str) -> None:
-    """Raises StorageError when there are MOST copies of `name`."""
+    """Raise StorageError if there are MOST copies of `name`."""
     copies = [found for found in folder.names() if found.startswith(PREFIX) and found.endswith(f"-{name}")]
     if len(copies) >= MOST:
         raise StorageError(
@@ -155,7 +158,9 @@ def check_room(folder: Folder, name: str) -> None:
 
 
 def find_all(state: Folder) -> list[str]:
-    """The paths from the project root of the copies in `.nexus/state` and among its artifacts. Raises StorageError."""
+    """Return the paths from the project root of the copies in `.nexus/state` and among its artifacts. Raises
+    StorageError.
+    """
     found = [state.show(name) for name in state.names() if name.startswith(PREFIX)]
     artifacts = state.child(paths.ARTIFACTS)
     if artifacts is not None:
@@ -165,7 +170,7 @@ def find_all(state: Folder) -> list[str]:
 
 
 def find_among_notes(nexus: Folder) -> list[str]:
-    """The paths from the project root of the copies that lie among the notes. Folders that cannot be used have none."""
+    """Return the paths from the project root of the copies among the notes. Unusable folders count as empty."""
     found = []
     for kind in NOTES:
         with suppress(NexusError):
@@ -194,12 +199,12 @@ def _child(folder: Folder, name: str, depth: int, left: list[int]) -> list[str]:
             return []
         with below:
             return list(_below(below, depth - 1, left))
-    except NexusError:  # a file, most often
+    except NexusError:  # most often a file
         return []
 
 
 def is_copy(name: str) -> bool:
-    """Whether a name among artifacts or notes is that of a copy; anything else is a user's artifact, or note."""
+    """Return whether a name among artifacts or notes is that of a copy; any other name belongs to a user."""
     id_, _, rest = name.removeprefix(PREFIX).partition("-")
     return name.startswith(PREFIX) and bool(rest) and len(id_) == 16 and not id_.strip("0123456789abcdef")
 
@@ -216,7 +221,7 @@ def _parse(name: str) -> tuple[str, Mark, str, int] | None:
 
 
 def mark(folder: Folder, name: str, kind: str) -> Mark | None:
-    """The mark of the file `name`, None when it is no plain file. Raises StorageError."""
+    """Return the mark of the file `name`, None if it is no plain file. Raises StorageError."""
     try:
         fd = folder.open(name, _READ)
     except (FileNotFoundError, PathRefused):
@@ -232,7 +237,7 @@ def mark(folder: Folder, name: str, kind: str) -> Mark | None:
 
 
 def mark_of(fd: int, kind: str) -> Mark:
-    """The mark of an open file, from its beginning or of its END. Raises OSError."""
+    """Return the mark of an open file: of all its bytes, or of its END. Raises OSError."""
     import zlib  # a shared object: not at the start
 
     size, checksum = os.fstat(fd).st_size, 0

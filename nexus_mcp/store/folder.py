@@ -151,7 +151,9 @@ class Folder:
         return create(self, name, flags, wanted) if flags & os.O_CREAT else self.open_as(name, flags, 0)
 
     def open_as(self, name: str, flags: int, mode: int) -> int:
-        """Open the file `name`, created with the bits `mode` less the umask. A link is refused, a pipe not waited for."""
+        """Open the file `name`, created with the bits `mode` less the umask. A link is refused, a
+        pipe not waited for.
+        """
         if not AT:
             self._plain(name)
             return os.open(os.path.join(self.path, name), flags | FILE, mode)

@@ -45,7 +45,7 @@ VERSION = 1
 VERSION_WITHOUT_CYCLE = 2
 HISTORY, SHOWN_HISTORY, HISTORY_LIMIT = history.NAME, history.SHOWN, history.LIMIT
 SESSION_LIMIT = 64 << 20
-_LONGEST_ID = 32  # it becomes part of file names, beside an artifact's of up to 200 bytes
+_LONGEST_ID = 32  # part of file names, together with an artifact's name of up to 200 bytes
 DAMAGED_ADVICE = (
     "Some of the change may have been made, and what is missing of it (a cycle, the files of an undo) may be lost. See "
     "whether history.json, plan.json and tasks.json are as they should be; then move this file away yourself."
@@ -58,11 +58,11 @@ def record(
     answer: dict[str, Any] | None,
     log_entry: oplog.Entry | None = None,
 ) -> dict[str, Any]:
-    """A journal. `files` maps the path of each file to its bytes before and after (None: absent).
+    """Return a journal. `files` maps the path of each file to its bytes before and after (None: absent).
 
-    `answer` is kept for a caller that comes back after a crash; None when the call's answer is not to be kept. The
-    journal has the id of `log_entry`, which goes into the operation log once it was applied; one without it gets what
-    is known, as those of an older nexus-mcp do.
+    `answer` is stored for a caller that comes back after a crash; None if it is not needed. The journal has the id of
+    `log_entry`, which is added to the operation log after the change is applied. Without it, as in journals of an older
+    nexus-mcp, an entry is made from what is known.
     """
     return {
         "version": VERSION_WITHOUT_CYCLE if cycle is None else VERSION,
@@ -83,7 +83,7 @@ def record(
 
 
 def read_pending(state: Folder) -> dict[str, Any] | None:
-    """The journal that waits in `state`, None when there is none. Raises JournalError when we cannot complete it."""
+    """Return the journal in `state`, None if there is none. Raises JournalError if this version cannot complete it."""
     try:
         data = state.read(NAME, HISTORY_LIMIT)
         if data is None:
@@ -106,12 +106,12 @@ def _damaged(problem: str, where: str = "") -> JournalError:
 
 
 def is_id(value: Any) -> bool:
-    """Whether `value` may be the id of a journal. It becomes part of file names."""
+    """Return whether `value` may be the id of a journal. It becomes part of file names."""
     return isinstance(value, str) and value.isascii() and value.isalnum() and len(value) <= _LONGEST_ID
 
 
 def is_ours(journal: Any) -> bool:
-    """Whether a parsed value is a journal that we can complete."""
+    """Return whether a parsed value is a journal that this version can complete."""
     if not isinstance(journal, dict) or isinstance(journal.get("version"), bool):
         return False
     files = journal.get("files")
@@ -123,7 +123,7 @@ def is_ours(journal: Any) -> bool:
         and all(isinstance(f, dict) and isinstance(f.get("name"), str) for f in files)
         and all({"before", "after", "content"} <= f.keys() for f in files)
         and all(isinstance(f["content"], (str, type(None))) for f in files)
-        # What a disk has spoilt within a content would otherwise be written as it is.
+        # Otherwise content that the disk has corrupted would be written.
         and all(f["after"] == digest(content_of(f)) for f in files)
         and (_has_cycle(journal) or _has_none(journal))
     )
@@ -148,7 +148,9 @@ def _has_none(journal: dict[str, Any]) -> bool:
 
 
 def log_entry(journal: dict[str, Any]) -> oplog.Entry:
-    """What the operation log says of a journal that was read from disk; little where an older nexus-mcp wrote it."""
+    """Return the operation log entry of a journal that was read from disk; a short one if an older
+    nexus-mcp wrote it.
+    """
     carried = journal.get("log")
     if oplog.is_entry(carried):
         return carried
@@ -163,7 +165,7 @@ def receipt_name(id_: str) -> str:
 
 
 def content_of(file: dict[str, Any]) -> bytes | None:
-    """What a file of a journal is to hold, None for no file."""
+    """Return the new content of a file of a journal, None for no file."""
     return None if file["content"] is None else _bytes(file["content"])
 
 
@@ -172,12 +174,12 @@ def _bytes(content: str) -> bytes:
 
 
 def encode_record(journal: dict[str, Any]) -> bytes:
-    """The journal's own bytes."""
+    """Return the bytes of the journal itself."""
     return encode(journal)
 
 
 def digest(data: bytes | None) -> str | None:
-    """`sha256:` and the hexadecimal digest of `data`; None for None."""
+    """Return `sha256:` and the hexadecimal digest of `data`; None for None."""
     if data is None:
         return None
     import hashlib
@@ -186,18 +188,18 @@ def digest(data: bytes | None) -> str | None:
 
 
 def apply(nexus: Folder, state: Folder, change: dict[str, Any], growth: Growth | None, prepared: Prepared) -> list[str]:
-    """Bring the files to where the journal `change` says. The names of copies of what other programs saved meanwhile.
+    """Write the files as the journal `change` says. Return the names of copies of what other programs saved meanwhile.
 
-    `growth` is what the prepared file of the history was made from, under this lock. It is None, and `prepared` empty,
-    after a crash. The journal itself stays. Raises OSError, Unsynced or a NexusError; then it can be applied again
-    later.
+    `growth` is the history's append from which its prepared file was made, under this lock. After a crash it is None,
+    and `prepared` is empty. The journal itself stays. Raises OSError, Unsynced or a NexusError; then it can be applied
+    again later.
     """
     if change["cycle"] is not None:
         _apply_cycle(nexus, state, change["cycle"], growth, prepared.get(HISTORY, ("", None))[0])
     kept: list[str] = []
     for file in change["files"]:
         with ExitStack() as stack:
-            # A folder that is gone is made for what belongs into it, not for what is to go.
+            # A missing folder is created for new content, not for a removal.
             gone = file["content"] is None
             place = paths.find(stack, state, file["name"])
             folder, name = place if gone or place[0] else paths.make(stack, state, file["name"], [])
@@ -214,7 +216,9 @@ def apply(nexus: Folder, state: Folder, change: dict[str, Any], growth: Growth |
 def _apply_prepared(
     folder: Folder, name: str, file: dict[str, Any], id_: str, prepared: tuple[str, Original | None] | None
 ) -> list[str]:
-    """As `_apply_file`, again where the file came or went meanwhile. Raises ChangedMeanwhile where it always does."""
+    """Call `_apply_file`, again if the file appeared or disappeared meanwhile. Raises ChangedMeanwhile if it always
+    does.
+    """
     if prepared is not None and prepared[1] is not None:
         try:
             replacement = Replacement(folder, name, prepared[1], id_)
@@ -231,7 +235,7 @@ def _apply_file(folder: Folder, name: str, file: dict[str, Any], id_: str) -> li
     if seen == file["after"]:
         return []
     if found.data is not None and seen != file["before"]:
-        found.disown()  # a program without our lock changed it meanwhile: its save is kept under another name
+        found.disown()  # a program without our lock changed the file: keep its save under another name
     content = content_of(file)
     replacement = Replacement(folder, name, found, id_)
     replacement.install("" if content is None else replacement.prepare(content), content)
@@ -242,7 +246,7 @@ def _apply_cycle(nexus: Folder, state: Folder, cycle: dict[str, Any], growth: Gr
     if growth is not None and temporary:
         if growth.is_due() and _is_installed(growth, temporary):
             return
-        nexus.unlink(temporary)  # git has written another history since: that one is to have the cycle, too
+        nexus.unlink(temporary)  # git has written another history since: add the cycle to that one
     retry(lambda: _append(nexus, state, cycle))
 
 

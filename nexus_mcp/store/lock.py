@@ -46,7 +46,7 @@ except ImportError:  # Windows
 
 NAME = "lock"
 WAIT_SECONDS = 10.0
-_SIZE = 48  # of what is in the file: a size that stays is no work for the file system
+_SIZE = 48  # of the content: a constant size saves work of the file system
 _CLEAN = b"settled "
 _STOP_CHECK_S = 0.1  # seconds between checks for a stop of the server
 # Errors of a file system without locks: no process can hold one there.
@@ -54,16 +54,16 @@ _NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTS
 
 
 class Unlockable(StorageError):
-    """There are no locks here."""
+    """The file system has no locks."""
 
 
 class HeldLock:
-    """The lock while it is held: a context, at the end of which it is let go. `created`: its file was made for it, so
-    nothing was ever written here before.
+    """The held lock: a context that releases it at its end. `created`: this process created its file, so nothing was
+    written here before.
 
-    `orderly` is False until the folders above it are synced and what a dead holder may have left is swept. While it is,
-    the file gets back the mark it was found with, so that the next holder knows. `afterwards` is called once: when the
-    lock was let go, before the folder is closed, unless `end` was called before.
+    `orderly` is False until the folders above it are synced and leftovers of a dead holder are deleted. Until then the
+    file gets back the mark that it had, for the next holder. `afterwards` is called once: after the release and before
+    the folder is closed, unless `end` was called before.
     """
 
     __slots__ = ("_fd", "_found", "_settled", "_state", "afterwards", "created", "orderly")
@@ -71,7 +71,9 @@ class HeldLock:
     def __init__(
         self, state: Folder, fd: int | None, *, created: bool, found: bytes | None = None, settled: bytes = b""
     ) -> None:
-        """`found` is what was in the file, None if it was left alone; `settled` is left there after an orderly end."""
+        """`found` is the earlier content of the file, None if it was not written to; `settled` is its content after an
+        orderly end.
+        """
         self._state = state
         self._fd = fd
         self._found = found
@@ -93,21 +95,21 @@ class HeldLock:
             self.end()
 
     def leave_signed(self) -> None:
-        """Let the next holder sweep as after one that died: the mark of an orderly end is not written."""
+        """Let the next holder delete leftovers as after a dead holder: do not write the mark of an orderly end."""
         self._found = None
 
     def is_ours(self) -> bool:
-        """Whether the lock file and its folder are still there; else another process may hold a new one."""
+        """Return whether the lock file and its folder are still there; else another process may hold a new one."""
         return self._fd is None or (self._state.is_current() and self._state.is_file(NAME, self._fd))
 
     def end(self) -> None:
-        """Do what was left for afterwards, now. Raises what `afterwards` raises."""
+        """Call `afterwards` now. Raises what it raises."""
         afterwards, self.afterwards = self.afterwards, None
         if afterwards is not None:
             afterwards()
 
     def check(self) -> None:
-        """Raises StorageError when the lock is not ours any more."""
+        """Raise StorageError if the lock is not ours any more."""
         if not self.is_ours():
             raise StorageError(
                 self._state.show(NAME), "keep", "it was removed or replaced meanwhile", next_step="Call again."
@@ -120,11 +122,11 @@ def acquire(
     stopped: Callable[[], bool] = bool,
     meanwhile: Callable[[], object] = bool,
 ) -> HeldLock:
-    """Take the workspace lock, whose file lies in the folder `state`, and hold it to the end of a `with` block.
+    """Take the workspace lock in the folder `state`, and hold it to the end of a `with` block.
 
-    `meanwhile` is called once when another call has it. Without flock neither that nor `stopped` is called. Raises
-    LockTimeout after `wait` seconds, with the holder's pid, WaitStopped when `stopped()` becomes true while waiting,
-    and StorageError when it cannot be locked at all. The end of the block raises what `afterwards` raises.
+    `meanwhile` is called once if another call has it. Without flock neither that nor `stopped` is called. Raises
+    LockTimeout after `wait` seconds, with the holder's pid, WaitStopped if `stopped()` becomes true while waiting, and
+    StorageError if the file cannot be locked at all. The end of the block raises what `afterwards` raises.
     """
     if fcntl is None:
         return acquire_with_filelock(state, wait)
@@ -150,7 +152,9 @@ def acquire(
 
 
 def open_file(state: Folder) -> tuple[int, bool]:
-    """(a descriptor of the lock file, whether it was made for it). Raises FolderGone, StorageError, PathRefused."""
+    """Return (a descriptor of the lock file, whether this call created the file). Raises FolderGone, StorageError,
+    PathRefused.
+    """
     try:
         for _ in range(2):
             try:
@@ -171,7 +175,7 @@ def _check_file(state: Folder, fd: int) -> os.stat_result:
     except OSError as error:
         raise StorageError(state.show(NAME), "look at", reason(error)) from error
     if not stat.S_ISREG(file.st_mode):
-        state.check_plain(NAME)  # raises, unless it is gone by now
+        state.check_plain(NAME)  # raises, unless it is gone
         raise StorageError(state.show(NAME), "lock", "it is not a plain file")
     return file
 
@@ -179,7 +183,7 @@ def _check_file(state: Folder, fd: int) -> os.stat_result:
 def _flock(
     fd: int, shown: str, wait: float, end: float, *, stopped: Callable[[], bool], meanwhile: Callable[[], object]
 ) -> int:
-    """The descriptor that has the lock: `fd`, or another one of the same file. Closes `fd` where it is not that one."""
+    """Return the descriptor that has the lock: `fd`, or another one of the same file; then `fd` is closed."""
     try:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -189,7 +193,7 @@ def _flock(
         except OSError as error:
             raise (Unlockable if error.errno in _NO_LOCKS else StorageError)(shown, "lock", reason(error)) from error
         try:
-            waiter = join_queue(fd)  # it is woken at once
+            waiter = join_queue(fd)  # the kernel wakes it at once
         except OSError as error:
             raise StorageError(shown, "wait for", reason(error)) from error
         except RuntimeError as error:
@@ -214,10 +218,9 @@ def _flock(
 def _sign(fd: int, file: os.stat_result) -> bytes | None:
     """Write our pid into the lock file, for the error of a call that times out.
 
-    Returns what was in it before, None when it was left alone.
-
-    Advice only, so a full disk does not matter. Only in an empty file of one name, or over what we left there (which a
-    power cut may have made zeros of): a planted one could be a user's own.
+    Return the earlier content, None if the file was not written to. The pid is a hint only, so a full disk does not
+    matter. It is written only into an empty file of one name, or over our own content (which a power cut may have
+    turned into zeros): a planted file could be a user's own.
     """
     try:
         before = os.pread(fd, _SIZE, 0)
@@ -231,9 +234,9 @@ def _sign(fd: int, file: os.stat_result) -> bytes | None:
 
 
 def clean_mark(file: os.stat_result) -> bytes:
-    """The mark of a clean release: the folders on the way to the lock file are on disk, and no holder died.
+    """Return the mark of a clean release: the folders on the way to the lock file are on disk, and no holder died.
 
-    It names the file itself, so that a copy of it, or one that came with a repository, vouches for nothing.
+    It names the file itself, so that a copied mark, or one from a repository, is not trusted.
     """
     return (_CLEAN + b"%x %x" % (file.st_dev, file.st_ino)).ljust(_SIZE - 1) + b"\n"
 
@@ -270,7 +273,7 @@ _idle: list[_WaitThread] = []
 
 
 class Waiter:
-    """A place in the queue for the lock on a file. `fd` has the lock, unless `error` tells why not, after `wait`."""
+    """A place in the queue for the lock on a file. `fd` has the lock, unless `error` says why not, after `wait`."""
 
     __slots__ = ("_ended", "_file", "_under_way", "error", "fd")
 
@@ -282,11 +285,13 @@ class Waiter:
         self._under_way = _new_locked()
 
     def wait(self, seconds: float) -> bool:
-        """Whether it is over, within `seconds`; not to be called again once it is."""
+        """Return whether the wait ended within `seconds`; do not call it again after that."""
         return self._under_way.acquire(timeout=seconds)
 
     def leave(self) -> None:
-        """Give the place up: the next wait may take it over; otherwise the lock is released once it comes."""
+        """Give the place up: the next wait may take it over. Otherwise the lock is released as soon
+        as it is granted.
+        """
         with _guard:
             if not self._ended:
                 _abandoned.setdefault(self._file, []).append(self)
@@ -294,7 +299,7 @@ class Waiter:
         close_fd(self.fd)
 
     def queue(self) -> None:
-        """Wait for the lock, however long that takes."""
+        """Wait for the lock without limit."""
         import fcntl
 
         try:
@@ -312,7 +317,7 @@ class Waiter:
 
 
 class _WaitThread:
-    """A thread that waits for one after the other."""
+    """A thread that waits for one Waiter after the other."""
 
     __slots__ = ("_called", "_waiter")
 
@@ -322,12 +327,12 @@ class _WaitThread:
         self._called = _new_locked()
 
     def call(self, waiter: Waiter) -> None:
-        """Let it wait for the next one. Only for the caller that took it out of `_idle`, or made it."""
+        """Wait for this one next. Only for the caller that took the thread out of `_idle`, or created it."""
         self._waiter = waiter
         self._called.release()
 
     def run(self) -> None:
-        """What the thread does."""
+        """Run the thread."""
         while self._is_called():
             self._waiter.queue()
             with _guard:
@@ -344,9 +349,9 @@ class _WaitThread:
 
 
 def join_queue(fd: int) -> Waiter:
-    """A place in the queue for the lock on the open file `fd`, which is the waiter's from now on.
+    """Return a place in the queue for the lock on the open file `fd`, which then belongs to the waiter.
 
-    Raises OSError, and RuntimeError when there is no thread to be had: then `fd` is the caller's still.
+    Raises OSError, and RuntimeError if no thread can be started: then `fd` still belongs to the caller.
     """
     about = os.fstat(fd)
     file = about.st_dev, about.st_ino
@@ -365,7 +370,7 @@ def join_queue(fd: int) -> Waiter:
 
 
 def _remove_waiter(left: list[Waiter], waiter: Waiter | None = None) -> Waiter:
-    """`waiter`, or the first of `left`, removed from it."""
+    """Return `waiter`, or the first of `left`, removed from `left`."""
     taken = left.pop(0 if waiter is None else left.index(waiter))
     if not left:
         del _abandoned[taken._file]
@@ -379,7 +384,9 @@ def _new_locked() -> threading.Lock:
 
 
 def _reset_after_fork() -> None:
-    """In a fork there are none of these threads; what they have open would keep their locks from all others."""
+    """Close the descriptors of the waiting threads in a fork, which has none of these threads: they would keep the
+    locks.
+    """
     global _guard  # noqa: PLW0603 - its holder is not here to release it
     _guard = threading.Lock()
     for left in _abandoned.values():
@@ -394,7 +401,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class FilelockLock(HeldLock):
-    """The same lock, with nothing written into its file."""
+    """The same lock without flock. Nothing is written into its file."""
 
     __slots__ = ("_lock",)
 
@@ -410,7 +417,7 @@ class FilelockLock(HeldLock):
 
 
 def acquire_with_filelock(state: Folder, wait: float) -> FilelockLock:
-    """As `acquire`. Raises LockTimeout after `wait` seconds, StorageError."""
+    """Take the lock like `acquire`. Raises LockTimeout after `wait` seconds, StorageError."""
     import filelock
 
     fd, created = open_file(state)

@@ -1,8 +1,8 @@
-"""Append to and read the operation log, `state/oplog.jsonl`: advice for people, and the source of undo.
+"""Append to and read the operation log, `state/oplog.jsonl`: an aid for people, and the source of undo.
 
 An entry is added once its change is on disk, under the same lock, and without an fsync of its own. Only undo misses an
 entry that a crash took: it finds files that differ from the log, and refuses. The entry of a change with a cycle is
-synced, because undo must not go past it: it is in the log, or there is no log.
+synced, because undo must not go past it: either it is in the log, or there is no log.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _warned: set[str] = set()
 
 
 def new_id() -> str:
-    """A name for a change."""
+    """Return a new id of a change."""
     return os.urandom(8).hex()
 
 
@@ -56,10 +56,10 @@ def note(state: Folder, make: Callable[[], Entry | None]) -> None:
 
 
 def note_cycle(state: Folder, make: Callable[[], Entry | None]) -> None:
-    """Add the entry that `make` makes, if any, of a change with a cycle, and sync the log. Never raises.
+    """Add the entry that `make` returns, if any, of a change with a cycle, and sync the log. Never raises.
 
-    Only under the lock, before its journal goes. Where that fails the log is set aside: without this entry undo would
-    take back what was done before the cycle.
+    Needs the lock, before the journal is removed. If it fails, the log is set aside: without this entry undo would take
+    back changes from before the cycle.
     """
     try:
         entry = make()
@@ -72,16 +72,16 @@ def note_cycle(state: Folder, make: Callable[[], Entry | None]) -> None:
 
 
 def skip_if_logged(state: Folder, entry: Entry) -> Entry | None:
-    """The entry, None when the log has it already. Raises as `read` does."""
+    """Return the entry, None if the log has it already. Raises as `read` does."""
     data = state.read(NAME, READ_LIMIT) or b""
     wanted = entry["id"].encode()
-    # Most often it is not there, and an id is nowhere by chance: so nothing is parsed, whatever the log holds.
+    # Most often it is not there, and no other text has the id, so nothing is parsed.
     there = [line for line in data.split(b"\n") if wanted in line] if wanted in data else []
     return None if any(found["id"] == entry["id"] for found in map(_entry_in, there) if found) else entry
 
 
 def read(state: Folder | None) -> list[Line]:
-    """Every line of the log; none when there is no log. Raises StateError, PathRefused, StorageError."""
+    """Return every line of the log; none if there is no log. Raises StateError, PathRefused, StorageError."""
     try:
         found = jsonl.lines(state, NAME, READ_LIMIT, SHORTEST)
     except StateError as error:
@@ -95,7 +95,7 @@ def _entry_in(line: bytes) -> Entry | None:
 
 
 def _is_ours(value: object) -> TypeGuard[Entry]:
-    # The names are walked to: a log that came with a clone must not lead elsewhere.
+    # Open folder by folder: a log from a clone must not lead elsewhere.
     return oplog.is_entry(value) and all(paths.is_place(file["name"]) for file in value["files"])
 
 
@@ -109,7 +109,7 @@ def _append(state: Folder, made: bytes) -> None:
 
 
 def _set_aside(state: Folder) -> None:
-    """Set a log aside that lacks the entry of a cycle. What is no log of ours stays: no change was ever noted in it."""
+    """Set a log aside that lacks the entry of a cycle. A file that is no log of ours stays: it has no entries."""
     with suppress(OSError, NexusError):
         info = state.look(NAME)
         if info is not None and stat.S_ISREG(info.st_mode) and info.st_nlink == 1:

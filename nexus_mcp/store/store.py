@@ -40,12 +40,12 @@ if TYPE_CHECKING:
 
 
 def undo(store: Store, by: By, count: int, *, dry_run: bool = False) -> dict[str, Any]:
-    """Take the last `count` changes back that were not taken back yet: all of them or, when one must stay, none.
+    """Take back the last `count` changes that were not taken back yet: all of them or, if one must stay, none.
 
-    -> `undone`: their entries, the newest first · `files`: path from `.nexus/state` -> whether the file is there
+    Returns `undone`: their entries, newest first, and `files`: path from `.nexus/state` -> whether the file exists
     afterwards. Raises UndoRefused, StateError, PathRefused, StorageError with nothing changed, NotAppliedYet,
-    NotConfirmed. With `dry_run` nothing is changed at all. An undo that was interrupted is completed first, as by any
-    call, and then refused once: repeating it asks for no more to be undone, and there is no redo.
+    NotConfirmed. With `dry_run` nothing is changed at all. An interrupted undo is completed first, as by any call. Then
+    this call is refused once, because repeating an undo asks for no second one, and there is no redo.
     """
 
     def change(now: Transaction) -> dict[str, Any]:
@@ -68,7 +68,8 @@ def undo(store: Store, by: By, count: int, *, dry_run: bool = False) -> dict[str
 
 
 class Store:
-    """The files of one workspace. `now` gives seconds since 1970; `wait` is how long a writer waits for the lock.
+    """The files of one workspace. `now` returns seconds since 1970; `wait` is how many seconds a writer waits for the
+    lock.
 
     With `in_all` that is for all calls of this store together, and for what else they wait for.
     """
@@ -99,9 +100,9 @@ class Store:
         return self._access.look(lambda _, state: value_of(self._session.read(state, TASKS)))
 
     def snapshot(self) -> SessionSnapshot:
-        """plan.json and tasks.json as they were at one moment. Apart, a close might be seen half done.
+        """Return plan.json and tasks.json as they were at one moment. Two reads could see a half-done close.
 
-        Raises nothing: plan() and tasks() of the result raise what is wrong.
+        Never raises: plan() and tasks() of the result do.
         """
         try:
             return self._access.look(lambda _, state: SessionSnapshot(self._session, state), several=True)
@@ -109,7 +110,7 @@ class Store:
             return SessionSnapshot(self._session, error)
 
     def history(self, at: Callable[[Archive], Found]) -> Found:
-        """What `at` returns for history.json as it is now. Raises StateError, PathRefused, StorageError."""
+        """Return what `at` returns for history.json as it is now. Raises StateError, PathRefused, StorageError."""
 
         def read(nexus: Folder | None, state: Folder | None) -> Found:
             with read_history(nexus, state, self._memory) as archive:
@@ -118,7 +119,9 @@ class Store:
         return self._access.look(read)
 
     def initialise(self) -> list[str]:
-        """Make `.nexus/`, `.nexus/state/` and `.nexus/.gitignore` where absent; those made, as paths from the root."""
+        """Create `.nexus/`, `.nexus/state/` and `.nexus/.gitignore` if absent; return the created
+        paths from the root.
+        """
         with self._access.folders() as (nexus, state):
             made = [".nexus/"] * (nexus is None) + [".nexus/state/"] * (state is None)
         with self._access.writing() as at:
@@ -147,27 +150,26 @@ class Store:
             schema.prepare()
 
     def stop(self) -> None:
-        """End all waiting for the lock: the server stops. May be called from any thread."""
+        """End all waits for the lock: the server stops. May be called from any thread."""
         self._access.stopping = True
 
     def tidy(self) -> None:
-        """Free the files and values of the last change, once it was answered: no call waits for that."""
+        """Free the files and values of the last change, after its answer: no call waits for that."""
         self._done = None
 
     def change(self, make: Make, by: By) -> dict[str, Any]:
-        """Run `make` under the lock, write what it requested, return its answer. `by` is for the operation log.
+        """Run `make` under the lock, write what it requested, and return its answer. `by` is for the operation log.
 
-        `make` may be run several times and must do nothing but read the transaction and ask for writes: again where
-        another program saved a file that it read. What it raises goes out, with nothing written. A change with a cycle,
-        or of several files, goes through the journal. Raises StorageError when nothing was changed, NotAppliedYet and
-        NotConfirmed when it was.
+        `make` may run several times, because another program saved a file that it read. So it must only read the
+        transaction and request writes. If it raises, nothing is written. A change with a cycle, or of several files,
+        uses the journal. Raises StorageError if nothing was changed, NotAppliedYet and NotConfirmed if it was.
         """
         return self._change(make, by)[0]
 
     def preview(self, make: Make, by: By) -> dict[str, Any]:
-        """What `change` would answer now. Nothing is written; an interrupted change is completed first.
+        """Return what `change` would answer now. Nothing is written; an interrupted change is completed first.
 
-        The lock is held meanwhile, or a file could be read after a change and the log before its note.
+        The lock is held, because otherwise a file could be read after a change, and the log before its entry.
         """
         with (
             self._access.looking() as (nexus, state, completed),
@@ -178,25 +180,25 @@ class Store:
     def close(
         self, make: Make, by: By, is_answer: Callable[[dict[str, Any]], bool]
     ) -> tuple[dict[str, Any], close_receipt.Receipt | None]:
-        """As `change`, and the answer is kept until it was written out: (answer, the marker that keeps it).
+        """Make a change whose answer is stored until it was delivered; return (answer, its receipt).
 
-        `is_answer` says of a kept answer, which comes from a file, whether it is one that `make` could have returned.
+        `is_answer` checks a stored answer, which comes from a file: could `make` have returned it?
         """
         return self._change(make, by, is_answer)
 
     def stamp(self, offset_s: float = 0.0) -> str:
-        """The time now, as the contract writes it; or so many seconds later."""
+        """Return the time now, as the contract writes it; or this many seconds later."""
         return times.stamp(self._now() + offset_s)
 
     @contextmanager
     def state(self) -> Iterator[Folder | None]:
-        """The folder `.nexus/state` as it is, None when absent. Raises StateError, PathRefused, StorageError."""
+        """Open the folder `.nexus/state` as it is, None if absent. Raises StateError, PathRefused, StorageError."""
         with self._access.reading() as (_, state):
             yield state
 
     @contextmanager
     def nexus(self) -> Iterator[Folder | None]:
-        """The folder `.nexus` as it is, None when absent: for the notes. Raises PathRefused, StorageError."""
+        """Open the folder `.nexus` as it is, None if absent: for the notes. Raises PathRefused, StorageError."""
         with self._access.folders() as (nexus, _):
             yield nexus
 
@@ -245,7 +247,7 @@ class Store:
             return answer, kept
 
     def _rehearse(self, nexus: Folder | None, state: Folder | None, make: Make, by: By) -> None:
-        """Where nothing was ever written, a call that is going to fail must not leave so much as a folder."""
+        """Run a change in a new project without writing: a failing call must not leave even a folder."""
         with self._transaction(nexus, state, by, lambda _: None) as change:
             make(change)
 

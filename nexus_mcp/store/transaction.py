@@ -35,10 +35,10 @@ _SCHEMAS = {PLAN: shapes.PLAN, TASKS: shapes.TASKS}
 class Transaction:
     """The state as it is, and the requested changes. Nothing is written here.
 
-    `plan`, `tasks` and `history` are read and checked at first use; they raise StateError when they cannot be used. For
-    the operation log: `by` is the caller, `what` may be set to a few words about the change, `undoes` to the ids of the
-    changes that it takes back; `completed` is what roll_forward returned before. `originals`: the files as they were
-    read. A context, which closes the history.
+    `plan`, `tasks` and `history` are read and checked at first use, and raise StateError if they are malformed. For the
+    operation log: `by` is the caller, `what` may be set to a few words about the change, `undoes` to the ids of the
+    changes that it takes back; `completed` is the result of roll_forward. `originals`: the files as they were read. A
+    context, which closes the history.
     """
 
     __slots__ = (
@@ -93,23 +93,23 @@ class Transaction:
 
     @property
     def plan(self) -> dict[str, Any] | None:
-        """plan.json, None when there is no plan."""
+        """Return plan.json, None if there is no plan."""
         return self._value(PLAN)
 
     @property
     def tasks(self) -> dict[str, Any] | None:
-        """tasks.json, None when it is absent."""
+        """Return tasks.json, None if absent."""
         return self._value(TASKS)
 
     @property
     def history(self) -> Archive:
-        """history.json; an absent one has no cycles."""
+        """Return history.json; an absent one has no cycles."""
         if self._history is None:
             self._history = read_history(self._nexus, self._state, self._memory)
         return self._history
 
     def growth(self) -> Growth:
-        """The history with the new cycle. Raises OSError."""
+        """Return the history with the new cycle. Raises OSError."""
         from nexus_mcp.store.history.append import Growth
 
         assert self.cycle is not None
@@ -125,20 +125,22 @@ class Transaction:
             original.close()
 
     def recovered(self) -> dict[str, Any] | None:
-        """The answer of a close that a crash kept from its client, None when there is none. To be returned once."""
+        """Return the answer of a close whose client did not get it because of a crash, None if there is none. Return it
+        once.
+        """
         return self._recovered(self.history)
 
     def stamp(self) -> str:
-        """The time of this change, as the contract writes it."""
+        """Return the time of this change, as the contract writes it."""
         if not self._stamp:
             self._stamp = times.stamp(self._now())
         return self._stamp
 
     def put(self, name: str, value: dict[str, Any], part: str, fields: dict[str, Any]) -> None:
-        """Ask for `value` in the file `name`, where `fields` of a `part` (shapes.PLAN, ISSUE, TASK) are new.
+        """Request `value` for the file `name`, where `fields` of a `part` (shapes.PLAN, ISSUE, TASK) are new.
 
-        What is new must keep the closed schema; what another harness left may go beyond it, but not below what every
-        reader relies on. Raises NewerVersion, and StateError when the file would grow beyond what is read back.
+        New data must fit the closed schema. Data of another harness may have more fields, but must have what every
+        reader needs. Raises NewerVersion, and StateError if the file would grow beyond the limit of readers.
         """
         shown = f".nexus/state/{name}"
         before = self._document(name)
@@ -160,7 +162,7 @@ class Transaction:
             self.marks[name] = before.mark, after.mark
 
     def log(self) -> list[Line]:
-        """The operation log. Raises StateError, PathRefused, StorageError when it cannot be read."""
+        """Return the operation log. Raises StateError, PathRefused, StorageError if it cannot be read."""
 
         from nexus_mcp.store import oplog  # not at the start
 
@@ -171,7 +173,7 @@ class Transaction:
         return self._current(name)[0]
 
     def _current(self, name: str) -> tuple[bytes | None, bool]:
-        """(its bytes, None when absent; whether its folder is there). Read once: a later save is none of this."""
+        """Return (its bytes, None if absent; whether its folder exists). Read once: later saves do not count."""
         if name in self.originals:
             return self.originals[name].content(), self._state is not None
         with ExitStack() as stack:
@@ -181,10 +183,9 @@ class Transaction:
             return (None, False) if folder is None else (self.originals[name].content(), True)
 
     def restore(self, name: str, data: bytes | None) -> None:
-        """Ask for the file at the path `name` to hold `data` again, or for None to go.
+        """Request the old content `data` for the file at the path `name`, or its removal for None.
 
-        Raises NewerVersion, StateError when what would be there is not what belongs there, and StorageError where its
-        folder is missing.
+        Raises NewerVersion, StateError if the content does not belong there, and StorageError if its folder is missing.
         """
         shown = f".nexus/state/{name}"
         if name in _SCHEMAS:
@@ -195,13 +196,13 @@ class Transaction:
                 shapes.check_writable(shapes.check(decode(data, shown), _SCHEMAS[name], shown), shown)
         before, has_folder = self._current(name)
         if data is not None and not has_folder:
-            # It was there when the file was last written. Made now, it could stand where another file belongs.
+            # The folder existed when the file was last written. A new one could be in the place of another file.
             raise StorageError(shown, "write", "its folder is gone")
         self.marks.pop(name, None)
         self.writes[name] = (before, data)
 
     def delete(self, name: str) -> bool:
-        """Ask for the file `name` to go; whether it was there. Raises NewerVersion."""
+        """Request the removal of the file `name`; return whether it exists. Raises NewerVersion."""
         value = self._value(name)
         if value is None:
             return False
@@ -211,7 +212,7 @@ class Transaction:
         return True
 
     def append(self, cycle: dict[str, Any]) -> None:
-        """Ask for a new cycle in history.json. Raises NewerVersion."""
+        """Request a new cycle in history.json. Raises NewerVersion."""
         shapes.check_writable(self.history.version, journal.SHOWN_HISTORY)
         envelope = {**cycle, "plan": None, "tasks": []}
         shapes.check_new(envelope, shapes.part(shapes.CYCLE), "cycle")
@@ -234,12 +235,12 @@ class Transaction:
 
 
 def value_of(document: Document | None) -> dict[str, Any] | None:
-    """What the document means; None for none."""
+    """Return the value of the document; None for none."""
     return None if document is None else document.value
 
 
 def read_history(nexus: Folder | None, state: Folder | None, memory: Memory) -> Archive:
-    """history.json as it is now, to be closed. Raises StateError, PathRefused, StorageError."""
+    """Return history.json as it is now, to be closed. Raises StateError, PathRefused, StorageError."""
     from nexus_mcp.store.history.archive import Archive  # not at the start
 
     return Archive(nexus, state, memory)

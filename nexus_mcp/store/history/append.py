@@ -35,7 +35,7 @@ class Growth:
     def __init__(self, archive: Archive, cycle: dict[str, Any]) -> None:
         index = archive.index
         text = "\n".join(f"    {line}" for line in pretty(cycle).split("\n"))
-        # The white space of an empty array goes, it held nothing; after a last cycle all that follows it stays.
+        # The white space of an empty array is dropped. The text after a last cycle stays.
         before, after = (",\n", "") if len(index) else ("\n", "\n  ")
         self._cut = index.span(len(index) - 1)[1] if len(index) else index.opening
         rest = self._cut if len(index) else index.closing
@@ -53,26 +53,26 @@ class Growth:
 
     @property
     def size(self) -> int:
-        """How many bytes the file then has."""
+        """Return the size of the new file in bytes."""
         return self._cut + len(self._added) + len(self._rest)
 
     def parts(self) -> list[Part]:
-        """What the file then consists of: bytes, and what writes some to a descriptor, all up to the last cycle first.
+        """Return the parts of the new file: bytes, or functions that write to a descriptor. The old cycles come first.
 
-        The last writes nothing: it looks whether the old file still is what was copied, and dates the new one. Raises
-        ChangedMeanwhile when it is not.
+        The last part writes nothing: it checks that the old file still is the copied one, and dates the new file.
+        Raises ChangedMeanwhile if it is not.
         """
         return [self._copy, self._added, self._rest, self._finish]
 
     def is_due(self) -> bool:
-        """Whether the file with the history's name still is what was copied. Raises OSError, NexusError."""
+        """Return whether the file with the history's name still is the copied one. Raises OSError, NexusError."""
         read, nexus = self._archive.index.identity, self._archive.nexus
         assert nexus is not None
         found = _seen(nexus)
         return found is None if read is None else found is not None and identity.of(found) == read
 
     def prepare(self) -> str:
-        """Write the file as it then is, synced; its temporary name. Raises as atomic.prepare does."""
+        """Write the new file to a temporary name and sync it; return the name. Raises as atomic.prepare does."""
         nexus = self._archive.nexus
         assert nexus is not None
         return atomic.prepare(nexus, self.parts(), nexus.permissions(NAME))
@@ -81,19 +81,21 @@ class Growth:
         return Copied(self._archive.index.identity, self._archive.index.tail)
 
     def install(self, temporary: str) -> None:
-        """Put the file that was prepared of `parts` in its place, durably, and let the index grow with it.
+        """Replace the history by the file that was prepared from `parts`, durably, and add the cycle to the index.
 
         Raises ChangedMeanwhile, and as atomic.install does.
         """
         nexus = self._archive.nexus
         assert nexus is not None
         Replacement(nexus, NAME, self._copied()).install(temporary, (self.size, self._tail))
-        # At once: an earlier write to the new file that sets its time back shows by its end alone.
+        # At once: only its end reveals an earlier write to the new file that sets its time back.
         self.installed()
         atomic.confirm(nexus)
 
     def installed(self) -> None:
-        """The file was put in its place: let the index grow with it. Never raises: without, it is only read again."""
+        """Add the cycle to the index after the file was installed. Never raises: without the entry the file is only
+        read again.
+        """
         try:
             self._note()
         except Exception as error:  # noqa: BLE001 - the cycle is in the history, and has to be answered
@@ -117,7 +119,7 @@ class Growth:
         else:
             same = identity.of(os.fstat(old)) == self._archive.index.identity and nexus.is_file(NAME, old)
         if not same:
-            raise ChangedMeanwhile(SHOWN)  # or lost a second name that a call had left which could not remove it
+            raise ChangedMeanwhile(SHOWN)  # or it lost a second name that an earlier call could not remove
         with suppress(OSError):
             self._is_apart = identity.set_apart(fd)
         self._made = os.fstat(fd)
@@ -146,7 +148,7 @@ class Growth:
 
 
 class Copied(Original):
-    """The history that was copied: too large to be kept in memory, it is recognized by its times and its end."""
+    """The copied history: too large for memory, so it is recognized by its times and its end."""
 
     __slots__ = ("_read", "_tail")
 
@@ -178,7 +180,7 @@ class Copied(Original):
         return conflicts.temporary(name, (size, self._tail), conflicts.END, new, older)
 
     def saved_since(self) -> None:
-        """Nothing is known of what was written to it in place after it lost its name."""
+        """Return None: nothing is known of writes in place after the file lost its name."""
 
 
 def _seen(nexus: Folder) -> os.stat_result | None:

@@ -37,8 +37,8 @@ _CHANGED = "it was changed meanwhile"
 class Archive:
     """The history in the folder `nexus` as it is now. Close it, or use it in `with`.
 
-    `state` is where its cache may lie, `memory` what this process remembers. Raises StateError when there is something
-    else than a history, PathRefused, StorageError.
+    `state` is the folder for its cache, `memory` what this process remembers. Raises StateError if the file is no
+    history, PathRefused, StorageError.
     """
 
     __slots__ = ("_memory", "_state", "cache", "fd", "index", "nexus")
@@ -72,7 +72,7 @@ class Archive:
             self.cache.close()
 
     def release(self) -> None:
-        """Let go of the file: nothing is read any more. Windows replaces none that is open."""
+        """Close the file; nothing is read any more. Windows replaces no open file."""
         if self.fd is not None:
             close_fd(self.fd)
             self.fd = None
@@ -82,16 +82,16 @@ class Archive:
 
     @property
     def version(self) -> dict[str, Any]:
-        """The file's `schema_version` in an object of its own, which is empty when the file has none."""
+        """Return the file's `schema_version` in an object of its own, which is empty if the file has none."""
         return self.index.version
 
     @property
     def highest_plan_id(self) -> int:
-        """The highest id of an archived plan, 0 when none has one."""
+        """Return the highest id of an archived plan, 0 if there is none."""
         return self.index.highest
 
     def cycle(self, number: int) -> dict[str, Any]:
-        """One cycle, parsed. Raises StorageError when the file was changed since."""
+        """Return one cycle, parsed. Raises StorageError if the file was changed since."""
         assert self.fd is not None
         try:
             found = Frame().element(atomic.read_range(self.fd, *self.index.span(number)).decode(), 0, first=True)
@@ -102,49 +102,51 @@ class Archive:
         return found[0]
 
     def cycles(self, numbers: Iterable[int]) -> Iterator[dict[str, Any]]:
-        """Those cycles, one after the other. Raises as `cycle` does."""
+        """Yield these cycles. Raises as `cycle` does."""
         return map(self.cycle, numbers)
 
     def free_time(self, now: str) -> str:
-        """The `completed_at` of a new cycle: `now`, a stamp, or the next millisecond that no cycle has.
+        """Return the `completed_at` of a new cycle: `now`, a stamp, or the next millisecond that no cycle has.
 
-        No other date counts: a cycle of another harness may be dated in the future. Reads the index alone.
+        No other date counts: a cycle of another harness may have a date in the future. Reads only the index.
         """
         return times.first_free(now, self.index.stamps()) if self.index.has_stamp(now) else now
 
     def ended_at(self, completed_at: str) -> list[dict[str, Any]]:
-        """The cycles that have this `completed_at`, the newest first: one, unless another program wrote them."""
+        """Return the cycles with this `completed_at`, newest first: one, unless another program wrote them."""
         return list(self._ended_at(completed_at))
 
     def has(self, cycle: dict[str, Any]) -> bool:
-        """Whether an equal cycle is there, as JSON values: member order does not matter, 1, 1.0 and true differ."""
+        """Return whether an equal cycle exists, compared as JSON values: the order of fields does not matter, 1, 1.0
+        and true differ.
+        """
         wanted = canonical(cycle)
         return any(canonical(old) == wanted for old in self._ended_at(cycle["completed_at"]))
 
     def newest_times(self, most: int) -> list[str]:
-        """Each `completed_at` that is a text, of the `most` newest cycles, the newest first."""
+        """Return each `completed_at` that is a text, of the `most` newest cycles, newest first."""
         numbers = reversed(range(max(0, len(self) - most), len(self)))
         found = (self.index.stamp(number) or self.cycle(number).get("completed_at") for number in numbers)
         return [time for time in found if isinstance(time, str)]
 
     def matches(self, query: str) -> list[int]:
-        """The numbers of the cycles whose JSON text has `query`, case aside (spelling.py says what that text is).
+        """Return the numbers of the cycles whose JSON text (texts.normalize) has `query`, ignoring case.
 
         Raises StorageError.
         """
         return search(self, query, self._memory)
 
     def remember(self, index: Index) -> None:
-        """Go on with another index of the same file, in the next call too."""
+        """Use another index of the same file from now on, in the next call too."""
         self._memory.index = self.index = index
 
     def put(self, index: Index) -> bool:
-        """Remember `index` for the next call, of whatever file, and keep it in the cache; whether it is kept there."""
+        """Remember `index` for the next call, of any file, and write it to the cache; return whether it is cached."""
         self._memory.index = index
         return self.cache is not None and self.cache.save(index)
 
     def changed(self) -> StorageError:
-        """For a file that is not what the index says, although it seemed to be."""
+        """Return the error for a file that differs from its index, although its identity is the same."""
         self._memory.index = None
         if self.cache is not None:
             self.cache.forget()
@@ -174,7 +176,7 @@ class Archive:
 
 
 def _opened(nexus: Folder) -> int | None:
-    """A descriptor of the history, None when there is none. Raises OSError, PathRefused, StateError."""
+    """Open the history; return None if there is none. Raises OSError, PathRefused, StateError."""
     try:
         fd = nexus.open(NAME, os.O_RDONLY)
     except FileNotFoundError:
@@ -193,12 +195,12 @@ def _opened(nexus: Folder) -> int | None:
 
 
 def search(archive: Archive, query: str, memory: Memory) -> list[int]:
-    """The numbers of the cycles whose text has `query`, case aside. Raises StorageError."""
+    """Return the numbers of the cycles whose text has `query`, ignoring case. Raises StorageError."""
     try:
         wanted = query.lower().encode()
     except UnicodeEncodeError:
         return []
-    if archive.fd is None or b"\n" in wanted:  # JSON has no newline within a string, and the text has none elsewhere
+    if archive.fd is None or b"\n" in wanted:  # JSON has no newline within a string, and the text has no other one
         return []
     try:
         if archive.index.closing < history_index.CACHE_FROM_BYTES:
@@ -219,7 +221,9 @@ def _short(archive: Archive, wanted: bytes, memory: Memory) -> list[int]:
 
 
 def _stored(archive: Archive, wanted: bytes, memory: Memory) -> list[int]:
-    """Those of the cycles whose texts are in the cache. `archive` has an index without texts when they are spoilt."""
+    """Return those cycles whose text is in the cache and matches. If the texts are corrupt, `archive` gets an index
+    without texts.
+    """
     if archive.index.lined < len(archive):
         _catch_up(archive)
     for again in (True, False):
@@ -231,7 +235,7 @@ def _stored(archive: Archive, wanted: bytes, memory: Memory) -> list[int]:
                 raise texts.CorruptTexts
             found, memory.verified = texts.search_cached(cache, index, wanted, memory.verified)
         except texts.CorruptTexts:
-            # The process that began another file of texts has removed this one.
+            # Another process began a new file of texts, and removed this one.
             if not (again and _catch_up(archive)):
                 archive.index = index.copy()
                 archive.index.without_lines()
@@ -241,7 +245,7 @@ def _stored(archive: Archive, wanted: bytes, memory: Memory) -> list[int]:
 
 
 def _catch_up(archive: Archive) -> bool:
-    """Take the index from the cache when that is of the same file and has other texts, or more; whether it has."""
+    """Take the index from the cache if it is of the same file and has other or more texts; return whether it did."""
     mine, theirs = archive.index, None if archive.cache is None else archive.cache.load()
     if theirs is None or not theirs.settled or (theirs.identity, theirs.tail) != (mine.identity, mine.tail):
         return False
@@ -252,7 +256,7 @@ def _catch_up(archive: Archive) -> bool:
 
 
 def _unstored(archive: Archive, wanted: bytes) -> list[int]:
-    """Those of all others, whose texts are made, and kept where they can be."""
+    """Return the matching cycles among the others. Their texts are made now, and cached if possible."""
     index = archive.index
     if index.lined == len(index):
         return []

@@ -1,10 +1,10 @@
-"""Cache the index on disk, below `.nexus/state/cache/`: derived, never needed, and safe to delete at any time.
+"""Cache the index on disk, in `.nexus/state/cache/`: derived data, never required, and safe to delete at any time.
 
-`history.index` is replaced whole. The texts are in a file of their own, which it names: bytes that some index refers to
-are never overwritten, so a reader and a writer can use them at the same time.
+`history.index` is replaced as a whole and names the file with the texts. Bytes to which an index refers are never
+overwritten, so readers and writers can work at the same time.
 
-Nothing is synced. After a power cut these files may hold anything, which is why both have checksums. The index records
-its own inode: one that came with a clone, or was copied, is ignored.
+Nothing is synced. After a power cut these files may contain anything, so both have checksums. The index records its own
+inode: an index that came with a clone or a copy is ignored.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _warned: set[str] = set()
 class Cache:
     """The cache in the folder `state`, which is opened at first use. Close it.
 
-    `source` are the permissions of the history: what is derived from it is no more for others to read.
+    `source` has the permissions of the history: derived files are not readable by more users.
     """
 
     __slots__ = ("_copy", "_folder", "_source", "_state")
@@ -59,7 +59,7 @@ class Cache:
             self._folder = None
 
     def load(self) -> Index | None:
-        """The index in the cache, of whatever history; None when there is none that can be used."""
+        """Return the index in the cache, of any history; None if there is no usable one."""
         try:
             folder = self._opened(make=False)
             return None if folder is None else _load(folder)
@@ -67,7 +67,7 @@ class Cache:
             return None
 
     def save(self, index: Index) -> bool:
-        """Put `index` in the place of the one in the cache, and remove unused texts; whether that worked."""
+        """Replace the index in the cache by `index`, and remove unused texts; return whether that worked."""
         try:
             folder = self._opened(make=True)
             if folder is not None:
@@ -79,15 +79,16 @@ class Cache:
         return folder is not None
 
     def forget(self) -> None:
-        """Remove an index that is none of this history's, although it seemed to be."""
+        """Remove an index that turned out to be of another history."""
         with suppress(*UNUSABLE):
             folder = self._opened(make=False)
             if folder is not None:
                 folder.unlink(NAME)
 
     def texts(self, name: str, flags: int = os.O_RDONLY) -> int:
-        """A descriptor of the file of texts `name`. Raises OSError, NexusError, and ValueError for one that
-        more users may read than the history."""
+        """Open the file of texts `name`. Raises OSError, NexusError, and ValueError for a file that more users may read
+        than the history.
+        """
         folder = self._opened(make=False)
         if folder is None or not history_index.is_name(name):
             raise FileNotFoundError(2, "there is no such file of texts")
@@ -99,7 +100,7 @@ class Cache:
         return fd
 
     def new_texts(self) -> tuple[str, int] | None:
-        """(name, descriptor) of a new file of texts, None where none can be kept. Raises OSError, NexusError."""
+        """Return (name, descriptor) of a new file of texts, None if none can be created. Raises OSError, NexusError."""
         folder = self._opened(make=True) if fcntl is not None else None
         if folder is None:
             return None
@@ -161,7 +162,9 @@ def _save(folder: Folder, index: Index, copy: Copy) -> None:
 
 
 def _sweep(folder: Folder, texts: str) -> None:
-    """Remove unused files that have names of ours, and that no process writes: a harness may have that name."""
+    """Remove unused files with names of the cache that no process writes. Other files in the folder may belong to a
+    harness.
+    """
     for name in folder.names():
         if name != texts and (history_index.is_name(name) or (name.startswith("history-") and name.endswith(_NEW))):
             with suppress(*UNUSABLE):
@@ -175,7 +178,7 @@ def _sweep(folder: Folder, texts: str) -> None:
 
 
 def _plain(folder: Folder, name: str, flags: int) -> int:
-    """A descriptor of a plain file that has this name alone. Raises OSError, NexusError, ValueError."""
+    """Open a plain file that has only this name. Raises OSError, NexusError, ValueError."""
     fd = folder.open(name, flags)
     info = os.fstat(fd)
     if not stat.S_ISREG(info.st_mode) or info.st_nlink != 1:
@@ -185,7 +188,7 @@ def _plain(folder: Folder, name: str, flags: int) -> int:
 
 
 def _warn(error: Exception) -> None:
-    """Say, once, that there is no cache: everything works without it. Not while another process removes it."""
+    """Log once that there is no cache, unless another process is removing it. All calls work without a cache."""
     text = reason(error) if isinstance(error, OSError) else str(error)
     if text not in _warned and not isinstance(error, FileNotFoundError):
         _warned.add(text)

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 class Frame:
-    """Walks a text that begins as history.json does. `members` are the members of the file beside its cycles.
+    """Walks a text that begins as history.json does. `members` are the fields of the file beside its cycles.
 
-    A text that is cut off raises JSONDecodeError as one that is no JSON does. Then begin anew, with more of it.
+    A truncated text raises JSONDecodeError, as invalid JSON does. Then start again with more of it.
     """
 
     __slots__ = ("_decoder", "_names", "floats", "members")
@@ -35,7 +35,7 @@ class Frame:
         self._decoder = strict_decoder(self._float, self._int)
 
     def enter(self, text: str) -> int:
-        """The position after the bracket that opens the cycles; -1 when the file ends and has none."""
+        """Return the position after the bracket that opens the cycles; -1 if the file ends without one."""
         at = skip(text, len(BOM) if text.startswith(BOM) else 0)
         if text[at : at + 1] != "{":
             self._decoder.raw_decode(text, at)
@@ -43,7 +43,7 @@ class Frame:
         return self._members(text, skip(text, at + 1))
 
     def element(self, text: str, at: int, *, first: bool) -> tuple[Any, int, int] | None:
-        """(value, start, end) of the next cycle from `at`, None when the bracket comes that closes them."""
+        """Return (value, start, end) of the next cycle from `at`, None at the bracket that closes the cycles."""
         at = skip(text, at)
         if text[at : at + 1] == "]":
             return None
@@ -80,7 +80,7 @@ class Frame:
         return -1
 
     def _float(self, text: str) -> float:
-        # Nothing of an old cycle is ever written from its value, so one that no float can hold does no harm here.
+        # Old cycles are never written from their values, so a number that no float can hold is harmless.
         self.floats += 1
         return float(text)
 

@@ -1,10 +1,11 @@
 """Detect whether a file is still the one that was read, without reading it again.
 
-Device, inode, size and both times reveal a change, but for one gap: within a clock's tick of some milliseconds a file
-can be written again, in place, and look the same. A file written longer ago than that, or by us with a time that the
-clock never shows, is settled: any later write shows. What is not settled has to be compared by its bytes.
+Device, inode, size and both times reveal a change, with one gap: within a clock tick of some milliseconds a file can be
+written again, in place, and look the same. A file is *settled* if it was written longer ago than that, or if nexus-mcp
+gave it a time that the clock never shows: any later write to it is visible. A file that is not settled has to be
+compared by its bytes.
 
-A write through a shared mapping shows when the page is first written to, or with the tail.
+A write through a shared mapping is visible when the page is first written to, or in the tail.
 """
 
 from __future__ import annotations
@@ -30,49 +31,51 @@ _COARSE_TICK = 2 * _SECOND
 
 
 def of(info: os.stat_result) -> Identity:
-    """(device, inode, size in bytes, time of the last write, time of the last change of any kind, in nanoseconds)."""
+    """Return (device, inode, size in bytes, time of the last write, time of the last change of any kind, in
+    nanoseconds).
+    """
     return info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
 
 
 def is_settled(identity: Identity) -> bool:
-    """Whether any write from now on would change `identity`."""
-    # No program can set the last one, so a file that is dated in the future is as settled as any. On Windows it is the
+    """Return whether any write from now on would change `identity`."""
+    # No program can set the last one, so a file with a date in the future is settled too. On Windows it is the
     # time of creation.
     newest = identity[4] if os.name == "posix" else max(identity[3:])
     return newest < time.time_ns() - (_TICK if newest % _SECOND else _COARSE_TICK)
 
 
 def is_apart(identity: Identity) -> bool:
-    """Whether any write from now on would change `identity`, also within the tick of the last one.
+    """Return whether any write from now on would change `identity`, even within the tick of the last one.
 
-    A write gives both times the tick's own, and here they differ, as `set_apart` leaves them. Only a program that
-    sets a time itself could make them look the same.
+    A write sets both times to the tick, and here they differ, as `set_apart` leaves them. Only a program that sets a
+    time itself could make them look the same.
     """
     return os.name == "posix" and identity[3] != identity[4]
 
 
 def tail(fd: int, size: int) -> int:
-    """A checksum of the last bytes of a file that has `size` of them. Raises OSError."""
+    """Return a checksum of the last bytes of a file of `size` bytes. Raises OSError."""
     return checksum(atomic.read_range(fd, max(0, size - TAIL), size))
 
 
 def checksum(end: bytes) -> int:
-    """What `tail` is for a file with this end: TAIL bytes or more of it, or all there are."""
+    """Return the `tail` of a file with this end: at least TAIL bytes of it, or all."""
     return zlib.crc32(end[-TAIL:])
 
 
 def is_as_read(before: Identity, after: Identity) -> bool:
-    """Whether the bytes are the same; the name, the permissions or the number of names may not be.
+    """Return whether the bytes are the same; the name, the permissions and the number of names may differ.
 
-    Not where a program may have set the time of the last write back: the last one alone tells of that.
+    If a program may have set the time of the last write back, the result is False: only the last time reveals that.
     """
     return before[:4] == after[:4]
 
 
 def set_apart(fd: int) -> bool:
-    """Date a file that we have just written a nanosecond back, to where no clock's tick lies; whether that held.
+    """Set the time of a new file back by a nanosecond, so that it is no clock tick; return whether that worked.
 
-    A later write within the same tick gives it the tick's own time, which differs. Raises OSError.
+    A later write within the same tick sets the time to the tick, which differs. Raises OSError.
     """
     if not _BY_DESCRIPTOR:
         return False

@@ -1,6 +1,6 @@
-"""Index of history.json: where each cycle lies, and the few values that calls need most often.
+"""Index of history.json: the place of each cycle, and the few values that calls need most often.
 
-Its bytes on disk may be untrusted, so every size, offset and file name is checked when they are read.
+The bytes on disk may be untrusted, so every size, offset and file name is checked.
 """
 
 from __future__ import annotations
@@ -35,19 +35,18 @@ _TEXT_AT = 2 * 8
 _STAMP_AT = 4 * 8
 _STAMPS = struct.Struct(f"={_STAMP_AT}x{STAMP}s{RECORD.size - _STAMP_AT - STAMP}x")
 """A record, of which the stamp alone is read."""
-_BEYOND = (1 << 64) - 1  # stands for any plan id that is not below it
+_BEYOND = (1 << 64) - 1  # stands for any plan id from it on
 
 
 class Index:
     """The cycles of one history.json, oldest first. Offsets are in bytes.
 
-    `opening` is where their array begins, after its bracket; `closing` where the bracket stands that closes it;
-    `highest` the highest plan id, 0 for none; `version` the file's `schema_version`, as a member of an object that has
-    nothing else.
+    `opening` is the offset after the bracket that opens the array of cycles, `closing` that of the bracket that closes
+    it. `highest` is the highest plan id, 0 for none. `version` is the file's `schema_version`, in an object of its own.
 
-    It is of the file that had this `identity`; `settled` as identity.is_settled says; `tail` is a checksum of its last
-    bytes. `texts` names the file that has a line for each of the first `lined` cycles. `checksum` is that of the first
-    `checked` bytes of that file, which may have more lines than that: of cycles that are gone.
+    The index is of the file with this `identity`; `settled` as identity.is_settled says; `tail` is a checksum of its
+    last bytes. `texts` names the file that has a line for each of the first `lined` cycles. `checksum` is that of the
+    first `checked` bytes of that file, which may have more lines: of cycles that are gone.
     """
 
     __slots__ = (
@@ -80,7 +79,7 @@ class Index:
         return len(self.records) // RECORD.size
 
     def add(self, begin: int, end: int, completed_at: object, plan_id: int, digest: bytes) -> None:
-        """One more cycle; `plan_id` is 0 for none."""
+        """Add a cycle; `plan_id` is 0 for none."""
         self.highest = max(self.highest, plan_id)
         stamp = completed_at.encode() if isinstance(completed_at, str) and completed_at.isascii() else b""
         if len(stamp) != STAMP:
@@ -88,12 +87,12 @@ class Index:
         self.records += RECORD.pack(begin, end, 0, min(self.highest, _BEYOND), stamp, digest)
 
     def span(self, number: int) -> tuple[int, int]:
-        """(begin, end) of the cycle `number`, from 0."""
+        """Return (begin, end) of the cycle `number`, from 0."""
         begin, end, *_ = RECORD.unpack_from(self.records, number * RECORD.size)
         return begin, end
 
     def stamp(self, number: int) -> str:
-        """Its `completed_at`, "" where that is no stamp of 24 characters."""
+        """Return its `completed_at`, "" if that is no stamp of 24 characters."""
         found: bytes = RECORD.unpack_from(self.records, number * RECORD.size)[4]
         return found.decode() if any(found) else ""
 
@@ -103,15 +102,15 @@ class Index:
         return found
 
     def ended_at(self, completed_at: str) -> list[int]:
-        """The numbers of the cycles with this `completed_at`, which has to be a stamp of 24 characters."""
+        """Return the numbers of the cycles with this `completed_at`, a stamp of 24 characters."""
         return list(self._places(completed_at))
 
     def has_stamp(self, stamp: str) -> bool:
-        """Whether a cycle has this stamp of 24 characters."""
+        """Return whether a cycle has this stamp of 24 characters."""
         return any(True for _ in self._places(stamp))
 
     def stamps(self) -> set[bytes]:
-        """All stamps that cycles have; NULs are among them where one has none."""
+        """Return the stamps of all cycles; a cycle without one adds NULs."""
         return {stamp for (stamp,) in _STAMPS.iter_unpack(self.records)}
 
     def _places(self, stamp: str) -> Iterator[int]:
@@ -121,20 +120,20 @@ class Index:
                 yield at // RECORD.size
 
     def line_ends(self) -> Sequence[int]:
-        """Where the lines of the texts end, in bytes."""
+        """Return the ends of the lines of the texts, in bytes."""
         from array import array
 
         return array("Q", bytes(self.records))[_TEXT_AT // 8 :: NUMBERS][: self.lined]
 
     def add_line(self, size: int) -> None:
-        """The next cycle without a line has one of so many bytes."""
+        """Add the line of the next cycle without one; it has this many bytes."""
         end = self.lines_end + size
         struct.pack_into("=Q", self.records, self.lined * RECORD.size + _TEXT_AT, end)
         self.lined += 1
 
     @property
     def lines_end(self) -> int:
-        """Where the last line ends, 0 without one."""
+        """Return the end of the last line, 0 without one."""
         end: int = RECORD.unpack_from(self.records, (self.lined - 1) * RECORD.size)[2] if self.lined else 0
         return end
 
@@ -143,7 +142,7 @@ class Index:
         self.texts, self.lined, self.checked, self.checksum = "", 0, 0, 0
 
     def copy(self) -> Index:
-        """One that may be changed: an index that another thread may be reading never is."""
+        """Return a copy to change: an index that another thread may be reading is never changed."""
         made = Index()
         for name in Index.__slots__:
             setattr(made, name, getattr(self, name))
@@ -151,7 +150,7 @@ class Index:
         return made
 
     def beginning(self, count: int) -> Index:
-        """A new index of the first `count` cycles alone; of none where their highest plan id is not known."""
+        """Return a new index of the first `count` cycles; of none if their highest plan id is not known."""
         kept = self.copy()
         kept.identity, kept.settled = None, False
         del kept.records[count * RECORD.size :]
@@ -188,7 +187,7 @@ CACHE_FROM_BYTES = 256 << 10
 
 def digest(data: bytes) -> bytes:
     """16 bytes that no other data has, however it was made."""
-    import hashlib  # 4 MB, which a server without a long history does without
+    import hashlib  # 4 MB, which a server without a long history saves
 
     return hashlib.sha256(data).digest()[: len(NO_DIGEST)]
 
@@ -203,7 +202,7 @@ _NUMBERS = ("opening", "closing", "highest", "tail", "lined", "checked", "checks
 
 
 def to_bytes(index: Index, device: int, inode: int) -> bytes:
-    """Raises ValueError when it would be larger than what is read back."""
+    """Return the file's bytes. Raises ValueError if it would be larger than what is read back."""
     fields = {name: getattr(index, name) for name in (*_NUMBERS, "identity", "settled", "version", "texts")}
     head = json.dumps(fields).encode()
     if len(head) > _MOST_HEAD or len(index.records) > MOST - HEADER.size - _MOST_HEAD:
@@ -214,7 +213,9 @@ def to_bytes(index: Index, device: int, inode: int) -> bytes:
 
 
 def sizes(header: bytes, size: int, device: int, inode: int) -> int:
-    """How many bytes the head has, by the header of a file of `size` bytes. Raises ValueError when it is not ours."""
+    """Return how many bytes the head has, from the header of a file of `size` bytes. Raises ValueError if it is not
+    ours.
+    """
     magic, *own, head, records, _ = HEADER.unpack(header)
     if magic != _MAGIC or own != [device, inode] or head > _MOST_HEAD or HEADER.size + head + records != size:
         raise ValueError("it is no index, or one of another file")
@@ -222,7 +223,9 @@ def sizes(header: bytes, size: int, device: int, inode: int) -> int:
 
 
 def from_bytes(header: bytes, head: bytes, records: bytes) -> Index:
-    """Raises ValueError, KeyError, TypeError, RecursionError when it is not what `to_bytes` makes."""
+    """Return the index. Raises ValueError, KeyError, TypeError, RecursionError for bytes that
+    `to_bytes` does not make.
+    """
     if HEADER.unpack(header)[-1] != zlib.crc32(records, zlib.crc32(head)):
         raise ValueError("it is not what was written")
     fields: dict[str, Any] = json.loads(head)
@@ -238,7 +241,7 @@ def from_bytes(header: bytes, head: bytes, records: bytes) -> Index:
 
 
 def is_name(name: object) -> bool:
-    """Whether a file of texts of ours may be called so."""
+    """Return whether `name` is a valid name of a file of texts."""
     if not isinstance(name, str) or not (name.startswith(_PREFIX) and name.endswith(_SUFFIX)):
         return False
     middle = name[len(_PREFIX) : -len(_SUFFIX)]
@@ -246,7 +249,7 @@ def is_name(name: object) -> bool:
 
 
 def name_of(number: str) -> str:
-    """The name of a file of texts; `number` has 16 hexadecimal digits."""
+    """Return the name of a file of texts; `number` has 16 hexadecimal digits."""
     return f"{_PREFIX}{number}{_SUFFIX}"
 
 
@@ -257,7 +260,7 @@ def _number(value: object) -> int:
 
 
 def _check(index: Index) -> None:
-    """Raises ValueError when it could not be the index of any history."""
+    """Raise ValueError if it cannot be the index of any history."""
     if not all(_rules(index)):
         raise ValueError("it is the index of no history")
 

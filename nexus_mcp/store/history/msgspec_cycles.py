@@ -1,4 +1,4 @@
-"""Check cycles that are laid out as we write them with msgspec, much faster than the strict parser.
+"""Check cycles in our own layout with msgspec, much faster than the strict parser.
 
 What is not certain here (odd members, escapes, deep nesting) is left to the strict parser, which is the definition.
 Without it the index of 10 000 cycles takes 1.8 times as long, and their search texts four times (0.28 and 0.50 s, 0.21
@@ -47,16 +47,18 @@ _decode = msgspec.json.Decoder(_Cycle).decode
 
 
 def check_cycle(data: bytes) -> tuple[str | None, int] | None:
-    """(`completed_at`, plan id or 0) of the cycle in `data` when a strict parse takes it for certain; else None."""
+    """Return (`completed_at`, plan id or 0) of the cycle in `data` if a strict parse certainly
+    accepts it; else None.
+    """
     try:
         cycle = _decode(data)
         text = msgspec.json.format(data, indent=-1)
-        text.decode()  # which msgspec does not look at where it skips
+        text.decode()  # msgspec does not check them in values that it skips
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     plan, tasks = cycle.get("plan"), cycle.get("tasks", ())
     members = len(cycle) + sum(map(len, tasks)) + (0 if plan is None else _members(plan))
-    # A key that comes twice in an object is one member of a dict and two in the text. In the compacted text each member
+    # A repeated key of an object is one field of a dict and two in the text. In the compacted text each field
     # is a quote and a colon, and nothing else is, but for an escaped quote before a colon within a string.
     escaped = 0
     if b"\\" in text:
@@ -83,8 +85,9 @@ def _members(plan: _Plan) -> int:
 
 
 def compact(data: bytes) -> bytes | None:
-    """The text (spelling.py) of the cycle in `data`, which must be one that was judged to be good; None when it is not
-    certain, for escapes that the text spells otherwise."""
+    """Return the text (texts.normalize) of the cycle in `data`, which must be a valid one; None if it is uncertain,
+    because of escapes that this text writes differently.
+    """
     if b"\\" in data and (b"\\u" in data or b"\\/" in data):
         return None
     try:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Window:
     """Reads the file `fd`, of `size` bytes. Raises OSError.
 
-    `data` are its bytes from the offset `begin` on. `at` is where reading has come to, within them.
+    `data` are its bytes from the offset `begin` on. `at` is the current position in them.
     """
 
     __slots__ = ("_fd", "_text", "_text_at", "at", "begin", "data", "size")
@@ -37,16 +37,18 @@ class Window:
         self.at = self.begin = 0
         self.data = b""
         self._text: str | None = None
-        self._text_at = 0  # the character of it that `at` is
+        self._text_at = 0  # the character at `at`
         self.more()
 
     @property
     def is_last(self) -> bool:
-        """Whether it reaches to the end of the file."""
+        """Return whether the window reaches to the end of the file."""
         return self.begin + len(self.data) >= self.size
 
     def more(self) -> None:
-        """Let what was passed go, and read on: as much again as there still is, and a chunk at least."""
+        """Drop the bytes before the current position, and read on: as many bytes again as remain,
+        and at least a chunk.
+        """
         rest = self.data[self.at - self.begin :]
         end = self.at + len(rest)
         self.data = rest + atomic.read_range(self._fd, end, min(self.size, end + max(atomic.CHUNK, len(rest))))
@@ -54,17 +56,17 @@ class Window:
         self._text = None
 
     def begin_at(self, offset: int) -> None:
-        """Go on at an `offset` in the file, wherever that is."""
+        """Continue at an `offset` in the file, wherever that is."""
         self.at = self.begin = offset
         self.data = b""
         self.more()
 
     def bytes(self, begin: int, end: int) -> bytes:
-        """Those from offset to offset of the file, which it must have."""
+        """Return the bytes of the file from `begin` to `end`, which it must have."""
         return self.data[begin - self.begin : end - self.begin]
 
     def text(self) -> tuple[str, int]:
-        """(text, the character of it that `at` is); a character that is cut off at the end is left out.
+        """Return (text, the number of the character at `at`). A character that is truncated at the end is left out.
 
         Raises UnicodeDecodeError.
         """
@@ -74,24 +76,24 @@ class Window:
         return self._text, self._text_at
 
     def offset(self, character: int) -> int:
-        """Where in the file the `character` of `text()` lies, which is not before `at`."""
+        """Return the offset in the file of this `character` of `text()`, which is not before `at`."""
         text, start = self.text()
         return self.at + len(text[start:character].encode())
 
     def pass_text(self, character: int) -> None:
-        """Go on to the `character` of `text()`."""
+        """Move to this `character` of `text()`."""
         self.at, self._text_at = self.offset(character), character
 
     def pass_to(self, offset: int) -> None:
-        """Go on to the `offset` in the file, where a character begins."""
+        """Move to this `offset` in the file, where a character begins."""
         if self._text is not None:
-            # The text is kept: where a file is not laid out as ours it is all that is looked at.
+            # Keep the text: a file in another layout is parsed only from it.
             self._text_at += len(self.bytes(self.at, offset).decode())
         self.at = offset
 
 
 _NO_HISTORY = (ValueError, RecursionError)
-_NEAR_THE_END = 16  # characters: longer than any literal that may be cut off
+_NEAR_THE_END = 16  # characters: longer than any literal that may be truncated
 FAST_FROM_BYTES = 2 << 20
 """Bytes. Below that, msgspec takes longer to load than to be of use."""
 _VERSION = "schema_version"
@@ -101,7 +103,7 @@ _END = b"\n    }"
 
 
 class Unreadable(Exception):
-    """The file is no history: `cause` says why, and what cannot be read comes after the offset `at`."""
+    """The file is no history: `cause` says why, and the unreadable part begins after the offset `at`."""
 
     def __init__(self, at: int, cause: Exception) -> None:
         super().__init__(str(cause))
@@ -110,7 +112,7 @@ class Unreadable(Exception):
 
 
 def build(fd: int, size: int, *, digests: bool, known: Index | None = None) -> Index:
-    """The index of the file `fd` with its `size` bytes. Without `digests` none are made.
+    """Return the index of the file `fd` with its `size` bytes, without digests unless `digests`.
 
     `known` is the index of cycles that the file is known to begin with; it is added to. Raises Unreadable when the file
     is no history, and OSError (atomic.Shrunk when it is shorter than that).
@@ -149,7 +151,7 @@ def _read(window: Window, frame: Frame, index: Index, *, digests: bool) -> None:
 
 
 def _enter(window: Window) -> Frame:
-    """Come to the first cycle; the frame as far as it was walked."""
+    """Move to the first cycle; return the frame as far as it was walked."""
     while True:
         frame = Frame()
         text = window.text()[0]
@@ -168,7 +170,7 @@ def _enter(window: Window) -> Frame:
 
 
 def _next(window: Window, frame: Frame, *, first: bool) -> Cycle | None:
-    """The next cycle by a strict parse, None after the last. The window stays where it is."""
+    """Return the next cycle by a strict parse, None after the last. The window does not move."""
     while True:
         text, at = window.text()
         try:
@@ -187,12 +189,12 @@ def _next(window: Window, frame: Frame, *, first: bool) -> Cycle | None:
 
 
 def _may_be_cut(error: JSONDecodeError, text: str) -> bool:
-    """Whether there was only too little of the text. Else nothing more has to be read to know that it is wrong."""
+    """Return whether the text only ended too early. Otherwise it is wrong, and nothing more has to be read."""
     return error.pos >= len(text) - _NEAR_THE_END or error.msg.startswith("Unterminated string")
 
 
 def _leave(window: Window, frame: Frame) -> int:
-    """Read to the end of the file; the offset of the bracket that closes the cycles."""
+    """Read to the end of the file; return the offset of the bracket that closes the cycles."""
     while not window.is_last:
         window.more()
     text, at = window.text()
@@ -204,10 +206,10 @@ def _leave(window: Window, frame: Frame) -> int:
 
 
 class _FastParser:
-    """Cycles that are laid out as we write them, with one after them, taken without a strict parse.
+    """Finds cycles in our own layout, with another one after them, without a strict parse.
 
-    However a file is written, each byte is searched once for where a cycle may end, and judged once as a part of one:
-    another layout that only begins as ours costs no more than any other.
+    Whatever the layout, each byte is searched once for a possible end of a cycle, and checked once as a part of one. So
+    a file that only begins in our layout costs no more than any other.
     """
 
     def __init__(self, window: Window) -> None:
@@ -215,11 +217,11 @@ class _FastParser:
 
         self._judged = check_cycle
         self._window = window
-        self._searched = 0  # offset in the file, up to which there is no end beyond `_refused`
-        self._refused = 0  # the end that was taken last for that of a cycle, and was not
+        self._searched = 0  # offset in the file up to which there is no other possible end
+        self._refused = 0  # the last possible end that was none
 
     def next(self) -> Cycle | None:
-        """The next cycle; None when it has to be parsed."""
+        """Return the next cycle; None if it has to be parsed strictly."""
         window = self._window
         data, at = window.data, window.at - window.begin
         if window.at < self._refused or not data.startswith(_NEXT, at):
@@ -244,7 +246,7 @@ _LONGEST = 8
 
 
 def explain(fd: int, size: int, found: Unreadable) -> None:
-    """Raises StateError for what was found in the file `fd`; returns when it is there no more. Raises OSError."""
+    """Raise StateError for the fault in the file `fd`; return if the fault is no longer there. Raises OSError."""
     if size <= WHOLE:
         HistoryFile(atomic.read_range(fd, 0, size))
         return
@@ -255,7 +257,7 @@ def explain(fd: int, size: int, found: Unreadable) -> None:
 
 
 def _lines(fd: int, size: int, offset: int) -> tuple[int, int]:
-    """(the line of the first conflict marker, 0 for none; the line that the offset is in)."""
+    """Return (the line of the first conflict marker, 0 for none; the line with the offset)."""
     lines, line = 1, 1
     for at in range(0, size, atomic.CHUNK):
         start = max(0, at - _LONGEST)

@@ -1,7 +1,7 @@
-"""The search text of each cycle: its JSON without insignificant white space, numbers as the file has them, lowered.
+"""The search text of each cycle: its JSON without insignificant white space, numbers as in the file, in lower case.
 
-`normalize` is the plain definition; `normalize_parsed` and msgspec_cycles.compact are faster and agree with it. The
-cache keeps the texts, one line for each cycle.
+`normalize` is the plain definition; `normalize_parsed` and msgspec_cycles.compact are faster and give the same result.
+The cache stores the texts, one line for each cycle.
 """
 
 from __future__ import annotations
@@ -33,35 +33,37 @@ _SIGMA = "Σ"
 
 
 def normalize(text: str) -> str:
-    """The cycle whose JSON is `text`: strings as JSON escapes them, non-ASCII plain, numbers as they are spelled."""
+    """Return the text of the cycle with the JSON `text`: strings escaped as in JSON, non-ASCII plain, numbers as
+    written.
+    """
     import re
 
     return _escaped(re.sub(r'"(?:[^"\\]++|\\.)*+"|[ \t\r\n]+', _token, text), text)
 
 
 def normalize_parsed(value: object, text: str, *, floats: bool) -> str:
-    """As `plain`, by way of the parsed value where that comes to the same; `floats`: it has numbers that are no ints.
+    """Return the same as `normalize`, from the parsed value where possible; `floats`: it has numbers that are no ints.
 
-    A float or a minus zero can be spelled in many ways. For all else this is ten times faster.
+    A float or a minus zero can be written in many ways. For everything else this is ten times faster.
     """
     return normalize(text) if floats or _has_minus_zero(text) else _escaped(compact(value), text)
 
 
 def lower(text: str) -> bytes:
-    """`text` in lower case, as a search compares it, in UTF-8."""
+    """Return `text` in lower case, as a search compares it, in UTF-8."""
     return text.lower().encode()
 
 
 def lower_bytes(data: bytes) -> bytes:
-    """As `lowered`, of text in UTF-8: by its bytes, because few characters beyond ASCII have another lower case."""
+    """Return the same as `lower` for UTF-8, working on bytes: few characters beyond ASCII have another lower case."""
     others = data.translate(None, _ASCII).decode()
     lower_others = others.lower()
     if lower_others == others:
         return data.lower()
-    if _SIGMA in others:  # the one letter whose lower case depends on what is around it
+    if _SIGMA in others:  # the only letter whose lower case depends on its neighbours
         return lower(data.decode())
     data = data.lower()
-    for character in set(others).difference(lower_others):  # no lower case has another one
+    for character in set(others).difference(lower_others):  # lower-case text does not change again
         data = data.replace(character.encode(), character.lower().encode())
     return data
 
@@ -73,7 +75,7 @@ def _has_minus_zero(text: str) -> bool:
 
 
 def _escaped(compacted: str, text: str) -> str:
-    """`compacted`, with the lone surrogates that `text` brought in as escapes, as JSON writers leave them."""
+    """Return `compacted` with the lone surrogates from `text` as escapes, as JSON writers leave them."""
     if "\\ud" not in text and "\\uD" not in text:
         return compacted
     import re
@@ -89,13 +91,13 @@ def _token(found: Any) -> str:
 
 
 class CorruptTexts(Exception):
-    """The texts in the cache are not what was written."""
+    """The texts in the cache differ from what was written."""
 
 
 def lines(fd: int, index: Index, first: int) -> Iterator[bytes]:
-    """The line, with its newline, of each cycle of the history `fd` from the number `first` on.
+    """Yield the line, with its newline, of each cycle of the history `fd` from the number `first` on.
 
-    Raises OSError, and ValueError when the file is another one.
+    Raises OSError, and ValueError if it is another file.
     """
     line = _liner(quick=index.closing >= parse.FAST_FROM_BYTES)
     while first < len(index):
@@ -117,7 +119,7 @@ def _liner(*, quick: bool) -> Callable[[bytes], bytes]:
         floats.append(text)
         return float(text)
 
-    # Nothing strict: the index vouches for every cycle that it knows.
+    # No strict parse: the index has checked every cycle in it.
     decode = json.JSONDecoder(parse_float=counted).decode
 
     def line(data: bytes) -> bytes:
@@ -141,11 +143,10 @@ def _liner(*, quick: bool) -> Callable[[bytes], bytes]:
 
 
 def search_cached(cache: Cache, index: Index, wanted: bytes, verified: Verified) -> tuple[list[int], Verified]:
-    """The numbers of the cycles whose line in the cache has `wanted`, which must not have a newline.
+    """Return the numbers of the cycles whose line in the cache has `wanted`, which must not have a newline.
 
-    `verified` says of which file of texts, as it was then, how many bytes are known to be whole, and their checksum;
-    what is known now is the second: nothing of a file that could be written again within the same tick of the clock.
-    Raises Spoilt.
+    `verified` says how many bytes of which file of texts are known to be whole, and their checksum. The second result
+    is its new value; it covers no file that could be written again within the same clock tick. Raises CorruptTexts.
     """
     ends, found, after = index.line_ends(), [], 0
     try:
@@ -159,7 +160,7 @@ def search_cached(cache: Cache, index: Index, wanted: bytes, verified: Verified)
         lasting = identity.is_apart(identity.of(info)) or identity.is_settled(identity.of(info))
         size = max(ends[-1], index.checked) if known < index.checked else ends[-1]
         for at in range(0, size, atomic.CHUNK):
-            # What lies across two chunks is found with the second.
+            # A match across two chunks is found with the second.
             start = max(0, at - len(wanted) + 1)
             data = atomic.read_range(fd, start, min(size, at + atomic.CHUNK))
             if known < min(size, at + atomic.CHUNK) and known < index.checked:
@@ -186,10 +187,10 @@ except ImportError:  # Windows
 
 
 class TextWriter:
-    """Takes the lines of the cycles of `index` that have none yet. Close it.
+    """Writes the lines of the cycles of `index` that have none yet. Close it.
 
-    `fd` is the file of texts `name`, with the lines that `index` knows and nothing else, and `checksum` is theirs. Once
-    a line could not be written the others are taken and forgotten.
+    `fd` is the file of texts `name`, with exactly the lines that `index` knows, and `checksum` is theirs. After a
+    failed write it drops all further lines.
     """
 
     __slots__ = ("_bytes", "_cache", "_checksum", "_failed", "_fd", "_index", "_is_new", "_name", "_sizes", "_waiting")
@@ -205,7 +206,7 @@ class TextWriter:
         self._failed = False
 
     def add(self, line: bytes) -> None:
-        """One more."""
+        """Add one line."""
         self._sizes.append(len(line))
         self._waiting.append(line)
         self._bytes += len(line)
@@ -225,12 +226,12 @@ class TextWriter:
                 close_fd(source)
 
     def finish(self, keep: Callable[[Index], bool]) -> None:
-        """Let `keep` have what the index becomes with the lines; it says whether the cache has that now."""
+        """Pass the index with the new lines to `keep`, which returns whether the cache has it now."""
         self._write()
         if self._failed:
             return
         with suppress(OSError):
-            identity.set_apart(self._fd)  # else the next searches would have to check all of it again
+            identity.set_apart(self._fd)  # else the next searches would check all of it again
         index = self._index.copy()
         for size in self._sizes:
             index.add_line(size)
@@ -239,7 +240,7 @@ class TextWriter:
             self._is_new = False
 
     def close(self) -> None:
-        """Must be called at last. A new file of texts that no index names goes again: it would only fill the disk."""
+        """Close the file. A new file of texts that no index names is removed, because it would only fill the disk."""
         close_fd(self._fd)
         if self._is_new:
             self._cache.remove(self._name)
@@ -259,10 +260,10 @@ class TextWriter:
 
 
 def open_writer(cache: Cache, index: Index) -> TextWriter | None:
-    """What keeps the lines that `index` has not; None where nothing is kept. Raises one of cache.UNUSABLE.
+    """Return a writer for the lines that `index` lacks; None if they cannot be stored. Raises one of cache.UNUSABLE.
 
-    It adds to the file that `index` names. Where that has more (another process adds to it, or died doing so), or since
-    there were more cycles, it is copied: bytes that some index speaks of are not written over.
+    It appends to the file that `index` names. If that file has more (another process appends to it, or died doing so),
+    or has lines of cycles that are gone, it is copied: bytes to which an index refers are never overwritten.
     """
     size = index.lines_end
     if size and index.checked == size and fcntl is not None:
