@@ -14,7 +14,7 @@ from _thread import allocate_lock
 LEVELS = ("debug", "info", "warning", "error")
 _DEFAULT = "warning"
 _threshold = LEVELS.index(_DEFAULT)
-# Whatever polls as writable takes this much at once, in one piece that no other writer's line can split.
+# A descriptor that polls as writable accepts this much at once, in one piece that no other writer can split.
 _LONGEST = getattr(select, "PIPE_BUF", 4096)
 _HAS_POLL = hasattr(select, "poll")
 _CUT = b" ... "
@@ -23,7 +23,7 @@ UNSEEN = frozenset(
     chr(code)
     for codes in (
         (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x2800, 0x3164, 0xFFA0),
-        range(0xFE00, 0xFE0F),  # not U+FE0F, which stands behind every other emoji and says nothing
+        range(0xFE00, 0xFE0F),  # not U+FE0F, which follows many emoji and has no meaning of its own
         range(0xE0100, 0xE01F0),
     )
     for code in codes

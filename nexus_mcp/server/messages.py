@@ -43,7 +43,7 @@ def parse(line: bytes) -> Message | None:
     id = value.get("id")
     known = id if _is_id(id) else None
     if "method" not in value and ("result" in value or "error" in value):
-        return None  # a response: this server asks nothing, and answering answers could go on for ever
+        return None  # a response: this server sends no requests, and responses to responses could go on forever
     if value.get("jsonrpc") != "2.0":
         raise Fault(INVALID_REQUEST, 'Invalid Request: "jsonrpc" must be "2.0"', known)
     method, params = value.get("method"), value.get("params")
@@ -72,7 +72,7 @@ def _has_lone_surrogate(text: str) -> bool:
 
 
 def _load(line: bytes) -> Any:
-    """The JSON value of a line, strictly: no NaN, no repeated member, no byte order mark, bounded depth."""
+    """Return the JSON value of a line, strictly: no NaN, no repeated field, no byte order mark, bounded depth."""
     text = ""
     try:
         text = line.decode()

@@ -219,7 +219,9 @@ def _cache_hints(method: str) -> dict[str, Any]:
 
 
 def _is_enveloped(params: dict[str, Any] | None) -> bool:
-    """Only the version key counts: an incomplete envelope then gets an error that names the missing keys."""
+    """Return whether the version key is present: an incomplete envelope then gets an error that
+    names the missing keys.
+    """
     meta = params.get("_meta") if params else None
     return isinstance(meta, dict) and _VERSION_KEY in meta
 

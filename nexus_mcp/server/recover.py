@@ -25,7 +25,7 @@ _NESTED = re.compile(_STRING + rb'|["{}\[\]]', re.DOTALL)
 _MARK = re.compile(_STRING + rb'|["{}\[\]\\]', re.DOTALL)
 _CLOSED_BY = {b"{": b"}", b"[": b"]"}
 _DEEPEST = 1000
-# As many digits as an id of a line that can be read may have.
+# The most digits of an id in a readable line.
 _INTEGER = re.compile(rb"-?(?:0|[1-9][0-9]{0,4299})\Z")
 _LAST_ID = re.compile(
     rb',[ \t\r\n]*"id"[ \t\r\n]*:[ \t\r\n]*("[^"\\]*+"|-?[0-9]++)'
@@ -45,7 +45,7 @@ class Head:
 
 
 def id_in_line(line: bytes) -> Id:
-    """The id of a line that is no valid JSON, or None."""
+    """Return the id of a line that is not valid JSON, or None."""
     return id_in_head(line).id
 
 
@@ -76,7 +76,9 @@ def id_in_head(line: bytes) -> Head:
 
 
 def id_in_tail(head: Head, tail: bytes, *, whole: bool) -> Id:
-    """The id of an over-long line, of which only beginning and end were kept. `whole`: see Nesting.is_whole."""
+    """Return the id of a line that is too long, of which only beginning and end were stored. `whole`: see
+    Nesting.is_whole.
+    """
     match = _LAST_ID.search(tail) if head.cut else None
     if match is None:
         return head.id
@@ -88,8 +90,8 @@ class Nesting:
     """Follows strings, arrays and objects through the parts of a line, in bounded memory."""
 
     def __init__(self) -> None:
-        self._open: list[bytes] = []  # the marks that close what is open
-        self._string = b""  # what is carried over of a string that goes on: its quote, and half an escape
+        self._open: list[bytes] = []  # the closing marks of open containers
+        self._string = b""  # carried over of an open string: its quote, and half an escape
         self._begun = False
         self._broken = False
 
@@ -109,7 +111,7 @@ class Nesting:
                 return
 
     def is_whole(self) -> bool:
-        """True when the bytes so far are one object or array with all that was opened in it closed, in order."""
+        """Return whether the bytes so far are one object or array with all that was opened in it closed, in order."""
         return self._begun and not (self._broken or self._open or self._string)
 
     def _take(self, mark: bytes) -> bool:
@@ -123,12 +125,12 @@ class Nesting:
 
 
 def _is_cut(line: bytes, position: int) -> bool:
-    """True when the line ends within the string, array or object that begins here, or has ended already."""
+    """Return whether the line ends within the string, array or object that begins here, or has ended already."""
     return line[position : position + 64].strip()[:1] in (b"", b'"', b"{", b"[")
 
 
 def _end_of_value(line: bytes, start: int) -> int | None:
-    """The position after the value that starts here; None when the line ends inside it or there is none."""
+    """Return the position after the value that starts here; None if the line ends inside it or there is none."""
     if line[start : start + 1] not in (b"{", b"["):
         value = _VALUE.match(line, start)
         return value.end() if value else None
@@ -151,7 +153,7 @@ def _only(found: list[bytes]) -> Id:
 
 
 def _value(text: bytes) -> Id:
-    """A string or integer as JSON spells it; None for anything else."""
+    """Return a string or integer from its JSON text; None for any other value."""
     try:
         if _INTEGER.match(text):
             return int(text)  # raises ValueError if the interpreter's digit limit is lower

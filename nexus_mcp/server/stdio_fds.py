@@ -41,7 +41,7 @@ def serve_between(run: Callable[[Source, Sink, Stop], None], stdin_fd: int, stdo
         os.close(source)
         os.close(sink)
         if stdout_fd == 1:
-            # What a stray print left in its buffer must not turn the exit code into a failure.
+            # Text that a stray print left in its buffer must not turn the exit code into a failure.
             _point(1, os.open(os.devnull, os.O_WRONLY))
     return 0
 
@@ -49,8 +49,8 @@ def serve_between(run: Callable[[Source, Sink, Stop], None], stdin_fd: int, stdo
 def claim(stdin_fd: int, stdout_fd: int) -> tuple[int, int, bool]:
     """Return private duplicates of both descriptors, to be closed, and whether writes to the second may wait.
 
-    The standard ones are then pointed elsewhere, input at the null device and output at stderr: a stray print, or
-    a child process, can neither garble the wire nor eat from it. Raises OSError when one of them is closed.
+    Standard input then leads to the null device, and standard output to stderr: a stray print or a child process can
+    neither write to the client nor read its messages. Raises OSError if one of them is closed.
     """
     source = _above_standard(stdin_fd)
     try:

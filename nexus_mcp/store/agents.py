@@ -35,13 +35,13 @@ _FILES = (agents_extension.OLD, agents_extension.NAME, TRACKER)
 
 
 class Agents:
-    """What was read: the `records`, and what stands against relying on them.
+    """What `read` found: the `records`, and the reasons not to rely on them.
 
-    `fault` says why the tracker cannot be used, or not all of it, and `extension_fault` the same of the file beside it.
-    `is_sure` is False where something beside the tracker could not be read: then an agent of which no session is known
-    may be any session's. `data` is the tracker as it was read, `entries` what it has. `events`, `bad` and
-    `size` are of the file beside it: the ids of the events, how many lines are none, and the bytes. `base` is the fold
-    line of the tracker where events wait and the file has no such line.
+    `fault` says why the tracker cannot be used, or not all of it, and `extension_fault` says the same of the file
+    beside it. `is_sure` is False if a part of that file could not be read: then an agent without a known session may
+    belong to any. `data` is the tracker as it was read, `entries` its entries. `events`, `bad` and `size` are of the
+    file beside it: the ids of the events, the number of malformed lines, and the bytes. `base` is the fold line of the
+    tracker, made if events wait and the file has no such line.
     """
 
     __slots__ = ("bad", "base", "data", "entries", "events", "extension_fault", "fault", "is_sure", "records", "size")
@@ -59,7 +59,9 @@ class Agents:
 
 
 def read(store: Store, harness_id: str) -> Agents:
-    """Return the agents of all sessions of a harness. Raises PathRefused, StorageError for the way to the files."""
+    """Return the agents of all sessions of a harness. Raises PathRefused, StorageError for the
+    folders above the files.
+    """
     with state_as_it_is(store) as state:
         own = None if state is None else state.child(harness_id)
         if own is None:
@@ -69,10 +71,10 @@ def read(store: Store, harness_id: str) -> Agents:
 
 
 def record(store: Store, harness_id: str, event: Event) -> tuple[Records | None, bool]:
-    """Record an event of an agent: in the tracker, or beside it when the lock cannot be had in time.
+    """Record an event of an agent: in the tracker, or beside it if the lock cannot be had in time.
 
-    Return (the records after it, whether a part of its texts had to be cut). None, and nothing is written, for an event
-    of an agent that is not there. Raises StateError, PathRefused and StorageError with nothing recorded, NotConfirmed.
+    Return (the records after it, whether a text was truncated). For an unknown agent return None as the records, and
+    write nothing. Raises StateError, PathRefused and StorageError with nothing recorded, NotConfirmed.
     """
     event = {"id": os.urandom(8).hex(), **event}
     try:
@@ -87,9 +89,9 @@ def record(store: Store, harness_id: str, event: Event) -> tuple[Records | None,
 
 
 def change(store: Store, harness_id: str, make: Callable[[Records], Records | None]) -> Records | None:
-    """Put what `make` makes of the records in their place, and return it; nothing is written when it makes None.
+    """Replace the records by the result of `make`, and return it; write nothing if it returns None.
 
-    `make` may be run twice. Raises as `record` does.
+    `make` may run twice. Raises as `record` does.
     """
     with store.state() as state:
         own = None if state is None else state.child(harness_id)
@@ -98,7 +100,7 @@ def change(store: Store, harness_id: str, make: Callable[[Records], Records | No
         else:
             with own:
                 seen = make(_checked(_unlocked(own, harness_id)).records)
-    if seen is None:  # not so much as a folder is left by a call that has nothing to write
+    if seen is None:  # a call that writes nothing leaves no folder
         return None
     with own_folder(store, harness_id) as (own, held):
         found = _checked(load(own, harness_id))
@@ -110,7 +112,7 @@ def change(store: Store, harness_id: str, make: Callable[[Records], Records | No
 
 @contextmanager
 def state_as_it_is(store: Store) -> Iterator[Folder | None]:
-    """`.nexus/state`, None when absent. An interrupted change stays: it may belong to the lock holder."""
+    """Open `.nexus/state`, None if absent. An interrupted change stays: it may belong to the lock holder."""
     with store.nexus() as nexus:
         state = None if nexus is None else nexus.child("state")
         if state is None:
@@ -123,7 +125,7 @@ def state_as_it_is(store: Store) -> Iterator[Folder | None]:
 def append_unlocked(store: Store, harness_id: str, line: agents.Line) -> None:
     """Append a line beside the tracker without the lock. Raises StateError, PathRefused, StorageError."""
     with state_as_it_is(store) as state:
-        if state is not None:  # it is there: a process has the lock in it, or a session has begun
+        if state is not None:  # it exists: a process has the lock in it, or a session has begun
             with state.make(harness_id, confirm=False)[0] as own:
                 agents_extension.append(own, [line], agents_extension.APPEND_LIMIT)
 
@@ -136,7 +138,7 @@ def load(own: Folder, harness_id: str) -> Agents:
         lines, found.bad, found.size = agents_extension.read(own)
     except NexusError as error:
         found.extension_fault = error
-    # The tracker comes last: an event leaves the file beside it only when the tracker has it.
+    # Read the tracker last: an event leaves the file beside it only when the tracker has it.
     try:
         found.data = own.read(TRACKER, SESSION_LIMIT)
         found.entries = [] if found.data is None else _entries(found, own.show(TRACKER))
@@ -155,9 +157,9 @@ def load(own: Folder, harness_id: str) -> Agents:
 def write(
     own: Folder, held: HeldLock, found: Agents, records: Records, *, is_made: bool = False, is_last: bool = False
 ) -> None:
-    """Write the tracker, and before it what belongs beside it. `is_made`: also an empty one; `is_last`: it goes.
+    """Write the lines beside the tracker, then the tracker. `is_made`: also an empty one; `is_last`: remove it.
 
-    Only under the lock. Raises as `record` does.
+    Needs the lock. Raises as `record` does.
     """
     data = found.data
     if is_last:
@@ -167,10 +169,10 @@ def write(
         data = data if is_same else _encoded(records.entries, own.show(TRACKER))
     checksum = checksum_of(data)
     fold = agents.make_fold(records, checksum, found.events)
-    # The ids of events stay as long as a session: a hook that was stopped while it appended may append again.
+    # The ids of events stay as long as a session: a hook that was stopped during an append may append again.
     is_needed = agents.is_needed(records) or (bool(found.events) and not is_last)
     if is_needed or found.size:
-        # Also for the tracker as it is now: a process that dies before the next step has changed nothing.
+        # Also for the present tracker: a process that dies before the next step has changed nothing.
         before = [] if found.base is None else [found.base]
         agents_extension.append(own, [*before, fold])
     if data != found.data:
@@ -181,7 +183,7 @@ def write(
 
 
 def checksum_of(data: bytes | None) -> str:
-    """Return what distinguishes trackers, against accidents only. "" when there is none."""
+    """Return a checksum of a tracker, against accidents only; "" if there is none."""
     if data is None:
         return ""
     from zlib import crc32
@@ -237,9 +239,9 @@ NOTED_AFTER_S = 3600.0
 
 
 def touch(store: Store, harness_id: str, session: str, records: Records) -> None:
-    """Note an event of a session, unless it has one of this hour. Never raises.
+    """Store the time of an event of a session, unless one of this hour is stored. Never raises.
 
-    A session that has not begun, and has no agent, is not noted.
+    A session that has not begun, and has no agent, is skipped.
     """
     if records.knows(session) and _is_due(store, session, records):
         with suppress(NexusError):
@@ -247,10 +249,10 @@ def touch(store: Store, harness_id: str, session: str, records: Records) -> None
 
 
 def begin(store: Store, harness_id: str, session: str, *, reset: bool) -> str:
-    """Make all folders; with `reset` the session has no agents from now on, nor has any that is over.
+    """Create all folders; with `reset` remove the agents of the session, and of all sessions that are over.
 
-    Return what a tracker that cannot be read as one is called now, as a path from the project root; "" when there was
-    none. Raises StateError, PathRefused and StorageError with nothing written, NotConfirmed.
+    Return the new path of a tracker that could not be read, from the project root; "" if there was none. Raises
+    StateError, PathRefused and StorageError with nothing written, NotConfirmed.
     """
     with own_folder(store, harness_id) as (own, held):
         if not reset:
@@ -265,10 +267,10 @@ def begin(store: Store, harness_id: str, session: str, *, reset: bool) -> str:
 
 
 def end(store: Store, harness_id: str, session: str) -> tuple[list[str], list[str], str]:
-    """Take the session's agents away, and the tracker with the last session; see that the record of reads is there.
+    """Remove the session's agents, and the tracker with the last session; create the record of reads if absent.
 
-    Return (the files made, the files removed, what a tracker that cannot be read as one is called now: "" when there
-    was none), as paths from the project root. Raises as `begin` does.
+    Return (the created files, the removed files, the new path of a tracker that could not be read, or ""), as paths
+    from the project root. Raises as `begin` does.
     """
     with own_folder(store, harness_id) as (own, held):
         is_made, there = not own.check_plain(ACCESS), own.check_plain(TRACKER)
@@ -286,8 +288,8 @@ def end(store: Store, harness_id: str, session: str) -> tuple[list[str], list[st
 
 
 def _left(store: Store, found: Agents, session: str) -> Records:
-    """The records without this session, and without those that are over."""
-    # Of a session that goes on, events within the last hour may not be noted; one of tomorrow is no event.
+    """Return the records without this session, and without the sessions that are over."""
+    # A running session may have unstored events of the last hour. A time in the future is no event.
     before, after = store.stamp(-OVER_AFTER_S - NOTED_AFTER_S), store.stamp(OVER_AFTER_S)
     return found.records.without({session, *found.records.ended(before, after)})
 
@@ -297,7 +299,7 @@ def _is_due(store: Store, session: str, records: Records) -> bool:
 
 
 def _salvaged(own: Folder, harness_id: str) -> tuple[Agents, str]:
-    """(what is there, what a tracker that cannot be read as one is called from now on, as is what is beside it).
+    """Return (the agents, the new path of a tracker that could not be read). The file beside it is renamed too.
 
     Raises PathRefused, StorageError, NotConfirmed.
     """
@@ -308,7 +310,7 @@ def _salvaged(own: Folder, harness_id: str) -> tuple[Agents, str]:
             continue
         if not isinstance(fault, StateError):
             raise fault
-        # Its content is unknown, so it is not thrown away; nor may it stop every session from now on.
+        # Its content is unknown, so it is kept. But it must not stop every session from now on.
         file = fault.file.rpartition("/")[2]
         kept = own.show(atomic.set_aside(own, file, f"conflict-{name}"))
     if found.fault is not None:

@@ -42,7 +42,7 @@ _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT
 
 
 def read(own: Folder) -> tuple[list[Line], int, int]:
-    """Return (the lines, how many are none, how many bytes there are); both files, the renamed one first.
+    """Return (the lines, the number of malformed ones, the bytes) of both files, the renamed one first.
 
     Raises StateError, PathRefused, StorageError.
     """
@@ -62,18 +62,18 @@ def read(own: Folder) -> tuple[list[Line], int, int]:
 
 
 def is_there(own: Folder) -> bool:
-    """Whether there is such a file. Raises PathRefused for a link or a folder, StorageError."""
+    """Return whether such a file exists. Raises PathRefused for a link or a folder, StorageError."""
     old, new = own.check_plain(OLD), own.check_plain(NAME)
     return old or new
 
 
 def append(own: Folder, lines: Iterable[Line], most: int = READ_LIMIT) -> None:
-    """Append the lines, without waiting for anything.
+    """Append the lines, without waiting.
 
-    Raises StateError where the file would have more than `most` bytes, PathRefused, StorageError: then they may be
-    there, or a part of them.
+    Raises StateError if the file would have more than `most` bytes, PathRefused, StorageError: then all or some of the
+    bytes may be in the file.
     """
-    # The newline before them ends a line that was cut short; readers pass over blank lines.
+    # The newline before them ends a truncated line; readers skip blank lines.
     data = b"\n" + b"\n".join(encode_utf8(compact(line)) for line in lines) + b"\n"
     try:
         for _ in range(_TRIES):
@@ -95,11 +95,11 @@ def _is_whole(own: Folder, fd: int, data: bytes, most: int) -> bool:
         raise PathRefused(own.show(NAME), problem, next_step="Look at what was put there and why.")
     if info.st_size + len(data) > most:
         raise StateError(own.show(NAME), f"would grow beyond {most >> 20} MiB")
-    return os.write(fd, data) == len(data)  # in one, so that the system keeps it apart from what others append
+    return os.write(fd, data) == len(data)  # in one write, so that the system does not mix it with other writes
 
 
 def shorten(event: Event) -> tuple[Event, bool]:
-    """Return (the event as it may wait in the file, whether something of it was cut)."""
+    """Return (the event as it may wait in the file, whether it was truncated)."""
     message, files = event.get("last_message", ""), event.get("files_touched", [])
     kept: list[str] = []
     size = 0
@@ -116,9 +116,9 @@ def shorten(event: Event) -> tuple[Event, bool]:
 
 
 def tidy(own: Folder, fold: Line | None, events: Set[str]) -> None:
-    """Shorten the file to this line, or remove it. Only under the lock, and once the tracker has the `events`.
+    """Shorten the file to this line, or remove it. Needs the lock, after the tracker has the `events`.
 
-    Lines that are none are kept, in a file beside it. Raises StateError, PathRefused, StorageError, OSError.
+    Malformed lines are kept, in a file beside it. Raises StateError, PathRefused, StorageError, OSError.
     """
     _absorb(own, events)
     try:
@@ -131,7 +131,7 @@ def tidy(own: Folder, fold: Line | None, events: Set[str]) -> None:
 
 
 def _absorb(own: Folder, events: Set[str]) -> None:
-    """Take the renamed file away, and append those of its events again that came too late for the tracker."""
+    """Remove the renamed file, and append its events again that came too late for the tracker."""
     data = own.read(OLD, READ_LIMIT)
     if data is None:
         return

@@ -1,6 +1,6 @@
 """Write a change to disk and into the operation log: one file by itself, several through the journal.
 
-Apart from transaction.py because the server starts without it: only the first change loads it.
+This module is separate from transaction.py because the server starts without it: the first change loads it.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def carry_out(
     held: HeldLock,
     answer: dict[str, Any] | None,
 ) -> str | None:
-    """Do what `change` asks for; the name of the marker that keeps `answer`, None when there is none to keep.
+    """Write what `change` requests; return the name of the receipt with `answer`, None if there is none.
 
     Only a change with a cycle keeps an answer. Raises StorageError and others when nothing was changed,
     ChangedMeanwhile among them: another program saved one of the files since it was read. NotAppliedYet and
     NotConfirmed when it was.
     """
-    # One file needs no journal, unless it is put back by an undo: had that died before its note, the log would not tell
-    # what is in the file, and no undo would be carried out any more. The journal has the note.
+    # One file needs no journal, except for an undo: if that died before its entry was written, the log would not match
+    # the file, and every later undo would refuse. The journal has the entry.
     if change.cycle is None and change.undoes is None and len(change.writes) <= 1:
         for name, (_, after) in change.writes.items():
             original = change.originals[name]
@@ -55,7 +55,7 @@ def carry_out(
 
 
 def make_entry(change: Transaction) -> entries.Entry:
-    """The entry of a change. What a file was before is kept only where undo may need it."""
+    """Return the entry of a change. Old content is stored only if undo may need it."""
     stays = change.cycle is not None or change.undoes is not None
     files = [
         entries.file_after(name, after) if stays else entries.file_change(name, before, after, change.marks.get(name))
@@ -77,9 +77,10 @@ def write_one(
     held: HeldLock | None = None,
     forward: str | None = None,
 ) -> None:
-    """Replace a file in `folder`, or remove it for None, and note that. Raises as Replacement.put does.
+    """Replace a file in `folder`, or remove it for None, and add the entry. Raises as Replacement.put does.
 
-    `read` is its name, and the file as it was read; `forward` as for Replacement.
+    `read` is its name, and the file as it was read; `forward` as for Replacement. While the disk works, the line for
+    the log is made and `meanwhile` is called.
 
     A file in `state` itself is synced into it once the lock is let go, so that others need not wait for the disk: every
     later change syncs that folder, too, before it is answered, and so never outlives this one.
@@ -98,7 +99,8 @@ def write_one(
 
 
 def _sync_journals_folder(state: Folder) -> None:
-    """A journal whose removal was never synced could come back, and undo what is to be written elsewhere now.
+    """Sync the folder of the journal: an unsynced removal could be undone, and the old journal could overwrite the next
+    change.
 
     Raises StorageError.
     """
@@ -109,7 +111,7 @@ def _sync_journals_folder(state: Folder) -> None:
 
 
 def _entry_for(change: Transaction) -> entries.Entry | None:
-    """The entry that the journal carries; None where it cannot be made and the journal can do without it.
+    """Return the entry for the journal; None if it cannot be made and is not required.
 
     Raises StorageError.
     """
@@ -117,7 +119,7 @@ def _entry_for(change: Transaction) -> entries.Entry | None:
         return make_entry(change)
     except Exception as error:
         if change.cycle is not None:
-            return None  # the log is advice; it then gets a shorter entry
+            return None  # the log is advisory; it then gets a shorter entry
         shown = f".nexus/state/{oplog.NAME}"
         raise StorageError(shown, "make an entry for", f"{type(error).__name__}: {error}") from error
 
@@ -125,12 +127,12 @@ def _entry_for(change: Transaction) -> entries.Entry | None:
 def write_journaled(
     nexus: Folder, state: Folder, change: Transaction, held: HeldLock, answer: dict[str, Any] | None
 ) -> str | None:
-    """Carry out a change by way of the journal; as `carry_out`."""
+    """Carry out a change through the journal; as `carry_out`."""
     entry = _entry_for(change)
     try:
         record = journal.record(change.cycle, change.writes, answer, entry)
         recorded = journal.encode_record(record)
-    except (OSError, ImportError, MemoryError) as error:  # a module is loaded for it, and that may take a descriptor
+    except (OSError, ImportError, MemoryError) as error:  # this loads a module, which may need a descriptor
         raise StorageError(journal.SHOWN, "make", f"{type(error).__name__}: {error}") from error
     if len(recorded) > journal.HISTORY_LIMIT:  # no later call could read it to complete it
         raise StateError(
@@ -167,11 +169,11 @@ def write_journaled(
                         (change.originals.get(name) or Original()).check(folder, last)
 
             doing = journal.SHOWN
-            # It becomes a marker, too. Both hold what others may not be allowed to read.
+            # It becomes a receipt, too. Both have content that other users may not be allowed to read.
             atomic.replace(state, journal.NAME, [recorded], check, mode=Copy(copied))
         except (OSError, NexusError) as error:
             for folder, made in temporary.values():
-                with suppress(OSError):  # swept by the next change
+                with suppress(OSError):  # the next change deletes it
                     folder.unlink(made)
             if isinstance(error, NexusError):
                 raise

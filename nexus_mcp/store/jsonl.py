@@ -22,11 +22,11 @@ _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT
 
 
 def append(folder: Folder, name: str, line: bytes, limit: int, is_ours: Callable[[bytes], bool] | None = None) -> None:
-    """Add `line`, and a newline, to the file `name`. Only under the lock. A last line that was cut short is ended.
+    """Add `line`, and a newline, to the file `name`. Needs the lock. A truncated last line is ended first.
 
-    A file that would grow beyond `limit` bytes loses its older half first; where nothing `is_ours` in that, the file is
+    Before a file grows beyond `limit` bytes, its older half is dropped; if no line of that half `is_ours`, the file is
     set aside whole. Not synced: a power cut may take the last lines. Raises OSError, Unsynced and NexusError; then the
-    line is not there, or not whole.
+    line is missing or truncated.
     """
     fd = folder.open(name, _FLAGS, PRIVATE)
     try:
@@ -49,12 +49,12 @@ def append(folder: Folder, name: str, line: bytes, limit: int, is_ours: Callable
         log.warning(f"{folder.show(name)} was set aside as {aside}: it was full of what is none of ours")
         append(folder, name, line, limit)
         return
-    # Synced, unlike a line: a rename without it may leave an empty file after a power cut. It is rare enough.
+    # Synced, unlike a line: an unsynced rename may leave an empty file after a power cut. It happens rarely.
     atomic.replace(folder, name, [kept, data])
 
 
 def _newer_half(fd: int, size: int, most: int) -> bytes:
-    """The whole lines in the last `most` bytes."""
+    """Return the complete lines in the last `most` bytes."""
     end = atomic.read_up_to(fd, max(0, size - most), most)
     return end.partition(b"\n")[2]
 
@@ -62,10 +62,11 @@ def _newer_half(fd: int, size: int, most: int) -> bytes:
 def lines(
     folder: Folder | None, name: str, limit: int, least: int = 2
 ) -> list[tuple[int, dict[str, Any] | None]] | None:
-    """(number, object) of each line of the file `name`, from 1; None for a line that is no object, and when absent.
+    """Return (number, object) of each line of the file `name`, from 1; None as the object of a malformed line, and None
+    for a missing file.
 
-    Blank lines are left out, and those of less than `least` bytes are not looked into. Raises PathRefused,
-    StorageError, and StateError when it has more than `limit` bytes.
+    Blank lines are left out, and lines of less than `least` bytes are not parsed. Raises PathRefused, StorageError, and
+    StateError if the file has more than `limit` bytes.
     """
     data = None if folder is None else folder.read(name, limit)
     if data is None:
@@ -78,7 +79,7 @@ def lines(
 
 
 def parse(line: bytes, name: str) -> dict[str, Any] | None:
-    """The object of a line of the file `name`, None when it is none."""
+    """Return the object in a line of the file `name`, None if it is malformed."""
     try:
         value = decode(line, name)
     except StateError:

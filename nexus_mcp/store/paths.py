@@ -19,7 +19,7 @@ ARTIFACTS = "artifacts"
 
 
 def is_place(name: str) -> bool:
-    """Whether `name`, which may come from a file, is the path of such a file."""
+    """Return whether `name`, which may come from a file, is the path of such a file."""
     from nexus_mcp.state import artifact_name
 
     folder, _, rest = name.partition("/")
@@ -33,9 +33,9 @@ def is_place(name: str) -> bool:
 
 
 def find(stack: ExitStack, state: Folder, name: str) -> tuple[Folder | None, str]:
-    """(the folder of the file at the path `name`, None where it is missing; the file's name in it).
+    """Return (the folder of the file at the path `name`, None if it is missing; the file's name in it).
 
-    `stack` closes what is opened. Raises PathRefused, StorageError.
+    `stack` closes the opened folders. Raises PathRefused, StorageError.
     """
     *folders, last = name.split("/")
     folder: Folder | None = state
@@ -47,7 +47,7 @@ def find(stack: ExitStack, state: Folder, name: str) -> tuple[Folder | None, str
 
 
 def make(stack: ExitStack, state: Folder, name: str, new: list[tuple[Folder, str]]) -> tuple[Folder, str]:
-    """As `found`, and folders that are missing are made, and added to `new`, each with the one it is in."""
+    """Return the same as `find`, but create missing folders, and add each to `new` with its parent."""
     *folders, last = name.split("/")
     folder = state
     for part in folders:

@@ -234,7 +234,7 @@ TRIES = 8
 
 
 def retry(change: Callable[[], Result]) -> Result:
-    """What `change` returns, called again while it raises ChangedMeanwhile, TRIES times at most."""
+    """Return what `change` returns. It is called again while it raises ChangedMeanwhile, at most TRIES times."""
     for _ in range(TRIES - 1):
         try:
             return change()
@@ -244,10 +244,10 @@ def retry(change: Callable[[], Result]) -> Result:
 
 
 class Replacement:
-    """The replacing of the file `name` in `folder`, which was read as `original`.
+    """The replacement of the file `name` in `folder`, which was read as `original`.
 
-    With `forward`, the id of a change that goes on whatever another program saved, that is kept as a copy with this id
-    in its name. `copy` is the name of that copy, "" while there is none.
+    `forward` is the id of a change that continues even after another program saved the file; that save is kept as a
+    copy with this id in its name. `copy` is the name of that copy, "" while there is none.
     """
 
     __slots__ = ("_folder", "_forward", "_name", "_original", "copy")
@@ -284,11 +284,11 @@ class Replacement:
         return atomic.make_confirm(folder, name)
 
     def _check(self) -> None:
-        """Look at the file once more before it is replaced. Raises ChangedMeanwhile, PathRefused, StorageError."""
+        """Check the file once more before it is replaced. Raises ChangedMeanwhile, PathRefused, StorageError."""
         original = self._original
         if self._forward is None:
             original.check(self._folder, self._name)
-        elif original.data is ...:  # only its end can be compared later; its times tell of the rest
+        elif original.data is ...:  # only its end can be compared later; its times reveal changes of the rest
             try:
                 original.check(self._folder, self._name)
             except ChangedMeanwhile:
@@ -299,10 +299,11 @@ class Replacement:
         return atomic.prepare(self._folder, [data], self._original.permissions)
 
     def install(self, temporary: str, new: New | None) -> None:
-        """Put what was prepared in the place of the file, or, where `new` is None, remove the file.
+        """Replace the file by the prepared one, or remove it if `new` is None.
 
-        Raises ChangedMeanwhile with nothing changed: without `forward` after any save, with it when the file came or
-        went. OSError and StorageError with nothing changed; atomic.Unsynced where it was, and could not be looked at.
+        Raises ChangedMeanwhile with nothing changed: without `forward` after any save, with it if the file appeared or
+        disappeared. Raises OSError and StorageError with nothing changed; atomic.Unsynced if the file was replaced and
+        could not be checked.
         """
         folder, name, original = self._folder, self._name, self._original
         if new is None and not original.is_there:
@@ -325,7 +326,7 @@ class Replacement:
         self._settle(temporary, new)
 
     def _settle(self, held: str, new: New | None) -> None:
-        """See to what came out, which has the name `held`. Raises as `install` does, but no OSError."""
+        """Check the replaced file, which now has the name `held`. Raises as `install` does, but no OSError."""
         folder, name, is_forward = self._folder, self._name, self._forward is not None
         try:
             # A change of permissions counts, too, unless the change can only go forward: its file has the old ones.
@@ -340,8 +341,8 @@ class Replacement:
             if isinstance(error, OSError):
                 raise StorageError(folder.show(name), "replace", reason(error)) from error
             raise
-        # A second name as a copy, until a later try has built upon it: a program that loads our file just now, and
-        # saves it once more, writes over what is put back.
+        # Add a second name as a copy, until a later try has built on it: a program that loads our file just now, and
+        # saves it once more, overwrites the version that is put back.
         if new is not None:
             conflicts.add_name(folder, held, name)
         self._put_back(held, new)
@@ -350,15 +351,15 @@ class Replacement:
     def _let_go(self, held: str) -> None:
         """Remove the old file, which has the name `held`. Raises OSError."""
         self._folder.unlink(held)
-        # A save that was put back by an earlier try, and is built upon now. A change that only goes forward has not
-        # built upon it: a user may have linked a copy to its first name again.
+        # An earlier try put a save back, and this one has built on it. A change that only goes forward has not
+        # built on it: a user may have linked a copy to its first name again.
         if self._original.names > 1 and self._forward is None:
             conflicts.drop_twins(self._folder, self._original.is_file)
 
     def _put_back(self, held: str, new: New | None) -> None:
-        """Give what came out its name again. What another program saved under that name meanwhile is kept as a copy.
+        """Give the replaced file its name back. What another program saved under that name meanwhile is kept as a copy.
 
-        Raises atomic.Unsynced where it cannot be put back: the change was made then. StorageError.
+        Raises atomic.Unsynced if the file cannot be put back, because the change was made then. Raises StorageError.
         """
         folder, name = self._folder, self._name
         try:
@@ -379,10 +380,11 @@ class Replacement:
             raise atomic.Unsynced(error) from error
 
     def _rename(self, temporary: str, new: New) -> None:
-        """Where names cannot be exchanged: look as late as can be, rename, and keep what was written in place since.
+        """Replace the file if names cannot be exchanged: check as late as possible, rename, and keep later writes in
+        place.
 
-        The old file gets a second name first, so that a save in place is not lost with it, whatever fails or dies from
-        then on. What another program renames to that name right before ours is lost. Raises as `install` does.
+        The old file first gets a second name, so that a save in place is not lost, whatever fails or dies from then on.
+        What another program renames to that name right before our rename is lost. Raises as `install` does.
         """
         folder, name, original = self._folder, self._name, self._original
         aside = ""
@@ -409,12 +411,12 @@ class Replacement:
                 self.copy = conflicts.keep(folder, aside, name, self._forward or "")
             else:
                 self._keep_saved()
-        except (OSError, NexusError) as error:  # the change was made; the next one sweeps, and keeps what was saved
+        except (OSError, NexusError) as error:  # the change was made; the next sweep keeps the save
             folder.is_untidy = True
             log.warning(f"{folder.show(aside or name)}: {error}")
 
     def _keep_saved(self) -> None:
-        """Keep what was written to the file since it lost its only name. Raises OSError, NexusError."""
+        """Keep the bytes written to the file after it lost its only name. Raises OSError, NexusError."""
         folder, name = self._folder, self._name
         saved = self._original.saved_since()
         if saved is not None:

@@ -1,4 +1,4 @@
-"""context: where this session stands, in one small answer."""
+"""The tool context: branch, goal and progress of the session in one small answer."""
 
 from __future__ import annotations
 
