@@ -96,7 +96,7 @@ class StateError(NexusError):
 
 
 class NewerVersion(StateError):
-    """A file of a newer major version: it can be read here, writing it could lose what we do not know."""
+    """A file of a newer major version: it can be read here, but writing it could lose unknown data."""
 
 
 class JournalError(StateError):
@@ -110,7 +110,7 @@ class NewerJournal(JournalError):
 
 
 class PathRefused(NexusError):
-    """A path that is not what it must be: a link, a special file, a name that could leave its folder."""
+    """A path of the wrong kind: a link, a special file, a name that could leave its folder."""
 
     def __init__(self, path: str, problem: str, *, next_step: str) -> None:
         super().__init__(f"{path} {problem}", effect=UNCHANGED, next_step=next_step)
@@ -139,7 +139,7 @@ def _check(reason: str) -> str:
 
 
 class FolderGone(StorageError):
-    """A folder was removed while it was to be used: a first write that failed takes back what it made."""
+    """A folder was removed before its use: a failed first write removes the folders that it created."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path, "use", "it was removed meanwhile", next_step="Call again.")
@@ -191,7 +191,7 @@ class NotConfirmed(NexusError):
 
 
 class UndoRefused(NexusError):
-    """A change of the operation log cannot be taken back, or must not be."""
+    """A change in the operation log cannot, or must not, be taken back."""
 
     def __init__(self, problem: str, *, next_step: str, effect: str = UNCHANGED) -> None:
         super().__init__(problem, effect=effect, next_step=next_step)

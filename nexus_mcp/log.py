@@ -68,14 +68,16 @@ def error(message: str) -> None:
 
 
 def printable(text: str) -> str:
-    """The text on one line, with every control, format, bidirectional and unseen character and surrogate escaped."""
+    """Return the text on one line, with every control, format, bidirectional and invisible character and surrogate
+    escaped.
+    """
     if text.isprintable() and (text.isascii() or UNSEEN.isdisjoint(text)):
         return text
     return "".join(char if char.isprintable() and char not in UNSEEN else _escaped(char) for char in text)
 
 
 def _escaped(char: str) -> str:
-    # Not by the codec unicode_escape, which has to be found and imported, and cannot be without free descriptors.
+    # Not by the codec unicode_escape, whose import fails without free descriptors.
     number = ord(char)
     if char in _ESCAPES:
         return _ESCAPES[char]
@@ -110,7 +112,7 @@ def _has_room() -> bool:
 
 
 def _shorten(line: bytes, most: int) -> bytes:
-    """Return the line with its middle cut out if it is too long: a traceback's ends say most."""
+    """Return the line without its middle if it is too long: the ends of a traceback say most."""
     if len(line) <= most:
         return line
     rest = most - len(_CUT)

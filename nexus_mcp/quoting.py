@@ -1,9 +1,9 @@
 """Quote stored and foreign text for a model, so that it stays data: the one place for that.
 
-Text for a model stands within tags of a harness (`<system-reminder>`), in Markdown, and between our own
-words. Quoted text can end none of these: `<` where a tag could begin is written `&lt;`, control, format and invisible
-characters are written as escapes, and a quotation mark or a fence within the text is not the end of it. Nothing
-is decoded: the original text is in the file and in tool results (docs/decisions/0072).
+Text for a model is placed in tags of a harness (`<system-reminder>`), in Markdown, and between our own words. Quoted
+text can end none of these: `<` where a tag could begin is written `&lt;`, control, format and invisible characters are
+written as escapes, and a quotation mark or a fence within the text does not end the quotation. Nothing is decoded: the
+original text is in the file and in tool results (docs/decisions/0072).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ESCAPED = "&lt;"
 # Beside `<` the characters that Unicode's compatibility forms (NFKC) make one of.
 _OPENING = "<\uff1c\ufe64"
 _TICKS = "`\uff40\u1fef"
-# What may follow `<` and begins no tag, no declaration and no special token of a model (`<|im_start|>`).
+# Characters that may follow `<` without beginning a tag, a declaration or a special token of a model (`<|im_start|>`).
 _HARMLESS = frozenset(" \"#$%&'()*+,-.:;<=>@[\\]^_`{}~0123456789")
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:+*@~")
 _LEAST = 3  # backticks of a fence
@@ -51,7 +51,7 @@ def inert_lines(text: str) -> str:
 def quoted(text: str, most: int) -> str:
     """Return `text` between quotation marks, inert, backslashes and quotation marks in it escaped.
 
-    What is longer than `most` characters is cut before that, and the cut is shown behind the closing mark.
+    A text of more than `most` characters is truncated, and a note after the closing mark says so.
     """
     cut = text[:most]
     escaped = inert(cut.replace("\\", "\\\\").replace('"', '\\"'))
@@ -70,7 +70,7 @@ def line(text: object, most: int) -> str:
 
 
 def marked_lines(text: str, most: int, more: str) -> str:
-    """Return a stored text line by line, each inert and behind MARK; `more` is put below one that is cut."""
+    """Return a stored text line by line, each inert and behind MARK; `more` follows a truncated text."""
     cut = text[:most]
     lines = cut.strip("\r\n").replace("\r\n", "\n").expandtabs(_TAB).split("\n")
     marked = "\n".join(f"{MARK}{inert(one)}".rstrip() for one in lines)
@@ -80,7 +80,8 @@ def marked_lines(text: str, most: int, more: str) -> str:
 def fenced(text: str) -> str:
     """Return `text` as it is between fences that are longer than any run of backticks in it.
 
-    For what the model has to use to the letter: the user's own words of this request, which are no stored text.
+    Use it for words that the model has to use unchanged: the user's own words in this request, which are no stored
+    text.
     """
     longest = run = 0
     for char in text:

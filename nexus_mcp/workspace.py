@@ -156,7 +156,7 @@ def _mode(path: str) -> int | None:
 def _or_nothing(look: Callable[[str], T], path: str, nothing: T) -> T:
     """Return `look(path)`, or `nothing` for an absent file. Raises StorageError when the system fails.
 
-    A failure (no free descriptor, say) is no fact about the project; a wrong branch would be archived for good.
+    A failure, such as no free descriptor, says nothing about the project, and a wrong branch would be archived forever.
     """
     try:
         return look(path)

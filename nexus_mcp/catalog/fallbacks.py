@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Value = dict[str, Any]
 
 _FEW = 3
-# For an agent of which only the folder is known: never resumed, and never suggested for work.
+# The entry of an agent whose folder alone is known. It is never resumed, and never suggested for work.
 _UNKNOWN = {"category": "check", "resume_tier": "ephemeral", "model_tier": "standard", "body_hash": ""}
 
 
@@ -39,7 +39,7 @@ def _closed(faults: Faults) -> str:
 
 
 def standing(faults: Faults, shipped: Value) -> Value:
-    """Return the fields beside agents, skills and maps: the warnings, and what faults leave unknown."""
+    """Return the fields beside agents, skills and maps: the warnings, and the parts that faults make unknown."""
     lost = faults.files(MAP)[0] if faults.of(MAP) else ""
     return {"told": warnings(faults, shipped), CLOSED: _closed(faults), LOST_MAP: lost}
 

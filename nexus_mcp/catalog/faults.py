@@ -109,7 +109,9 @@ class Faults:
 
 
 def _shown(file: str, fault: str) -> str:
-    """Return a fault that is safe to print: the path quoted if it is odd, the rest escaped and cut at _LONGEST."""
+    """Return a fault that is safe to print: the path quoted if it has unusual characters, the rest escaped and
+    truncated at _LONGEST.
+    """
     path = file if fault.startswith(file) else ""
     rest = fault[len(path) :]
     place = quoted_name(path) if path else ""

@@ -56,7 +56,7 @@ class Catalog:
     def unlisted(self, name: str) -> dict[str, Any] | None:
         """Return an entry for an agent that is not in `agents` when the project's own cannot be listed; else None.
 
-        It may be one of them, so it gets every restriction.
+        The agent may be one of these, so it gets every restriction.
         """
         if not self._closed or not name:
             return None

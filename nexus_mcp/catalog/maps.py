@@ -83,7 +83,7 @@ def own(
 ) -> dict[str, Map]:
     """Return harness id → merged map, for each harness that the project's map configures without faults.
 
-    In a part that breaks the schema the valid fields are checked, too. What is read is taken from `room`.
+    In a part that breaks the schema the valid fields are checked, too. The size of the file is subtracted from `room`.
     """
     document = document_at(source, NAME, "catalog/own-capability-map", faults, is_needed=False, room=room)
     found: dict[str, Map] = {}

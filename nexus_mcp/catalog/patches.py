@@ -1,9 +1,9 @@
 """Find the files that a patch touches (`*** Begin Patch`), by every reading of it that a harness is known to have.
 
-Codex and OpenCode read the format differently, and each changed over time: whether a header may be indented, whether
-a blank follows its colon, whether a second colon ends the path. So a header gives every path that one of them reads.
-Only a patch on which all of them agree where its headers are is certain; see docs/decisions/0069. Pure, and loaded by
-hooks: no regular expressions.
+Codex and OpenCode read the format differently, and each changed over time: whether a header may be indented, whether a
+blank follows its colon, whether a second colon ends the path. So a header gives every path that one of them reads. A
+patch is certain only if all of them find its headers in the same places; see docs/decisions/0069. Pure. Hooks load it,
+so it uses no regular expressions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HEADERS = (*_FILE_HEADERS, _MOVE)
 _MARKS = ("begin patch", "end patch", "add file", "update file", "delete file", "move to", "environment id")
 _EOF = "*** End of File"
 _BLANKS = " \t\r"  # all harnesses agree on these only; each has its own list of other blanks
-_ENDS, _MORE_ENDS = "\n\r\v\f\x1c\x1d\x1e", "\x85\u2028\u2029"  # of lines, as str.splitlines has them
+_ENDS, _MORE_ENDS = "\n\r\v\f\x1c\x1d\x1e", "\x85\u2028\u2029"  # line ends of str.splitlines
 _INVISIBLE = "\ufeff\u180e\u200b\u200c\u200d\u2060"
 _WORD = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
 _PLAIN = _WORD | frozenset("./~-")

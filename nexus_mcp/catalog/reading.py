@@ -66,8 +66,8 @@ def entry_at(
 ) -> Entry:
     """Read the entry `name` of a kind, and add its faults to `faults` under its path.
 
-    An entry that is not `is_whole` overrides a shipped one, and needs no field but its id. What is read is taken from
-    `room`; a file that does not fit is a fault.
+    An entry that is not `is_whole` overrides a shipped one, and needs no field but its id. The sizes of the files are
+    subtracted from `room`; a file that does not fit is a fault.
     """
     entry = Entry(kind, name)
     path = entry.path

@@ -41,11 +41,10 @@ def decide(
     """Return {"mode": "fresh"|"resume", "agent_id"? (of resume), "reason", "reread": [files to read again first]}.
 
     `agent` is the catalog's entry of the task's owner, None for an owner that is no agent. `mechanism`: whether the
-    `harness` can resume. `targets` are the task's files where the caller knows more than its texts; `root`, the
-    project, is taken off absolute paths. `readers` are the names of agents that edit no files: what they touched they
-    read. `edits` are the edits in the log of the tools, which also has those of agents that still run, and the main
-    agent's.
-    The task's own policy comes before the tier of the agent.
+    `harness` can resume. `targets` are the task's files, if the caller knows them better than the texts say; `root`,
+    the project, is removed from absolute paths. `readers` are the names of agents that edit no files: they only read
+    the files that they touched. `edits` are the edits in the log of the tools, which also has those of agents that
+    still run, and the main agent's. The task's own policy comes before the tier of the agent.
     """
     policy = task.get("owner_reuse_policy")
     policy = policy if policy in _POLICIES else None  # tasks.json of another harness may hold anything

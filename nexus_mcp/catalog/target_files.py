@@ -86,7 +86,7 @@ _LONGEST_SUFFIX = 10
 def of_task(task: Mapping[str, Any], root: str = "", kind: Callable[[str], str] | None = None) -> list[str]:
     """Return the paths that the task names, relative to the project root with `/`, each once; a folder ends with one.
 
-    `root` is taken off absolute paths. `kind` says of a path from the root whether it is a "file" or a "folder" now,
+    `root` is removed from absolute paths. `kind` says of a path from the root whether it is a "file" or a "folder" now,
     or "", so that Makefile and src/state count, too. A path outside the project is left out. At most MOST.
     """
     found: dict[str, None] = {}
@@ -171,7 +171,7 @@ def _looks_like_one(word: str) -> bool:
     if not slash:
         stem, dot, suffix = name.rpartition(".")
         return bool(stem and dot) and suffix.lower() in _SUFFIXES
-    if not name:  # src/state/ is a folder; a slash alone at the end of a word is not
+    if not name:  # src/state/ is a folder; a single slash after a word is not part of a path
         return bool(folder.strip("./"))
     stem, dot, suffix = name.rpartition(".")
     # and/or, 1/2 and read/write are no files; src/a.py, .github/x.yml and ./.env are.

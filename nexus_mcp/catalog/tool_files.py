@@ -1,6 +1,6 @@
 """Find the files that a tool call of a harness reads or writes, with the capability map of that harness.
 
-Pure, and loaded by hooks: reads no file.
+Pure and loaded by hooks. It reads no file.
 """
 
 from __future__ import annotations
@@ -78,7 +78,9 @@ def edited(known: Mapping[str, Any], tool: str, tool_input: object, file: str = 
 
 
 def parameters_of(known: Mapping[str, Any], tool: str) -> tuple[str, str]:
-    """Return (the parameters of the tool that hold paths, the one that holds a patch), "" for what the map lacks."""
+    """Return (the parameters of the tool that hold paths, the one that holds a patch), "" for a parameter that the map
+    does not have.
+    """
     return entry_of(known["editing"], tool) or "", entry_of(known["patching"], tool) or ""
 
 

@@ -40,8 +40,8 @@ def exit_now(code: int) -> int:
 def defer_interrupt(stop: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Let Ctrl-C call `stop` instead of interrupting the block, so that a change and its report stay together.
 
-    Whatever waits in the block has to obey `stop`: a store then ends its wait for the lock with WaitStopped, which
-    `main` reports.
+    Every wait in the block has to obey `stop`: a store then ends its wait for the lock with WaitStopped, which `main`
+    reports.
     """
     is_main = threading.current_thread() is threading.main_thread()
     # An ignored signal stays ignored: nohup and background jobs of a shell rely on that.

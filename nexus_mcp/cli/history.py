@@ -116,7 +116,7 @@ def _time(value: object) -> str:
 
 
 def note_reverts(root: str, diagnosis: Diagnosis) -> list[str]:
-    """Return a line about unwanted cycles when a revert or a cherry-pick is under way."""
+    """Return a line about unwanted cycles during a revert or a cherry-pick."""
     from nexus_mcp.errors import UsageError
     from nexus_mcp.merging.conflict import pending_operation
     from nexus_mcp.merging.diagnosis import Conflict
@@ -141,7 +141,7 @@ def _unreadable(rests: list[Rest]) -> list[str]:
 
 
 def describe_repair(done: Repair) -> list[str]:
-    """Return lines about a repair and what is left to do."""
+    """Return lines about a repair and the next steps."""
     from nexus_mcp.merging.diagnosis import Conflict
 
     lines = ["Repaired."]

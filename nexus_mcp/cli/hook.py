@@ -64,7 +64,7 @@ def run(values: Values) -> int:
 
 
 def _answer_in_time(event: _Event, values: Values) -> dict[str, Any]:
-    """Return the answer, unless the deadline answered first. Raise UsageError and whatever else the event raises."""
+    """Return the answer, unless the deadline answered first. Raise UsageError and the errors of the event."""
     from nexus_mcp.lifecycle.deadline import Deadline
 
     deadline = Deadline(

@@ -31,8 +31,8 @@ def run(values: Values) -> int:
     workspace = workspace_from(values)
     dry = DRY_RUN.name in values
     store = Store(workspace)
-    # Ctrl-C ends the wait for the lock, but not an undo under way: a restored file that is missing in the operation log
-    # would block the next undo.
+    # Ctrl-C ends the wait for the lock, but not an undo that has begun: a restored file that is missing in the
+    # operation log would block the next undo.
     with defer_interrupt(store.stop):
         done = undo(store, By(UNDO, workspace.harness_id, CLIENT), count, dry_run=dry)
     try:

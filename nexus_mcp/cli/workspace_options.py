@@ -27,7 +27,7 @@ TASK_ID = Argument("TASK-ID", "the id of a task, as task_list has it", is_number
 MESSAGE = Argument("[MESSAGE]", "what a user typed; without it, stdin", least=0)
 JSON = Option("--json", "", "print one line of JSON")
 
-# Clients put a prefix of their own before tool names, and several of them allow 64 characters in all.
+# Clients add a prefix of their own to tool names, and several clients allow 64 characters in all.
 PREFIX_LIMIT = 32
 LIMIT = 4 << 20
 """Bytes of a message on stdin, at most."""

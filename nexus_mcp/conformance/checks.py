@@ -79,7 +79,9 @@ def _error_checks(asserts: Asserts, reply: Reply, step: str) -> list[Assertion]:
 
 
 def _result_checks(asserts: Asserts, reply: Reply, step: str) -> list[Assertion]:
-    """Return the outcomes for the whole result; each message names it, since its paths look like those of a payload."""
+    """Return the outcomes for the whole result; each message says "result", because the paths look like those of a
+    payload.
+    """
     if asserts.result and reply.result is None:
         message = f"the answer is not the result of a call{': ' + shown(reply.message) if reply.message else ''}"
         return [record_assertion("answer", message, step, path="$", seen=MISSING)]

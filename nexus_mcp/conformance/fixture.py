@@ -70,7 +70,8 @@ class Asserts:
 
     `return_value` is about the payload of the answer, `result` about the whole result of the call, as it was sent.
     `error`: True, the answer must be an error; False, it must not. `unchanged`: a tuple of paths, or True for the whole
-    project; for the postcondition since before the first step, for a step since before that step.
+    project; in the postcondition compared with the state before the first step, in a step with the state before that
+    step.
     """
 
     return_value: dict[str, Any] | None = None

@@ -45,7 +45,7 @@ def find_value(text: str, pointer: str, start: int = 0) -> int:
 
 
 def _inner(text: str, at: int, name: str) -> int | None:
-    """Return the offset of the member or item `name` of the container at `at`, None when there is none."""
+    """Return the offset of the field or item `name` of the container at `at`, None if there is none."""
     kind = text[at]
     if kind not in "{[":
         return None

@@ -111,7 +111,7 @@ class LockWatch:
 def watch_holder(folder: Folder, name: str) -> Iterator[bool | None]:
     """Yield whether a live process has locked the marker file `name`; None when the file is gone.
 
-    Call this with writers kept out: otherwise a process that wants the marker could take our lock for its owner's.
+    Call this while writers are locked out: otherwise a process could take our lock on the receipt for its owner's.
     """
     try:
         fd = folder.open(name, _READ)

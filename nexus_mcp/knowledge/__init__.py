@@ -1,1 +1,3 @@
-"""The notes of a project: .nexus/memory/, .nexus/context/ and .nexus/rules/, what is in them and how they are kept."""
+"""The notes of a project: .nexus/memory/, .nexus/context/ and .nexus/rules/, their content and how to store and clean
+them up.
+"""

@@ -111,8 +111,8 @@ def _stamp(value: object) -> str:
 def _touch_test(ctx: EventContext) -> Callable[[str], bool]:
     """Return a function that tells whether a tool may have changed a file.
 
-    Tools that only read do not count, nor editing tools of other harnesses, whose agent ids are their own. A tool that
-    no capability map lists counts.
+    Tools that only read do not count. Neither do tools of other harnesses, which have agent ids of their own. A tool
+    that no capability map lists counts.
     """
     from nexus_mcp.catalog.tool_files import edits, only_reads
     from nexus_mcp.lifecycle.sources import catalog_of

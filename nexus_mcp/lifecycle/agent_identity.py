@@ -1,8 +1,8 @@
 """Resolve which agent an event is about, from the tracker, its extension file and the payload.
 
 A call without an agent id and name is the main session's. An agent is known if the tracker has a name for its id in
-this session, or the payload has its name. A name that the catalog does not have counts, and restricts nothing.
-With several possible names the restrictions of all of them hold. Any other agent is unknown: it is denied whatever
+this session, or the payload has its name. A name that the catalog does not have counts, and restricts nothing. With
+several possible names the restrictions of all of them hold. Any other agent is unknown: it is denied everything that
 any agent of the catalog is denied, so that a lost tracker entry grants nothing.
 """
 
@@ -136,9 +136,9 @@ def _agents(ctx: EventContext, *, is_quiet: bool = False) -> Agents | None:
 
 
 def _candidates(agents: Agents, agent_id: str, session: str) -> tuple[list[Entry], bool]:
-    """Return (the entries that may be meant, whether the session itself has such an entry).
+    """Return (the entries that the payload may mean, whether the session itself has such an entry).
 
-    The agent of the session itself is meant. Without one, or without a session in the event, the agents of all
+    The payload means the agent of the session itself. Without one, or without a session in the event, the agents of all
     sessions with this id add their restrictions.
     """
     records = agents.records

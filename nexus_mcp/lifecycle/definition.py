@@ -150,7 +150,7 @@ def checked(event: Event, params: object) -> dict[str, Any]:
             faults.append(f"{name} must not be blank")
     for name in _NAMING:
         if isinstance(text := values.get(name), str) and len(text) > LONGEST:
-            # An agent is known by the end of its name: a plug-in may stand before it.
+            # An agent is identified by the end of its name: the name of a plug-in may precede it.
             values[name] = text[-LONGEST:] if name == "agent_name" else text[:LONGEST]
             if name in event.required:
                 faults.append(f"{name} must not be longer than {LONGEST} characters")

@@ -74,7 +74,7 @@ def answer_failure(
 ) -> dict[str, Any]:
     """Log the failure of an event and return its answer. Without a workspace nothing is logged.
 
-    `params` is what could be read of them; `is_whole` says that nothing is missing.
+    `params` are the readable ones; `is_whole` says that none is missing.
     """
     own = None if workspace is None else _own(workspace, params)
     if own is not None:

@@ -91,7 +91,9 @@ def _kind_below(names: list[str]) -> int:
 
 
 def _is_plain(name: str) -> bool:
-    """Return whether a name means itself on all file systems; `..` does not, nor `.. `, which Windows reads as `..`."""
+    """Return whether a name stands for itself on all file systems; `..` does not, nor `.. `, which Windows reads as
+    `..`.
+    """
     return bool(name.strip(". ")) and _folded(name) == name.casefold()
 
 

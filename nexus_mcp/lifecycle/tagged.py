@@ -85,7 +85,7 @@ def _skill_text(catalog: Catalog, harness_id: str, tag: dict[str, Any]) -> str:
 
 
 def _describe(tag: dict[str, Any]) -> str:
-    """Describe one tag: what it asks for, and what to do first or instead."""
+    """Describe the request of one tag, and what to do first or instead."""
     name, advice = f"The user's tag [{tag_name(tag)}]", f" {tag['advice']}" if tag["advice"] else ""
     if tag["outcome"] == "skill":
         return f"{name} starts the skill {tag['skill']}.{advice}"

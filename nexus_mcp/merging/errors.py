@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Undecided(Exception):
-    """There is no single right result, so there is none.
+    """The merge has no single right result, so it has none.
 
     `reason` ends a sentence and quotes no file content. `next_step` is a sentence, "" when the caller's applies.
     """

@@ -60,7 +60,7 @@ def origins_of_sides(data: bytes, sides: tuple[bytes, bytes] | None) -> list[Ori
 
 
 class Restored:
-    """The result: `data` has `cycles` cycles with these `origins`; the file lacked `lacking` of them."""
+    """The result: `data` has `cycles` cycles with these `origins`; `lacking` of them were missing in the file."""
 
     __slots__ = ("cycles", "data", "lacking", "origins")
 

@@ -111,8 +111,8 @@ class Settled:
 def settle(file: bytes, ours: bytes, theirs: bytes) -> Settled:
     """Combine the cycles of both sides in git's index with those that only `file` has, each once. Raises Undecided.
 
-    A cycle that is repeated in the file counts once: git, merging lines, may have taken it from each side. The text of
-    a cycle and the other fields come from the file.
+    A repeated cycle in the file counts once: when git merges lines, it may take the cycle from each side. The text of a
+    cycle and the other fields come from the file.
     """
     one, other = Side.read(ours, "our side in git"), Side.read(theirs, "their side in git")
     own = Side.read(file, "the file")

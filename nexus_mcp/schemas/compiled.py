@@ -20,7 +20,7 @@ def compile_check(schema: dict[str, Any]) -> Keeps:
     """Return a function that tests a value against a resolved schema."""
     made = {make: make(schema) for make in (_enum, _any_of, _string, _range, _object, _array, _sizes)}
     checks = [check for check in made.values() if check is not None]
-    # With one function for it and the type there is one call less for each value.
+    # One function for the check and the type saves one call for each value.
     refusing = _REFUSING.get(str(schema.get("type")))
     if refusing is None or made[refusing] is None:
         checks[:0] = _type(schema)
@@ -114,7 +114,7 @@ def _object(schema: dict[str, Any]) -> Keeps | None:
             if name not in value:
                 return False
         if others is True:
-            for name in texts:  # most members, so that they get no call each
+            for name in texts:  # most fields, which need no call each then
                 if name in value and not isinstance(value[name], str):
                     return False
             for name, check in checks:  # noqa: SIM110 - as above

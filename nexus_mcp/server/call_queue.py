@@ -30,7 +30,7 @@ MAX_WAITING = 64
 # largest line and a little more that the client sends meanwhile.
 MAX_BYTES = MAX_LINE + 256 * 1024
 _CHECK_INTERVAL_S = 0.1
-_SCRIPTED_CALL_S = 0.001  # a program that asks no model calls within this time
+_SCRIPTED_CALL_S = 0.001  # a program without a model sends its next call within this time
 RETAINED_BYTES = 2 << 20
 """Bytes allocated and freed once: glibc then keeps twice as much for later blocks (mallopt(3), M_MMAP_THRESHOLD)
 instead of returning memory to the system after each call."""
@@ -47,10 +47,10 @@ class _Job:
 
 
 class CallQueue:
-    """The calls of one connection: at most `MAX_WAITING` wait while one is under way, with `MAX_BYTES` of lines.
+    """The calls of one connection: at most `MAX_WAITING` wait while one runs, with `MAX_BYTES` of lines.
 
-    The reading thread adds calls; one thread begins and runs them, while `read_on` is called on another one.
-    The constructor raises OSError or RuntimeError when the system has no descriptor or no thread left.
+    The reading thread adds calls; one thread begins and runs them, while `read_on` is called on another one. The
+    constructor raises OSError or RuntimeError when the system has no descriptor or no thread left.
     """
 
     def __init__(self, app: App, source: Source, sink: Sink, stop: Stop, read_on: ReadOn) -> None:
@@ -72,7 +72,7 @@ class CallQueue:
 
     @property
     def has_constant_reader(self) -> bool:
-        """Whether the other thread does all the reading, so that the caller must not read."""
+        """Return whether the other thread does all the reading, so that the caller must not read."""
         return self._side_reader.is_constant
 
     def add(self, call: Call | ReadRequest, size: int) -> None:
@@ -85,7 +85,7 @@ class CallQueue:
             self._tell()
 
     def has_room(self, size: int) -> bool:
-        """Whether a line of `size` bytes may be parsed."""
+        """Return whether a line of `size` bytes may be parsed."""
         return len(self._waiting) < MAX_WAITING and (not self._bytes or self._bytes + size <= MAX_BYTES)
 
     def wait_for_room(self, size: int) -> None:
@@ -106,12 +106,12 @@ class CallQueue:
                     self._give_room(job.size)
 
     def begin(self) -> bool:
-        """Take the next waiting call. False when none waits, or the server is to stop."""
+        """Take the next waiting call. Return False if none waits, or the server is to stop."""
         with self._lock:
             return self._begin()
 
     def wait(self) -> bool:
-        """Wait for a call and begin it. False at the end of the input, or when the server is to stop."""
+        """Wait for a call and begin it. Return False at the end of the input, or if the server is to stop."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._ended or self._stop.requested)
             return self._begin()  # under the lock, so that the call cannot be cancelled in between

@@ -125,8 +125,8 @@ class _Reader:
         except json.JSONDecodeError:
             raise
         except ValueError:
-            # An integer beyond the interpreter's digit limit. As infinity it reaches the check of the
-            # tool's arguments, which says where it stands.
+            # An integer beyond the interpreter's digit limit. As infinity it reaches the check of the tool's arguments,
+            # which reports its place.
             return json.loads(
                 text, object_pairs_hook=self._object, parse_constant=self._constant, parse_int=self._integer
             )

@@ -12,7 +12,7 @@ A shape is
 - any other dict: an object with these members. "name?" may be missing or null, "name~" may be missing but not null.
   Members it does not name are allowed.
 
-Integers and booleans are what the official SDK accepts as such.
+Integers and booleans are the values that the official SDK accepts as integers and booleans.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ _REFERENCE = (
     {"type": frozenset({"ref/prompt"}), "name": "string", "title?": "string"},
     {"type": frozenset({"ref/resource"}), "uri": "string"},
 )
-# Answers to questions of the server. This one asks none, so nothing reads what they hold.
+# Responses to requests of the server. This server sends no such requests, so it does not read their content.
 _ANSWERS = {"inputResponses?": {"*": "object"}, "requestState?": "string"}
 _CALL = {"name": "string", "arguments?": "object", "task?": {"ttl?": "integer"}, **_ANSWERS}
 

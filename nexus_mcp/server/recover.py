@@ -35,7 +35,9 @@ _LAST_ID = re.compile(
 
 
 class Head:
-    """What the readable beginning of a line says. `cut`: it ended inside a value, nothing about it looked wrong."""
+    """What the readable beginning of a line says. `cut`: the beginning ended inside a value, and
+    was valid up to there.
+    """
 
     __slots__ = ("cut", "id")
 

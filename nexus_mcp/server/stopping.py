@@ -60,7 +60,7 @@ class Stop:
         poller.register(self._reader, select.EPOLLIN)
 
     def is_due(self) -> bool:
-        """True once the server is to stop, even if the signal's Python handler has not run yet."""
+        """Return whether the server is to stop, even if the signal's Python handler has not run yet."""
         if not self.requested and _HAS_POLL:
             poll = select.poll()
             poll.register(self._reader, select.POLLIN)

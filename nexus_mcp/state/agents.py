@@ -69,7 +69,7 @@ class Records:
         return [entry for entry in self.entries if entry.get("agent_id") == agent_id]
 
     def own(self, agent_id: str, session: str) -> Entry | None:
-        """Return the agent of this session with this id, the newest where there are several."""
+        """Return the agent of this session with this id, the newest if there are several."""
         return next((entry for entry in reversed(self.all(agent_id)) if self.session_of(entry) == session), None)
 
     def pairs(self) -> set[tuple[object, str]]:
@@ -108,7 +108,7 @@ class Records:
         return {session for session, at in last.items() if at and not before <= at <= after}
 
     def apply(self, event: Event, harness_id: str) -> Records | None:
-        """Return the records after an event of an agent; None when it is about an agent that is not there."""
+        """Return the records after an event of an agent; None if the agent is not in them."""
         working = _Working(self, harness_id)
         return working.records() if working.apply(event) else None
 
@@ -144,7 +144,7 @@ class _Working:
         return Records(self._entries, self._extras, self._seen)
 
     def apply(self, event: Event) -> bool:
-        """Put the event into the records. Return False, with nothing changed, for an agent that is not there."""
+        """Put the event into the records. Return False, with nothing changed, for an unknown agent."""
         kind, session, at = event["kind"], event.get("session_id", ANONYMOUS), event["at"]
         number = self._own.get((event["agent_id"], session))
         if number is None:

@@ -46,7 +46,7 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 
 
 class Receipt:
-    """A receipt that this process holds until its answer was written out, or never will be."""
+    """A receipt that this process holds until its answer was written out, or is certain not to be."""
 
     __slots__ = ("_fd", "_name", "_open_state")
 
@@ -56,7 +56,7 @@ class Receipt:
         self._open_state = open_state
 
     def __del__(self) -> None:
-        # Whatever became of the answer, a receipt without an owner must not look like a living one.
+        # In any case, a receipt without an owner must not look like that of a living process.
         self.undelivered()
 
     def delivered(self) -> None:

@@ -119,7 +119,7 @@ _BY_TYPE = {"string": _string, "integer": _integer, "array": _array, "object": _
 
 
 def _number_in(text: str) -> Any:
-    """The number that `text` spells in JSON's grammar, the whole of it; None when it does not."""
+    """Return the number in `text`, which must be a JSON number as a whole; None otherwise."""
     if not (text[:1] in tuple("-0123456789") and text[-1:].isdigit()):
         return None
     try:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
-    """A broken tasks.json is answered for as if absent: this call must not fail a session that only looks around."""
+    """A broken tasks.json counts as absent: this call must not fail in a session that only reads."""
     branch = ctx.workspace.branch()
     try:
         current = ctx.store.tasks()

@@ -15,7 +15,7 @@ DEFAULT_LAST_N = 10
 
 
 def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The newest cycles whose JSON text has the query, case aside."""
+    """Return the newest cycles whose JSON text has the query, ignoring case."""
     query, most = arguments.get("query", ""), arguments.get("last_n", DEFAULT_LAST_N)
 
     def look(archive: Archive) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""plan_status: the open plan, whole."""
+"""The tool plan_status: return the whole open plan."""
 
 from __future__ import annotations
 

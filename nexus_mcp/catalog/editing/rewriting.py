@@ -272,6 +272,6 @@ def _comments(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _tokens(text: str) -> Iterator[Any]:
-    """Yield the tokens of a text, as far as it is YAML: this also checks texts that may turn out not to be."""
+    """Yield the tokens of a text up to the first fault: the text may not be valid YAML."""
     with suppress(MarkedYAMLError):
         yield from scan(text, Loader=SafeLoader)

@@ -1,4 +1,4 @@
-"""Find what assertions look at: fields of state files, keys of answers, and parameters of calls.
+"""Find what assertions check: fields of state files, keys of answers, and parameters of calls.
 
 A field is written as in `covers`: `topic`, `issues[].title`, `[].agent_id`. No field is known by name here: the schemas
 are walked, and a reference to another file leads to the fields of that file, where they are used there.
@@ -63,7 +63,7 @@ def schema_of(path: str) -> str:
 
 
 def touched_fields(path: str, query: str, expected: Any) -> set[Field]:
-    """Return the fields that an assertion on a file looks at: those on its JSONPath and those that `keys` names.
+    """Return the fields that an assertion on a file checks: those on its JSONPath and those that `keys` names.
 
     An expected null also matches a missing node, so it touches nothing unless the schema allows null for the field.
     """
@@ -83,7 +83,7 @@ def touched_fields(path: str, query: str, expected: Any) -> set[Field]:
 
 
 def touched_members(query: str, expected: Any) -> set[str]:
-    """Return the keys of an answer that an assertion looks at, written like fields; none when it expects null."""
+    """Return the keys of an answer that an assertion checks, written like fields; none if it expects null."""
     compiled = jsonpath.compile(query)
     segments = compiled.segments[:-1] if compiled.wants_length else compiled.segments
     found = set()
@@ -98,7 +98,7 @@ def touched_members(query: str, expected: Any) -> set[str]:
 
 
 def _ways(segments: tuple[str | int, ...], expected: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Yield the path and those of the keys that the expected value names below it, each with what is expected there."""
+    """Yield the path, and the path of each key that the expected value names, each with its expected value."""
     yield segments, expected
     if isinstance(expected, list):
         for index, item in enumerate(expected):
@@ -227,7 +227,7 @@ def _answers_of(step: Step) -> Iterator[tuple[Action | Event, Asserts]]:
 
 
 def asserted_parameters(fixture: Fixture) -> set[str]:
-    """Return the parameters that an assertion looks at."""
+    """Return the parameters that an assertion checks."""
     every = list(all_asserts(fixture))
     files = [(path, wanted or {}) for asserts in every for path, wanted in asserts.state_files.items()]
     inside = [pair for _, wanted in files for pair in wanted.items()]

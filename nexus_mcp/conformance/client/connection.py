@@ -103,7 +103,7 @@ class Connection:
         future: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
         self._jobs.put_nowait((tool, dict(arguments), future))
         await self._wait_for(future, seconds, tool)
-        # Here the target's time has ended, and an error is not one of its connection.
+        # At this point the target's time is over, and the error is not an error of its connection.
         result, took = future.result()
         answer = make_reply(result, took)
         if isinstance(result, str) or answer.is_error or tool not in self.described:
@@ -189,7 +189,7 @@ class Connection:
                 future.set_result(answered)
 
     def _ended(self) -> bool:
-        """Return whether the connection may be over: without a process it is unknown."""
+        """Return whether the connection may be over; without a process that is unknown, so True."""
         return not isinstance(self._source, PipeTransport) or self._source.process.ended
 
 

@@ -129,7 +129,7 @@ class ServerProcess:
             self._reap()
 
     async def end(self, seconds: float) -> str:
-        """Close its stdin and wait until it and its children have ended. Return what was wrong with that, else ""."""
+        """Close its stdin and wait until it and its children have ended. Return the fault of that end, or ""."""
         if self.fault or self._reaped:
             self.kill()
             return ""

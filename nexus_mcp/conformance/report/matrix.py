@@ -33,7 +33,7 @@ class Totals:
 
 
 def totals(run: RunResult) -> Totals:
-    """Return the counts of a run, with expected failures apart from what passed and what failed."""
+    """Return the counts of a run: passed, failed, and expected failures separately."""
     healed, unexpected = len(run.healed), len(run.unexpected)
     return Totals(
         passed=len(run.having(PASSED)) - healed,
@@ -103,7 +103,8 @@ class Cell:
 class Row:
     """One tool or event: its fixtures, and its assertions by kind.
 
-    `not_run` of the fixtures were not run; `elsewhere` of them fail, but by no assertion about this tool.
+    `not_run`: the number of fixtures that were not run. `elsewhere`: the number that fail by an assertion that is not
+    about this tool.
     """
 
     name: str

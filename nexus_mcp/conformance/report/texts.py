@@ -111,7 +111,7 @@ def in_words(assertion: Assertion, limit: int = 200) -> str:
 
 
 def note(assertion: Assertion) -> str:
-    """Return why a matcher or an array does not match, which expected and seen value alone do not show."""
+    """Return why a matcher or an array does not match, if the expected and the seen value do not show it."""
     return assertion.message if isinstance(assertion.expected, (dict, list)) else ""
 
 

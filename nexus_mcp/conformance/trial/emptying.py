@@ -78,7 +78,7 @@ def empty_folder(top: int, path: str = "") -> list[Leftover]:
     """Delete everything in an open folder as far as possible, and return the first things that remain.
 
     `path` is the folder's name in them. Raises Halted when the work has to stop. Uses one descriptor at a time and no
-    recursion: a target can leave folders nested deeper than both would bear.
+    recursion: a target can nest folders deeper than either allows.
     """
     left: list[Leftover] = []
     try:
@@ -158,7 +158,7 @@ class _Descent:
         return bool(entries)
 
     def _leave(self) -> bool:
-        """Go up and delete the folder it came from; return False at the top, or when the parent is unknown."""
+        """Go up and delete the folder below; return False at the top, or if the parent is unknown."""
         gone = self._levels.pop()
         if not self._levels:
             return False

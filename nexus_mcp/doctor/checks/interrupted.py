@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def check(site: Site) -> Iterator[Finding | More]:
-    """Yield what is left while no process is inside a change; nothing when one is."""
+    """Yield leftovers if no process is making a change; nothing if one is."""
     recorded = list(site.files(places.JOURNAL))
     markers = list(site.files(places.MARKER))
     if not recorded and not markers and not site.survey.temporary:

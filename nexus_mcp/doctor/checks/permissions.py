@@ -45,7 +45,9 @@ def _of(entry: Entry) -> Iterator[Finding]:
 
 
 def _closed_to_group(site: Site) -> Iterator[Finding]:
-    """Yield what the group of a shared folder cannot use. Session files are replaced, so read permission is enough."""
+    """Yield files and folders that the group of a shared folder cannot use. Session files are replaced, so read
+    permission is enough.
+    """
     entries = site.survey.entries
     for entry in entries.values():
         role = places.role(entry.path, entry.kind)

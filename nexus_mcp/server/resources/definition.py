@@ -161,7 +161,7 @@ class Content:
 class Entry:
     """A listed resource. `key` is unique in its kind and gives the order; `size` is in bytes.
 
-    `modified` is in seconds since 1970. Unknown values are None; an empty title means that of the kind.
+    `modified` is in seconds since 1970. Unknown values are None; an empty title stands for the title of the kind.
     """
 
     __slots__ = ("key", "mime_type", "modified", "size", "title", "values")
@@ -260,7 +260,7 @@ def as_json(value: dict[str, Any]) -> list[Content]:
 def size_of(read: Callable[[], list[Content]]) -> int | None:
     """Return the size of the content in bytes; None when it cannot be read now. Reading it reports why."""
     try:
-        # A lone surrogate goes out as U+FFFD, which has as many bytes as the surrogate that is let pass here.
+        # A lone surrogate goes out as U+FFFD, which has as many bytes as the surrogate that is accepted here.
         return sum(len((content.text or "").encode("utf-8", "surrogatepass")) for content in read())
     except NexusError:
         return None

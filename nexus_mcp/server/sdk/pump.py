@@ -107,7 +107,7 @@ class Pump:
             # The SDK drops what it has not answered when its input ends, so its input ends last.
             await self._until(0)
             if self._server.subscribing.is_used:
-                self._stop.request()  # all is answered: a client that reads no notifications must not delay the end
+                self._stop.request()  # a client that reads no notifications must not delay the end
             await self._server.subscribing.end()
             await self._until_unheard()
 
@@ -126,7 +126,7 @@ class Pump:
     async def _send(self, message: dict[str, Any]) -> bool:
         try:
             return await anyio.to_thread.run_sync(self._sink.send, message)
-        except RuntimeError:  # no thread left: then all else waits meanwhile
+        except RuntimeError:  # no thread left: then everything else waits meanwhile
             return self._sink.send(message)
 
     def _settle(self, id: types.RequestId, *, delivered: bool) -> None:

@@ -63,7 +63,7 @@ class Poller:
             self._changed.notify_all()
 
     def call(self) -> None:
-        """Let `tell` be called soon, even if nothing changes."""
+        """Request a call of `tell` soon, even if nothing changes."""
         with self._changed:
             self._is_called = True
             self._changed.notify_all()

@@ -81,7 +81,7 @@ def _scan(ctx: ActionContext) -> Scan:
 
 
 def _place(ctx: ActionContext, folder: Folder | None, text: str) -> Placement:
-    """Return where the text goes. Raises NexusError for a text or a name that cannot be stored."""
+    """Return the note for the text. Raises NexusError for a text or a name that cannot be stored."""
     policy = ctx.catalog.vocabulary["memory_policy"]
     name, rest = names.split_name(text.strip())
     tags, kept = split_tag_line(rest, "m")

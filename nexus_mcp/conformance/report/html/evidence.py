@@ -35,7 +35,7 @@ LONGEST = 1000
 
 
 def assertion_table(result: FixtureResult) -> Html:
-    """Return the failed assertions as a table, and those that passed in a fold under it."""
+    """Return the failed assertions as a table, and below it a fold with those that passed."""
     every = assertions(result)
     failed = [assertion for assertion in every if not assertion.passed]
     held = [assertion for assertion in every if assertion.passed]
