@@ -100,13 +100,13 @@ class NewerVersion(StateError):
 
 
 class JournalError(StateError):
-    """A pending change is there that cannot be completed now, or not by this version. The call did nothing else."""
+    """There is a pending change that cannot be completed now, or not by this version. The call did nothing else."""
 
     effect = ITSELF_UNCHANGED
 
 
 class NewerJournal(JournalError):
-    """A pending change whose journal is of a version that we do not know."""
+    """A pending change whose journal has an unknown version."""
 
 
 class PathRefused(NexusError):
@@ -166,7 +166,7 @@ class WaitStopped(StorageError):
 
 
 class NotAppliedYet(NexusError):
-    """The commit point was passed and then something failed: the change is safe and will be completed."""
+    """An error occurred after the commit point: the change is safe and will be completed."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(
@@ -179,7 +179,7 @@ class NotAppliedYet(NexusError):
 
 
 class NotConfirmed(NexusError):
-    """A file was replaced, but the disk did not say that the new one will survive a power cut."""
+    """A file was replaced, but the disk did not confirm that the new one survives a power cut."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(
@@ -215,7 +215,7 @@ class UnknownEntry(NexusError):
 
 
 class HarnessFault(NexusError):
-    """The conformance suite or its target could not be used, so nothing was found out. `faults`: a line for each."""
+    """The conformance suite or its target could not be used, so there is no verdict. `faults`: a line for each."""
 
     def __init__(self, faults: list[str], *, next_step: str = "") -> None:
         super().__init__("\n".join(faults), next_step=next_step)

@@ -32,7 +32,7 @@ UNSEEN = frozenset(
 _lock = allocate_lock()
 _fd = 2
 _lost = 0
-_torn = False  # a terminal took the beginning of a line only
+_torn = False  # a terminal took only the beginning of a line
 
 
 def set_level(name: str) -> None:
@@ -44,7 +44,7 @@ def set_level(name: str) -> None:
 
 
 def divert(fd: int) -> int:
-    """Write to this descriptor from now on, which must be another opening of stderr. Returns the one used so far."""
+    """Write to this descriptor from now on: a second descriptor of stderr. Returns the one used so far."""
     global _fd
     with _lock:
         before, _fd = _fd, fd

@@ -22,6 +22,8 @@ from markdown_it import MarkdownIt
 ROOT = Path(__file__).resolve().parent.parent
 MODULES = 40
 PAGES = 10
+WORD = re.compile(r"[^\W\d_]{2,}")
+WORDS = 3  # a table cell with fewer words, such as a figure or a name, is no sentence
 # A sentence ends at a full stop, question mark or exclamation mark before a blank and a capital, quote or backtick.
 END = re.compile(r"(?<=[.!?])[)\"'*`]*\s+(?=[A-Z`\"'(*\[])")
 TOOL_COMMENT = re.compile(r"#\s*(?:type:|noqa|pragma|fmt:|ruff:|!)")
@@ -83,14 +85,15 @@ def of_module(path: Path) -> list[tuple[int, str]]:
 
 
 def of_page(path: Path) -> list[tuple[int, str]]:
-    """Return the sentences of paragraphs, list items and table cells; headings and code blocks do not count."""
+    """Return the sentences of paragraphs, list items and table cells, without headings, code blocks and figures."""
     found: list[tuple[int, str]] = []
     heading = False
     for token in MarkdownIt("commonmark").enable("table").parse(path.read_text(encoding="utf-8")):
         if token.type in ("heading_open", "heading_close"):
             heading = token.nesting == 1
         elif token.type == "inline" and token.map and not heading:
-            found += sentences(token.map[0] + 1, token.content.splitlines())
+            spoken = sentences(token.map[0] + 1, token.content.splitlines())
+            found += [one for one in spoken if len(WORD.findall(one[1])) >= WORDS]
     return found
 
 

@@ -169,7 +169,7 @@ def _clashes(
         for index, tool in enumerate(of_class(known, name, vocabulary)):
             place = _clash(tool, reading, patterns)
             if place is not None:
-                # The place in this file; the class first, because it is the intended one.
+                # Report the place in this file; the class first, because it is the intended one.
                 places = (f"/classes/{escape(name)}/{index}", f"/reading/{place}", "/nexus_tools")
                 at = next((one for one in places if document.has(f"{pointer}{one}")), "")
                 clashes[f"{pointer}{at}", tool] = None

@@ -125,7 +125,8 @@ def document_at(
     """Read the file at `path`; None when it is unreadable or absent, which is a fault when `is_needed`.
 
     `faults` gets the faults under `entry`, by default the path. Fields that break the schema stay in the document;
-    `Document.keeps` tells them apart. What is read is taken from `room`; a file that does not fit is a fault.
+    `Document.keeps` tells them apart. The sizes of the files are subtracted from `room`; a file that does not fit is a
+    fault.
     """
     from nexus_mcp.catalog import yaml_file
 

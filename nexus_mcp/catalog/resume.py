@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     Entry = Mapping[str, Any]  # an entry of the tracker, as `_checked` returns it
-    Edit = tuple[str, str, str]  # (agent id, "" for the main agent; path; time): a line of the log of the tools
+    Edit = tuple[str, str, str]  # (agent id, "" for the main session; path; time): a line of the tool log
 
 FRESH, RESUME = "fresh", "resume"
 EPHEMERAL, BOUNDED, PERSISTENT = "ephemeral", "bounded", "persistent"
@@ -127,7 +127,7 @@ def _ran_between(other: Entry, entry: Entry) -> bool:
 
 
 def _logged_edit(edits: Iterable[Edit], entries: Sequence[Entry], entry: Entry, targets: list[str]) -> str:
-    """As `_later_edit`, from the log. Edits of a running agent always count: more may follow."""
+    """Return the same as `_later_edit`, from the tool log. Edits of a running agent always count: more may follow."""
     running = {other["agent_id"] for other in entries if other["status"] == "running"}
     since = _since(entry)
     for editor, path, time in edits:

@@ -71,7 +71,9 @@ class Option:
         self.short = short
 
     def check(self, value: str, source: str = "") -> str:
-        """Return `value`. Raise UsageError, naming `source` (default: the option), when it is none of the choices."""
+        """Return `value`. Raise UsageError, naming `source` (default: the option), for a value that is not one of the
+        choices.
+        """
         if self.choices and value not in self.choices:
             raise UsageError(f"{source or self.name} is one of {', '.join(self.choices)}, not {value!r}.")
         return value
@@ -106,7 +108,7 @@ class Argument:
 
     @property
     def word(self) -> str:
-        """The name, without the brackets of an optional argument."""
+        """Return the name, without the brackets of an optional argument."""
         return self.name.strip("[]")
 
 

@@ -70,7 +70,9 @@ class Target(ABC):
         return session
 
     def start_plainly(self) -> bool:
-        """Begin with the handshake that every server knows from now on. Return False when that is so already."""
+        """Begin each later session with the handshake that every server knows. Return False if sessions already begin
+        so.
+        """
         from nexus_mcp.conformance.client.connection import PLAIN
 
         self._first, before = PLAIN, self._first

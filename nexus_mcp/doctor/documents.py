@@ -74,7 +74,7 @@ _REPAIR = "Run nexus-mcp history repair --dry-run. It shows what can be repaired
 
 
 class Source(Protocol):
-    """The part of a Site that reading a file takes."""
+    """The part of a Site that is needed to read a file."""
 
     texts: dict[str, str]
     now: float
@@ -155,7 +155,7 @@ def _repair_advice(path: str) -> str:
 
 
 def load_session(site: Source, role: str, schema: str) -> Document:
-    """Read the session file of this role. A value that is returned has all required fields."""
+    """Read the session file of this role. A returned value has all required fields."""
     entry = next(site.files(role), None)
     return Document() if entry is None else load_checked(site, entry, schema)
 

@@ -43,12 +43,12 @@ class Finding:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """The same for one finding in two passes: without `problem`, whose numbers change."""
+        """Return a key that one finding has in every pass: without `problem`, whose numbers change."""
         return (self.code, self.file, self.pointer, self.line, self.identity)
 
 
 class More(NamedTuple):
-    """The number of findings of a code that are not listed."""
+    """The number of unlisted findings of a code."""
 
     code: str
     number: int
@@ -91,7 +91,7 @@ class Findings:
 
     @property
     def are_notes(self) -> bool:
-        """Whether all findings are notes."""
+        """Return whether all findings are notes."""
         return all(finding.severity == NOTE for finding in self.kept.values())
 
 

@@ -49,7 +49,7 @@ class LockWatch:
 
     @property
     def is_stuck(self) -> bool:
-        """Whether the same process held the lock at every attempt."""
+        """Return whether the same process held the lock at every attempt."""
         return len(self.holders) == 1 and not self.was_free
 
     @contextmanager

@@ -36,7 +36,7 @@ class Site:
         self.now = time.time()
 
     def is_current(self) -> bool:
-        """Whether nothing changed since the pass began, and no process is changing it now."""
+        """Return whether nothing changed since the pass began, and no process is making a change now."""
         with self.watch.quiet(self.nexus) as free:
             pass
         now = survey(self.nexus, CAP)

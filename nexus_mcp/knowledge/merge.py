@@ -71,7 +71,7 @@ _KEPT = 1000  # notes whose words are cached for the next text of the same messa
 
 
 class Note:
-    """The parts of a note to compare with: its `tags`, and `text`, its beginning behind the tag line; case-folded."""
+    """The parts of a note for comparisons, case-folded: its `tags`, and `text`, its beginning after the tag line."""
 
     __slots__ = ("path", "tags", "text", "words")
 
@@ -83,10 +83,10 @@ class Note:
 
 
 def find_matches(text: str, tags: Iterable[str], notes: Iterable[Note], policy: dict[str, Any]) -> list[str]:
-    """The paths of the notes that `text`, with its own `tags`, belongs to, the best first, MOST at most.
+    """Return the paths of the notes to which `text` with its own `tags` belongs, the best first, at most MOST.
 
-    By `policy` (vocabulary/memory-policy.yml, merge) it is so many tags in common, a word of the text being as good as
-    a tag of its own, or so much likeness.
+    `policy` (vocabulary/memory-policy.yml, merge) sets the required number of common tags (a word of the text counts
+    like a tag) and the required similarity.
     """
     own = frozenset(words(text))
     named = own.union(tag.casefold() for tag in tags)

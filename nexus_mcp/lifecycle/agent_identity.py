@@ -1,7 +1,7 @@
 """Resolve which agent an event is about, from the tracker, its extension file and the payload.
 
 A call without an agent id and name is the main session's. An agent is known if the tracker has a name for its id in
-this session, or the payload has its name. A name that the catalog does not have counts, and restricts nothing. With
+this session, or the payload has its name. A name that is not in the catalog counts too, and restricts nothing. With
 several possible names the restrictions of all of them hold. Any other agent is unknown: it is denied everything that
 any agent of the catalog is denied, so that a lost tracker entry grants nothing.
 """

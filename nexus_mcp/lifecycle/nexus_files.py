@@ -187,7 +187,7 @@ class Kinds:
         below = self._below(place)
         if below is None:
             is_above = self._top[: len(parts(place))] == [name.casefold() for name in parts(place)]
-            # The main checkout seen from a worktree, and other projects, count as if further down.
+            # The main checkout of a worktree, and other projects, count like a `.nexus` further down.
             return STATE if is_above else max(self._known(place, ""), _as_written(place))
         kind = kind_of(below)
         if kind == NOTE and not place.startswith(self._root):

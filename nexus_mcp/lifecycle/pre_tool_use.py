@@ -103,7 +103,7 @@ def _is_denied(
 
 
 def _has_tasks(ctx: EventContext) -> bool:
-    """Return whether tasks.json exists. An unusable one counts: our errors must not block the work."""
+    """Return whether tasks.json exists. A malformed task list counts: our errors must not block the work."""
     try:
         with ctx.store.state() as state:
             return state is not None and state.check_plain(TASKS)

@@ -196,7 +196,7 @@ def follow(ctx: EventContext, session: str) -> dict[str, Any]:
 
 
 def _has_work(ctx: EventContext) -> bool:
-    """Return whether there is a plan or a task list. An unusable file counts: its cycle is not closed."""
+    """Return whether there is a plan or a task list. A malformed file counts: its cycle is not closed."""
     try:
         with ctx.store.state() as state:
             return state is not None and (state.check_plain(PLAN) or state.check_plain(TASKS))

@@ -113,7 +113,7 @@ class Lacking:
 class Hopeless:
     """The file is unreadable or incomplete (`fault`), and an automatic repair is not safe (`reason`).
 
-    `next_step` is a sentence, "" when only a repair by hand is left.
+    `next_step` is a sentence, "" if only a repair by hand is possible.
     """
 
     __slots__ = ("fault", "next_step", "reason")

@@ -1,7 +1,7 @@
 """JSON Schema: the registry over schemas/ and a small evaluator for the keywords those files use.
 
-An evaluator of our own, because the libraries cost every server 40 ms and 8 MB and more (docs/decisions/0002);
-the tests hold it against `jsonschema`. A keyword it does not know is an error when a schema is loaded, never ignored.
+An evaluator of our own, because the libraries cost every server 40 ms and 8 MB and more (docs/decisions/0002). The
+tests compare it with `jsonschema`. A keyword it does not know is an error when a schema is loaded, never ignored.
 """
 
 from __future__ import annotations

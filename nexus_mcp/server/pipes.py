@@ -174,7 +174,7 @@ class Source:
             return chunk
 
     def is_closed(self) -> bool:
-        """Whether the client has closed its end, though there may be something left to read. From any thread."""
+        """Return whether the client has closed its end, though there may be something left to read. From any thread."""
         if self._ended or not hasattr(select, "poll"):
             return self._ended
         poll = select.poll()
@@ -270,7 +270,7 @@ def _do_nothing() -> None:
 def _unread_bytes(fd: int) -> int | None:
     """Return the bytes written and not read yet; None where the system does not report it.
 
-    A pipe can be written again only when a page of it was read, which takes a slow reader long.
+    A pipe can be written again only after a page of it was read, which takes a slow reader long.
     """
     try:
         import fcntl

@@ -35,8 +35,8 @@ _LAST_ID = re.compile(
 
 
 class Head:
-    """What the readable beginning of a line says. `cut`: the beginning ended inside a value, and
-    was valid up to there.
+    """The facts in the readable beginning of a line. `cut`: the beginning ended inside a value, and was valid up to
+    there.
     """
 
     __slots__ = ("cut", "id")

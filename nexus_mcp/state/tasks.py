@@ -28,7 +28,7 @@ def add(
     A blank `goal` leaves the old one; `decisions` are appended. Unchanged parts stay the same objects: if only the rows
     of a file differ, its other fields are not encoded again.
     """
-    from nexus_mcp.state.rows import next_id  # not at the start
+    from nexus_mcp.state.rows import next_id  # imported late: start-up does not need it
 
     task = {"id": next_id(tasks["tasks"]), "status": PENDING, "deps": [], **fields, "created_at": created_at}
     changed = {

@@ -38,7 +38,7 @@ KEPT_LIMIT = 1 << 20
 
 
 def write(store: Store, filename: str, content: str, by: By) -> str:
-    """Write `content` as UTF-8 to the artifact `filename`, over an older one; its absolute path.
+    """Write `content` as UTF-8 to the artifact `filename`, replacing an older one; return its absolute path.
 
     Raises PathRefused, StorageError with nothing written, NotConfirmed.
     """
@@ -63,7 +63,7 @@ def write(store: Store, filename: str, content: str, by: By) -> str:
 
 
 def _check_encoding(filename: str) -> None:
-    """Raises PathRefused for a name that this process cannot give to a file: its locale has another encoding."""
+    """Raise PathRefused for a name that this process cannot give to a file, because its locale has another encoding."""
     try:
         os.fsencode(filename)
     except UnicodeEncodeError as error:
@@ -77,7 +77,7 @@ def _check_encoding(filename: str) -> None:
 def _replace(state: Folder, folder: Folder, names: tuple[str, str, str], data: bytes, noted: Noted) -> None:
     """Put `data` in the place of the artifact. What another program saves from now on is kept as a copy beside it.
 
-    The call does not build on what was there, so it has nothing to run again on; without a copy the save would be gone.
+    The call does not build on the old content, so it does not run again. Without a copy the save would be lost.
     `names`: its path from `.nexus/state`, its name in `folder`, the id of the change.
     """
     place, name, id_ = names
@@ -91,7 +91,7 @@ def _replace(state: Folder, folder: Folder, names: tuple[str, str, str], data: b
         nonlocal original
         try:
             write_one(state, folder, (name, original), data, entry, forward=id_)
-        except ChangedMeanwhile:  # it came or went
+        except ChangedMeanwhile:  # the file appeared or disappeared
             save = read_any(folder, name, KEPT_LIMIT)
             save.disown()
             Replacement(folder, name, save, id_).install("", None)
@@ -102,7 +102,7 @@ def _replace(state: Folder, folder: Folder, names: tuple[str, str, str], data: b
 
 
 def _take_back(made: list[tuple[Folder, str]]) -> None:
-    """Remove the folders that a failed call made, the innermost first. One that is not empty by now stays."""
+    """Remove the folders that a failed call made, the innermost first. A folder that is no longer empty stays."""
     for parent, name in reversed(made):
         if not parent.remove_folder(name):
             return

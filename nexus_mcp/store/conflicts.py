@@ -56,7 +56,7 @@ def temporary(name: str, known: Mark, kind: str, new: os.stat_result | None, old
 
 def _fingerprint(info: os.stat_result) -> int:
     """Return 32 bits that identify a file and its last write: the new file may have been saved, too."""
-    import zlib  # a shared object
+    import zlib  # imported late: a shared library
 
     return zlib.crc32(b"%d %d %d" % (info.st_ino, info.st_size, info.st_mtime_ns))
 
@@ -121,7 +121,7 @@ def keep(folder: Folder, held: str, name: str, id_: str = "") -> str:
 def add_name(folder: Folder, held: str, name: str) -> None:
     """Give the file `held` a second name, as a copy of `name`, unless there are MOST of them.
 
-    Never raises: if the file system has no links, only the file that gets its own name back remains.
+    Never raises. On a file system without links there is no copy; the file itself gets its own name back.
     """
     with suppress(OSError, NexusError):
         check_room(folder, name)
@@ -238,7 +238,7 @@ def mark(folder: Folder, name: str, kind: str) -> Mark | None:
 
 def mark_of(fd: int, kind: str) -> Mark:
     """Return the mark of an open file: of all its bytes, or of its END. Raises OSError."""
-    import zlib  # a shared object: not at the start
+    import zlib  # imported late: a shared library
 
     size, checksum = os.fstat(fd).st_size, 0
     os.lseek(fd, max(0, size - END_BYTES) if kind == END else 0, os.SEEK_SET)

@@ -164,7 +164,7 @@ class Transaction:
     def log(self) -> list[Line]:
         """Return the operation log. Raises StateError, PathRefused, StorageError if it cannot be read."""
 
-        from nexus_mcp.store import oplog  # not at the start
+        from nexus_mcp.store import oplog  # imported late: start-up does not need it
 
         return oplog.read(self._state)
 
@@ -241,6 +241,6 @@ def value_of(document: Document | None) -> dict[str, Any] | None:
 
 def read_history(nexus: Folder | None, state: Folder | None, memory: Memory) -> Archive:
     """Return history.json as it is now, to be closed. Raises StateError, PathRefused, StorageError."""
-    from nexus_mcp.store.history.archive import Archive  # not at the start
+    from nexus_mcp.store.history.archive import Archive  # imported late: start-up does not need it
 
     return Archive(nexus, state, memory)

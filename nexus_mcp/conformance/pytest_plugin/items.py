@@ -97,7 +97,7 @@ class FixtureItem(pytest.Item):
         try:
             (result,) = run([self.fixture], self.target, jobs=1).results
         except HarnessFault as fault:
-            # The target was not judged, and no other fixture could run.
+            # The target could not be judged, and no other fixture can run.
             pytest.exit(rename_options(str(fault)), returncode=pytest.ExitCode.USAGE_ERROR)
         if result.status == NOT_RUN:
             pytest.skip(rename_options(result.reason))

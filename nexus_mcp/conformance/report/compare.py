@@ -28,7 +28,7 @@ _IN_SHORT = 120
 
 @dataclass(frozen=True)
 class Share:
-    """How many fixtures of a section passed, how many were run, and how many were not."""
+    """The numbers of fixtures of a section that passed, that ran, and that were not run."""
 
     passed: int
     run: int

@@ -128,7 +128,7 @@ def format_leftovers(left: Sequence[Leftover]) -> list[str]:
 
 
 class Trimmed:
-    """The text file `file` without blanks before newlines, since tables are padded. Lines must be written whole."""
+    """A text file that drops blanks before newlines, because tables are padded. Lines must be written whole."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file
