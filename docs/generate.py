@@ -17,11 +17,13 @@ HEAD = """\
 
 <!-- Written by docs/generate.py from nexus_mcp/tools/. Do not edit: `make docs` writes it anew. -->
 
-A client may show the names under a prefix. Every call answers with one JSON object, as `structuredContent` and as
-text; a failed call has `isError` and answers `{"error": "…"}`, and changes nothing. Looked at in this
-order: unknown parameters, missing ones, types and values. All faults of the first kind that occurs are told, by name,
-in one message. Accepted besides the types below: a number as text (`"2"`), a list or an object as its JSON text, and
-null for an optional parameter, which counts as absent.
+Look up here the parameters, results and errors of each tool. A client may show the names under a prefix.
+
+Every call answers with one JSON object, as `structuredContent` and as text. A failed call has `isError`, answers
+`{"error": "…"}`, and changes nothing. The server checks the arguments in this order: unknown parameters, missing ones,
+types and values. One message names all faults of the first kind that occurs. Besides the types below, the server
+accepts a number as text (`"2"`), a list or an object as its JSON text, and null for an optional parameter, which counts
+as absent.
 """
 TYPE_NAMES = {"array": "list", "boolean": "true or false", "integer": "whole number", "string": "text"}
 

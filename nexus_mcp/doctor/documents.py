@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from nexus_mcp.doctor.survey import Entry
 
-# Numbers stay text: one that Python cannot hold has a place, too.
+# Numbers stay text, so that a number that Python cannot hold also has a place.
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
 
 

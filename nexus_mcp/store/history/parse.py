@@ -218,7 +218,7 @@ class _FastParser:
         self._judged = check_cycle
         self._window = window
         self._searched = 0  # offset in the file up to which there is no other possible end
-        self._refused = 0  # the last possible end that was none
+        self._refused = 0  # the last possible end, which proved to be none
 
     def next(self) -> Cycle | None:
         """Return the next cycle; None if it has to be parsed strictly."""
