@@ -83,7 +83,7 @@ def owners(catalog: Catalog) -> dict[str, list[str]]:
 
 
 JSON = Option("--json", "", "print agents, classes and tools as JSON")
-_MORE = " " * 4  # before what goes on with a line
+_MORE = " " * 4  # the indent of continuation lines
 
 
 def _show(values: Values) -> int:
@@ -115,7 +115,7 @@ def _show(values: Values) -> int:
 
 
 def _lines_of_agents(agents: list[dict[str, Any]]) -> list[str]:
-    """A line for each; what the project added has a plus before it."""
+    """Return a line for each agent; a plus marks each capability that the project added."""
     width = max((len(agent["id"]) for agent in agents), default=0)
     rows = [
         (agent["id"], [*agent["capabilities"], *(f"+{name}" for name in agent["added"])])

@@ -162,7 +162,7 @@ def load_tool_names(path: str, suite: Sequence[Fixture]) -> dict[str, str]:
 
 
 def find_prefix(listed: Collection[str], tools: Collection[str]) -> str:
-    """Return the text that precedes most of `tools` in the names that a target lists; "" when there is none."""
+    """Return the prefix that a target lists before most of `tools`; "" if there is none."""
     before = Counter(name.removesuffix(tool) for tool in tools for name in dict.fromkeys(listed) if name.endswith(tool))
     # A target may have other tools that end with one of these names, so the most frequent text counts.
     return min(before, key=lambda text: (-before[text], len(text), text), default="")

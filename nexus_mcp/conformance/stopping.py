@@ -49,7 +49,7 @@ class Halt:
         self._stopped.set()
 
     def limit(self, seconds: float) -> None:
-        """Leave the work at most this many seconds from now."""
+        """Limit the work to this many seconds from now."""
         self._deadline = min(self._deadline, time.monotonic() + seconds)
 
     def check(self) -> None:

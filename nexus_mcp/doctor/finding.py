@@ -130,5 +130,5 @@ class Report:
 
     @property
     def healthy(self) -> bool:
-        """Whether all findings are notes."""
+        """Return whether all findings are notes."""
         return all(finding.severity == NOTE for finding in self.findings)

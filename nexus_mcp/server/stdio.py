@@ -66,7 +66,7 @@ class _Session:
             if self._calls is not None:
                 self._calls.finish()
             if self._subscriptions is not None:
-                self._stop.request()  # all is answered: a client that reads no notifications must not delay the end
+                self._stop.request()  # a client that reads no notifications must not delay the end
                 self._subscriptions.finish()
 
     def _begin(self) -> bool:

@@ -96,7 +96,7 @@ def without_text(full: Entry) -> Entry:
 
 def mark(data: bytes | None) -> Mark | None:
     """What tells the bytes of a file from others, against accidents; None for no file."""
-    import zlib  # a shared object: not at the start
+    import zlib  # imported late: a shared library
 
     return None if data is None else {"size": len(data), "crc32": zlib.crc32(data)}
 

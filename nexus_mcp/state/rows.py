@@ -47,12 +47,12 @@ class Rows(list):  # type: ignore[type-arg]
         return b"[%b]" % b",".join([row.answered()[0] for row in self])
 
     def quoted(self) -> bytes:
-        """The same text as it lies within a JSON string, without the quotes around it."""
+        """Return the same text escaped for the inside of a JSON string, without quotes around it."""
         return b"[%b]" % b",".join([row.answered()[1] for row in self])
 
 
 def next_id(rows: list[dict[str, Any]]) -> int:
-    """The `id` of a row to be added: highest + 1."""
+    """Return the `id` for a new row: highest + 1."""
     return 1 + max([row["id"] for row in rows], default=0)
 
 

@@ -198,7 +198,7 @@ def _age(found: tuple[Any, Receipt]) -> float:
 
 
 def _id_in(name: str) -> str:
-    """The journal's id that a marker of this name has, "" when no marker has such a name."""
+    """Return the journal's id in the name of a receipt, "" for any other name."""
     id_ = name[len(journal.RECEIPT_PREFIX) : -len(".json")] if name.startswith(journal.RECEIPT_PREFIX) else ""
     return id_ if id_ and name == journal.receipt_name(id_) and journal.is_id(id_) else ""
 

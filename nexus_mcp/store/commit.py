@@ -140,7 +140,7 @@ def write_journaled(
         )
     if change.cycle is not None:
         conflicts.sweep_artifacts(state)
-    # All new bytes are on disk before the commit point, so that a full disk is met while nothing has happened.
+    # All new bytes are on disk before the commit point, so that a full disk is detected before anything changed.
     temporary: dict[str, tuple[Folder, str]] = {}
     copied: list[Permissions | None] = []
     growth = None

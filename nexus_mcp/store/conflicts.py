@@ -248,10 +248,10 @@ def mark_of(fd: int, kind: str) -> Mark:
 
 
 def sweep_all(nexus: Folder, state: Folder, *, notes: bool) -> None:
-    """Remove temporary files in both folders, and with `notes` in those of the notes. Only under the lock.
+    """Remove temporary files in both folders, and with `notes` in those of the notes. Needs the lock.
 
-    Git tracks the notes, and would take in what lies beside them; so it does not wait for the next change of a note.
-    Raises StorageError, for the notes never: the change does not need that.
+    git tracks the notes and would add files beside them, so this does not wait for the next change of a note. Raises
+    StorageError, but never for the notes: the change does not need that.
     """
     sweep(nexus)
     sweep(state)
@@ -273,7 +273,7 @@ def _sweep_child(parent: Folder, name: str, depth: int, left: list[int]) -> None
     try:
         folder = parent.child(name)
     except NexusError:
-        return  # a file, most often
+        return  # most often a file
     if folder is None:
         return
     with folder:

@@ -81,7 +81,7 @@ class Folder:
                 raise StorageError(self.show(name), "open", os.strerror(errno.ENOENT))
             if made and child.descriptor is not None and above and HAS_MODES and above.st_mode & stat.S_ISGID:
                 _share(child.descriptor, above, _allowed(above))
-            # Its maker may have died before its name was synced; no process writes into it before that.
+            # Its creator may have died before it synced the name; no process writes into the folder before that.
             if confirm and (made or not child.names()):
                 self.sync()
         except (OSError, NexusError) as error:
@@ -312,11 +312,11 @@ def reason(error: OSError) -> str:
 HAS_MODES = hasattr(os, "fchmod") and hasattr(os, "getegid")
 _OWNER, _GROUP, _OTHERS = stat.S_IRWXU, stat.S_IRWXG, stat.S_IRWXO
 _READ_WRITE = 0o666
-_TRIES = 5  # to open a file that another process makes and removes
+_TRIES = 5  # to open a file that another process creates and removes
 
 
 class Permissions:
-    """The permission bits of a file, and the group that they are for."""
+    """The permission bits of a file, and the group for which they are."""
 
     __slots__ = ("bits", "group")
 
@@ -325,7 +325,7 @@ class Permissions:
         self.group = info.st_gid
 
     def for_group(self, group: int) -> int:
-        """The bits where the file belongs to `group`: another group gets what everybody has."""
+        """Return the bits if the file belongs to `group`: another group gets the bits of all other users."""
         if group == self.group:
             return self.bits
         return self.bits & ~_GROUP | (self.bits << 3) & _GROUP
@@ -334,7 +334,8 @@ class Permissions:
 class Copy:
     """For a new file with the content of others: it is no more open than they are.
 
-    A `private` one is its owner's, and the group's where that may write in the folder: it needs the file for recovery.
+    A `private` file is for its owner, and for the group if that may write in the folder: it needs the file for
+    recovery.
     """
 
     __slots__ = ("_sources", "is_private")
@@ -344,7 +345,7 @@ class Copy:
         self.is_private = private
 
     def limit(self, group: int) -> int:
-        """The bits that none of the copied files is without, for a file that belongs to `group`."""
+        """Return the bits that all copied files have, for a file that belongs to `group`."""
         bits = _READ_WRITE
         for source in self._sources:
             bits &= source.for_group(group)
@@ -355,10 +356,10 @@ PRIVATE = Copy()
 
 
 def create(folder: Folder, name: str, flags: int, wanted: Permissions | Copy | None) -> int:
-    """Open the file `name` in `folder` with `flags`, and make it where it is absent; returns a descriptor.
+    """Open the file `name` in `folder` with `flags`, and create it if absent; return a descriptor.
 
-    `wanted`: the permissions to keep, what the new file copies, or None for any new file. A file that is there keeps
-    its own. Raises PathRefused, StorageError, OSError.
+    `wanted`: the permissions to keep, what the new file copies, or None for any new file. An existing file keeps its
+    own. Raises PathRefused, StorageError, OSError.
     """
     for left in reversed(range(_TRIES)):
         if not flags & os.O_EXCL:
@@ -393,7 +394,7 @@ def _create(folder: Folder, name: str, flags: int, wanted: Permissions | Copy | 
 
 
 def _or_closed(folder: Folder, name: str, fd: int, settle: Callable[[], None]) -> int:
-    """The descriptor, once `settle` has set its permissions; a file for which that fails is removed."""
+    """Return the descriptor after `settle` has set its permissions; if that fails, remove the file."""
     try:
         settle()
     except BaseException:
@@ -405,18 +406,18 @@ def _or_closed(folder: Folder, name: str, fd: int, settle: Callable[[], None]) -
 
 
 def is_shared(info: os.stat_result) -> bool:
-    """Whether a folder is shared by a group that may write in it."""
+    """Return whether a folder is shared by a group that may write in it."""
     return bool(info.st_mode & stat.S_ISGID and info.st_mode & stat.S_IWGRP)
 
 
 def _group(above: os.stat_result) -> int:
-    """The group of a file that is made in the folder `above`."""
+    """Return the group of a new file in the folder `above`."""
     return above.st_gid if above.st_mode & stat.S_ISGID else os.getegid()
 
 
 def _allowed(above: os.stat_result) -> int:
-    """What the folder `above` lets others than the owner do, for a file that is made in it."""
-    # Where it belongs to another group, that gets what the folder gives to everybody.
+    """Return the permissions that the folder `above` gives other users than the owner, for a new file in it."""
+    # If the file belongs to another group, that gets what the folder gives to all users.
     return Permissions(above).for_group(_group(above))
 
 
@@ -425,7 +426,7 @@ def _share(fd: int, above: os.stat_result, allowed: int) -> None:
     bits = stat.S_IMODE(info.st_mode)
     if info.st_gid == above.st_gid:
         shared = bits | allowed & _GROUP
-    else:  # a mount that gives files to another group
+    else:  # a mount that assigns files to another group
         shared = bits & ~_GROUP | bits & _GROUP & (allowed & _OTHERS) << 3
     if shared != bits:
         # A mount without permission bits refuses that; the bits that the file has then are those of the mount.
@@ -434,8 +435,9 @@ def _share(fd: int, above: os.stat_result, allowed: int) -> None:
 
 
 def _keep(folder: Folder, fd: int, wanted: Permissions) -> None:
-    """Give the new file the bits `wanted`, and its group, unless the folder says which that is. Raises OSError,
-    StorageError."""
+    """Give the new file the bits `wanted`, and its group, unless the folder decides the group. Raises OSError,
+    StorageError.
+    """
     info = os.fstat(fd)
     bits = wanted.bits
     if info.st_gid != wanted.group:

@@ -293,10 +293,10 @@ class JournalGone(NotAppliedYet):
 
 
 def roll_forward(nexus: Folder, state: Folder) -> Entry | None:
-    """Complete the change whose journal waits, if one does. Only under the lock. Raises JournalError.
+    """Complete the change in the journal, if there is one. Needs the lock. Raises JournalError.
 
-    It is another call's change: the caller must not take it for its own. The entry of one without a cycle is
-    returned, so that an undo can tell whether it was an undo.
+    It is another call's change, and the caller must not take it for its own. For a change without a cycle, return the
+    entry, which shows whether it was an undo.
     """
     entry = read_pending(state)
     if entry is None:
@@ -306,7 +306,7 @@ def roll_forward(nexus: Folder, state: Folder) -> Entry | None:
     left = _find_removable(nexus, state)
     try:
         _confirm_journal(state)
-        # Its process may have noted it before it died.
+        # Its process may have added the entry before it died.
         finish(nexus, state, entry, lambda: oplog.skip_if_logged(state, log_entry(entry)))
     except NotAppliedYet as error:
         cause = error.__cause__
@@ -322,14 +322,15 @@ def roll_forward(nexus: Folder, state: Folder) -> Entry | None:
             next_step=cause.next_step if isinstance(cause, NexusError) else _DISK_ADVICE,
         ) from error
     for folder, name in left:
-        with suppress(OSError):  # a temporary file of a dead process does no harm
+        with suppress(OSError):  # a temporary file of a dead process is harmless
             folder.unlink(name)
     return entry["log"] if entry["cycle"] is None else None
 
 
 def _find_removable(*folders: Folder) -> list[tuple[Folder, str]]:
-    """The temporary files that may go, judged while the files are as the dead one left them. What another program saved
-    is kept as a copy. Never raises: what is left is judged by the next sweep."""
+    """Return the removable temporary files, before recovery changes the files of the dead process. What another program
+    saved is kept as a copy. Never raises: the next sweep checks the rest.
+    """
     found = []
     try:
         for folder in folders:
@@ -342,7 +343,7 @@ def _find_removable(*folders: Folder) -> list[tuple[Folder, str]]:
 
 
 def _confirm_journal(state: Folder) -> None:
-    """Sync the journal's name, which must last as long as its change: the process that wrote it may have died before.
+    """Sync the journal's name, which must last as long as its change: its process may have died before the sync.
 
     Raises NotAppliedYet.
     """
@@ -382,23 +383,23 @@ def finish(
         raise _unfinished(state, is_applied, reason(error.cause)) from error
     except OSError as error:
         raise _unfinished(state, is_applied, reason(error)) from error
-    except (ImportError, MemoryError) as error:  # a module that is loaded only now, or too little of something
+    except (ImportError, MemoryError) as error:  # a module that is loaded only now, or a lack of memory or descriptors
         raise _unfinished(state, is_applied, str(error) or type(error).__name__) from error
     except NexusError as error:
         raise _unfinished(state, is_applied, error.fault) from error
 
 
 def _unfinished(state: Folder, is_applied: bool, problem: str) -> NotAppliedYet:  # noqa: FBT001
-    """The error for a change that was not carried out whole: it depends on whether the journal can be found again."""
+    """Return the error for an incomplete change: its text depends on whether the journal still exists."""
     try:
         there = state.is_current() and (is_applied or state.look(NAME) is not None)
-    except StorageError:  # unknown; the message then is true as long as the file is there
+    except StorageError:  # unknown; the message is true as long as the file exists
         there = True
     return (NotAppliedYet if there else JournalGone)(SHOWN, problem)
 
 
 def _keep_answer(state: Folder, id_: str) -> None:
-    """Turn the journal into the marker of its answer. A removed journal is no error: all is done."""
+    """Rename the journal to the receipt of its answer. A removed journal is no error: all is done."""
     try:
         state.rename(NAME, receipt_name(id_))
     except FileNotFoundError:

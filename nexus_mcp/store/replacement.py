@@ -38,7 +38,7 @@ _CHUNK = 1 << 20
 
 
 class ChangedMeanwhile(StorageError):
-    """Another program saved, made or removed the file between our reading and our replacing it."""
+    """Another program saved, created or removed the file between our read and our replacement."""
 
     def __init__(self, path: str) -> None:
         super().__init__(
@@ -50,11 +50,12 @@ class ChangedMeanwhile(StorageError):
 
 
 class Original:
-    """`data` are the bytes, None when there was no file, `...` where they are not known: then its end is compared.
+    """`data` are the bytes, None if there was no file, `...` if they are not known: then the end of the file is
+    compared.
 
-    Holds the file open until nothing refers to this any more. To free what a replaced file took on the disk takes a
-    fifth of the time of a short change, so that is left until the change was answered. `checksum` gives the CRC-32 of
-    the bytes, where it is known already.
+    The file stays open until no object refers to it. Freeing the disk space of a replaced file takes a fifth of the
+    time of a short change, so that happens after the change was answered. `checksum` returns the CRC-32 of the bytes,
+    if it is known.
     """
 
     __slots__ = ("_end", "_fd", "_info", "_limit", "_seen", "checksum", "data", "is_foreign")
@@ -79,41 +80,41 @@ class Original:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._fd is not None:
             close_fd(self._fd)
             self._fd = None
 
     def content(self) -> bytes | None:
-        """The bytes, of a file that was read whole; None when there was no file."""
+        """Return the bytes of a file that was read whole; None if there was no file."""
         return None if self.data is ... else self.data
 
     @property
     def is_there(self) -> bool:
-        """Whether there was a file."""
+        """Return whether there was a file."""
         return self._info is not None
 
     @property
     def names(self) -> int:
-        """How many names the file had when it was read."""
+        """Return how many names the file had when it was read."""
         return 0 if self._info is None else self._info.st_nlink
 
     def is_file(self, folder: Folder, name: str) -> bool:
-        """Whether `name` is a name of the file that was read. Raises StorageError."""
+        """Return whether `name` is a name of the file that was read. Raises StorageError."""
         seen = folder.look(name)
         return seen is not None and self._info is not None and os.path.samestat(seen, self._info)
 
     @property
     def permissions(self) -> Permissions | None:
-        """Its permissions, None when there was no file."""
+        """Return its permissions, None if there was no file."""
         return None if self._info is None else Permissions(self._info)
 
     def disown(self) -> None:
-        """Take the file for what another program saved, which is to be kept whatever it holds."""
+        """Treat the file as a save of another program, which is kept whatever it holds."""
         self.is_foreign = True
 
     def check(self, folder: Folder, name: str) -> None:
-        """Raises ChangedMeanwhile when the file is not what was read; PathRefused, StorageError."""
+        """Raise ChangedMeanwhile if the file is not the one that was read. Raises PathRefused, StorageError."""
         seen = folder.look(name)
         if seen is None or self._info is None:
             if seen is None and self._info is None:
@@ -126,11 +127,13 @@ class Original:
         now = read(folder, name, self._limit)
         if now.data != self.data or _bits(now) != _bits(self):
             raise ChangedMeanwhile(folder.show(name))
-        # The same bytes, saved again or touched: from now on this is the file that is held.
+        # The same bytes, saved again or touched: hold this file from now on.
         now._fd, self._fd, self._info = self._fd, now._fd, now._info
 
     def is_at(self, folder: Folder, name: str) -> bool:
-        """Whether the file that was read has this name now, with the same bytes. Raises OSError, StorageError."""
+        """Return whether the file that was read has this name now, with the same bytes. Raises
+        OSError, StorageError.
+        """
         seen, known = folder.look(name), self._info
         self._seen = seen
         if (
@@ -145,14 +148,16 @@ class Original:
 
     @property
     def is_chmodded(self) -> bool:
-        """Whether the file that `is_at` saw had other permissions, or another owner, than when it was read."""
+        """Return whether the file in the last `is_at` had other permissions, or another owner, than
+        when it was read.
+        """
         seen, known = self._seen, self._info
         if seen is None or known is None:
             return False
         return (seen.st_mode, seen.st_uid, seen.st_gid) != (known.st_mode, known.st_uid, known.st_gid)
 
     def is_unwritten(self) -> bool:
-        """Whether the file that was read, whatever its name is now, has the same bytes. Raises OSError."""
+        """Return whether the file that was read still has the same bytes, whatever its name is now. Raises OSError."""
         if self._fd is None or self._info is None:
             return True
         size, data = self._info.st_size, self.data
@@ -165,16 +170,17 @@ class Original:
         )
 
     def saved_since(self) -> bytes | None:
-        """What was written in place, since it was read, to the file that has no name any more. Raises OSError."""
+        """Return the bytes written in place, since the read, to the file that now has no name. Raises OSError."""
         if self._fd is None or self.is_unwritten():
             return None
         return atomic.read_up_to(self._fd, 0, os.fstat(self._fd).st_size)
 
     def temporary(self, name: str, after: object, new: os.stat_result | None, older: str = "") -> str:
-        """The temporary name (conflicts.py) that the file has from when `after`, which is the file `new`, takes its
-        place until it was looked at. `older` is the temporary name of `new`."""
+        """Return the temporary name (conflicts.py) that the file has from its replacement by `after`, which is the file
+        `new`, until it is checked. `older` is the temporary name of `new`.
+        """
         if self.is_foreign:
-            return conflicts.temporary(name, (-1, 0), conflicts.SAME, new, older)  # no file is like that
+            return conflicts.temporary(name, (-1, 0), conflicts.SAME, new, older)  # no file matches this
         if self.data is ... or self.data is None:
             return conflicts.temporary(name, self._end or (0, 0), conflicts.END, new, older)
         kind = conflicts.SAME if after == self.data else conflicts.WHOLE
@@ -183,13 +189,13 @@ class Original:
     def _sum(self, data: bytes) -> int:
         if self.checksum is not None:
             return self.checksum()
-        import zlib  # a shared object
+        import zlib  # imported late: a shared library
 
         return zlib.crc32(data)
 
 
 def read(folder: Folder, name: str, limit: int) -> Original:
-    """The file `name`. Raises as Folder.read does."""
+    """Read the file `name`. Raises as Folder.read does."""
     found = folder.hold(name, limit)
     if found is None:
         return Original(limit=limit)
@@ -200,7 +206,7 @@ def read(folder: Folder, name: str, limit: int) -> Original:
 
 
 def read_any(folder: Folder, name: str, limit: int) -> Original:
-    """As `read`, but the bytes of a larger file, or of one that we may not read, are not known.
+    """Read like `read`, but without the bytes of a larger file, or of one that we may not read.
 
     Raises PathRefused, StorageError.
     """
@@ -374,7 +380,7 @@ class Replacement:
             elif new is not None and not _holds(folder, held, new):
                 conflicts.keep(folder, held, name)
             else:
-                with suppress(OSError):  # swept by the next change
+                with suppress(OSError):  # the next change deletes it
                     folder.unlink(held)
         except OSError as error:
             raise atomic.Unsynced(error) from error

@@ -73,18 +73,18 @@ class Document:
         self._mark: dict[str, int] | None = None
 
     def mark(self) -> dict[str, int]:
-        """What the operation log says of the bytes."""
+        """Return the marks of the bytes for the operation log."""
         if self._mark is None:
             self._mark = oplog.mark(self.data) or {}
         return self._mark
 
     def checksum(self) -> int:
-        """The CRC-32 of the bytes."""
+        """Return the CRC-32 of the bytes."""
         return self.mark()["crc32"]
 
 
 class SessionCache:
-    """The documents of one workspace, by name. Each is put in its place whole, so threads need no lock."""
+    """The documents of one workspace, by name. Each is replaced as a whole, so threads need no lock."""
 
     __slots__ = ("_documents",)
 
@@ -92,7 +92,7 @@ class SessionCache:
         self._documents: dict[str, Document] = {}
 
     def read(self, state: Folder | None, name: str) -> Document | None:
-        """plan.json or tasks.json as it is now, None when absent. Raises StateError, PathRefused, StorageError."""
+        """Return plan.json or tasks.json as it is now, None if absent. Raises StateError, PathRefused, StorageError."""
         return self.parse(name, _read_bytes(state, name))
 
     def parse(self, name: str, data: bytes | None) -> Document | None:
@@ -156,11 +156,11 @@ class SessionSnapshot:
     __hash__ = None  # type: ignore[assignment]
 
     def plan(self) -> dict[str, Any] | None:
-        """plan.json, None when there is no plan. Raises StateError, PathRefused, StorageError."""
+        """Return plan.json, None if there is no plan. Raises StateError, PathRefused, StorageError."""
         return self._value(0)
 
     def tasks(self) -> dict[str, Any] | None:
-        """tasks.json, None when absent. Raises StateError, PathRefused, StorageError."""
+        """Return tasks.json, None if absent. Raises StateError, PathRefused, StorageError."""
         return self._value(1)
 
     def _value(self, number: int) -> dict[str, Any] | None:

@@ -92,11 +92,11 @@ class Store:
         self._done: Transaction | None = None
 
     def plan(self) -> dict[str, Any] | None:
-        """plan.json as it is now, None when there is no plan. Raises StateError, PathRefused, StorageError."""
+        """Return plan.json as it is now, None if there is no plan. Raises StateError, PathRefused, StorageError."""
         return self._access.look(lambda _, state: value_of(self._session.read(state, PLAN)))
 
     def tasks(self) -> dict[str, Any] | None:
-        """tasks.json as it is now, None when absent. Raises StateError, PathRefused, StorageError."""
+        """Return tasks.json as it is now, None if absent. Raises StateError, PathRefused, StorageError."""
         return self._access.look(lambda _, state: value_of(self._session.read(state, TASKS)))
 
     def snapshot(self) -> SessionSnapshot:

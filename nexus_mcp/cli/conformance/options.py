@@ -50,7 +50,7 @@ def suite(values: Values) -> list[Fixture]:
 
 
 def selected(values: Values, fixtures: list[Fixture]) -> list[Fixture]:
-    """Return the fixtures that --only and --tool select. Raises HarnessFault when there are none."""
+    """Return the fixtures that --only and --tool select. Raises HarnessFault if no fixture is left."""
     from nexus_mcp.conformance.settings import select
 
     return select(fixtures, values.lists[ONLY.name], values.lists[TOOL.name])

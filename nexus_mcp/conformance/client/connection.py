@@ -194,7 +194,9 @@ class Connection:
 
 
 class Whole(types.CallToolResult):
-    """A result that keeps the JSON as sent: without the defaults of the client's classes, with the fields they drop."""
+    """A result that keeps the JSON as sent: without the defaults of the client's classes, and with the fields that they
+    drop.
+    """
 
     _sent: Any = None
 
@@ -351,7 +353,7 @@ def _refuse(word: str) -> None:
 
 
 def _last_words(process: ServerProcess) -> str:
-    """Return what was wrong with an end that came in time, else ""."""
+    """Return the fault of an end that came in time, or ""."""
     if process.unfinished:
         return describe_garbage(process.unfinished)
     return f"{process.death.description} after its stdin was closed" if process.death.code else ""

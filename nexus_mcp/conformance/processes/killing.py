@@ -196,7 +196,7 @@ def remove_server(pid: int) -> None:
 def find_orphans(pid: int) -> set[psutil.Process]:
     """Return the living orphans that must come from the server `pid`: no other server of their time still lives.
 
-    With several servers at once, an orphan counts for the last server alive of those that may have started it.
+    With several servers at once, an orphan counts for the last living server that may have started it.
     """
     found = set()
     for process in _adopted():

@@ -252,7 +252,7 @@ class ServerProcess:
 
 
 class Allowance:
-    """The bounds on what the processes of one fixture print; `complaint` says which one they exceeded, or is "".
+    """The bounds on what the processes of one fixture print; `complaint` names the exceeded bound, or is "".
 
     `unrequested` is the number of lines without a request. `at_once` is how many fixtures run at once: they share the
     memory of one process.

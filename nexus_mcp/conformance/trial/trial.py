@@ -107,7 +107,7 @@ class Trial:
             raise TargetFailure(stray)
 
     def _accept(self, path: str, before: Snapshot) -> None:
-        """Add a path and its parent folders, as they are now, to what the fixture itself wrote."""
+        """Record a path and its parent folders, as they are now, as written by the fixture."""
         now = self._sandbox.snapshot()
         above = [path[:place] for place, char in enumerate(path) if char == "/"]
         new = {**{folder: now[folder] for folder in above if folder in now}, **part(now, path)}

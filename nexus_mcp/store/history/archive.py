@@ -285,9 +285,9 @@ def _keeper(archive: Archive, index: Index) -> TextWriter | None:
 
 
 def find_index(fd: int, cache: Cache | None, memory: Memory) -> tuple[Index, bool] | None:
-    """(the index of the history `fd`, whether it was made just now); None when that changed while it was read.
+    """Return (the index of the history `fd`, whether it was made just now); None if the file changed while it was read.
 
-    Raises StateError for one that is no history, OSError.
+    Raises StateError for a file that is no history, OSError.
     """
     seen = identity.of(os.fstat(fd))
     try:
@@ -311,7 +311,7 @@ def find_index(fd: int, cache: Cache | None, memory: Memory) -> tuple[Index, boo
     now = identity.of(os.fstat(fd))
     if not identity.is_as_read(seen, now):
         return None
-    # Its name may belong to another file by now: the index is that of the file read, and good for this call.
+    # Its name may belong to another file now. The index is of the file that was read, and valid for this call.
     index.identity, index.settled, index.tail = seen, settled and now == seen, tail
     memory.index = index
     return index, True
@@ -329,12 +329,12 @@ def _build(fd: int, size: int, known: Index | None) -> Index:
             try:
                 return parse.build(fd, size, digests=digests, known=known.beginning(count))
             except parse.Unreadable:
-                pass  # as for any other: it may be what was before the cycles that changed
+                pass  # as for any other file: the change may be before the cycles
     return parse.build(fd, size, digests=digests)
 
 
 def _same(fd: int, size: int, known: Index) -> int:
-    """How many cycles the file still begins with, byte for byte, at the same place."""
+    """Return how many cycles at the beginning of the file are unchanged, byte for byte and in place."""
     begin, data, at = known.opening, b"", known.opening
     for number in range(len(known)):
         _, end = known.span(number)

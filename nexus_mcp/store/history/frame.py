@@ -89,7 +89,7 @@ class Frame:
 
 
 def skip(text: str, at: int) -> int:
-    """The position of the first character from `at` that is no white space."""
+    """Return the position of the first character from `at` that is not white space."""
     found: int = WHITESPACE.match(text, at).end()
     return found
 
@@ -100,7 +100,7 @@ def _expect(text: str, at: int, char: str, problem: str) -> None:
 
 
 def advice() -> str:
-    """What can be done about a file that is broken."""
+    """Return the next step for a malformed file."""
     from nexus_mcp.program import command
 
     return (
@@ -110,11 +110,12 @@ def advice() -> str:
 
 
 class HistoryFile:
-    """A history.json as it was read; an absent one has no cycles. Raises StateError when it is none.
+    """A history.json as it was read; an absent one has no cycles. Raises StateError if the file is no history.
 
-    `cycles` are the parsed cycles, oldest first; `members` the other members of the file. In `text` each cycle lies
-    where `spans` says, (start, end); their array begins after `opening` characters and `closing` is where its bracket
-    stands. `with_floats` are the indexes of cycles with numbers that several spellings may stand for.
+    `cycles` are the parsed cycles, oldest first; `members` the other fields of the file. `spans` has the place of each
+    cycle in `text`, (start, end). `opening` is the position after the bracket that opens their array, `closing` that of
+    the bracket that closes it. `with_floats` are the indexes of cycles with numbers that can be written in several
+    ways.
     """
 
     __slots__ = ("closing", "cycles", "members", "opening", "spans", "text", "with_floats")
@@ -134,13 +135,15 @@ class HistoryFile:
                 raise StateError(file, f"is not a valid history file: /cycles/{index} must be of type object")
 
     def has(self, cycle: dict[str, Any]) -> bool:
-        """Whether an equal cycle is there, as JSON values: member order does not matter, 1, 1.0 and true differ."""
+        """Return whether an equal cycle exists, compared as JSON values: the order of fields does not matter, 1, 1.0
+        and true differ.
+        """
         wanted = canonical(cycle)
         time = cycle.get("completed_at")
         return any(old.get("completed_at") == time and canonical(old) == wanted for old in self.cycles)
 
     def _walk(self) -> dict[str, Any]:
-        """Fill the slots; returns all that was parsed, for the depth check."""
+        """Fill the slots; return all parsed values, for the depth check."""
         frame = Frame()
         self.members = frame.members
         self.opening = at = frame.enter(self.text)
@@ -160,5 +163,7 @@ class HistoryFile:
 
 
 def canonical(value: object) -> str:
-    """The same for equal JSON values alone: member order does not matter, 1, 1.0 and true differ."""
+    """Return a text that is the same only for equal JSON values: the order of fields does not matter, 1, 1.0 and true
+    differ.
+    """
     return json.dumps(value, sort_keys=True)

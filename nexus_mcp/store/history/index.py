@@ -167,10 +167,10 @@ UNVERIFIED: Verified = ((), 0, 0)
 
 
 class Memory:
-    """`index` is the newest that was found. `short` are the lines (texts.py) of a short history and the index they are
-    of; of a long one `verified` says how much of which file of texts was seen to be whole: (identity, bytes, checksum).
+    """The index and texts that this process remembers. Each field is replaced as a whole, because threads may share it.
 
-    Each is put in its place whole: threads may share it.
+    `index` is the newest one found. `short` are the lines (texts.py) of a short history and their index. For a long
+    history `verified` says how much of which file of texts is known to be whole: (identity, bytes, checksum).
     """
 
     __slots__ = ("index", "short", "verified")
