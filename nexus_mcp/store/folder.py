@@ -65,9 +65,8 @@ class Folder:
             self.descriptor = -1  # no descriptor; None would be the current folder
 
     def make(self, name: str, *, confirm: bool = True) -> tuple[Folder, bool]:
-        """Return (the folder `name` in this one, whether this call created it). Raises PathRefused, StorageError.
-
-        With `confirm` its name is on disk then. Otherwise the caller syncs it.
+        """Return (the folder `name` in this one, whether it is new); with `confirm` its name is synced. Raises
+        PathRefused, StorageError.
         """
         made, child = False, None
         try:
@@ -114,9 +113,8 @@ class Folder:
         return None if seen is None else Folder(path, shown, None)
 
     def read(self, name: str, limit: int) -> bytes | None:
-        """Return the bytes of the plain file `name`, None if absent.
-
-        Raises PathRefused, StorageError, and StateError if it has more than `limit` bytes.
+        """Return the bytes of the plain file `name`, None if absent. Raises PathRefused, StorageError, StateError if
+        too large.
         """
         if (found := self.hold(name, limit)) is None:
             return None
@@ -295,9 +293,7 @@ def refusal(shown: str, mode: int, wanted: str) -> PathRefused:
 
 
 def close_fd(fd: int) -> None:
-    """Close a descriptor that was only read, or whose data is on disk. Errors are ignored: they would make a completed
-    change look like a failed one.
-    """
+    """Close a descriptor that was only read, or whose data is on disk. Errors are ignored: the change is complete."""
     try:  # noqa: SIM105 - a change closes eight of them, and `suppress` is three calls
         os.close(fd)
     except OSError:
