@@ -77,7 +77,7 @@ class Answer:
 
     @property
     def rendered(self) -> dict[str, Any]:
-        """The result for a transport that writes JSON: Rendered fields are JSON text already."""
+        """Return the result for a transport that writes JSON: Rendered fields are JSON text already."""
         return self._rendered if self._result is None else self._result
 
     def delivered(self) -> None:

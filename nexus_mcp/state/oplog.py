@@ -72,7 +72,8 @@ def entry(
 
 
 def file_change(name: str, before: bytes | None, after: bytes | None, marks: Marks | None = None) -> dict[str, Any]:
-    """A file of an entry with what it takes to put it back, None being no file. Not kept when it is no text.
+    """Return a file of an entry with the data to restore it; None means no file. Old content that is no text is not
+    stored.
 
     `marks` is for session files, which were parsed.
     """
@@ -95,7 +96,7 @@ def without_text(full: Entry) -> Entry:
 
 
 def mark(data: bytes | None) -> Mark | None:
-    """What tells the bytes of a file from others, against accidents; None for no file."""
+    """Return a checksum of the bytes of a file, against accidents only; None for no file."""
     import zlib  # imported late: a shared library
 
     return None if data is None else {"size": len(data), "crc32": zlib.crc32(data)}

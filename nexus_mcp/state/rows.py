@@ -28,7 +28,7 @@ class Row(dict):  # type: ignore[type-arg]
         self._answered: tuple[bytes, bytes] | None = None
 
     def answered(self) -> tuple[bytes, bytes]:
-        """Its JSON text in an answer: as a value (`encode_line`), and within a JSON string."""
+        """Return its JSON text in an answer: as a value (`encode_line`), and within a JSON string."""
         if self._answered is None:
             text = _encode(self)
             # JSON text has no control characters, so nothing else in it needs an escape.
@@ -43,7 +43,7 @@ class Rows(list):  # type: ignore[type-arg]
     __slots__ = ()
 
     def compact(self) -> bytes:
-        """The array as JSON text (`encode_line`) without insignificant white space, non-ASCII unescaped."""
+        """Return the array as JSON text (`encode_line`) without insignificant white space, non-ASCII unescaped."""
         return b"[%b]" % b",".join([row.answered()[0] for row in self])
 
     def quoted(self) -> bytes:

@@ -276,11 +276,11 @@ def _is_refused(kind: str, word: str) -> bool:
 
 
 def show_position(text: str, position: int) -> str:
-    """`line 3, column 5` of a position, for a message."""
+    """Return `line 3, column 5` for a position, for a message."""
     return "line {}, column {}".format(*line_and_column(text, position))
 
 
 def line_and_column(text: str, position: int) -> tuple[int, int]:
-    """The line and the column of a position, both from 1; a byte order mark is no column."""
+    """Return line and column of a position, both from 1; a byte order mark is no column."""
     start = text.rfind("\n", 0, position) + 1 or int(text.startswith(BOM))
     return text.count("\n", 0, position) + 1, max(position, start) - start + 1

@@ -145,7 +145,7 @@ class Folder:
             raise
 
     def open(self, name: str, flags: int, wanted: Permissions | Copy | None = None) -> int:
-        """A descriptor of the file `name`, made as `create` does. Raises PathRefused and OSError."""
+        """Open the file `name`, created as `create` does. Raises PathRefused and OSError."""
         return create(self, name, flags, wanted) if flags & os.O_CREAT else self.open_as(name, flags, 0)
 
     def open_as(self, name: str, flags: int, mode: int) -> int:

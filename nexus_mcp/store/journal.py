@@ -160,7 +160,7 @@ def log_entry(journal: dict[str, Any]) -> oplog.Entry:
 
 
 def receipt_name(id_: str) -> str:
-    """The file name of the receipt (close_receipt.py) that the journal of a close becomes."""
+    """Return the file name of the receipt (close_receipt.py) of the journal of a close."""
     return f"{RECEIPT_PREFIX}{id_}.json"
 
 

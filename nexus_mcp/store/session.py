@@ -96,7 +96,7 @@ class SessionCache:
         return self.parse(name, _read_bytes(state, name))
 
     def parse(self, name: str, data: bytes | None) -> Document | None:
-        """The document of the file `name` with the bytes `data`; None for None. Raises StateError."""
+        """Return the document of the file `name` with the bytes `data`; None for None. Raises StateError."""
         if data is None:
             self._documents.pop(name, None)
             return None
@@ -107,7 +107,7 @@ class SessionCache:
         return found
 
     def compose(self, name: str, value: dict[str, Any]) -> Document:
-        """As `compose`; the document is cached before it is written, and even if it never is."""
+        """Return the same as `compose`. The cache knows the document before it is written, even if it never is."""
         made = compose(name, value)
         self._put(made)
         return made
@@ -172,7 +172,7 @@ class SessionSnapshot:
 
 
 def read(name: str, data: bytes, known: Document | None = None) -> Document:
-    """The document of the file `name` with the bytes `data`, whatever is `known`. Raises StateError."""
+    """Return the document of the file `name` with the bytes `data`, whatever is `known`. Raises StateError."""
     kind = KINDS[name]
     if known is not None:
         if known.data == data:
@@ -185,10 +185,10 @@ def read(name: str, data: bytes, known: Document | None = None) -> Document:
 
 
 def compose(name: str, value: dict[str, Any]) -> Document:
-    """The document whose bytes are codec.encode(shapes.order(value)), to be the file `name`.
+    """Return the document of the file `name` with the bytes codec.encode(shapes.order(value)).
 
-    A `Row` was checked before, every other row is now. Raises ValueError when `value` is not what belongs there, and
-    Invalid for a number with too many digits.
+    A `Row` was checked before; every other row is checked now. Raises ValueError if `value` does not fit the schema,
+    and Invalid for a number with too many digits.
     """
     kind = KINDS[name]
     new = [row for row in value[kind.rows] if type(row) is not Row]
@@ -207,9 +207,9 @@ def compose(name: str, value: dict[str, Any]) -> Document:
 
 
 def _rows_by_text(known: Document, data: bytes) -> Rows | None:
-    """The rows in `data`, those with a known text not parsed; None when `data` has to be parsed whole.
+    """Return the rows in `data`, without parsing those with a known text; None if `data` has to be parsed whole.
 
-    Within the same frame, rows that each are one JSON object are the rows of the whole.
+    If the text around the rows is the same, and each row is one JSON object, these are the rows of the whole file.
     """
     if known.frame is None:
         return None
@@ -246,7 +246,7 @@ def _frame(kind: Kind, bare: dict[str, Any]) -> Frame:
 
 
 def _lay_out(row: dict[str, Any], schema: dict[str, Any]) -> Row:
-    """The row as it is written, with its text. Raises ValueError for a number with too many digits."""
+    """Return the row as it is written, with its text. Raises ValueError for a number with too many digits."""
     ordered = Row(shapes.order(row, schema))
     ordered.text = encode_utf8(pretty(ordered, _ROW_MARGIN))
     return ordered

@@ -204,14 +204,14 @@ class Store:
 
     @contextmanager
     def locked_state(self) -> Iterator[tuple[Folder, lock.HeldLock]]:
-        """`.nexus/state`, made when absent, and the lock, held: for files that need no transaction."""
+        """Open `.nexus/state`, created if absent, with the lock held: for files that need no transaction."""
         with self._access.writing() as at:
             at.begin()
             yield at.state, at.held
 
     @contextmanager
     def locked_nexus(self) -> Iterator[tuple[Folder, lock.HeldLock]]:
-        """`.nexus` itself in the same way: for the notes."""
+        """Open `.nexus` itself in the same way: for the notes."""
         with self._access.writing() as at:
             at.begin()
             yield at.nexus, at.held
@@ -228,7 +228,7 @@ class Store:
     def _made(
         self, at: Locked, make: Make, by: By, is_answer: Callable[[dict[str, Any]], bool] | None
     ) -> tuple[dict[str, Any], close_receipt.Receipt | None]:
-        """As `_change`, once. Raises ChangedMeanwhile with nothing changed."""
+        """Try `_change` once. Raises ChangedMeanwhile with nothing changed."""
         from nexus_mcp.store.commit import carry_out
 
         markers = close_receipt.Receipts(at.state, at.names, self._access.state, is_answer)

@@ -169,7 +169,7 @@ class Transaction:
         return oplog.read(self._state)
 
     def current(self, name: str) -> bytes | None:
-        """The bytes of the file at the path `name` (paths.py), whatever they are; None when absent."""
+        """Return the bytes of the file at the path `name` (paths.py), whatever they are; None if absent."""
         return self._current(name)[0]
 
     def _current(self, name: str) -> tuple[bytes | None, bool]:

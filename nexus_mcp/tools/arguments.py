@@ -54,7 +54,7 @@ def check_arguments(tool: Tool, call_arguments: dict[str, Any]) -> dict[str, Any
 
 
 def _shown(name: str) -> str:
-    """A foreign name for a message."""
+    """Return a foreign name for a message."""
     from nexus_mcp.quoting import quoted
 
     return quoted(name, _SHOWN_NAME)
@@ -134,7 +134,7 @@ def _int_or_infinity(digits: str) -> float:
 
 
 def _json_in(text: str) -> Any:
-    """The value of a JSON text; None when it is not one."""
+    """Return the value of a JSON text; None if it is not one."""
     try:
         value = STRICT.decode(text)
     except (ValueError, RecursionError):

@@ -98,7 +98,7 @@ class Subscribing:
 
     @property
     def is_used(self) -> bool:
-        """Whether the client ever requested a subscription."""
+        """Return whether the client ever requested a subscription."""
         return self._streams is not None
 
     async def end(self) -> None:
@@ -171,7 +171,7 @@ class Subscribing:
 
 
 def as_error(fault: Fault) -> MCPError:
-    """The fault as the SDK's own error."""
+    """Return the fault as the SDK's own error."""
     error: dict[str, Any] = fault.response()["error"]
     return MCPError(fault.code, fault.message, error.get("data"))
 
