@@ -17,7 +17,7 @@ def run(values: Values) -> int:
     from nexus_mcp.quoting import inert
     from nexus_mcp.store.store import Store
     from nexus_mcp.tags.act import FAILED, act, lines
-    from nexus_mcp.tags.message import tag_name
+    from nexus_mcp.tags.parse import tag_name
 
     message = read_message(values)
     workspace = workspace_from(values)

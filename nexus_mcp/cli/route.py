@@ -33,7 +33,7 @@ def run(values: Values) -> int:
 
 def _print(found: dict[str, Any]) -> None:
     from nexus_mcp.quoting import inert
-    from nexus_mcp.tags.message import tag_name
+    from nexus_mcp.tags.parse import tag_name
 
     if not found["tags"]:
         print("The message has no tag.")

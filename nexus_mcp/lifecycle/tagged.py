@@ -9,7 +9,7 @@ from nexus_mcp.lifecycle import session_context
 from nexus_mcp.lifecycle.session_context import skill_digest, skill_key
 from nexus_mcp.lifecycle.sources import catalog_of
 from nexus_mcp.quoting import inert, quoted
-from nexus_mcp.tags.message import Message, tag_name
+from nexus_mcp.tags.parse import Message, tag_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from nexus_mcp.errors import NexusError
 from nexus_mcp.quoting import inert, quoted
-from nexus_mcp.tags.message import Message
+from nexus_mcp.tags.parse import Message
 
 TYPE_CHECKING = False
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from nexus_mcp.tags.markdown import Lookahead, find_plain_brackets, split_blocks
+import re
+
+from nexus_mcp.quoting import quoted_name
+from nexus_mcp.tags.markdown import find_plain_brackets
 
 TYPE_CHECKING = False
 
@@ -12,29 +15,82 @@ if TYPE_CHECKING:
 
 LONGEST = 80
 """Maximum characters between the brackets."""
+MOST = 20
+"""Maximum tags of one message that are used. A message with more was pasted."""
+MAX_CHARACTERS = 1 << 18
+"""Characters at the beginning of a message in which tags are searched."""
+_BEYOND = 1 << 16
+"""Characters behind these in which an earlier code span or link may end."""
+_CANDIDATE = re.compile(rf"(?<![A-Za-z0-9_])\[([^\[\]]{{1,{LONGEST}}})\]")
+"""A bracket directly behind a name is an index, as in `row[d]`."""
+_LONGEST = 80
+_ENDS = (".", "!", "?", ";", "…", "。", "！", "？")
+_CLOSING = "\"'”’»)]*_"
 
 
 def parse(text: str, table: Collection[str]) -> list[dict[str, Any]]:
-    """Return the tags in order: [{"tag": "plan", "variant": "auto" or "", "start": int, "end": int, "text": str}].
+    """Return all tags in order: [{"tag": "plan", "variant": "auto" or "", "start": int, "end": int, "text": str}].
 
     `table` has the tag names in lower case. `text[start:end]` is the tag with its brackets; the field `text` is what
     follows up to the next tag or the end, stripped. Tag and variant are in lower case. A variant is any text of one
     line; the caller checks whether the vocabulary has it. Markdown code and links hold no tags (tags/markdown.py).
     """
-    found = find_starts(text, table)
-    return [read_tag(text, start, until) for start, until in zip(found, [*found[1:], len(text)], strict=False)]
+    found = _find_starts(text, table)
+    return [_read_tag(text, start, until) for start, until in zip(found, [*found[1:], len(text)], strict=False)]
 
 
-def find_starts(text: str, table: Collection[str]) -> list[int]:
-    """Return the start of each tag, in order. Only positions, because a message may have millions of tags."""
-    candidates = _Candidates(text, table)
-    if not candidates.exist():
-        return []
-    blocks, labels = split_blocks(text)
-    return [at for start, end in blocks for at in find_plain_brackets(text, start, end, candidates, labels)]
+def tag_name(tag: dict[str, Any]) -> str:
+    """Return the tag for a text, without brackets; its variant is quoted unless it is a plain name."""
+    return f"{tag['tag']}:{quoted_name(tag['variant'])}" if tag["variant"] else str(tag["tag"])
 
 
-def read_tag(text: str, start: int, until: int) -> dict[str, Any]:
+class Message:
+    """A message, parsed once: `tags` has the first MOST tags of `text` as in `parse`, `left_out` counts the others."""
+
+    __slots__ = ("_next", "left_out", "tags", "text")
+
+    def __init__(self, text: str, table: Collection[str]) -> None:
+        found = _find_starts(text, table)
+        self.text = text
+        self.left_out = max(0, len(found) - MOST)
+        self._next = [*found[1 : MOST + 1], len(text)][: len(found)]
+        self.tags: list[dict[str, Any]] = [
+            _read_tag(text, start, until) for start, until in zip(found[:MOST], self._next, strict=False)
+        ]
+
+    def truncation_warning(self, tag: dict[str, Any]) -> str:
+        """Return a warning if the text of `tag` ends at the next tag in the middle of a sentence, else ""."""
+        until = self._next[self.tags.index(tag)]
+        if until == len(self.text):
+            return ""
+        text = self.text[tag["end"] : until].rstrip(" \t")
+        if not text.strip() or text.endswith(("\n", "\r")) or text.rstrip(_CLOSING).endswith(_ENDS):
+            return ""
+        from nexus_mcp.quoting import quoted
+
+        rest = self.text[until:].partition("\n")[0].rstrip()
+        return (
+            f"The text ends before the next tag; not in it is {quoted(rest, _LONGEST)}. To keep that too, write \\ "
+            "before the tag's bracket and send the whole text again."
+        )
+
+
+def _find_starts(text: str, table: Collection[str]) -> list[int]:
+    """Return the start of each tag, in order. Only positions, because a message may have many thousand tags."""
+    text = text[: MAX_CHARACTERS + _BEYOND]
+    looks = {found.start() for found in _CANDIDATE.finditer(text) if _is_tag(found[1], table)}
+    last = max((start for start in looks if start < MAX_CHARACTERS), default=-1)
+    return [] if last < 0 else [start for start in find_plain_brackets(text, last) if start <= last and start in looks]
+
+
+def _is_tag(inner: str, table: Collection[str]) -> bool:
+    """Return whether a text between brackets is a tag of the table."""
+    name, _, variant = inner.partition(":")
+    # The check box of a task list is no tag, even if the table has an "x".
+    return name.isascii() and name.lower() in table and "\n" not in variant and name not in ("x", "X")
+
+
+def _read_tag(text: str, start: int, until: int) -> dict[str, Any]:
     """Return the tag at `start`; its text ends at `until`."""
     close = text.index("]", start)
     name, _, variant = text[start + 1 : close].partition(":")
@@ -42,40 +98,3 @@ def read_tag(text: str, start: int, until: int) -> dict[str, Any]:
     if after.startswith(":") and not after[1:2].strip():  # [plan]: as people write a label
         after = after[1:].strip()
     return {"tag": name.lower(), "variant": variant.strip().lower(), "start": start, "end": close + 1, "text": after}
-
-
-class _Candidates:
-    """The positions of everything that looks like a tag of the table, in Markdown markup or not.
-
-    Membership tests must use positions of opening brackets that do not decrease.
-    """
-
-    __slots__ = ("_close", "_table", "_text")
-
-    def __init__(self, text: str, table: Collection[str]) -> None:
-        self._text = text
-        self._table = table
-        self._close = Lookahead(text, "]", len(text))
-
-    def __contains__(self, start: object) -> bool:
-        return isinstance(start, int) and self._fits(start, self._close.next_from(start))
-
-    def _fits(self, start: int, close: int) -> bool:
-        if not 0 < close - start <= LONGEST + 1 or close == len(self._text):
-            return False
-        inner = self._text[start + 1 : close]
-        name, _, variant = inner.partition(":")
-        tag = name.lower()
-        # The check box of a task list is no tag, even if the table has an "x".
-        return "[" not in inner and "\n" not in variant and name.isascii() and tag in self._table and tag != "x"
-
-    def exist(self) -> bool:
-        """Return whether the text has any candidate."""
-        text, begin = self._text, 0
-        close = text.find("]")
-        while close >= 0:
-            start = text.rfind("[", max(begin, close - LONGEST - 1), close) if close > begin else -1
-            if start >= 0 and self._fits(start, close):
-                return True
-            begin, close = close + 1, text.find("]", close + 1)
-        return False

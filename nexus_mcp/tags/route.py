@@ -11,7 +11,7 @@ from nexus_mcp.state import plan as plans
 from nexus_mcp.state import tasks as task_lists
 from nexus_mcp.tags.actions import ACTIONS
 from nexus_mcp.tags.actions.definition import ActionContext
-from nexus_mcp.tags.message import Message
+from nexus_mcp.tags.parse import Message
 from nexus_mcp.tags.skills import harness_notes
 
 TYPE_CHECKING = False

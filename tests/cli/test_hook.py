@@ -16,7 +16,7 @@ from tests.lifecycle.support import SPAWN, TRACKER
 from tests.support import Project, compact, plan, task, tasks
 
 # What is there for projects with files of their own, and for doing what a tag asks for.
-LAZY = ("yaml", "difflib", "nexus_mcp.catalog.building")
+LAZY = ("yaml", "difflib", "markdown_it", "nexus_mcp.catalog.building")
 ALIASES = {"subagent_spawn": "agent_spawn", "subagent_complete": "agent_complete"}
 
 
@@ -124,6 +124,33 @@ def test_nothing_heavy_is_imported(project: Project, event: str) -> None:
     own = {name for name in modules if name.startswith("nexus_mcp.lifecycle.")}
     others = {f"nexus_mcp.lifecycle.{name}" for name in EVENTS} - {f"nexus_mcp.lifecycle.{ALIASES.get(event, event)}"}
     assert own & others == set()
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("no bracket, but `code`", set()),
+        ("row[3] is `code`", {"nexus_mcp.tags.markdown"}),
+        ("[run] it (now)", {"nexus_mcp.tags.markdown"}),
+        ("[run] `it`", {"nexus_mcp.tags.markdown", "markdown_it"}),
+    ],
+)
+def test_a_message_without_markup_loads_no_markdown_parser(project: Project, prompt: str, expected: set[str]) -> None:
+    """The parser takes as long to load as a whole hook; only a message with a tag and markup needs it."""
+    code = (
+        f"import sys; sys.path.insert(0, {str(CHECKOUT)!r})\n"
+        "from nexus_mcp.cli import main; code = main(['hook', 'user_message'])\n"
+        "print(*sorted(sys.modules), file=sys.stderr); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=project.root,
+        input=compact({"prompt": prompt}),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert {"nexus_mcp.tags.markdown", "markdown_it"} & set(done.stderr.split()) == expected
 
 
 def test_stdout_that_nobody_reads(project: Project) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nexus_mcp.tags.act import act
-from nexus_mcp.tags.message import MOST
+from nexus_mcp.tags.parse import MOST
 from tests.support import Project
 from tests.tags.support import acted, routed, store_of
 

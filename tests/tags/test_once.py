@@ -12,7 +12,7 @@ from nexus_mcp.knowledge import notes
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.tags import markdown, parse
 from nexus_mcp.tags.act import act
-from nexus_mcp.tags.message import MAX_CHARACTERS, MOST, Message
+from nexus_mcp.tags.parse import MAX_CHARACTERS, MOST, Message
 from nexus_mcp.workspace import Workspace
 from tests.events import handle
 from tests.support import Project
@@ -29,13 +29,13 @@ def said(project: Project, prompt: str) -> dict[str, Any]:
 
 def test_a_message_is_parsed_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever its tags are for."""
-    split, calls = markdown.split_blocks, []
+    find, calls = markdown.find_plain_brackets, []
 
-    def noted(text: str) -> tuple[list[tuple[int, int]], set[str]]:
+    def noted(text: str, last: int) -> Iterator[int]:
         calls.append(text)
-        return split(text)
+        return find(text, last)
 
-    monkeypatch.setattr(parse, "split_blocks", noted)
+    monkeypatch.setattr(parse, "find_plain_brackets", noted)
     prompt = "[plan] x [d] y [m] Locks are slow. [rule] Be kind. [m:gc]"
     assert said(project, prompt)["tags"] == ["plan", "d", "m", "rule", "m:gc"]
     assert calls == [prompt]

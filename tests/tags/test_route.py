@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nexus_mcp.catalog.load import load
-from nexus_mcp.tags.message import MOST
+from nexus_mcp.tags.parse import MOST
 from nexus_mcp.tags.route import route
 from tests.support import Client, Project
 from tests.tags.support import check, routed, store_of
