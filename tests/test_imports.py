@@ -63,7 +63,12 @@ MCP_MODULES = {
 # pytest is there when it loads these; nothing else of the package imports them.
 PYTEST_MODULES = {f"conformance/pytest_plugin/{name}.py" for name in ("__init__", "items", "options")}
 # What a distribution is called when that is not the name it is imported by.
-IMPORTED_AS = {"jsonpath-rfc9535": {"jsonpath_rfc9535"}, "mcp": {"mcp", "mcp_types"}, "pyyaml": {"yaml"}}
+IMPORTED_AS = {
+    "jsonpath-rfc9535": {"jsonpath_rfc9535"},
+    "markdown-it-py": {"markdown_it"},
+    "mcp": {"mcp", "mcp_types"},
+    "pyyaml": {"yaml"},
+}
 
 
 def modules() -> list[Path]:
