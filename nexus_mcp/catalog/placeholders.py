@@ -20,7 +20,7 @@ def read_notes(harness: str) -> str:
     """Return the notes of a harness, by its id (workspace.check_harness_id); "" without notes."""
     try:
         with open(data_path("assets", "harnesses", harness, "notes.md"), encoding="utf-8") as file:
-            return file.read()
+            return file.read().strip()
     except FileNotFoundError:
         return ""
 
@@ -67,13 +67,24 @@ def find_faults(
             yield start, _unknown(kind, name, known[kind])
 
 
-def resolved(text: str, words: Mapping[str, Callable[[str], str]]) -> str:
-    """Return the text with each placeholder replaced by `words[kind](id)`; unknown kinds stay."""
+def resolve(text: str, naming: str, harness_id: str, invocations: Mapping[str, Mapping[str, object]]) -> str:
+    """Return the text with each placeholder replaced; unknown kinds stay.
+
+    `naming` is how the harness names our tools, with `*` for the name; `invocations` are those of the vocabulary.
+    """
     parts, done = [], 0
     for start, end, kind, name in find_placeholders(text):
-        if kind in words:
-            parts += [text[done:start], words[kind](name)]
-            done = end
+        word = name
+        if kind == "tool":
+            word = f"`{naming.replace('*', name)}`"
+        elif kind == "command":
+            word = command(name, harness_id)
+        elif kind == "action" and name in invocations:
+            word = str(invocations[name]["say"])
+        elif kind not in ("action", "agent", "skill"):
+            continue
+        parts += [text[done:start], word]
+        done = end
     return "".join([*parts, text[done:]])
 
 

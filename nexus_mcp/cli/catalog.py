@@ -31,7 +31,7 @@ def _list(values: Values) -> int:
     catalog = load(workspace_from(values).root)
     if _SELECTABLE.name in values:
         from nexus_mcp.cli.workspace_options import print_json
-        from nexus_mcp.tags.skills import selectable
+        from nexus_mcp.tags.route import selectable
 
         print_json({"skills": selectable(catalog)})
         return exits.OK

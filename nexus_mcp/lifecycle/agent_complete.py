@@ -6,7 +6,7 @@ from nexus_mcp.catalog.tool_files import came_to_nothing
 from nexus_mcp.errors import NexusError, PathRefused, StateError
 from nexus_mcp.lifecycle.agent_identity import warn_unknown
 from nexus_mcp.lifecycle.definition import Event, EventContext
-from nexus_mcp.lifecycle.leftovers import listed, tasks_of, unfinished, waiting
+from nexus_mcp.lifecycle.sources import listed, tasks_of, unfinished, waiting
 from nexus_mcp.quoting import quoted_name
 from nexus_mcp.state.agents import COMPLETE
 from nexus_mcp.store.agents import read, record

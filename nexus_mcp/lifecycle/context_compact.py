@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from nexus_mcp.lifecycle import session_context
 from nexus_mcp.lifecycle.definition import Event, EventContext
-from nexus_mcp.lifecycle.session_context import COMPACTED
+from nexus_mcp.lifecycle.session_context import COMPACTED, give
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     """Give the active skill, plan, tasks with the ready set, notes and agents, fresh from disk (docs/lifecycle.md)."""
-    session_context.give(ctx, params.get("session_id", ""), by=COMPACTED)
+    give(ctx, params.get("session_id", ""), by=COMPACTED)
     return {}
 
 

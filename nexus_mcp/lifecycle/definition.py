@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.catalog.load import Catalog
+    from nexus_mcp.store.session.kept import SessionSnapshot
     from nexus_mcp.store.store import Store
     from nexus_mcp.workspace import Workspace
 
@@ -57,13 +58,25 @@ class EventContext:
     tag. Only the text of a skill is added unchanged, by `instruct`.
     """
 
-    __slots__ = ("catalog", "context", "decision", "harness_id", "members", "reason", "store", "warnings", "workspace")
+    __slots__ = (
+        "catalog",
+        "context",
+        "decision",
+        "harness_id",
+        "members",
+        "reason",
+        "snapshot",
+        "store",
+        "warnings",
+        "workspace",
+    )
 
     def __init__(self, workspace: Workspace, store: Store) -> None:
         self.workspace = workspace
         self.store = store
         self.harness_id = workspace.harness_id
-        self.catalog: Catalog | None = None  # read once for an event: lifecycle/sources.py
+        self.catalog: Catalog | None = None  # both read once for an event: lifecycle/sources.py
+        self.snapshot: SessionSnapshot | None = None
         self.decision = CONTINUE
         self.reason = ""
         self.context: list[str] = []

@@ -1,6 +1,11 @@
 """Remember what a session's model has in its context, and give it again after a compaction.
 
-The memory is a file, because each hook is a new process. Without it the model only gets more text than needed.
+The memory has one entry for each session in `remembered.extension.json` of the harness, because each hook is a new
+process. Without it the model only gets more text than needed. An entry has some of these keys:
+
+- skill, mode: the active skill; work: whether there was a plan or a task list for it; history: the size of the history
+  at its start;
+- DIGESTS: digests of the texts that the model has since a compaction; by: which event gave them.
 
 A harness may report one compaction twice: by context_compact, and by session_start with source "compact". The second
 event gives only what changed in between. A user message after that, or the same event again, starts anew.
@@ -10,18 +15,19 @@ from __future__ import annotations
 
 import os
 
-from nexus_mcp.catalog.placeholders import command, resolved
-from nexus_mcp.catalog.tool_names import ANY, called
-from nexus_mcp.errors import NexusError
+from nexus_mcp.briefing.progress import HEAD, agents_text, plan_text, tasks_text
+from nexus_mcp.catalog.placeholders import read_notes, resolve
+from nexus_mcp.catalog.tool_names import ANY
+from nexus_mcp.errors import NexusError, StateError
 from nexus_mcp.knowledge.index import text as notes_text
-from nexus_mcp.lifecycle.progress_text import HEAD, agents_text, plan_text, tasks_text
 from nexus_mcp.lifecycle.sources import both_of, catalog_of, notes_of
 from nexus_mcp.quoting import quoted_name
-from nexus_mcp.state import session_memory
 from nexus_mcp.state.agents import ANONYMOUS
-from nexus_mcp.store import harness_files as file
+from nexus_mcp.store import atomic
 from nexus_mcp.store.agents import read
-from nexus_mcp.store.paths import PLAN, TASKS
+from nexus_mcp.store.codec import decode, encode
+from nexus_mcp.store.harness_files import own_folder
+from nexus_mcp.store.transaction import PLAN, TASKS
 
 TYPE_CHECKING = False
 
@@ -31,53 +37,172 @@ if TYPE_CHECKING:
 
     from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.lifecycle.definition import EventContext
-    from nexus_mcp.state.session_memory import Entry
+    from nexus_mcp.store.folder import Folder
 
+    Entry = dict[str, Any]
+
+FILE = "remembered.extension.json"
+MAX_BYTES = 1 << 20
+MAX_SESSIONS = 16
+"""A session that comes back after so many others gets everything anew."""
+_LONGEST_ID = 200
+_TEXTS = ("session_id", "at", "skill", "mode", "work", "history", "by")
 COMPACTED, STARTED, BOTH = "context_compact", "session_start", "both"
 OTHER = {COMPACTED: STARTED, STARTED: COMPACTED}
 SKILL, PLAN_TEXT, TASKS_TEXT = "skill", "plan", "tasks"
 SEEN = "seen"
+DIGESTS = "given"
 _OVER = dict.fromkeys(("skill", "mode", "work", "history"))
 
 
-def recall(ctx: EventContext, session: str) -> dict[str, Any]:
-    """Return the memory of a session: some of the keys skill, mode, work, history, given and by."""
-    try:
-        return session_memory.find(file.read_sessions(ctx.store, ctx.harness_id), session)
-    except NexusError:  # reported by the next write
-        return {}
+class SessionMemory:
+    """The memory of one session: read once for an event, and changed at most once, by `save`.
 
-
-def has_begun(ctx: EventContext) -> bool:
-    """Return whether a session of this harness started here; other projects are not written to."""
-    try:
-        return file.has_place(ctx.store, ctx.harness_id)
-    except NexusError:  # reported by the next write
-        return True
-
-
-def note(ctx: EventContext, session: str, **fields: object) -> None:
-    """Update keys in the memory of a session; None removes a key."""
-    now = ctx.store.stamp()
-    _change(ctx, lambda entries: session_memory.note(entries, session, now, fields))
-
-
-def update(ctx: EventContext, session: str, choose: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-    """Update the memory of a session atomically with the result of `choose(memory)`.
-
-    `choose` is called once without the lock, so also if the memory cannot be written, and again under the lock.
+    `fields` has the keys with the changes so far. `has_place` says whether a session of this harness started here:
+    other projects are not written to.
     """
-    choose(recall(ctx, session))
-    now = ctx.store.stamp()
-    _change(
-        ctx, lambda entries: session_memory.note(entries, session, now, choose(session_memory.find(entries, session)))
-    )
+
+    __slots__ = ("_changes", "_ctx", "_session", "fields", "has_place")
+
+    def __init__(self, ctx: EventContext, session: str) -> None:
+        self._ctx = ctx
+        self._session = session[:_LONGEST_ID]
+        self._changes: dict[str, Any] = {}
+        self.fields: Entry = {}
+        self.has_place = True
+        try:
+            with ctx.store.state() as state:
+                own = None if state is None else state.child(ctx.harness_id)
+                self.has_place = own is not None
+                if own is not None:
+                    with own:
+                        self.fields = _entry_of(_read(own)[0], self._session)
+        except NexusError:  # reported by the next write
+            return
+
+    def note(self, fields: Mapping[str, object]) -> None:
+        """Change keys; None removes a key."""
+        self._changes |= fields
+        self.fields = {name: value for name, value in {**self.fields, **fields}.items() if value is not None}
+
+    def save(self, choose: Callable[[Entry], dict[str, Any]] | None = None) -> None:
+        """Write the changes, and with `choose` what it returns for the memory as it is under the lock."""
+        if not (self._changes or choose):
+            return
+        now = self._ctx.store.stamp()
+
+        def changed(entries: list[Entry]) -> list[Entry]:
+            known = _entry_of(entries, self._session)
+            more = {} if choose is None else choose(known)
+            merged = {**known, "session_id": self._session, "at": now, **self._changes, **more}
+            new = {name: value for name, value in merged.items() if value is not None}
+            return [*(entry for entry in entries if entry is not known), new][-MAX_SESSIONS:]
+
+        _change(self._ctx, changed)
+
+    def forget(self) -> None:
+        """Delete the memory of the session."""
+        if self.fields:
+            _change(self._ctx, lambda entries: [one for one in entries if one["session_id"] != self._session])
+
+    def select_new(self, parts: Mapping[str, str]) -> list[str]:
+        """Return the non-empty parts that the model does not have since a compaction, and note them.
+
+        Before the first compaction every message gets all parts.
+        """
+        known, before = self.fields, self.fields.get(DIGESTS, {})
+        if "by" not in known:
+            return [text for text in parts.values() if text]
+        digests = {name: digest(text) for name, text in parts.items() if text}
+        now = {**{name: seen for name, seen in before.items() if name not in parts}, **digests}
+        if now != before or known["by"] in OTHER:
+            self.note({DIGESTS: now or None, "by": BOTH})
+        return [text for name, text in parts.items() if text and digests[name] != before.get(name)]
+
+    def select_skills(self, skills: Mapping[str, tuple[str, str]]) -> list[tuple[str, str, str]]:
+        """Return (skill, mode, text) of the skills that tags start now, and note the last one as the active skill.
+
+        `skills` maps a skill to (mode, text). In the result the text is "" for a skill whose text the model has since a
+        compaction; a skill that is also active in that mode is left out.
+        """
+        known, digests = self.fields, dict(self.fields.get(DIGESTS, {}))
+        found = []
+        for skill, (mode, text) in skills.items():
+            key, seen = f"{SKILL}:{skill}", skill_digest(text)
+            if digests.get(key) != seen:
+                found.append((skill, mode, text))
+            elif (skill, mode) != (known.get("skill"), known.get("mode", "")):
+                found.append((skill, mode, ""))
+            digests[key] = seen
+        skill, (mode, _) = [*skills.items()][-1]
+        self.note({**_OVER, "skill": skill, "mode": mode or None, "history": _history(self._ctx)})
+        if "by" in known:  # after a compaction no text is repeated
+            self.note({DIGESTS: digests})
+        return found
+
+    def end_skill(self, *, has_work: bool) -> None:
+        """Drop a skill that has ended, and note whether there is work for it. `has_work`: a plan or tasks were read.
+
+        Closing a cycle removes plan and tasks together. So a skill ends if it had either and now has neither, or if the
+        history has grown since its start. A skill that never had work lasts until another starts, or the session ends.
+        """
+        known = self.fields
+        if "skill" not in known:
+            return
+        if has_work or _has_work(self._ctx):
+            if "work" not in known:
+                self.note({"work": SEEN})
+        elif "work" in known or known.get("history", "") not in ("", _history(self._ctx)):
+            self.note(_OVER)
 
 
-def forget(ctx: EventContext, session: str) -> None:
-    """Delete the memory of a session."""
-    if recall(ctx, session):
-        _change(ctx, lambda entries: session_memory.forget(entries, session))
+def give(ctx: EventContext, session: str, *, by: str) -> None:
+    """Add the parts to the context, fresh from disk, except those that the other event gave for this compaction."""
+    memory = SessionMemory(ctx, session)
+    plan, tasks = both_of(ctx)
+    memory.end_skill(has_work=not (plan is None and tasks is None))
+    active = memory.fields.get("skill", "")
+    skill = _active_text(ctx, active, memory.fields.get("mode", "")) if active else ""
+    parts = {
+        PLAN_TEXT: plan_text(plan),
+        TASKS_TEXT: tasks_text(tasks),
+        "notes": notes_text(notes_of(ctx)),
+        "agents": _agents(ctx, session),
+    }
+    parts = {name: text for name, text in parts.items() if text}
+    digests = {name: digest(text) for name, text in parts.items()}
+    key = f"{SKILL}:{active}"
+    if skill:
+        digests[key] = skill_digest(skill)
+    before: dict[str, str] = {}
+
+    def settled(now: Entry) -> dict[str, Any]:
+        nonlocal before
+        is_second = now.get("by") == OTHER[by]
+        before = now.get(DIGESTS, {}) if is_second else {}
+        return {DIGESTS: digests or None, "by": BOTH if is_second else by}
+
+    settled(memory.fields)  # also if the memory cannot be written
+    if digests or memory.has_place:  # a project without Nexus is not written to
+        memory.save(settled)
+    new = [text for name, text in parts.items() if digests[name] != before.get(name)]
+    if skill and digests[key] != before.get(key):
+        ctx.instruct(skill)
+    if new:
+        ctx.give(HEAD, *new)
+
+
+def skill_text(catalog: Catalog, harness_id: str, routed: Mapping[str, str]) -> str:
+    """Return the text of a skill: mode, body with placeholders resolved, and the notes of the harness.
+
+    `routed` has skill, mode, body and harness_notes, as in the outcome of a tag (tags/route.py).
+    """
+    mode = f", mode {routed['mode']}" if routed["mode"] else ""
+    head = f"The skill {routed['skill']} is active{mode}. Work by its text:"
+    known = catalog.maps.get(harness_id)
+    naming = ANY if known is None else known["nexus_tools"]
+    body = resolve(routed["body"], naming, harness_id, catalog.vocabulary["invocations"])
+    return "\n\n".join(part.strip() for part in (head, body, routed["harness_notes"]) if part.strip())
 
 
 def digest(text: str) -> str:
@@ -88,46 +213,14 @@ def digest(text: str) -> str:
     return f"{len(data)}-{crc32(data):08x}"
 
 
-def _change(ctx: EventContext, make: Callable[[list[Entry]], list[Entry]]) -> None:
-    try:
-        kept = file.change_sessions(ctx.store, ctx.harness_id, make)
-    except NexusError as error:
-        ctx.warn(f"The state of this session could not be saved, so texts may be repeated: {error}")
-        return
-    if kept:
-        ctx.warn(f"The saved state of earlier sessions could not be read, and is kept as {kept}. Check its content.")
-
-
-def skill_key(skill: str) -> str:
-    """Return the key of the text of a skill in the memory."""
-    return f"{SKILL}:{skill}"
-
-
 def skill_digest(text: str) -> str:
     """Return the digest of the text of a skill without its first line, which only names the mode."""
     return digest(text.partition("\n\n")[2])
 
 
-def select_new(ctx: EventContext, session: str, parts: dict[str, str]) -> list[str]:
-    """Return the non-empty parts that the model does not have since a compaction, and remember them.
-
-    Before the first compaction every message gets all parts.
-    """
-    known = recall(ctx, session)
-    before: dict[str, str] = known.get("given", {})
-    if "by" not in known:
-        return [text for text in parts.values() if text]
-    digests = {name: digest(text) for name, text in parts.items() if text}
-    now = {**{name: seen for name, seen in before.items() if name not in parts}, **digests}
-    if now != before or known["by"] in OTHER:
-        note(ctx, session, given=now or None, by=BOTH)
-    return [text for name, text in parts.items() if text and digests[name] != before.get(name)]
-
-
-def active(ctx: EventContext, catalog: Catalog, skill: str, mode: str) -> str:
+def _active_text(ctx: EventContext, skill: str, mode: str) -> str:
     """Return the text of the active skill, fresh from disk; "" with a warning if it cannot be read."""
-    from nexus_mcp.tags.skills import harness_notes
-
+    catalog = catalog_of(ctx)
     try:
         entry, body = catalog.skill(skill), catalog.body("skills", skill)
     except NexusError as error:
@@ -140,59 +233,9 @@ def active(ctx: EventContext, catalog: Catalog, skill: str, mode: str) -> str:
         "skill": skill,
         "mode": mode if mode in modes else "",  # from an untrusted file, and the text is an instruction
         "body": body,
-        "harness_notes": harness_notes(entry, ctx.harness_id),
+        "harness_notes": read_notes(ctx.harness_id) if entry["harness_notes"] else "",
     }
-    return text(catalog, ctx.harness_id, routed)
-
-
-def text(catalog: Catalog, harness_id: str, routed: Mapping[str, str]) -> str:
-    """Return the text of a skill: mode, body with placeholders resolved, and the notes of the harness.
-
-    `routed` has skill, mode, body and harness_notes, as in the outcome of a tag (tags/route.py).
-    """
-    mode = f", mode {routed['mode']}" if routed["mode"] else ""
-    head = f"The skill {routed['skill']} is active{mode}. Work by its text:"
-    parts = (head, _worded(catalog, harness_id, routed["body"]), routed["harness_notes"])
-    return "\n\n".join(part.strip() for part in parts if part.strip())
-
-
-def _worded(catalog: Catalog, harness_id: str, body: str) -> str:
-    known, invocations = catalog.maps.get(harness_id), catalog.vocabulary["invocations"]
-    naming = ANY if known is None else known["nexus_tools"]
-    return resolved(
-        body,
-        {
-            "tool": lambda name: f"`{called(naming, name)}`",
-            "agent": str,
-            "skill": str,
-            "command": lambda name: command(name, harness_id),
-            "action": lambda name: str(invocations[name]["say"]) if name in invocations else name,
-        },
-    )
-
-
-def skill_fields(ctx: EventContext, skill: str, mode: str) -> dict[str, object]:
-    """Return the memory keys for a skill that a tag starts now."""
-    return {**_OVER, "skill": skill, "mode": mode or None, "history": _history(ctx)}
-
-
-def follow(ctx: EventContext, session: str) -> dict[str, Any]:
-    """Return the memory of the session, without a skill that has ended; record whether there is work for it.
-
-    Closing a cycle removes plan and tasks together. So a skill ends if it had either and now has neither, or if the
-    history has grown since its start. A skill that never had work lasts until another starts, or the session ends.
-    """
-    known = recall(ctx, session)
-    if "skill" not in known:
-        return known
-    fields: dict[str, Any] = {}
-    if _has_work(ctx):
-        fields = {} if "work" in known else {"work": SEEN}
-    elif "work" in known or known.get("history", "") not in ("", _history(ctx)):
-        fields = _OVER
-    if fields:
-        note(ctx, session, **fields)
-    return {name: value for name, value in {**known, **fields}.items() if value is not None}
+    return skill_text(catalog, ctx.harness_id, routed)
 
 
 def _has_work(ctx: EventContext) -> bool:
@@ -212,52 +255,6 @@ def _history(ctx: EventContext) -> str:
         return "0"
 
 
-def give(ctx: EventContext, session: str, *, by: str) -> None:
-    """Add the parts to the context, fresh from disk, except those that the other event gave for this compaction."""
-    known = follow(ctx, session)
-    parts = _parts(ctx, known, session)
-    skill = parts.pop(SKILL, "")
-    digests = {name: digest(text) for name, text in parts.items()}
-    key = skill_key(known["skill"]) if skill else ""
-    if skill:
-        digests[key] = skill_digest(skill)
-    before: dict[str, str] = {}
-
-    def settled(now: dict[str, Any]) -> dict[str, Any]:
-        nonlocal before
-        is_second = now.get("by") == OTHER[by]
-        before = now.get("given", {}) if is_second else {}
-        return {"given": digests or None, "by": BOTH if is_second else by}
-
-    if digests or has_begun(ctx):  # a project without Nexus is not written to
-        update(ctx, session, settled)
-    new = [text for name, text in parts.items() if digests[name] != before.get(name)]
-    if skill and digests[key] != before.get(key):
-        ctx.instruct(skill)
-    if new:
-        ctx.give(HEAD, *new)
-
-
-def _parts(ctx: EventContext, known: dict[str, str], session: str) -> dict[str, str]:
-    """Return name and text of each non-empty part."""
-    skill = _skill(ctx, known)
-    plan, tasks = both_of(ctx)
-    parts = {
-        SKILL: skill,
-        PLAN_TEXT: plan_text(plan),
-        TASKS_TEXT: tasks_text(tasks),
-        "notes": notes_text(notes_of(ctx)),
-        "agents": _agents(ctx, session),
-    }
-    return {name: text for name, text in parts.items() if text}
-
-
-def _skill(ctx: EventContext, known: dict[str, str]) -> str:
-    if "skill" not in known:
-        return ""
-    return active(ctx, catalog_of(ctx), known["skill"], known.get("mode", ""))
-
-
 def _agents(ctx: EventContext, session: str) -> str:
     """Return the text about the agents of the session, and those without a known session."""
     entries: list[dict[str, Any]] = []
@@ -275,3 +272,50 @@ def _agents(ctx: EventContext, session: str) -> str:
         head = "Not all agents of this session are known" if entries else "The agents of this session are not known"
         ctx.warn(f"{head}: {fault.fault}. {fault.next_step}".rstrip())
     return agents_text(entries)
+
+
+def _change(ctx: EventContext, make: Callable[[list[Entry]], list[Entry]]) -> None:
+    """Replace the entries with those that `make` returns. An unusable file is kept under another name."""
+    kept = ""
+    try:
+        with own_folder(ctx.store, ctx.harness_id) as (own, held):
+            entries, is_usable = _read(own)
+            made = make(entries)
+            if is_usable and made == entries:
+                return
+            kept = "" if is_usable else own.show(atomic.set_aside(own, FILE, f"conflict-{FILE}"))
+            atomic.put(own, FILE, encode({"sessions": made}), held.check)
+    except NexusError as error:
+        ctx.warn(f"The state of this session could not be saved, so texts may be repeated: {error}")
+        return
+    if kept:
+        ctx.warn(f"The saved state of earlier sessions could not be read, and is kept as {kept}. Check its content.")
+
+
+def _read(own: Folder) -> tuple[list[Entry], bool]:
+    """Return (the entries of all sessions, whether the file is usable or absent).
+
+    Checked by hand: this is read with every message, and schemas/lifecycle/remembered.schema.json takes patterns.
+    """
+    try:
+        data = own.read(FILE, MAX_BYTES)
+        value = {"sessions": []} if data is None else decode(data, own.show(FILE))
+    except StateError:
+        return [], False
+    entries = value.get("sessions") if isinstance(value, dict) else None
+    return (entries, True) if isinstance(entries, list) and all(map(_is_entry, entries)) else ([], False)
+
+
+def _is_entry(entry: object) -> bool:
+    if not isinstance(entry, dict) or "session_id" not in entry:
+        return False
+    digests = entry.get(DIGESTS, {})
+    return (
+        all(isinstance(entry.get(name, ""), str) for name in _TEXTS)
+        and isinstance(digests, dict)
+        and all(isinstance(seen, str) for seen in digests.values())
+    )
+
+
+def _entry_of(entries: list[Entry], session: str) -> Entry:
+    return next((entry for entry in entries if entry["session_id"] == session), {})

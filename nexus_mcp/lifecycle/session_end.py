@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from nexus_mcp.lifecycle import session_context
 from nexus_mcp.lifecycle.definition import Event, EventContext
-from nexus_mcp.lifecycle.leftovers import listed, tasks_of, unfinished
+from nexus_mcp.lifecycle.session_context import SessionMemory
+from nexus_mcp.lifecycle.sources import listed, tasks_of, unfinished
 from nexus_mcp.store import agents
 
 TYPE_CHECKING = False
@@ -27,7 +27,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     made, removed, kept = agents.end(ctx.store, ctx.harness_id, session)
     if kept:
         ctx.warn(f"The record of this session's agents could not be read, and is kept as {kept}. Check its content.")
-    session_context.forget(ctx, session)
+    SessionMemory(ctx, session).forget()
     return {"made": made, "deleted": removed}
 
 

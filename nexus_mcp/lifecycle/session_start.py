@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from nexus_mcp.errors import NexusError
-from nexus_mcp.lifecycle import leftovers
 from nexus_mcp.lifecycle.definition import Event, EventContext
+from nexus_mcp.lifecycle.sources import both_of, listed, tell_copies, unfinished
+from nexus_mcp.quoting import quoted
+from nexus_mcp.state.plan import PENDING
 from nexus_mcp.store import agents
 from nexus_mcp.store.harness_files import drop_old_tracker
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
 RESETTING = ("startup", "clear", "")
 COMPACT = "compact"
+_TITLE = 120
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
@@ -27,7 +30,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     reset = source in RESETTING
     if reset:
         _report_missing_map(ctx)
-        leftovers.warn(ctx)  # reads only, so before any write: its errors say that nothing has changed
+        _warn_about_leftovers(ctx)  # reads only, so before any write: its errors say that nothing has changed
     try:
         kept = agents.begin(ctx.store, ctx.harness_id, session, reset=reset)
     except NexusError:
@@ -39,11 +42,11 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
             f"The record of an earlier session's agents could not be read, and is kept as {kept}. Check its content."
         )
     deleted = _delete_old_tracker(ctx)
-    leftovers.tell(ctx)
+    tell_copies(ctx)
     if reset:
-        from nexus_mcp.lifecycle import session_context
+        from nexus_mcp.lifecycle.session_context import SessionMemory
 
-        session_context.forget(ctx, session)
+        SessionMemory(ctx, session).forget()
     elif source == COMPACT:
         _give(ctx, session)
     return {"reset": reset, "deleted": deleted}
@@ -60,10 +63,9 @@ def _report_missing_map(ctx: EventContext) -> None:
 
 
 def _give(ctx: EventContext, session: str) -> None:
-    from nexus_mcp.lifecycle import session_context
-    from nexus_mcp.lifecycle.session_context import STARTED
+    from nexus_mcp.lifecycle.session_context import STARTED, give
 
-    session_context.give(ctx, session, by=STARTED)
+    give(ctx, session, by=STARTED)
 
 
 def _delete_old_tracker(ctx: EventContext) -> list[str]:
@@ -72,6 +74,43 @@ def _delete_old_tracker(ctx: EventContext) -> list[str]:
     except NexusError as error:
         ctx.warn(str(error))
         return []
+
+
+def _warn_about_leftovers(ctx: EventContext) -> None:
+    """Warn about plan.json and tasks.json if they exist; an unreadable one causes its own warning."""
+    plan, tasks = both_of(ctx)
+    if plan is not None:
+        ctx.warn(f"plan.json is left from an earlier session: {_plan_text(plan, tasks)}")
+    if tasks is not None:
+        ctx.warn(f"tasks.json is left from an earlier session: {_tasks_text(tasks)}")
+
+
+def _plan_text(plan: dict[str, Any], tasks: dict[str, Any] | None) -> str:
+    pending = sum(issue["status"] == PENDING for issue in plan["issues"])
+    head = (
+        f"plan {plan['id']}, topic {quoted(plan['topic'], _TITLE)}, {pending} of {len(plan['issues'])} issues pending. "
+    )
+    if pending:
+        then = (
+            "Go on with it: plan_status shows it, plan_decide records a decision; plan_start archives it for another."
+        )
+    elif tasks and tasks["tasks"]:  # the warning about tasks.json has the next step
+        then = "All of it is decided, and has tasks."
+    else:
+        then = (
+            "All of it is decided: derive the tasks with task_add, or archive it with task_close when there are none."
+        )
+    return f"{head}{then}"
+
+
+def _tasks_text(tasks: dict[str, Any]) -> str:
+    rows = tasks["tasks"]
+    left = unfinished(rows)
+    if left:
+        return f"not done are {listed(left)}. Go on with them: task_list shows them, and which are ready."
+    if rows:
+        return f"all {len(rows)} tasks are completed, but the cycle is not closed. Call task_close to archive it."
+    return "it has no tasks. Add them with task_add, or call task_close to begin anew."
 
 
 EVENT = Event(optional=("source", "session_id"), run=run)

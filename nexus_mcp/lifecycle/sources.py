@@ -1,8 +1,13 @@
-"""Read catalog, notes, plan and tasks for an event: unusable parts cause a warning and never stop the event."""
+"""Read catalog, notes, plan, tasks and conflict copies for an event.
+
+Unusable parts cause a warning and never stop the event.
+"""
 
 from __future__ import annotations
 
 from nexus_mcp.errors import NexusError, PathRefused, StateError
+from nexus_mcp.quoting import fault, quoted_name
+from nexus_mcp.state.tasks import COMPLETED, IN_PROGRESS, ready
 
 TYPE_CHECKING = False
 
@@ -12,8 +17,11 @@ if TYPE_CHECKING:
 
     from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.lifecycle.definition import EventContext
+    from nexus_mcp.store.session.kept import SessionSnapshot
 
 _FAULTS = 3
+_COPIES = 5
+_NAMED = 20
 
 
 def catalog_of(ctx: EventContext) -> Catalog:
@@ -44,7 +52,6 @@ def mending(agent: dict[str, Any]) -> str:
     if MEND not in agent:
         return ""
     from nexus_mcp.program import command
-    from nexus_mcp.quoting import quoted_name
 
     return (
         f" {quoted_name(agent[MEND])} has a fault, and until it is fixed {quoted_name(agent['id'])} may do nothing "
@@ -55,7 +62,6 @@ def mending(agent: dict[str, Any]) -> str:
 def notes_of(ctx: EventContext) -> list[dict[str, Any]]:
     """Return the index of the notes, as far as they can be listed."""
     from nexus_mcp.knowledge.index import index
-    from nexus_mcp.quoting import fault
 
     faults: list[str] = []
     entries: list[dict[str, Any]] = []
@@ -70,14 +76,69 @@ def notes_of(ctx: EventContext) -> list[dict[str, Any]]:
 
 
 def both_of(ctx: EventContext) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-    """Return (plan, tasks) as they were at one moment; each None as in `task_list_of`. Raises StorageError."""
-    both = ctx.store.snapshot()
+    """Return (plan, tasks) as they were at one moment; each None if absent, or unusable, with a warning.
+
+    Raises StorageError.
+    """
+    both = snapshot_of(ctx)
     return _read(ctx, "plan", both.plan), _read(ctx, "tasks", both.tasks)
 
 
-def task_list_of(ctx: EventContext) -> dict[str, Any] | None:
-    """Return the task list; None if absent, or unusable, with a warning. Raises StorageError."""
-    return _read(ctx, "tasks", ctx.store.tasks)
+def snapshot_of(ctx: EventContext) -> SessionSnapshot:
+    """Return plan and tasks, read once per event. Raises StorageError."""
+    if ctx.snapshot is None:
+        ctx.snapshot = ctx.store.snapshot()
+    return ctx.snapshot
+
+
+def tasks_of(ctx: EventContext) -> list[dict[str, Any]]:
+    """Return all tasks; [] with a warning if tasks.json is unusable. Raises StorageError."""
+    found = _read(ctx, "tasks", ctx.store.tasks)
+    return [] if found is None else found["tasks"]
+
+
+def unfinished(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the tasks that are pending or in progress."""
+    return [task for task in tasks if task["status"] != COMPLETED]
+
+
+def waiting(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the pending tasks that wait for another task, so that no agent could start them."""
+    begun = {*ready({"tasks": tasks})}
+    return [task for task in unfinished(tasks) if task["status"] != IN_PROGRESS and task["id"] not in begun]
+
+
+def listed(tasks: list[dict[str, Any]]) -> str:
+    """Return ids and statuses of the first 20 tasks: `tasks 1 (pending), 3 (in_progress)`."""
+    more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
+    named = ", ".join(f"{task['id']} ({task['status']})" for task in tasks[:_NAMED])
+    return f"{'task' if len(tasks) == 1 else 'tasks'} {named}{more}"
+
+
+def tell_copies(ctx: EventContext) -> None:
+    """Add a line to the context if there are copies that keep what another program saved during a call."""
+    try:
+        with ctx.store.nexus() as nexus:
+            names = [] if nexus is None else [name for name in nexus.names() if name.startswith("conflict-")]
+            state = None if nexus is None else nexus.child("state")
+            copies = [f".nexus/{name}" for name in names]
+            if nexus is not None:
+                from nexus_mcp.store import conflicts
+
+                copies += conflicts.find_among_notes(nexus)
+            if state is not None:
+                with state:
+                    copies += conflicts.find_all(state)
+    except NexusError:
+        return
+    if copies:
+        more = f" and {len(copies) - _COPIES} more" if len(copies) > _COPIES else ""
+        named = ", ".join(map(quoted_name, copies[:_COPIES]))
+        ctx.give(
+            f"Copies of files that another program saved while a call replaced them, or that could not be used: "
+            f"{named}{more}. Read them, compare them with the files, take over what is missing through the tools, and "
+            "tell the user, so that they can move the copies away."
+        )
 
 
 def _read(ctx: EventContext, what: str, read: Callable[[], dict[str, Any] | None]) -> dict[str, Any] | None:

@@ -1,7 +1,7 @@
 """Small files of a harness in `.nexus/state/<harness id>/`, and the tool log that all harnesses share.
 
 `tool-log.jsonl`: which agent used which tool on which file. `memory-access.jsonl`: how often each note was read, and by
-which agent. `hook-errors.jsonl`: failed hooks. `remembered.extension.json`: session memory, between the events.
+which agent. `hook-errors.jsonl`: failed hooks.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from contextlib import contextmanager
 
 from nexus_mcp import schemas
 from nexus_mcp.errors import NexusError, NotConfirmed, StateError, StorageError
-from nexus_mcp.state import session_memory
 from nexus_mcp.store import atomic, conflicts, jsonl
-from nexus_mcp.store.codec import compact, decode, encode, encode_utf8
+from nexus_mcp.store.codec import compact, encode_utf8
 from nexus_mcp.store.folder import PRIVATE, Folder, close_fd, reason
 from nexus_mcp.store.journal import SESSION_LIMIT
 from nexus_mcp.store.replacement import Replacement, read, retry
@@ -22,10 +21,9 @@ from nexus_mcp.store.replacement import Replacement, read, retry
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from typing import Any
 
-    from nexus_mcp.state.session_memory import Entry
     from nexus_mcp.store.lock import HeldLock
     from nexus_mcp.store.store import Store
     from nexus_mcp.workspace import Workspace
@@ -216,57 +214,3 @@ def _is_ours(own: Folder, fd: int) -> bool:
     except OSError:
         return False
     return own.is_file(ERROR_LOG, fd)
-
-
-SESSION_MEMORY = "remembered.extension.json"
-SESSION_MEMORY_MAX_BYTES = 1 << 20
-
-
-def read_sessions(store: Store, harness_id: str) -> list[Entry]:
-    """Return the stored sessions; none if the file is missing or malformed.
-
-    Raises PathRefused, StorageError.
-    """
-    with store.state() as state:
-        own = None if state is None else state.child(harness_id)
-        if own is None:
-            return []
-        with own:
-            return _read(own)[0]
-
-
-def has_place(store: Store, harness_id: str) -> bool:
-    """Return whether the harness has its folder: some session began. Raises PathRefused, StorageError."""
-    with store.state() as state:
-        own = None if state is None else state.child(harness_id)
-        if own is not None:
-            own.close()
-        return own is not None
-
-
-def change_sessions(store: Store, harness_id: str, make: Callable[[list[Entry]], list[Entry]]) -> str:
-    """Replace the sessions by the result of `make`. Return the new name under which a malformed file was kept, or "".
-
-    Raises StateError, PathRefused and StorageError with nothing written, NotConfirmed.
-    """
-    from nexus_mcp.store import atomic
-
-    with own_folder(store, harness_id) as (own, held):
-        entries, is_good = _read(own)
-        made = make(entries)
-        if is_good and made == entries:
-            return ""
-        kept = "" if is_good else own.show(atomic.set_aside(own, SESSION_MEMORY, f"conflict-{SESSION_MEMORY}"))
-        atomic.put(own, SESSION_MEMORY, encode({"sessions": made}), held.check)
-        return kept
-
-
-def _read(own: Folder) -> tuple[list[Entry], bool]:
-    """Return (the sessions, whether the file is valid or absent)."""
-    try:
-        data = own.read(SESSION_MEMORY, SESSION_MEMORY_MAX_BYTES)
-        value = {"sessions": []} if data is None else decode(data, own.show(SESSION_MEMORY))
-    except StateError:
-        return [], False
-    sessions = session_memory.parse(value)
-    return ([], False) if sessions is None else (sessions, True)

@@ -5,14 +5,14 @@ Nothing is changed. An error that concerns one tag does not affect the others.
 
 from __future__ import annotations
 
+from nexus_mcp.catalog.placeholders import near, read_notes
 from nexus_mcp.errors import NexusError
 from nexus_mcp.quoting import quoted_name
 from nexus_mcp.state import plan as plans
 from nexus_mcp.state import tasks as task_lists
 from nexus_mcp.tags.actions import ACTIONS
-from nexus_mcp.tags.actions.definition import ActionContext
+from nexus_mcp.tags.actions.definition import ActionContext, error_text
 from nexus_mcp.tags.parse import Message
-from nexus_mcp.tags.skills import harness_notes
 
 TYPE_CHECKING = False
 
@@ -41,8 +41,6 @@ def variant_of(spec: dict[str, Any], tag: dict[str, Any]) -> tuple[dict[str, Any
     known = spec["variants"]
     if variant in known:
         return {**spec, **known[variant]}, ""
-    from nexus_mcp.catalog.placeholders import near
-
     name, shown = tag["tag"], quoted_name(variant)
     names = [f"[{name}:{one}]" for one in near(variant, known) or known]
     instead = f"Did you mean {' or '.join(names)}?" if names else f"Write [{name}], and what belongs to it behind it."
@@ -50,25 +48,26 @@ def variant_of(spec: dict[str, Any], tag: dict[str, Any]) -> tuple[dict[str, Any
 
 
 def route(text: str, catalog: Catalog, store: Store, harness_id: str = "") -> dict[str, Any]:
-    """Return {"tags": […], "left_out": number of tags beyond MOST}, as in schemas/catalog/route.schema.json."""
-    message = Message(text, catalog.vocabulary["tags"])
-    return {"tags": route_tags(message, message.tags, catalog, store, harness_id), "left_out": message.left_out}
+    """Return {"tags": […], "left_out": number of tags beyond MOST}, as in schemas/catalog/route.schema.json.
 
-
-def route_tags(
-    message: Message, tags: list[dict[str, Any]], catalog: Catalog, store: Store, harness_id: str
-) -> list[dict[str, Any]]:
-    """Return `tags`, a selection of the tags of a message, each with its outcome.
-
-    Fields: the tag's own, `outcome` (SKILL, ACTION, NOTHING) and `advice` (what to do first or instead, or "").
-    SKILL adds `skill`, `mode` (the variant), `body` with its placeholders and `harness_notes`; ACTION adds `action`
-    and `would`, its preview.
+    Each tag has its own fields and those of its outcome (Outcomes.of).
     """
-    if not tags:
-        return []
-
+    message = Message(text, catalog.vocabulary["tags"])
     outcomes = Outcomes(catalog, store, harness_id)
-    return [{**tag, **_with_warning(message, tag, _outcome(outcomes, tag))} for tag in tags]
+    tags = [{**tag, **outcomes.with_warning(message, tag)} for tag in message.tags]
+    return {"tags": tags, "left_out": message.left_out}
+
+
+def selectable(catalog: Catalog) -> list[dict[str, str]]:
+    """Return the skills that an agent may select by itself: [{"id", "name", "description"}], by id.
+
+    A skill that only an explicit tag or slash command starts (contract §5) is not included.
+    """
+    return [
+        {field: skill[field] for field in ("id", "name", "description")}
+        for _, skill in sorted(catalog.skills.items())
+        if not skill["manual_only"]
+    ]
 
 
 class Outcomes:
@@ -76,15 +75,20 @@ class Outcomes:
 
     __slots__ = ("_both", "_catalog", "_context", "_harness_id", "_store")
 
-    def __init__(self, catalog: Catalog, store: Store, harness_id: str) -> None:
+    def __init__(self, catalog: Catalog, store: Store, harness_id: str, both: SessionSnapshot | None = None) -> None:
         self._catalog = catalog
         self._store = store
         self._harness_id = harness_id
         self._context = ActionContext(catalog, store)
-        self._both: SessionSnapshot | None = None
+        self._both = both
 
     def of(self, tag: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields of the outcome of a tag. Raises NexusError for unreadable files and forbidden paths."""
+        """Return the fields of the outcome of a tag. Raises NexusError for unreadable files and forbidden paths.
+
+        The fields are `outcome` (SKILL, ACTION, NOTHING) and `advice` (what to do first or instead, or ""). SKILL adds
+        `skill`, `mode` (the variant), `body` with its placeholders and `harness_notes`; ACTION adds `action` and
+        `would`, its preview.
+        """
         spec, unknown = variant_of(self._catalog.vocabulary["tags"][tag["tag"]], tag)
         if unknown:
             return _nothing(unknown)
@@ -95,6 +99,19 @@ class Outcomes:
             return self._decision(tag["text"])
         would = ACTIONS[action]().preview(self._context, tag["variant"], tag["text"])
         return {"outcome": ACTION, "action": action, "would": would, "advice": would["next_step"]}
+
+    def with_warning(self, message: Message, tag: dict[str, Any]) -> dict[str, Any]:
+        """Return the outcome of a tag of a message, an error as NOTHING.
+
+        An outcome that would store a text has a warning if that text is truncated.
+        """
+        try:
+            found = self.of(tag)
+        except NexusError as error:
+            return _nothing(error_text(error))
+        if "path" in found.get("would", ()):
+            found["advice"] = " ".join(filter(None, [found["advice"], message.truncation_warning(tag)]))
+        return found
 
     def _skill(self, name: str, mode: str) -> dict[str, Any]:
         advice = ""
@@ -111,7 +128,7 @@ class Outcomes:
             "skill": name,
             "mode": mode,
             "body": self._catalog.body("skills", name),
-            "harness_notes": harness_notes(skill, self._harness_id),
+            "harness_notes": read_notes(self._harness_id) if skill["harness_notes"] else "",
             "advice": advice,
         }
 
@@ -176,20 +193,3 @@ class Outcomes:
 
 def _nothing(advice: str) -> dict[str, Any]:
     return {"outcome": NOTHING, "advice": advice}
-
-
-def _with_warning(message: Message, tag: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    """Return the outcome; if it would store a text, with a warning about a truncated one."""
-    if "path" not in found.get("would", ()):
-        return found
-    return {**found, "advice": " ".join(filter(None, [found["advice"], message.truncation_warning(tag)]))}
-
-
-def _outcome(outcomes: Any, tag: dict[str, Any]) -> dict[str, Any]:
-    try:
-        found: dict[str, Any] = outcomes.of(tag)
-    except NexusError as error:
-        from nexus_mcp.tags.actions.definition import error_text
-
-        return {"outcome": NOTHING, "advice": error_text(error)}
-    return found

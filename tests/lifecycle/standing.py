@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nexus_mcp.lifecycle.progress_text import HEAD
+from nexus_mcp.briefing.progress import HEAD
 from tests.support import issue, plan, task, tasks
 
 PLAN, TASKS = ".nexus/state/plan.json", ".nexus/state/tasks.json"

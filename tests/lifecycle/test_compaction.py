@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from nexus_mcp.briefing.progress import HEAD
 from nexus_mcp.lifecycle import session_context, sources
 from nexus_mcp.lifecycle.definition import EventContext
-from nexus_mcp.lifecycle.progress_text import HEAD
 from tests.lifecycle.standing import BOTH, PLAN, PLAN_TEXT, TASKS, TASKS_TEXT, THE_PLAN, THE_TASKS
 from tests.lifecycle.support import SPAWN, TRACKER, Teller, put
 from tests.support import Json, Project, cycle, plan, tasks

@@ -7,8 +7,8 @@ import os
 import pytest
 
 from nexus_mcp import schemas
+from nexus_mcp.briefing.progress import HEAD
 from nexus_mcp.catalog.load import load
-from nexus_mcp.lifecycle.progress_text import HEAD
 from tests.lifecycle.standing import BOTH, PLAN, TASKS, TASKS_TEXT
 from tests.lifecycle.support import SPAWN, UNMAPPED, Teller, put
 from tests.support import Project, issue, plan, task, tasks, without_lock

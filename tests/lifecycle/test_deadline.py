@@ -96,7 +96,7 @@ def test_what_never_ends(project: Project, before: tuple[str, ...], params: dict
 def test_what_came_together_before_the_deadline_is_answered(project: Project) -> None:
     """An event that hangs at its end gives the context that it had by then."""
     ends = "import nexus_mcp.lifecycle.session_context as one"
-    hangs = "one.follow = lambda *_: (setattr(deadline._begun, '_wall', 0.0), time.sleep(600))"
+    hangs = "one.SessionMemory.end_skill = lambda *_, **__: (setattr(deadline._begun, '_wall', 0.0), time.sleep(600))"
     answer = hook(project, "user_message", compact({"prompt": "[m] Locks are slow."}).encode(), PATIENT, ends, hangs)
     assert "began" in answer["context"]
     assert NOT_IN_TIME in answer["warnings"][0]

@@ -58,7 +58,7 @@ ACCEPTED: tuple[tuple[str, str, str], ...] = (
         r"(True|False) -> (True|False)|.*entr(y|ies) is .*|return \{'agent_id'.*|tracker\.find.*|1 -> .*",
         _HINT,
     ),
-    ("lifecycle/leftovers", r".*", _HINT),
+    ("lifecycle/sources", r".*(_COPIES|_NAMED|conflict|copies|listed|waiting|unfinished).*", _HINT),
     (
         "lifecycle/definition",
         r"(raise|'the params|value if|value left|return False -> return None).*",

@@ -41,12 +41,10 @@ SERVED: dict[str, tuple[str, ...]] = {
     "state/agents": (*_TRACKED, _BEFORE),
     "lifecycle/definition": _EVENTS,
     "lifecycle/guard": _EVENTS,
-    "lifecycle/leftovers": (*_COMPLETE, _START, _END),
     "lifecycle/agent_identity": (*_COMPLETE, _RESUME, _BEFORE, _AFTER),
     "lifecycle/sources": (*_COMPLETE, _START, _END, _MESSAGE, _COMPACT, *_SPAWN, *_GIVING, _BEFORE, _AFTER),
     "lifecycle/nexus_files": (_BEFORE, _AFTER),
     "lifecycle/malformed_payload": (_BEFORE,),
     "lifecycle/session_context": (*_GIVING, _END),
-    "lifecycle/progress_text": _GIVING,
-    "lifecycle/tagged": (_MESSAGE,),
+    "briefing/progress": _GIVING,
 }

@@ -13,7 +13,7 @@ from nexus_mcp.cli import main
 from nexus_mcp.errors import UnknownTool
 from nexus_mcp.lifecycle import EVENTS
 from nexus_mcp.lifecycle.guard import answer_event
-from nexus_mcp.lifecycle.session_context import text as skill_text
+from nexus_mcp.lifecycle.session_context import skill_text
 from nexus_mcp.server.app import App
 from nexus_mcp.server.faults import Fault
 from nexus_mcp.tools import TOOLS

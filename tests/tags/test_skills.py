@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nexus_mcp.catalog.load import load
-from nexus_mcp.tags.skills import selectable
+from nexus_mcp.tags.route import selectable
 
 
 @pytest.mark.requirement("tags.manual-only")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
+from nexus_mcp.briefing.progress import progress_lines
+from nexus_mcp.catalog.placeholders import read_notes
 from nexus_mcp.errors import NexusError
 from nexus_mcp.quoting import quoted
 from nexus_mcp.server.prompts.definition import Argument, Prompt, own_words
-from nexus_mcp.server.prompts.text import MAX_ROWS, outcome, progress_lines
+from nexus_mcp.server.prompts.text import outcome
 from nexus_mcp.server.resources.catalogued import body
 from nexus_mcp.state import tasks as lists
-from nexus_mcp.tags.skills import harness_notes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from nexus_mcp.server.resources.definition import ReadContext
 
 RUN = "nx-run"
+MAX_ROWS = 50
+"""Ids of tasks at most; the tools have the rest."""
 _UNKNOWN_HARNESS = (
     "Nothing is known of the harness that you run in. Where the text speaks of starting or resuming an agent, use what "
     "the harness has for it; where it has nothing, do the work yourself, and start afresh rather than resume."
@@ -69,11 +72,11 @@ def _modes(ctx: ReadContext, name: str) -> dict[str, str]:
 
 
 def _text(ctx: ReadContext, arguments: Arguments, *, name: str, skill: dict[str, Any], modes: dict[str, str]) -> str:
-    parts = [body(ctx, "skills", name).strip(), f"## Where things stand\n\n{progress_lines(ctx)}"]
+    parts = [body(ctx, "skills", name).strip(), f"## Where things stand\n\n{progress_lines(ctx.store.snapshot())}"]
     if (hint := _hint(ctx, name)) != "":
         parts.append(hint)
     if skill["harness_notes"]:
-        notes = harness_notes(skill, ctx.workspace.harness_id) or _UNKNOWN_HARNESS
+        notes = read_notes(ctx.workspace.harness_id) or _UNKNOWN_HARNESS
         parts.append(f"## The harness\n\n{notes}")
     if "mode" in arguments:
         parts.append(f"## Mode\n\n{arguments['mode']}: {modes[arguments['mode']]}")

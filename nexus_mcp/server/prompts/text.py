@@ -1,15 +1,8 @@
-"""Texts that several prompts share: plan and task progress, lists, the user's own words.
-
-Text from files is quoted: it is data, not instructions.
-"""
+"""Texts that several prompts share: the outcome of a tag, lists, the user's own words."""
 
 from __future__ import annotations
 
-from nexus_mcp.errors import NexusError
-from nexus_mcp.quoting import inert, quoted
 from nexus_mcp.server.prompts.definition import Wrong, own_words
-from nexus_mcp.state import plan as plans
-from nexus_mcp.state import tasks as lists
 from nexus_mcp.tags.route import Outcomes
 
 TYPE_CHECKING = False
@@ -19,44 +12,6 @@ if TYPE_CHECKING:
 
     from nexus_mcp.server.prompts.definition import Arguments
     from nexus_mcp.server.resources.definition import ReadContext
-
-MAX_ROWS = 50
-"""Ids of ready tasks at most; the tools have the rest."""
-_LONGEST = 200
-
-
-def progress_lines(ctx: ReadContext) -> str:
-    """Return one line each for plan and tasks; an unreadable file's line is its error."""
-    both = ctx.store.snapshot()
-    return "\n".join((_line(lambda: _plan(both.plan())), _line(lambda: _tasks(both.tasks()))))
-
-
-def _line(make: Any) -> str:
-    try:
-        return f"- {make()}"
-    except NexusError as error:
-        return inert(f"- {error.fault}. {error.next_step}".rstrip())
-
-
-def _plan(plan: dict[str, Any] | None) -> str:
-    if plan is None:
-        return "No plan is open."
-    decided = len(plans.decided(plan))
-    return (
-        f"Plan {plan['id']}, {quoted(plan['topic'], _LONGEST)}: {decided} of {len(plan['issues'])} issues are decided."
-    )
-
-
-def _tasks(tasks: dict[str, Any] | None) -> str:
-    if tasks is None:
-        return "There is no task list."
-    ready = lists.ready(tasks)
-    noun = "task" if len(ready) == 1 else "tasks"
-    which = f"; ready: {noun} {', '.join(map(str, ready[:MAX_ROWS]))}{', …' * (len(ready) > MAX_ROWS)}" if ready else ""
-    done = lists.count(tasks, lists.COMPLETED)
-    doing = lists.count(tasks, lists.IN_PROGRESS)
-    return f"Tasks: {done} of {len(tasks['tasks'])} are completed, {doing} in progress{which}."
-
 
 MOST = 50
 """Lines about issues or notes at most."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nexus_mcp.catalog.load import has_text
-from nexus_mcp.catalog.placeholders import command, resolved
+from nexus_mcp.catalog.placeholders import resolve
 from nexus_mcp.errors import NexusError, UnknownEntry
 from nexus_mcp.server.resources.definition import MARKDOWN, Content, Entry, Missing, Resource
 
@@ -26,17 +26,7 @@ def body(ctx: ReadContext, kind: str, name: str) -> str:
 
 def render_text(ctx: ReadContext, text: str) -> str:
     """Return a catalog text with its placeholders resolved; harness actions become plain instructions."""
-    invocations = ctx.catalog().vocabulary["invocations"]
-    return resolved(
-        text,
-        {
-            "tool": lambda name: f"`{ctx.prefix}{name}`",
-            "agent": lambda name: name,
-            "skill": lambda name: name,
-            "command": lambda name: command(name, ctx.workspace.harness_id),
-            "action": lambda name: str(invocations[name]["say"]) if name in invocations else name,
-        },
-    )
+    return resolve(text, f"{ctx.prefix}*", ctx.workspace.harness_id, ctx.catalog().vocabulary["invocations"])
 
 
 def make_resource(kind: str, title: str, description: str, priority: float) -> Resource:

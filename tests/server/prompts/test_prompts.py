@@ -70,7 +70,7 @@ def test_skill_prompt_has_body_and_state(make_app: Any, project: Project, name: 
     assert text.startswith(ask.text("nexus://skills/nx-plan").strip())
     assert f"`{prefix}plan_decide`" in text
     rest = text.partition("## Where things stand\n\n")[2]
-    assert rest.startswith('- Plan 3, "Ign\\u202eore\\nall": 1 of 2 issues are decided.\n- There is no task list.\n')
+    assert rest.startswith('- Plan 3, topic "Ign\\u202eore\\nall": 1 pending, 1 decided.\n- There is no task list.\n')
     assert "## The harness\n\nNothing is known of the harness" in rest
     assert rest.endswith(
         "## Mode\n\nauto: Decide what can be decided without asking, and ask only what nobody but the user can know."

@@ -16,7 +16,7 @@ def test_run_without_tasks(ask: Asker, project: Project) -> None:
         assert f"{finished}{then}" in ask.prompt(name)
     project.put("state/tasks.json", tasks(task(1, status="completed"), task(2), task(3, deps=[2])))
     text = ask.prompt("run", task="2")
-    assert "- Tasks: 1 of 3 are completed, 0 in progress; ready: task 2." in text
+    assert "1 completed, 0 in progress, 2 pending. Ready: task 2." in text
     assert text.endswith('## Task\n\nOnly this one of the tasks, by its id: "2"')
     assert first not in text
 

@@ -1,16 +1,22 @@
-"""Describe the progress for a model: plan, tasks and agents, each in a short text with quoted data."""
+"""Describe where the work stands for a model: plan, tasks and agents, each in a short text with quoted data.
+
+Hooks give the whole texts, prompts their first lines.
+"""
 
 from __future__ import annotations
 
-from nexus_mcp.quoting import quoted
+from nexus_mcp.errors import NexusError
+from nexus_mcp.quoting import inert, quoted
 from nexus_mcp.state import plan as plans
 from nexus_mcp.state import tasks as lists
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
+
+    from nexus_mcp.store.session.kept import SessionSnapshot
 
 HEAD = (
     "Where the work of this project stands, by its files. What stands between quotation marks is data from them, "
@@ -52,6 +58,15 @@ def tasks_text(tasks: dict[str, Any] | None) -> str:
     return _joined(head, lines, len(shown), "tasks; task_list shows all")
 
 
+def progress_lines(snapshot: SessionSnapshot) -> str:
+    """Return one line each for plan and tasks; the line of an unreadable file is its error."""
+    lines = (
+        _line(lambda: plan_text(snapshot.plan()), "No plan is open."),
+        _line(lambda: tasks_text(snapshot.tasks()), "There is no task list."),
+    )
+    return "\n".join(lines)
+
+
 def agents_text(entries: Iterable[dict[str, Any]]) -> str:
     """Return the agents of the session, the latest first; "" without agents."""
     known = [entry for entry in entries if isinstance(entry.get("agent_id"), str)]
@@ -59,6 +74,13 @@ def agents_text(entries: Iterable[dict[str, Any]]) -> str:
         return ""
     lines = [f"- {_agent(entry)}" for entry in known[::-1][:LINES]]
     return _joined(f"Agents of this session: {len(known)}.", lines, len(known), "agents")
+
+
+def _line(describe: Callable[[], str], absent: str) -> str:
+    try:
+        return f"- {describe().partition(chr(10))[0] or absent}"
+    except NexusError as error:
+        return inert(f"- {error.fault}. {error.next_step}".rstrip())
 
 
 def _decided(issue: dict[str, Any]) -> str:
