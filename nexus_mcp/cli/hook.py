@@ -15,6 +15,7 @@ from nexus_mcp.cli.options import Argument, Command
 from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, workspace_from
 from nexus_mcp.errors import NexusError, StateError, UsageError
 from nexus_mcp.lifecycle import EVENTS
+from nexus_mcp.lifecycle.definition import CONTINUE, DENY, UNREADABLE, failure_text, own_fault
 from nexus_mcp.workspace import DEFAULT_HARNESS_ID, check_harness_id
 
 TYPE_CHECKING = False
@@ -83,12 +84,10 @@ def _answer_in_time(event: _Event, values: Values) -> dict[str, Any]:
 
 def _last_resort(name: str, error: Exception) -> dict[str, Any]:
     """Return the answer to an error in the error handling itself: pre_tool_use is denied. Import nothing."""
-    problem = f"The event {name} failed: internal error in nexus-mcp: {type(error).__name__}."
-    answer: dict[str, Any] = {"event": name, "harness_id": DEFAULT_HARNESS_ID, "decision": "continue"}
+    answer = {"event": name, "harness_id": DEFAULT_HARNESS_ID, "decision": CONTINUE}
     if name == "pre_tool_use":
-        answer["decision"] = "deny"
-        answer["reason"] = f"{problem} The calling agent is unknown. Call again; if this repeats, ask the user."
-    return {**answer, "warnings": [f"{problem} Please report it."]}
+        answer |= {"decision": DENY, "reason": UNREADABLE}
+    return {**answer, "warnings": [failure_text(name, own_fault(error))]}
 
 
 class _Event:

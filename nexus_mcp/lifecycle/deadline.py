@@ -12,7 +12,7 @@ import sys
 import time
 from _thread import allocate_lock, start_new_thread
 
-from nexus_mcp.lifecycle.definition import BLOCK, CONTINUE, DENY
+from nexus_mcp.lifecycle.definition import AGAIN, BLOCK, CONTINUE, DENY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ _FIRST_LOOK_S, _LOOK_S = 0.3, 0.05
 _SWITCH_S = 0.0005
 """Thread switch interval in seconds after the deadline, so that the event's thread delays the answer less."""
 NOT_IN_TIME = "It could not be handled in time, so the answer uses only what was known by then."
-AGAIN = "Use the tool again; if this repeats, tell the lead."
 
 _begun: Deadline | None = None
 

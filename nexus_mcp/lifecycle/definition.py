@@ -44,6 +44,9 @@ ALLOW = "allow"
 DENY = "deny"
 BLOCK = "block"
 CONTINUE = "continue"
+AGAIN = "Use the tool again; if this repeats, tell the lead."
+UNREADABLE = f"What an agent may not do cannot be read now. {AGAIN}"
+"""The reason of a denial when the restrictions are unknown."""
 MAIN = "main"
 """The name of the main session in logs and records."""
 
@@ -152,14 +155,14 @@ def checked(event: Event, params: object) -> dict[str, Any]:
     missing = [f"{name} is required" for name in event.required if name not in values]
     if missing:
         raise InvalidArguments(missing)
-    faults = []
+    types = {name: event.types.get(name, FIELDS[name]) for name in values}
+    found = schemas.faults({"type": "object", "properties": types}, values)
+    faults = [f"{fault.pointer[1:]} {fault.message}" for fault in found]
     for name, value in values.items():
-        type_ = event.types.get(name, FIELDS[name])
-        faults += [f"{name}{fault.pointer} {fault.message}" for fault in schemas.faults(type_, value)]
         texts = value if isinstance(value, list) else [value]
         if name not in _UNSTORED and any(isinstance(text, str) and not _is_storable(text) for text in texts):
             faults.append(f"{name} must not have NUL or lone surrogates")
-        elif type_.get("minLength") and isinstance(value, str) and value.isspace():
+        elif types[name].get("minLength") and isinstance(value, str) and value.isspace():
             faults.append(f"{name} must not be blank")
     for name in _NAMING:
         if isinstance(text := values.get(name), str) and len(text) > LONGEST:
@@ -170,6 +173,16 @@ def checked(event: Event, params: object) -> dict[str, Any]:
     if faults:
         raise InvalidArguments(faults)
     return values
+
+
+def failure_text(name: str, fault: str) -> str:
+    """Return the warning about an event that failed."""
+    return f"The event {name} could not be handled: {fault}"
+
+
+def own_fault(error: Exception, where: str = "") -> str:
+    """Return the text of an error in nexus-mcp. The error's own text may quote a value, so it is left out."""
+    return f"nexus-mcp has a fault of its own: {type(error).__name__}{where}. Please report it."
 
 
 def _is_storable(text: str) -> bool:

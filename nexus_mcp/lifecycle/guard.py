@@ -6,7 +6,16 @@ import time
 
 from nexus_mcp.errors import InvalidArguments, NexusError, UsageError
 from nexus_mcp.lifecycle import EVENTS, deadline
-from nexus_mcp.lifecycle.definition import CONTINUE, DENY, HARNESS_ID, EventContext, checked
+from nexus_mcp.lifecycle.definition import (
+    CONTINUE,
+    DENY,
+    HARNESS_ID,
+    UNREADABLE,
+    EventContext,
+    checked,
+    failure_text,
+    own_fault,
+)
 from nexus_mcp.store.store import Store
 from nexus_mcp.workspace import DEFAULT_HARNESS_ID, Workspace, check_harness_id
 
@@ -88,7 +97,7 @@ def answer_failure(
         "event": name,
         "harness_id": DEFAULT_HARNESS_ID if own is None else own.harness_id,
         "decision": CONTINUE,
-        "warnings": [inert(f"The event {name} could not be handled: {fault}")],
+        "warnings": [inert(failure_text(name, fault))],
     }
     if name != DECIDING:
         return answer
@@ -102,7 +111,7 @@ def answer_failure(
     if is_whole and not any(params.get(name) for name in ("agent_id", "agent_name")):
         return answer
     # The restrictions cannot be read: every caller that may have one is denied.
-    return {**answer, "decision": DENY, "reason": f"What an agent may not do cannot be read now. {deadline.AGAIN}"}
+    return {**answer, "decision": DENY, "reason": UNREADABLE}
 
 
 def _decided(answer: dict[str, Any], own: Workspace, params: dict[str, Any], *, is_whole: bool) -> dict[str, Any]:
@@ -123,12 +132,11 @@ def fault_of(error: Exception) -> str:
         return f"{error}. {MEND}"
     if isinstance(error, NexusError):
         return str(error)
-    # The text of any other exception may quote a value.
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
     where = "" if at is None else f" ({_module(at.tb_frame.f_code.co_filename)}, line {at.tb_lineno})"
-    return f"nexus-mcp has a fault of its own: {type(error).__name__}{where}. Please report it."
+    return own_fault(error, where)
 
 
 def _module(path: str) -> str:

@@ -1,4 +1,4 @@
-"""The inline actions of tags, one file each, and their table ACTIONS.
+"""The inline actions of tags, and their table ACTIONS.
 
 plan_decide is not among them: only the agent knows which question of the plan the user decided, so it calls the tool.
 """
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def _memory_store() -> Action:
-    from nexus_mcp.tags.actions.memory_store import ACTION
+    from nexus_mcp.tags.actions.note_store import ACTION
 
     return ACTION
 
@@ -25,9 +25,9 @@ def _memory_gc() -> Action:
 
 
 def _rule_store() -> Action:
-    from nexus_mcp.tags.actions.rule_store import ACTION
+    from nexus_mcp.tags.actions.note_store import RULE_ACTION
 
-    return ACTION
+    return RULE_ACTION
 
 
 # Loaded on demand: most messages have no tag.

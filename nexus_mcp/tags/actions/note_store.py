@@ -1,7 +1,8 @@
-"""memory_store, `[m] text`: store a text as a note in .nexus/memory/, by the policy of contract §5.
+"""memory_store and rule_store: store a text as a note, by the policy of contract §5.
 
-`[m] name.md: text` creates that note or appends to it. Without a name the note is named after the words of the text,
-unless a similar note exists (merge before create): then nothing is written, and the result asks the user to choose.
+`[m] name.md: text` creates that note in .nexus/memory/ or appends to it. Without a name the note is named after the
+words of the text, unless a similar note exists (merge before create): then nothing is written, and the result asks the
+user to choose. `[rule:frontend] text` adds to .nexus/rules/frontend.md, `[rule] text` to .nexus/rules/general.md.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from contextlib import nullcontext
 
 from nexus_mcp import schemas
 from nexus_mcp.knowledge import index, merge, names, notes
+from nexus_mcp.knowledge.index import SUFFIX
 from nexus_mcp.knowledge.merge import WIDE, words
 from nexus_mcp.knowledge.scan import Scan
-from nexus_mcp.quoting import quoted
+from nexus_mcp.quoting import quoted, quoted_name
 from nexus_mcp.tags.actions.definition import Action, split_tag_line
 
 TYPE_CHECKING = False
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.tags.actions.definition import ActionContext
 
-KIND = "memory"
+KIND, RULES = "memory", "rules"
+_GENERAL = "general"
 FOLDER = f".nexus/{KIND}"
 _MOST_TAGS = 5
 _LONGEST = names.LONGEST + 20
@@ -48,8 +51,7 @@ def preview(ctx: ActionContext, _: str, text: str) -> dict[str, Any]:
         if not placement.name:
             return _choice(placement)
         before = notes.read(nexus, KIND, placement.name)
-        result = "creates" if before is None else "unchanged" if notes.contains(before, placement.text) else "extends"
-        return _result(result, placement)
+        return _result(_would(before, placement.text), placement)
 
 
 def run(ctx: ActionContext, _: str, text: str) -> dict[str, Any]:
@@ -125,8 +127,39 @@ def _choice(placement: Placement) -> dict[str, Any]:
     }
 
 
+def _would(before: str | None, text: str) -> str:
+    """Return what storing the text in a note with this content would do."""
+    return "creates" if before is None else "unchanged" if notes.contains(before, text) else "extends"
+
+
 def _name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
+def preview_rule(ctx: ActionContext, variant: str, text: str) -> dict[str, Any]:
+    name, _, kept = _parse_rule(ctx, variant, text)
+    with ctx.store.nexus() as nexus:
+        before = notes.read(nexus, RULES, name)
+    return _rule_result(_would(before, kept), name)
+
+
+def run_rule(ctx: ActionContext, variant: str, text: str) -> dict[str, Any]:
+    name, tags, kept = _parse_rule(ctx, variant, text)
+    with notes.locked(ctx.store, RULES) as (_, folder, held):
+        return _rule_result(notes.put(folder, name, kept, tags, held), name)
+
+
+def _parse_rule(ctx: ActionContext, variant: str, text: str) -> tuple[str, list[str], str]:
+    """Return (file name, tags for a new file, text). Raises NexusError for a text or name that cannot be stored."""
+    pattern = ctx.catalog.vocabulary["memory_policy"]["name_pattern"]
+    tags, kept = split_tag_line(text, f"rule:{quoted_name(variant)}" if variant else "rule")
+    name = names.check_name(f"{variant or _GENERAL}{SUFFIX}", pattern, f".nexus/{RULES}")
+    return name, tags or [name.removesuffix(SUFFIX)[: index.LONGEST_TAG]], kept
+
+
+def _rule_result(result: str, name: str) -> dict[str, Any]:
+    return {"result": result, "path": f"{RULES}/{name}", "similar": [], "next_step": ""}
+
+
 ACTION = Action(preview, run)
+RULE_ACTION = Action(preview_rule, run_rule)
