@@ -5,8 +5,8 @@ from __future__ import annotations
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError
 from nexus_mcp.quoting import quoted
+from nexus_mcp.server import prompts
 from nexus_mcp.server.faults import INVALID_PARAMS, Fault, check_cursor
-from nexus_mcp.server.prompts import getting
 from nexus_mcp.server.resources import RESOURCES
 
 TYPE_CHECKING = False
@@ -67,15 +67,15 @@ def _read(ctx: ReadContext, params: Params) -> dict[str, Any]:
 
 
 def _prompts(ctx: ReadContext, params: Params) -> dict[str, Any]:
-    from nexus_mcp.server.prompts import getting
+    from nexus_mcp.server import prompts
 
-    return getting.list_prompts(ctx, params.get("cursor"))
+    return prompts.list_prompts(ctx, params.get("cursor"))
 
 
 def _prompt(ctx: ReadContext, params: Params) -> dict[str, Any]:
-    from nexus_mcp.server.prompts import getting
+    from nexus_mcp.server import prompts
 
-    return getting.get(ctx, params["name"], params.get("arguments") or {})
+    return prompts.get(ctx, params["name"], params.get("arguments") or {})
 
 
 def _complete(ctx: ReadContext, params: Params) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def _complete(ctx: ReadContext, params: Params) -> dict[str, Any]:
 
 
 def _of_prompt(ctx: ReadContext, prompt: str, name: str) -> Callable[[], Iterable[str]]:
-    arguments = {argument.name: argument for argument in getting.find_prompt(ctx, prompt).arguments}
+    arguments = {argument.name: argument for argument in prompts.find_prompt(ctx, prompt).arguments}
     if name not in arguments:
         raise _unknown(name, arguments)
     return lambda: arguments[name].words(ctx)

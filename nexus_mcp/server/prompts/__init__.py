@@ -1,11 +1,27 @@
-"""The table of prompts: one for each skill and one for each tag."""
+"""The table of prompts, one for each skill and one for each tag, and the handlers of prompts/list and prompts/get.
+
+The handlers are the one place where errors of prompts become a Fault.
+"""
 
 from __future__ import annotations
 
+from functools import partial
+
+from nexus_mcp import log
+from nexus_mcp.catalog.placeholders import suggestion
+from nexus_mcp.errors import NexusError
+from nexus_mcp.quoting import quoted, quoted_name
+from nexus_mcp.server.faults import INTERNAL_ERROR, INVALID_PARAMS, Fault
+from nexus_mcp.server.paging import page
 from nexus_mcp.server.prompts import actions, skills
+from nexus_mcp.server.prompts.definition import Wrong
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
     from nexus_mcp.server.prompts.definition import Prompt
     from nexus_mcp.server.resources.definition import ReadContext
 
@@ -26,3 +42,58 @@ def prompts(ctx: ReadContext) -> dict[str, Prompt]:
                 else actions.of_tag(name, tag)
             )
     return found
+
+
+def list_prompts(ctx: ReadContext, cursor: str | None) -> dict[str, Any]:
+    """Return MCP's ListPromptsResult. Raises Fault."""
+    shown, following = page(cursor, [partial(_after, _all(ctx))])
+    return {"prompts": shown, **({"nextCursor": following} if following else {})}
+
+
+def get(ctx: ReadContext, name: str, values: dict[str, str]) -> dict[str, Any]:
+    """Return MCP's GetPromptResult: one user message. Raises Fault."""
+    prompt = find_prompt(ctx, name)
+    known = [argument.name for argument in prompt.arguments]
+    unknown = [argument for argument in values if argument not in known]
+    settled = prompt.settle_arguments(values)
+    missing = [one.name for one in prompt.arguments if one.required and one.name not in settled]
+    faults = [f"{quoted(argument, 100)} is no argument; there are {', '.join(known)}" for argument in unknown]
+    faults += [f"{argument} is required" for argument in missing]
+    if faults:
+        raise Fault(INVALID_PARAMS, f"Prompt {name}: {'; '.join(faults)}")
+    try:
+        text = prompt.text(ctx, settled)
+    except Wrong as error:
+        raise Fault(INVALID_PARAMS, f"Prompt {name}: {error}") from None
+    except NexusError as error:
+        raise _internal(error) from None
+    message = {"role": "user", "content": {"type": "text", "text": text}}
+    return {"description": prompt.description, "messages": [message]}
+
+
+def find_prompt(ctx: ReadContext, name: str) -> Prompt:
+    """Return the prompt `name`. Raises Fault with the nearest names for an unknown one."""
+    there = _all(ctx)
+    if name not in there:
+        raise Fault(INVALID_PARAMS, f"Unknown prompt: {quoted_name(name, 100)}{suggestion(name, there)}")
+    return there[name]
+
+
+def _all(ctx: ReadContext) -> dict[str, Prompt]:
+    try:
+        return prompts(ctx)
+    except NexusError as error:
+        raise _internal(error) from None
+
+
+def _internal(error: NexusError) -> Fault:
+    log.info(f"prompts: {error}")
+    return Fault(INTERNAL_ERROR, str(error))
+
+
+def _after(there: dict[str, Prompt], after: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the prompts after the name `after`, in table order; none when that prompt no longer exists."""
+    names = list(there)
+    start = 0 if after is None else names.index(after) + 1 if after in there else len(names)
+    for name in names[start:]:
+        yield name, there[name].definition()

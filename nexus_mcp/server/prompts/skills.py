@@ -8,8 +8,8 @@ from nexus_mcp.briefing.progress import progress_lines
 from nexus_mcp.catalog.placeholders import read_notes
 from nexus_mcp.errors import NexusError
 from nexus_mcp.quoting import quoted
+from nexus_mcp.server.prompts.actions import outcome
 from nexus_mcp.server.prompts.definition import Argument, Prompt, own_words
-from nexus_mcp.server.prompts.text import outcome
 from nexus_mcp.server.resources.catalogued import body
 from nexus_mcp.state import tasks as lists
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nexus_mcp.server.resources import artifacts, catalogued, history, knowledge, notes, session
+from nexus_mcp.server.resources import artifacts, catalogued, history, notes, session
 
 RESOURCES = (
     session.PLAN,
@@ -11,7 +11,7 @@ RESOURCES = (
     history.HISTORY,
     history.CYCLE,
     artifacts.RESOURCE,
-    knowledge.RESOURCE,
+    notes.KNOWLEDGE,
     notes.MEMORY,
     notes.CONTEXT,
     notes.RULES,

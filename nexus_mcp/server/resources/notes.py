@@ -1,4 +1,4 @@
-"""Resources nexus://memory/{name}, nexus://context/{name} and nexus://rules/{name}: the Markdown notes of a project.
+"""Resources nexus://memory/{name}, nexus://context/{name} and nexus://rules/{name}, and the index nexus://knowledge.
 
 Reading a memory note counts in the access record that decides about clean-up.
 """
@@ -7,14 +7,25 @@ from __future__ import annotations
 
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError, StateError
-from nexus_mcp.knowledge.index import SUFFIX, names_of, read_head
-from nexus_mcp.server.resources.definition import MARKDOWN, Content, Entry, Missing, Refused, Resource
+from nexus_mcp.knowledge.index import KINDS, SUFFIX, index, names_of, read_head
+from nexus_mcp.server.resources.definition import (
+    JSON,
+    MARKDOWN,
+    Content,
+    Entry,
+    Missing,
+    Refused,
+    Resource,
+    as_json,
+    size_of,
+)
 from nexus_mcp.server.resources.files import check_name, info, is_safe, read_file
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
 
     from nexus_mcp.server.resources.definition import ReadContext, Values
     from nexus_mcp.store.folder import Folder
@@ -128,3 +139,39 @@ MEMORY = make_resource(
 
 
 RULES = make_resource("rules", "Rules of the project", "Rules that work in this project keeps.", 0.7)
+
+
+def read_index(ctx: ReadContext, _: Values) -> list[Content]:
+    """Return {"notes": [{"uri", "path" from .nexus, "kind", "tags", "size" in bytes}], "faults": unreadable notes}.
+
+    Notes that cannot be read as a resource have no uri; `faults` is left out when empty.
+    """
+    faults: list[str] = []
+    with ctx.store.nexus() as nexus:
+        found = index(nexus, faults)
+    value: dict[str, Any] = {"notes": [{**_uri(note["path"]), **note} for note in found]}
+    return as_json({**value, "faults": faults} if faults else value)
+
+
+def _uri(path: str) -> dict[str, str]:
+    from urllib.parse import quote
+
+    return {"uri": f"nexus://{quote(path)}"} if is_safe(path) else {}
+
+
+def index_entries(ctx: ReadContext, after: str | None) -> Iterator[Entry]:
+    if after is None:
+        yield Entry("", {}, size=size_of(lambda: read_index(ctx, {})))
+
+
+KNOWLEDGE = Resource(
+    "nexus://knowledge",
+    name="knowledge",
+    title="The knowledge index",
+    description="The notes of memory, context and rules, with their tags and sizes: what there is to read.",
+    mime_type=JSON,
+    priority=0.8,
+    read=read_index,
+    entries=index_entries,
+    watched=lambda _: tuple(f"{kind}/" for kind in KINDS),
+)

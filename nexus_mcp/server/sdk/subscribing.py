@@ -21,8 +21,7 @@ from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 
 from nexus_mcp.server.call_queue import correlation_key
 from nexus_mcp.server.faults import Fault, id_in_use
-from nexus_mcp.server.subscriptions import targets
-from nexus_mcp.server.subscriptions.streams import Streams
+from nexus_mcp.server.subscriptions.streams import LISTS, UPDATED, Streams
 
 if TYPE_CHECKING:
     from nexus_mcp.server.app import App
@@ -178,10 +177,10 @@ def as_error(fault: Fault) -> MCPError:
 
 def _notification(method: str, params: dict[str, Any]) -> types.ServerNotification:
     meta = params["_meta"]
-    if method == targets.UPDATED:
+    if method == UPDATED:
         return types.ResourceUpdatedNotification(
             params=types.ResourceUpdatedNotificationParams(uri=params["uri"], _meta=meta)
         )
-    if method == targets.LISTS["promptsListChanged"]:
+    if method == LISTS["promptsListChanged"]:
         return types.PromptListChangedNotification(params=types.NotificationParams(_meta=meta))
     return types.ResourceListChangedNotification(params=types.NotificationParams(_meta=meta))

@@ -1,4 +1,7 @@
-"""Manage the open subscriptions of one connection: Streams for both servers, Subscriptions for our own loop."""
+"""Manage the open subscriptions of one connection: Streams for both servers, Subscriptions for our own loop.
+
+A subscription names URIs and lists; the files below .nexus on which they depend are polled.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,12 @@ import threading
 
 from nexus_mcp import log
 from nexus_mcp.server.call_queue import correlation_key
-from nexus_mcp.server.faults import INTERNAL_ERROR, Fault, id_in_use
+from nexus_mcp.server.faults import INTERNAL_ERROR, INVALID_PARAMS, Fault, id_in_use
 from nexus_mcp.server.methods import META
-from nexus_mcp.server.subscriptions import targets
-from nexus_mcp.server.subscriptions.poller import PAUSE, Poller
+from nexus_mcp.server.resources import requests
+from nexus_mcp.server.resources.definition import Refused
+from nexus_mcp.server.resources.files import check_name
+from nexus_mcp.server.subscriptions.poller import NAMES, PAUSE, Poller
 
 TYPE_CHECKING = False
 
@@ -24,6 +29,56 @@ if TYPE_CHECKING:
     from nexus_mcp.server.faults import Id
     from nexus_mcp.server.pipes import Sink
     from nexus_mcp.server.protocol import SubscriptionRequest
+
+UPDATED = "notifications/resources/updated"
+LISTS = {
+    "resourcesListChanged": "notifications/resources/list_changed",
+    "promptsListChanged": "notifications/prompts/list_changed",
+}
+"""Lists that can change while a server runs, by their name in a filter of 2026-07-28. The list of tools cannot."""
+_LISTED = ("memory", "context", "rules", "agents", "skills", "state/artifacts")
+_PATHS = {
+    "resourcesListChanged": tuple(f"{folder}{NAMES}" for folder in _LISTED),
+    "promptsListChanged": (f"skills{NAMES}", "skills/"),
+}
+_TRUE = frozenset({"1", "t", "y", "yes", "on", "true"})
+
+
+def of_uri(uri: str) -> tuple[str, ...]:
+    """Return the paths of a resource, existing or not. Raises Fault, as reading it does before 2026-07-28."""
+    resource, values = requests.resolve(uri, modern=False)
+    paths = resource.watched(values)
+    try:
+        for path in paths:
+            check_name(path.rstrip("/"))
+    except Refused as error:
+        raise Fault(INVALID_PARAMS, f"Not a usable URI: {error}.", data={"uri": uri}) from None
+    return paths
+
+
+def of_list(name: str) -> tuple[str, ...]:
+    """Return the paths for one of LISTS."""
+    return _PATHS[name]
+
+
+def supported_filter(requested: dict[str, Any]) -> dict[str, Any]:
+    """Return the part of a filter that this server supports: its own URIs, each once, and the lists in LISTS."""
+    granted: dict[str, Any] = {name: True for name in LISTS if _is_true(requested.get(name))}
+    uris = list(dict.fromkeys(uri for uri in requested.get("resourceSubscriptions") or () if _is_ours(uri)))
+    return {**granted, "resourceSubscriptions": uris} if uris else granted
+
+
+def _is_ours(uri: str) -> bool:
+    try:
+        return bool(of_uri(uri))
+    except Fault:
+        return False
+
+
+def _is_true(value: Any) -> bool:
+    """Interpret a boolean as the check of params does (server/methods.py)."""
+    return value.lower() in _TRUE if isinstance(value, str) else bool(value)
+
 
 MOST_URIS = 1024
 """In all subscriptions of a connection together."""
@@ -60,10 +115,10 @@ class Streams:
 
     def subscribe(self, uri: str, deliver: Deliver) -> None:
         """Notify of changes of this resource until `unsubscribe` (handshake era). Idempotent. Raises Fault."""
-        paths = targets.of_uri(uri)
+        paths = of_uri(uri)
         if uri in self._by_uri:
             return
-        stream = Stream({path: [(targets.UPDATED, {"uri": uri})] for path in paths}, 1, deliver, listens=False)
+        stream = Stream({path: [(UPDATED, {"uri": uri})] for path in paths}, 1, deliver, listens=False)
         self._admit(stream)
         self._by_uri[uri] = stream
         self.begin(stream)
@@ -81,15 +136,15 @@ class Streams:
         """
         if len(requested.get("resourceSubscriptions") or ()) > MOST_URIS:  # too many to check each
             raise _limit()
-        granted = targets.supported_filter(requested)
+        granted = supported_filter(requested)
         uris = granted.get("resourceSubscriptions", ())
         wanted: dict[str, list[Event]] = {}
         for uri in uris:
-            for path in targets.of_uri(uri):
-                wanted.setdefault(path, []).append((targets.UPDATED, {"uri": uri, "_meta": meta}))
-        for name in (name for name in targets.LISTS if name in granted):
-            for path in targets.of_list(name):
-                wanted.setdefault(path, []).append((targets.LISTS[name], {"_meta": meta}))
+            for path in of_uri(uri):
+                wanted.setdefault(path, []).append((UPDATED, {"uri": uri, "_meta": meta}))
+        for name in (name for name in LISTS if name in granted):
+            for path in of_list(name):
+                wanted.setdefault(path, []).append((LISTS[name], {"_meta": meta}))
         stream = Stream(wanted, len(uris), deliver, listens=True)
         self._admit(stream)
         return stream, granted

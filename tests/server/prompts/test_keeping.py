@@ -104,7 +104,7 @@ def test_placeholders_of_texts_in_the_code() -> None:
         for _, _, kind, name in placeholders.find_placeholders(text)
         if kind in known
     ]
-    assert ("server/prompts/notes.py", "action", "ask_user") in used
+    assert ("server/prompts/actions.py", "action", "ask_user") in used
     assert [one for one in used if one[2] not in known[one[1]]] == []
 
 

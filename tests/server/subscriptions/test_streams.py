@@ -10,7 +10,7 @@ import pytest
 
 from nexus_mcp.server.faults import Fault
 from nexus_mcp.server.resources import RESOURCES
-from nexus_mcp.server.subscriptions import streams, targets
+from nexus_mcp.server.subscriptions import streams
 from nexus_mcp.server.subscriptions.streams import Streams
 from tests.support import Project
 
@@ -172,7 +172,7 @@ def test_list_changes_when_an_entry_comes_or_goes(
 )
 def test_what_is_kept_of_a_filter(asked: dict[str, Any], kept: dict[str, Any]) -> None:
     """What this server cannot tell of is left out: the tools never change, and a foreign URI is nobody's."""
-    assert targets.supported_filter(asked) == kept
+    assert streams.supported_filter(asked) == kept
 
 
 @pytest.mark.parametrize(
