@@ -5,7 +5,7 @@ Pure, and loaded by hooks: reads no file.
 
 from __future__ import annotations
 
-from nexus_mcp.catalog.tool_names import matches_any, of_class
+from nexus_mcp.catalog.tool_names import classes_with, matches_any, of_class
 from nexus_mcp.quoting import quoted_name
 
 TYPE_CHECKING = False
@@ -88,9 +88,7 @@ def instead(catalog: Catalog, capability: str, harness: str, tool: str = "") -> 
 def classes_of(catalog: Catalog, tool: str, harness: str) -> list[str]:
     """Return the semantic classes of a tool in the map of a harness."""
     known = catalog.maps.get(harness)
-    if known is None:
-        return []
-    return [name for name in known["classes"] if matches_any(of_class(known, name, catalog.vocabulary), tool)]
+    return [] if known is None else classes_with(known, known["classes"], tool)
 
 
 def unmapped(catalog: Catalog, harness: str) -> str:
@@ -118,7 +116,9 @@ def _barring(catalog: Catalog, tool: str, harness: str) -> set[str]:
         return set(catalog.vocabulary["capabilities"])
     if known is None or matches_any(known["reading"], tool):
         return set()
-    return {name for name in catalog.vocabulary["capabilities"] if matches_any(tools_of(catalog, name, harness), tool)}
+    capabilities = catalog.vocabulary["capabilities"]
+    having = {*classes_with(known, [one for entry in capabilities.values() for one in entry["classes"]], tool)}
+    return {name for name, entry in capabilities.items() if not having.isdisjoint(entry["classes"])}
 
 
 def _is_known(catalog: Catalog, tool: str, harness: str) -> bool:
@@ -128,7 +128,7 @@ def _is_known(catalog: Catalog, tool: str, harness: str) -> bool:
         return False
     tables = [known[name] for name in ("reading", "editing", "patching", "opening", "resuming")]
     tables.append([known["nexus_tools"]])
-    return any(matches_any(names, tool) for names in tables) or bool(classes_of(catalog, tool, harness))
+    return matches_any([name for names in tables for name in names], tool) or bool(classes_of(catalog, tool, harness))
 
 
 def _able(catalog: Catalog, capability: str, harness: str, tool: str) -> list[str]:
