@@ -113,7 +113,7 @@ def parts(
     return {name: text for name, text in found.items() if text}
 
 
-def joined(parts: Mapping[str, str]) -> str:
+def join_parts(parts: Mapping[str, str]) -> str:
     """Return the parts as one text."""
     return "\n\n".join(parts.values())
 

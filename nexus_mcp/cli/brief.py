@@ -20,7 +20,7 @@ JSON = Option("--json", "", "print the parts as JSON")
 
 def run(values: Values) -> int:
     """Print the brief. Raise NexusError for an unknown task or owner, UnknownEntry, StateError."""
-    from nexus_mcp.briefing.compose import binding_text, joined, parts
+    from nexus_mcp.briefing.compose import binding_text, join_parts, parts
     from nexus_mcp.catalog import placeholders
     from nexus_mcp.cli.workspace_options import load_catalog
     from nexus_mcp.knowledge.index import index
@@ -45,7 +45,7 @@ def run(values: Values) -> int:
         # ASCII, because tasks and notes may hold characters that mislead a terminal.
         print(json.dumps({"task_id": task["id"], "agent": agent, "harness_id": harness, "parts": found}))
         return exits.OK
-    for line in joined(found).split("\n"):
+    for line in join_parts(found).split("\n"):
         print(printable(line))
     return exits.OK
 

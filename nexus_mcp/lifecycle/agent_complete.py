@@ -6,7 +6,7 @@ from nexus_mcp.catalog.tool_files import came_to_nothing
 from nexus_mcp.errors import NexusError, PathRefused, StateError
 from nexus_mcp.lifecycle.agent_identity import warn_unknown
 from nexus_mcp.lifecycle.definition import Event, EventContext
-from nexus_mcp.lifecycle.sources import listed, tasks_of, unfinished, waiting
+from nexus_mcp.lifecycle.sources import list_ids, select_unfinished, select_waiting, tasks_of
 from nexus_mcp.quoting import quoted_name
 from nexus_mcp.state.agents import COMPLETE
 from nexus_mcp.store.agents import read, record
@@ -134,22 +134,22 @@ def _touch_test(ctx: EventContext) -> Callable[[str], bool]:
 def _warn_unfinished(ctx: EventContext, agent_id: str, name: str | None, tasks: list[dict[str, Any]]) -> None:
     own = [
         task
-        for task in unfinished(tasks)
+        for task in select_unfinished(tasks)
         if task.get("owner_agent_id") == agent_id or (name is not None and task.get("owner") == name)
     ]
-    late = waiting(tasks)
+    late = select_waiting(tasks)
     later = [task for task in own if task in late]
     left = [task for task in own if task not in late]
     agent = quoted_name(name or agent_id)
     if left:
         ctx.warn(
-            f"{agent} has ended, but tasks of its own are not done: {listed(left)}. "
+            f"{agent} has ended, but tasks of its own are not done: {list_ids(left)}. "
             "Have those that are finished checked, and set them to completed with task_update when they pass; choose "
             "an agent for the others."
         )
     if later:
         ctx.warn(
-            f"{agent} has ended, and tasks of its own still wait for others: {listed(later)}. "
+            f"{agent} has ended, and tasks of its own still wait for others: {list_ids(later)}. "
             "Choose an agent for them when they are ready."
         )
 

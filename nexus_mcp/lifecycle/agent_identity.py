@@ -106,7 +106,7 @@ def unknown_denial(barred: list[str], tool: str, identity: Identity) -> str:
     )
 
 
-def reader(ctx: EventContext, params: dict[str, Any]) -> str:
+def name_reader(ctx: EventContext, params: dict[str, Any]) -> str:
     """Return the reader of a note: the agent's name, else its id, else "main" for the session itself."""
     return next(iter(identify(ctx, params).names), params.get("agent_id", MAIN))
 

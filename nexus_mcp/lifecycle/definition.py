@@ -143,7 +143,7 @@ class Row:
         self.load = load
 
 
-def checked(event: Event, params: object) -> dict[str, Any]:
+def check_params(event: Event, params: object) -> dict[str, Any]:
     """Return the params that `event` takes, without nulls. Raises InvalidArguments, which quotes no values.
 
     Other params are ignored. A name that is too long is refused if the event requires it, else truncated.

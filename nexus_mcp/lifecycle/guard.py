@@ -12,7 +12,7 @@ from nexus_mcp.lifecycle.definition import (
     HARNESS_ID,
     UNREADABLE,
     EventContext,
-    checked,
+    check_params,
     failure_text,
     own_fault,
 )
@@ -42,7 +42,7 @@ def begin(
     Raises InvalidArguments.
     """
     event = EVENTS[name].load()
-    values = checked(event, params)
+    values = check_params(event, params)
     own = Workspace(workspace.root, harness_of(values.pop(HARNESS_ID, None), workspace))
     return event, EventContext(own, Store(own, now, wait, in_all=True)), values
 

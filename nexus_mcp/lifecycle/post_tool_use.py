@@ -64,11 +64,11 @@ def _is_note(root: str, path: str) -> bool:
 
 
 def _count_read(ctx: EventContext, params: dict[str, Any], note: str) -> bool:
-    from nexus_mcp.lifecycle.agent_identity import reader
+    from nexus_mcp.lifecycle.agent_identity import name_reader
     from nexus_mcp.store.harness_files import note_read
 
     try:
-        note_read(ctx.store, ctx.harness_id, note, reader(ctx, params))
+        note_read(ctx.store, ctx.harness_id, note, name_reader(ctx, params))
     except NexusError as error:
         ctx.warn(f"The read of {quoted_name(note)} was not counted: {error}")
         return False

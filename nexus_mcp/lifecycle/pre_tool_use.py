@@ -9,7 +9,7 @@ from nexus_mcp.errors import NexusError, PathRefused
 from nexus_mcp.lifecycle.agent_identity import identify, unknown_denial
 from nexus_mcp.lifecycle.definition import ALLOW, BLOCK, DENY, TEXT, Event, EventContext
 from nexus_mcp.lifecycle.nexus_files import NOTE, Kinds, names_state, refusal
-from nexus_mcp.lifecycle.sources import catalog_of, mending
+from nexus_mcp.lifecycle.sources import catalog_of, fault_advice
 from nexus_mcp.quoting import quoted
 from nexus_mcp.store.paths import TASKS
 
@@ -95,7 +95,7 @@ def _is_denied(
             return True
         if barred:
             reason = allowed(catalog, barred[0]["id"], tool, ctx.harness_id)[1]
-            ctx.decide(DENY, f"{reason}{mending(barred[0])}")
+            ctx.decide(DENY, f"{reason}{fault_advice(barred[0])}")
             return True
     if identity.is_unknown:
         ctx.warn(f"{identity.unknown_text()}, so it may do what every agent may do.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nexus_mcp.lifecycle.definition import Event, EventContext
 from nexus_mcp.lifecycle.session_context import SessionMemory
-from nexus_mcp.lifecycle.sources import listed, tasks_of, unfinished
+from nexus_mcp.lifecycle.sources import list_ids, select_unfinished, tasks_of
 from nexus_mcp.store import agents
 
 TYPE_CHECKING = False
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     """Warn about unfinished work, and delete the files that belong only to this session of this harness."""
     tasks = tasks_of(ctx)
-    left = unfinished(tasks)
+    left = select_unfinished(tasks)
     if left:
         ctx.warn(
-            f"The session ends with unfinished work, {listed(left)}. They stay for the next session, and task_list "
+            f"The session ends with unfinished work, {list_ids(left)}. They stay for the next session, and task_list "
             "shows them; task_close archives them as they are, when they are not to be done."
         )
     elif tasks:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nexus_mcp.errors import NexusError
 from nexus_mcp.lifecycle.definition import Event, EventContext
-from nexus_mcp.lifecycle.sources import both_of, listed, tell_copies, unfinished
+from nexus_mcp.lifecycle.sources import both_of, list_ids, select_unfinished, tell_copies
 from nexus_mcp.quoting import quoted
 from nexus_mcp.state.plan import PENDING
 from nexus_mcp.store import agents
@@ -105,9 +105,9 @@ def _plan_text(plan: dict[str, Any], tasks: dict[str, Any] | None) -> str:
 
 def _tasks_text(tasks: dict[str, Any]) -> str:
     rows = tasks["tasks"]
-    left = unfinished(rows)
+    left = select_unfinished(rows)
     if left:
-        return f"not done are {listed(left)}. Go on with them: task_list shows them, and which are ready."
+        return f"not done are {list_ids(left)}. Go on with them: task_list shows them, and which are ready."
     if rows:
         return f"all {len(rows)} tasks are completed, but the cycle is not closed. Call task_close to archive it."
     return "it has no tasks. Add them with task_add, or call task_close to begin anew."

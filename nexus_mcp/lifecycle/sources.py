@@ -45,7 +45,7 @@ def catalog_of(ctx: EventContext) -> Catalog:
     return catalog
 
 
-def mending(agent: dict[str, Any]) -> str:
+def fault_advice(agent: dict[str, Any]) -> str:
     """Return the next step for a refusal caused by a fault in the agent's files; "" for any other agent."""
     from nexus_mcp.catalog.sources import MEND
 
@@ -97,18 +97,18 @@ def tasks_of(ctx: EventContext) -> list[dict[str, Any]]:
     return [] if found is None else found["tasks"]
 
 
-def unfinished(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def select_unfinished(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the tasks that are pending or in progress."""
     return [task for task in tasks if task["status"] != COMPLETED]
 
 
-def waiting(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def select_waiting(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the pending tasks that wait for another task, so that no agent could start them."""
     begun = {*ready({"tasks": tasks})}
-    return [task for task in unfinished(tasks) if task["status"] != IN_PROGRESS and task["id"] not in begun]
+    return [task for task in select_unfinished(tasks) if task["status"] != IN_PROGRESS and task["id"] not in begun]
 
 
-def listed(tasks: list[dict[str, Any]]) -> str:
+def list_ids(tasks: list[dict[str, Any]]) -> str:
     """Return ids and statuses of the first 20 tasks: `tasks 1 (pending), 3 (in_progress)`."""
     more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
     named = ", ".join(f"{task['id']} ({task['status']})" for task in tasks[:_NAMED])

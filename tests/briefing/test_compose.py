@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nexus_mcp.briefing.compose import LIMIT, binding_text, block, joined, limits_text, parts, task_text, tools_text
+from nexus_mcp.briefing.compose import LIMIT, binding_text, block, join_parts, limits_text, parts, task_text, tools_text
 from nexus_mcp.catalog import placeholders
 from nexus_mcp.catalog.load import Catalog, load
 from nexus_mcp.errors import UnknownEntry
@@ -130,7 +130,7 @@ def test_the_parts_in_their_order(catalog: Catalog) -> None:
     assert found["notes"].startswith("NOTES:\n")
     assert '- "memory/a.md" tags: "x"' in found["notes"]
     assert found["harness"] == f"HARNESS:\n{own.strip()}"
-    assert joined(found) == "\n\n".join(found.values())
+    assert join_parts(found) == "\n\n".join(found.values())
 
 
 def test_parts_without_anything_to_say(catalog: Catalog) -> None:

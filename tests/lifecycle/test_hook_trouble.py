@@ -83,7 +83,7 @@ def test_a_fault_of_ours(project: Project, monkeypatch: pytest.MonkeyPatch) -> N
     def broken(*_: object) -> None:
         raise TypeError("SECRET")
 
-    monkeypatch.setattr(guard, "checked", broken)
+    monkeypatch.setattr(guard, "check_params", broken)
     project.state.mkdir(parents=True)
     answer = guard.answer_event("user_message", PAYLOAD, Workspace(str(project.root)))
     (warning,) = answer["warnings"]

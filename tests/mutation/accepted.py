@@ -14,7 +14,7 @@ _GUARD = "a guard against faults of our own, which no call reaches"
 _MORE = "more caution than the contract asks for; tests/tools/test_artifact_write.py looks at it"
 
 # The events of an agent, and the end of a session.
-_AGENTS = "lifecycle/(agent_.*|session_end|handle|params|unfinished|unknown)"
+_AGENTS = "lifecycle/(agent_.*|session_end)"
 
 # Module, a pattern that the whole change matches, the reason.
 ACCEPTED: tuple[tuple[str, str, str], ...] = (
@@ -58,7 +58,7 @@ ACCEPTED: tuple[tuple[str, str, str], ...] = (
         r"(True|False) -> (True|False)|.*entr(y|ies) is .*|return \{'agent_id'.*|tracker\.find.*|1 -> .*",
         _HINT,
     ),
-    ("lifecycle/sources", r".*(_COPIES|_NAMED|conflict|copies|listed|waiting|unfinished).*", _HINT),
+    ("lifecycle/sources", r".*(_COPIES|_NAMED|conflict|copies|list_ids|select_).*", _HINT),
     (
         "lifecycle/definition",
         r"(raise|'the params|value if|value left|return False -> return None).*",
