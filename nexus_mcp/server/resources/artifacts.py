@@ -11,8 +11,7 @@ from itertools import islice
 
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError, PathRefused
-from nexus_mcp.server.resources.definition import Content, Entry, Missing, Resource
-from nexus_mcp.server.resources.files import check_name, is_safe, read_file
+from nexus_mcp.server.resources.definition import Content, Entry, Missing, Resource, check_name, is_safe, read_file
 from nexus_mcp.state.artifact_name import MAX_SEGMENTS
 from nexus_mcp.store.artifacts import FOLDER
 

@@ -1,4 +1,4 @@
-"""Classes of resources: URI template, read context, content, list entry and resource kind.
+"""What all resources share: URI template, read context, content, list entry, resource kind, and files below .nexus.
 
 Of RFC 6570 only what our URIs use is supported: at most one variable at the end, `{name}` (one segment) or `{+path}`
 (with slashes), or one list of query parameters, `{?a,b}`.
@@ -6,11 +6,16 @@ Of RFC 6570 only what our URIs use is supported: at most one variable at the end
 
 from __future__ import annotations
 
+import os
+import stat
+from contextlib import ExitStack, suppress
 from urllib.parse import quote, unquote_to_bytes
 
 from nexus_mcp import log
-from nexus_mcp.errors import NexusError
+from nexus_mcp.errors import NexusError, PathRefused, StateError
+from nexus_mcp.state import artifact_name
 from nexus_mcp.state.oplog import By
+from nexus_mcp.store import atomic, paths
 from nexus_mcp.store.codec import compact
 from nexus_mcp.tools.definition import ToolContext
 
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.catalog.load import Catalog
+    from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.store import Store
     from nexus_mcp.workspace import Workspace
 
@@ -264,3 +270,43 @@ def size_of(read: Callable[[], list[Content]]) -> int | None:
         return sum(len((content.text or "").encode("utf-8", "surrogatepass")) for content in read())
     except NexusError:
         return None
+
+
+def check_name(name: str) -> list[str]:
+    """Return the segments of a file name. Raises Refused for an unsafe name."""
+    try:
+        return artifact_name.segments(name, atomic.PREFIX)
+    except PathRefused as error:
+        raise Refused(f"the name {error.problem}") from None
+
+
+def is_safe(name: str) -> bool:
+    """Return whether `check_name` accepts the name."""
+    with suppress(Refused):
+        return bool(check_name(name))
+    return False
+
+
+def read_file(folder: Folder | None, path: str) -> bytes | None:
+    """Return the bytes of the file at a checked path below `folder`; None when there is none.
+
+    Raises PathRefused, StorageError, and StateError for one that is too large.
+    """
+    if folder is None:
+        return None
+    with ExitStack() as stack:
+        place, name = paths.find(stack, folder, path)
+        try:
+            return None if place is None else place.read(name, LIMIT)
+        except StateError as error:  # too large, not broken
+            advice = "Read the file itself, a part at a time, or have its author split it."
+            raise StateError(error.file, error.problem, next_step=advice) from None
+
+
+def info(folder: str, name: str) -> os.stat_result | None:
+    """Return the status of the regular file `name` in `folder`; None for anything else."""
+    with suppress(OSError, ValueError):
+        seen = os.lstat(os.path.join(folder, name))
+        if stat.S_ISREG(seen.st_mode):
+            return seen
+    return None

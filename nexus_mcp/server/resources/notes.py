@@ -17,9 +17,12 @@ from nexus_mcp.server.resources.definition import (
     Refused,
     Resource,
     as_json,
+    check_name,
+    info,
+    is_safe,
+    read_file,
     size_of,
 )
-from nexus_mcp.server.resources.files import check_name, info, is_safe, read_file
 
 TYPE_CHECKING = False
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 
-from nexus_mcp.server.resources.definition import JSON, SIZED, Entry, Resource, as_json, size_of
-from nexus_mcp.server.resources.files import info
+from nexus_mcp.server.resources.definition import JSON, SIZED, Entry, Resource, as_json, info, size_of
 from nexus_mcp.state import tasks
 from nexus_mcp.tools import plan_status, task_list
 

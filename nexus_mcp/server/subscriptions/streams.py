@@ -13,8 +13,7 @@ from nexus_mcp.server.call_queue import correlation_key
 from nexus_mcp.server.faults import INTERNAL_ERROR, INVALID_PARAMS, Fault, id_in_use
 from nexus_mcp.server.methods import META
 from nexus_mcp.server.resources import requests
-from nexus_mcp.server.resources.definition import Refused
-from nexus_mcp.server.resources.files import check_name
+from nexus_mcp.server.resources.definition import Refused, check_name
 from nexus_mcp.server.subscriptions.poller import NAMES, PAUSE, Poller
 
 TYPE_CHECKING = False
