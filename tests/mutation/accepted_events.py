@@ -92,6 +92,11 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
         _WORDS,
     ),
     ("lifecycle/session_context", r"return True -> .*|True -> False|settled\(memory.* left out", _FAULT),
+    (
+        "lifecycle/session_context",
+        r"(1|16|20|200) -> .*|'(session_id|at|by|given)' -> .*|.* left out of \('session_id', 'at', .*",
+        _OURS,
+    ),
     ("lifecycle/session_context", r"'surrogatepass' -> .*", "for a lone surrogate that a file holds"),
     ("lifecycle/session_context", r"'(context_compact|session_start|both|skill|plan|tasks)' -> .*", _OURS),
     ("lifecycle/session_context", r"2 -> 1", "for a skill whose text the project changes while the model works by it"),
