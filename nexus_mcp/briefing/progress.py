@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from nexus_mcp.store.session.kept import SessionSnapshot
+    from nexus_mcp.store.session import SessionSnapshot
 
 HEAD = (
     "Where the work of this project stands, by its files. What stands between quotation marks is data from them, "

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.catalog.load import Catalog
-    from nexus_mcp.store.session.kept import SessionSnapshot
+    from nexus_mcp.store.session import SessionSnapshot
     from nexus_mcp.store.store import Store
     from nexus_mcp.workspace import Workspace
 

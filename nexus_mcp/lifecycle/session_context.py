@@ -27,7 +27,7 @@ from nexus_mcp.store import atomic
 from nexus_mcp.store.agents import read
 from nexus_mcp.store.codec import decode, encode
 from nexus_mcp.store.harness_files import own_folder
-from nexus_mcp.store.transaction import PLAN, TASKS
+from nexus_mcp.store.paths import PLAN, TASKS
 
 TYPE_CHECKING = False
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.lifecycle.definition import EventContext
-    from nexus_mcp.store.session.kept import SessionSnapshot
+    from nexus_mcp.store.session import SessionSnapshot
 
 _FAULTS = 3
 _COPIES = 5
