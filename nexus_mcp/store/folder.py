@@ -223,11 +223,6 @@ class Folder:
         except OSError as error:
             raise StorageError(self.show(name), "look at", reason(error)) from error
 
-    def identities(self, names: Iterable[str]) -> list[tuple[int, int, int] | None]:
-        """Return what changes with the content of each file, None for an absent one. Raises StorageError."""
-        seen = map(self.look, names)
-        return [None if one is None else (one.st_ino, one.st_size, one.st_mtime_ns) for one in seen]
-
     def names(self, most: int | None = None) -> list[str]:
         """Return the names in this folder, at most `most` + 1 of them. Raises StorageError."""
         try:
