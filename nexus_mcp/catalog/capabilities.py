@@ -88,7 +88,7 @@ def instead(catalog: Catalog, capability: str, harness: str, tool: str = "") -> 
 def classes_of(catalog: Catalog, tool: str, harness: str) -> list[str]:
     """Return the semantic classes of a tool in the map of a harness."""
     known = catalog.maps.get(harness)
-    return [] if known is None else classes_with(known, known["classes"], tool)
+    return [] if known is None else classes_with(known, known["classes"], tool, catalog.vocabulary)
 
 
 def unmapped(catalog: Catalog, harness: str) -> str:
@@ -117,7 +117,8 @@ def _barring(catalog: Catalog, tool: str, harness: str) -> set[str]:
     if known is None or matches_any(known["reading"], tool):
         return set()
     capabilities = catalog.vocabulary["capabilities"]
-    having = {*classes_with(known, [one for entry in capabilities.values() for one in entry["classes"]], tool)}
+    classes = [one for entry in capabilities.values() for one in entry["classes"]]
+    having = {*classes_with(known, classes, tool, catalog.vocabulary)}
     return {name for name, entry in capabilities.items() if not having.isdisjoint(entry["classes"])}
 
 

@@ -6,7 +6,7 @@ Pure and loaded by hooks. It reads no file.
 from __future__ import annotations
 
 from nexus_mcp.catalog import patches
-from nexus_mcp.catalog.tool_names import classes_with, entry_of, matches_any
+from nexus_mcp.catalog.tool_names import entry_of, matches_any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def opened(known: Mapping[str, Any], tool: str, tool_input: object) -> list[str]
 
 
 def _is_of(known: Mapping[str, Any], classes: tuple[str, ...], tool: str) -> bool:
-    return bool(classes_with(known, classes, tool))
+    return any(matches_any(known["classes"].get(name, ()), tool) for name in classes)
 
 
 def _member(tool_input: object, name: str) -> object:

@@ -37,9 +37,11 @@ def matches_any(patterns: Iterable[str], name: str) -> bool:
     return any(matches(pattern, name) for pattern in patterns)
 
 
-def classes_with(known: Mapping[str, Any], names: Iterable[str], tool: str) -> list[str]:
+def classes_with(
+    known: Mapping[str, Any], names: Iterable[str], tool: str, vocabulary: Mapping[str, Any]
+) -> list[str]:
     """Return those of the classes `names` that have the tool in a capability map."""
-    return [name for name in names if matches_any(of_class(known, name), tool)]
+    return [name for name in names if matches_any(of_class(known, name, vocabulary), tool)]
 
 
 def entry_of(table: Mapping[str, Found], name: str) -> Found | None:
