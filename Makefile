@@ -76,7 +76,7 @@ mutants: env
 
 # What hooks and servers read of the agents, skills and maps, because YAML takes too long for them.
 catalog: env
-	$(BIN)/python -m nexus_mcp.catalog.shipped
+	$(BIN)/python -m nexus_mcp.catalog.building
 
 # The list of what differs, and why: docs/upstream.md.
 upstream: env

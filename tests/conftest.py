@@ -148,7 +148,11 @@ def fast_path() -> Iterator[Path]:
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     """An empty git repository on branch main, made without a git process."""
-    root = tmp_path / "project"
+    return make_project(tmp_path / "project")
+
+
+def make_project(root: Path) -> Project:
+    """Make an empty git repository on branch main in `root`."""
     git = root / ".git"
     for folder in (git / "objects", git / "refs" / "heads"):
         folder.mkdir(parents=True)

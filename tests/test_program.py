@@ -164,8 +164,8 @@ def test_a_kept_catalog_names_no_program(script: Path, project: Project, monkeyp
     """What is remembered of a project's faults names the program of whoever reads it, not of who found them."""
     project.put("capability-map.yml", "claude-code: [")
     (project.root / ".nexus/state").mkdir()
-    assert usable(str(project.root)).warnings[0].endswith("nexus-mcp catalog check tells all that is wrong.")
+    assert usable(str(project.root)).warnings[0].endswith("nexus-mcp catalog check lists all faults.")
     running(monkeypatch, script, "/nowhere")
     (again,) = usable(str(project.root)).warnings
-    assert again.endswith(f". '{script}' catalog check tells all that is wrong.")
+    assert again.endswith(f". '{script}' catalog check lists all faults.")
     assert again.count("catalog check") == 1

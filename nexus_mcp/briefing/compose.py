@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nexus_mcp.catalog import capabilities
-from nexus_mcp.catalog.tool_names import ANY, called
+from nexus_mcp.catalog.tool_files import ANY, own_name
 from nexus_mcp.knowledge.index import text as notes_text
 from nexus_mcp.quoting import inert_lines, line, marked_lines, quoted_name
 from nexus_mcp.state import plan as plans
@@ -59,11 +59,11 @@ def limits_text(catalog: Catalog, agent_id: str, harness: str) -> str:
     Raises UnknownEntry.
     """
     lines = []
-    for name in capabilities.effective(catalog.agent(agent_id)):
+    for name in capabilities.all_capabilities(catalog.agent(agent_id)):
         entry = catalog.vocabulary["capabilities"][name]
         tools = capabilities.tools_of(catalog, name, harness)
         refused = f" Refused: {', '.join(map(quoted_name, tools))}." if tools else ""
-        lines.append(f"- {name}: {entry['description']}{refused} {capabilities.instead(catalog, name, harness)}")
+        lines.append(f"- {name}: {entry['description']}{refused} {capabilities.alternative(catalog, name, harness)}")
     return (
         "\n".join([f"LIMITS: you are {quoted_name(agent_id)}. What you may not do, and what to do instead:", *lines])
         if lines
@@ -79,11 +79,11 @@ def tools_text(catalog: Catalog, agent_id: str | None, harness: str) -> str:
     known = catalog.maps.get(harness)
     if known is None or known["nexus_tools"] == ANY:
         return ""
-    names = {tool: called(known["nexus_tools"], tool) for tool in catalog.vocabulary["tools"]}
+    names = {tool: own_name(known["nexus_tools"], tool) for tool in catalog.vocabulary["tools"]}
     lines = [
         f"- {tool}: {quoted_name(name)}"
         for tool, name in names.items()
-        if agent_id is None or capabilities.allowed(catalog, agent_id, name, harness)[0]
+        if agent_id is None or capabilities.check_tool(catalog, agent_id, name, harness)[0]
     ]
     return "\n".join(["TOOLS: what the tools of this project's plan and tasks are called here:", *lines])
 

@@ -6,10 +6,10 @@ import os
 import stat
 
 from nexus_mcp.catalog import resume, target_files
-from nexus_mcp.catalog.capabilities import effective
+from nexus_mcp.catalog.capabilities import all_capabilities
 from nexus_mcp.catalog.sources import MEND
 from nexus_mcp.catalog.tool_files import came_to_nothing
-from nexus_mcp.catalog.tool_files import edits as is_editing
+from nexus_mcp.catalog.tool_files import is_edit as is_editing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +45,9 @@ def decision(
         targets=target_files.of_task(task, root, kind_in(root)),
         root=root,
         # An agent with a fault in its files may not edit now, but may have edited before.
-        readers=[name for name, agent in catalog.agents.items() if _NO_EDITS in effective(agent) and MEND not in agent],
+        readers=[
+            name for name, agent in catalog.agents.items() if _NO_EDITS in all_capabilities(agent) and MEND not in agent
+        ],
         edits=list(edits(catalog, log)),
     )
 

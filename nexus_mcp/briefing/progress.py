@@ -9,6 +9,7 @@ from nexus_mcp.errors import NexusError
 from nexus_mcp.quoting import inert, quoted
 from nexus_mcp.state import plan as plans
 from nexus_mcp.state import tasks as lists
+from nexus_mcp.wording import join_first
 
 TYPE_CHECKING = False
 
@@ -45,8 +46,7 @@ def tasks_text(tasks: dict[str, Any] | None) -> str:
     counts = {status: lists.count(tasks, status) for status in lists.STATUSES}
     ready = lists.ready(tasks)
     goal = f", goal {quoted(tasks['goal'], _TITLE)}" if tasks["goal"].strip() else ""
-    names = ", ".join(map(str, ready[:LINES])) + (f" and {len(ready) - LINES} more" if len(ready) > LINES else "")
-    which = f"{_counted('task', len(ready))} {names}" if ready else "none"
+    which = f"{_counted('task', len(ready))} {join_first(ready, LINES)}" if ready else "none"
     head = (
         f"Tasks{goal}: {len(rows)} in all, {counts[lists.COMPLETED]} completed, "
         f"{counts[lists.IN_PROGRESS]} in progress, {counts[lists.PENDING]} pending. Ready: {which}."

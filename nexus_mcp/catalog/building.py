@@ -1,18 +1,26 @@
-"""Build the catalog as a value: the shipped one, kept in assets/catalog.json, and the additions of a project."""
+"""Build the catalog as a value: the shipped one, kept in assets/catalog.json, and the additions of a project.
+
+A project's catalog is built file by file, and intermediate results are saved every SAVE_EVERY_S seconds: a hook that
+is killed leaves the next one with less work. A hook whose time is over leaves the rest unread. Unread files count as
+faulty, so that no restriction in them is lost.
+
+`python -m nexus_mcp.catalog.building` (`make catalog`) rewrites assets/catalog.json.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import time
 from functools import partial
 
 from nexus_mcp import schemas
-from nexus_mcp.catalog import fallbacks, maps, reading
-from nexus_mcp.catalog.bounds import Room
-from nexus_mcp.catalog.faults import Faults
+from nexus_mcp.catalog import maps, reading
+from nexus_mcp.catalog.faults import Faults, faulty_agents
 from nexus_mcp.catalog.reading import SCHEMAS, VOCABULARY, document_at, entry_at
-from nexus_mcp.catalog.rows import Work
-from nexus_mcp.catalog.sources import AGENTS, BODY, KINDS, MAP, PROJECT, SKILLS
+from nexus_mcp.catalog.sources import AGENTS, BODY, KINDS, MAP, PROJECT, SHIPPED_NAME, SKILLS, Room, Shipped
 from nexus_mcp.errors import CatalogError, NexusError
+from nexus_mcp.packaged import data_path
 
 TYPE_CHECKING = False
 
@@ -24,8 +32,14 @@ if TYPE_CHECKING:
     from nexus_mcp.catalog.sources import Source
 
     Value = dict[str, Any]
+    from collections.abc import Callable
+
+    Row = dict[str, Any]
 
 SHIPPED = "shipped"
+SAVE_EVERY_S = 0.05
+NO_TIME = "was not read: the time for reading the project's catalog was over"
+NO_ROOM = "was not read: the files before it reached the limit for a project's agents, skills and map"
 
 
 def shipped_value(source: Source) -> Value:
@@ -55,11 +69,16 @@ def shipped_value(source: Source) -> Value:
         AGENTS: {name: _agent(entry, SHIPPED) for name, entry in read[AGENTS].items()},
         SKILLS: {name: _skill(entry, SHIPPED) for name, entry in read[SKILLS].items()},
         "vocabulary": vocabulary,
-        "maps": maps.shipped(source, vocabulary, faults),
+        "maps": maps.shipped_maps(source, vocabulary, faults),
     }
     if faults.entries():
         raise CatalogError(faults.all())
     return value
+
+
+def build_json() -> str:
+    """Return the text for assets/catalog.json, built from the files beside it. Raises CatalogError."""
+    return json.dumps(shipped_value(Shipped()), ensure_ascii=False, indent=1) + "\n"
 
 
 def own_value(source: Source, shipped: Value) -> Value:
@@ -83,7 +102,7 @@ def usable_value(source: Source, shipped: Value, work: Work | None = None) -> tu
     digest = _digest(names)
     # Read first, because it applies to all agents; reported last.
     of_map = faults.for_entry()
-    make_map = partial(maps.own, source, shipped["maps"], shipped["vocabulary"], room=room)
+    make_map = partial(maps.own_maps, source, shipped["maps"], shipped["vocabulary"], room=room)
     value["maps"] = work.row(MAP, room, of_map, "", make_map) or {}
     known = {kind: None if found is None else {**shipped[kind], **found} for kind, found in names.items()}
     own = _Own(source, shipped, known, room)
@@ -92,11 +111,82 @@ def usable_value(source: Source, shipped: Value, work: Work | None = None) -> tu
             made = work.row(f"{kind}/{name}", room, faults, digest, partial(own.entry, kind, name))
             if made is not None:
                 value[kind][name] = made
-    value[AGENTS] |= fallbacks.agents(faults, shipped)
+    value[AGENTS] |= faulty_agents(faults, shipped)
     faults.restore(MAP, of_map.as_json(MAP))
     faults.may_pass |= of_map.may_pass
     work.end()
     return value, faults
+
+
+def never() -> bool:
+    return False
+
+
+class Work:
+    """One pass over the files of a catalog.
+
+    `rows` are the results of an earlier pass, `seen` the current identities of each entry's files, by its path; without
+    them everything is read. `save` is called with the rows of this pass; `is_over` returns whether time is over.
+    """
+
+    __slots__ = ("_before", "_is_over", "_rows", "_save", "_saved_at", "_seen", "_unsaved")
+
+    def __init__(
+        self,
+        rows: dict[str, Row] | None = None,
+        seen: dict[str, list[Any]] | None = None,
+        save: Callable[[dict[str, Row]], None] | None = None,
+        is_over: Callable[[], bool] = never,
+    ) -> None:
+        self._before = rows or {}
+        self._seen = seen
+        self._save = save
+        self._is_over = is_over
+        self._rows: dict[str, Row] = {}
+        self._unsaved = 0
+        self._saved_at = time.monotonic()
+
+    def row(
+        self, path: str, room: Room, faults: Faults, names: str, make: Callable[[Faults], dict[str, Any] | None]
+    ) -> dict[str, Any] | None:
+        """Return the result of `make` for the entry at `path`, from this or an earlier pass, and add its faults.
+
+        The result has to depend only on the files of the entry, the shipped catalog and `names`.
+        """
+        seen = None if self._seen is None else self._seen.get(path)
+        row = self._before.get(path)
+        if row is not None and row["seen"] == [seen, names] and room.take(row["used"]):
+            self._rows[path] = row
+            faults.restore(path, row["faults"])
+            value: dict[str, Any] | None = row["value"]
+            return value
+        is_over = self._is_over()
+        if is_over or room.is_closed:
+            faults.may_pass |= is_over
+            faults.add(path, f".nexus/{path}", f".nexus/{path}: {NO_TIME if is_over else NO_ROOM}")
+            return None
+        of, before = faults.for_entry(), room.remaining()
+        made = make(of)
+        faults.restore(path, of.as_json(path))
+        faults.may_pass |= of.may_pass
+        if seen is not None and not (of.may_pass or room.is_closed):
+            used = [had - has for had, has in zip(before, room.remaining(), strict=True)]
+            self._keep(path, {"seen": [seen, names], "used": used, "value": made, "faults": of.as_json(path)})
+        return made
+
+    def end(self) -> None:
+        """Save the unsaved rows."""
+        if self._unsaved and self._save is not None:
+            self._save(self._rows)
+            self._unsaved = 0
+
+    def _keep(self, path: str, row: Row) -> None:
+        self._rows[path] = row
+        self._unsaved += 1
+        if self._save is not None and time.monotonic() - self._saved_at > SAVE_EVERY_S:
+            self._save({**self._before, **self._rows})
+            self._unsaved = 0
+            self._saved_at = time.monotonic()
 
 
 def _names(source: Source, kind: str, faults: Faults) -> dict[str, None] | None:
@@ -104,7 +194,7 @@ def _names(source: Source, kind: str, faults: Faults) -> dict[str, None] | None:
     try:
         found = source.folders(kind)
     except NexusError as error:
-        faults.raised(kind, source.shown(kind), error)
+        faults.add_error(kind, source.shown(kind), error)
         return None
     return dict.fromkeys(found)
 
@@ -172,3 +262,9 @@ def _skill(entry: Entry, origin: str, below: Value | None = None) -> Value:
     body_hash = f"sha256:{hashlib.sha256(entry.body).hexdigest()}" if entry.body is not None else merged["body_hash"]
     members = {name: merged[name] for name in schemas.load(SCHEMAS[entry.kind])["properties"]}
     return {**members, "body_hash": body_hash, "origin": origin, "own_body": entry.body is not None}
+
+
+if __name__ == "__main__":
+    text = build_json()
+    with open(data_path("assets", SHIPPED_NAME), "w", encoding="utf-8") as target:
+        target.write(text)

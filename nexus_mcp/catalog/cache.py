@@ -1,9 +1,9 @@
 """Cache the catalog that a project's files produce, in `.nexus/state/cache/catalog.json`, to parse YAML once.
 
 catalog-rows.json beside it holds the result of each file, for when only some changed or a hook was killed while
-reading (rows.py). A cache is valid only for files of the same size, times and inode. It also names its own inode and
-time, so a cache that came with a repository, or was edited, is ignored. Its structure is checked by hand and not by a
-schema, because every hook does it: a damaged or forged cache must never remove a canonical capability of an agent.
+reading (building.Work). A cache is valid only for files of the same size, times and inode. It also names its own inode
+and time, so a cache that came with a repository, or was edited, is ignored. Its structure is checked by hand and not by
+a schema, because every hook does it: a damaged or forged cache must never remove a canonical capability of an agent.
 
 The cache may be deleted at any time. It is written only when `.nexus/state` exists, because reading creates nothing.
 """
@@ -15,7 +15,6 @@ import os
 import stat
 from contextlib import suppress
 
-from nexus_mcp.catalog.rows import is_rows
 from nexus_mcp.catalog.sources import (
     AGENTS,
     BODY,
@@ -74,7 +73,7 @@ _TABLES = ("editing", "patching", "opening", "resuming")
 _MAP = {"classes": dict, "reading": list, **dict.fromkeys(_TABLES, dict), "nexus_tools": str}
 
 
-def is_sound(own: Any, shipped: Value, names: Mapping[str, Collection[str] | None], *, has_map: bool) -> bool:
+def _is_sound(own: Any, shipped: Value, names: Mapping[str, Collection[str] | None], *, has_map: bool) -> bool:
     """Return whether `own` has the structure of a project's catalog. Raises TypeError, AttributeError.
 
     `names`: the existing folders of each kind, None for too many. `has_map`: whether the project has a map.
@@ -192,14 +191,11 @@ def by_entry(seen: Seen) -> dict[str, Seen]:
 def read(nexus: Folder, seen: Seen, shipped: dict[str, Any]) -> dict[str, Any] | None:
     """Return the cached catalog for these files and this shipped catalog; None without a valid one."""
     own = _read(nexus, NAME, seen)
-    try:
-        return own if own is not None and is_right(own, seen, shipped) else None
-    except (TypeError, KeyError, AttributeError, RecursionError):
-        return None
+    return own if own is not None and is_plausible(own, seen, shipped) else None
 
 
-def is_right(own: dict[str, Any], seen: Seen, shipped: dict[str, Any]) -> bool:
-    """Return whether `own` is plausible for these files. Raises TypeError, KeyError, AttributeError."""
+def is_plausible(own: Any, seen: Seen, shipped: dict[str, Any]) -> bool:
+    """Return whether `own` may be the catalog of these files."""
     paths = [str(row[0]) for row in seen]
     names = {
         kind: None
@@ -207,11 +203,14 @@ def is_right(own: dict[str, Any], seen: Seen, shipped: dict[str, Any]) -> bool:
         else {path[len(kind) + 1 :] for path in paths if path.startswith(f"{kind}/") and _is_entry_path(path)}
         for kind in KINDS
     }
-    return is_sound(own, shipped, names, has_map=MAP in paths)
+    try:
+        return _is_sound(own, shipped, names, has_map=MAP in paths)
+    except (TypeError, KeyError, AttributeError, ValueError, RecursionError):
+        return False
 
 
 def read_rows(nexus: Folder) -> dict[str, Any]:
-    """Return the cached result of each file (rows.py); {} without a valid cache."""
+    """Return the cached result of each file (building.Work); {} without a valid cache."""
     rows = _read(nexus, ROWS, [])
     return rows if rows is not None and is_rows(rows) else {}
 
@@ -303,3 +302,29 @@ def _folder(nexus: Folder) -> Folder | None:
 def _key(seen: Seen, *itself: int) -> list[Any]:
     shipped = os.stat(data_path("assets", NAME))
     return [seen, [shipped.st_size, shipped.st_mtime_ns], list(itself)]
+
+
+def is_rows(value: Any) -> bool:
+    """Return whether `value` has the structure of rows."""
+    return isinstance(value, dict) and all(
+        isinstance(row, dict)
+        and row.keys() == {"seen", "used", "value", "faults"}
+        and isinstance(row["used"], list)
+        and len(row["used"]) == 3
+        and all(type(used) is int and used >= 0 for used in row["used"])
+        and (row["value"] is None or isinstance(row["value"], dict))
+        and _is_faults(row["faults"])
+        for row in value.values()
+    )
+
+
+def _is_faults(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(of, list)
+        and len(of) == 2
+        and isinstance(of[0], list)
+        and bool(of[0])
+        and all(isinstance(text, str) for text in of[0])
+        and type(of[1]) is int
+        for of in value.values()
+    )

@@ -5,10 +5,11 @@ Pure, and loaded by hooks: reads no file.
 
 from __future__ import annotations
 
-from nexus_mcp.catalog.tool_names import classes_with, matches_any, of_class
+from nexus_mcp.catalog.tool_files import class_tools, classes_with, matches_any
 from nexus_mcp.quoting import quoted_name
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
@@ -21,7 +22,7 @@ _SHOWN = 200  # characters of a tool's name
 _DOING = "do"  # category of the agents that carry out tasks
 
 
-def effective(agent: dict[str, Any]) -> list[str]:
+def all_capabilities(agent: dict[str, Any]) -> list[str]:
     """Return the canonical and the added capabilities of the agent, each once."""
     return list(dict.fromkeys([*agent["capabilities"], *agent.get("added", ())]))
 
@@ -30,10 +31,7 @@ def removal_fault(agent_id: str, capability: str, canonical: Collection[str]) ->
     """Return why `capability` cannot be removed from a shipped agent with these canonical ones; "" when it can."""
     if capability not in canonical:
         return ""
-    return (
-        f"{capability} belongs to {agent_id} itself and may not be taken away: what a shipped agent may not do, it may "
-        "not do anywhere"
-    )
+    return f"{capability} is a restriction of the shipped agent {agent_id} and cannot be removed"
 
 
 def tools_of(catalog: Catalog, capability: str, harness: str) -> list[str]:
@@ -42,26 +40,26 @@ def tools_of(catalog: Catalog, capability: str, harness: str) -> list[str]:
     if known is None:
         return []
     classes = catalog.vocabulary["capabilities"][capability]["classes"]
-    return list(dict.fromkeys(tool for name in classes for tool in of_class(known, name, catalog.vocabulary)))
+    return list(dict.fromkeys(tool for name in classes for tool in class_tools(known, name, catalog.vocabulary)))
 
 
-def disallowed(catalog: Catalog, agent_id: str, harness: str) -> list[str]:
+def forbidden_tools(catalog: Catalog, agent_id: str, harness: str) -> list[str]:
     """Return the names and patterns of the tools that the agent may not use, each once.
 
     [] for a harness without a map: its tool names are unknown. Raises UnknownEntry.
     """
-    own = effective(catalog.agent(agent_id))
+    own = all_capabilities(catalog.agent(agent_id))
     return list(dict.fromkeys(tool for name in own for tool in tools_of(catalog, name, harness)))
 
 
-def allowed(catalog: Catalog, agent_id: str, tool: str, harness: str) -> tuple[bool, str]:
+def check_tool(catalog: Catalog, agent_id: str, tool: str, harness: str) -> tuple[bool, str]:
     """Return (True, "") or (False, an instruction for what to do next). Raises UnknownEntry.
 
     A read-only tool is never refused, whatever its classes.
     """
     agent = catalog.agent(agent_id)
     barring = _barring(catalog, tool, harness)
-    capability = next((name for name in effective(agent) if name in barring), None)
+    capability = next((name for name in all_capabilities(agent) if name in barring), None)
     if capability is None:
         return True, ""
     reason = catalog.vocabulary["capabilities"][capability]["reason"]
@@ -69,17 +67,17 @@ def allowed(catalog: Catalog, agent_id: str, tool: str, harness: str) -> tuple[b
     head = f"{quoted_name(agent_id)} may not use {quoted_name(tool, _SHOWN)} ({capability}: {reason})."
     lost = catalog.lost_map(harness)
     if lost and not _is_known(catalog, tool, harness):
-        head += f" {lost} has a fault: until it is mended no tool that the shipped map does not know is for this agent."
-    return False, f"{head} {instead(catalog, capability, harness, tool)}"
+        head += f" {lost} has a fault: until it is corrected, this agent may use only tools of the shipped map."
+    return False, f"{head} {alternative(catalog, capability, harness, tool)}"
 
 
-def refused(catalog: Catalog, tool: str, harness: str) -> list[str]:
+def restricted_agents(catalog: Catalog, tool: str, harness: str) -> list[str]:
     """Return the agents that may not use the tool."""
     barring = _barring(catalog, tool, harness)
-    return [name for name, agent in catalog.agents.items() if not barring.isdisjoint(effective(agent))]
+    return [name for name, agent in catalog.agents.items() if not barring.isdisjoint(all_capabilities(agent))]
 
 
-def instead(catalog: Catalog, capability: str, harness: str, tool: str = "") -> str:
+def alternative(catalog: Catalog, capability: str, harness: str, tool: str = "") -> str:
     """Return what a restricted agent does instead of using the tool, and which agents may do it."""
     text: str = catalog.vocabulary["capabilities"][capability]["instead"]
     return text.replace(AGENTS, _or(_able(catalog, capability, harness, tool)) or LEAD)
@@ -91,7 +89,7 @@ def classes_of(catalog: Catalog, tool: str, harness: str) -> list[str]:
     return [] if known is None else classes_with(known, known["classes"], tool, catalog.vocabulary)
 
 
-def unmapped(catalog: Catalog, harness: str) -> str:
+def missing_map_warning(catalog: Catalog, harness: str) -> str:
     """Return a warning for a harness without a capability map, with what to do about it; "" for one with a map."""
     if harness in catalog.maps:
         return ""
@@ -138,7 +136,7 @@ def _able(catalog: Catalog, capability: str, harness: str, tool: str) -> list[st
     return [
         name
         for name, agent in catalog.agents.items()
-        if agent["category"] == _DOING and barring.isdisjoint(effective(agent))
+        if agent["category"] == _DOING and barring.isdisjoint(all_capabilities(agent))
     ]
 
 

@@ -1,22 +1,29 @@
-"""Collect the faults of catalog files by entry."""
+"""Collect the faults of catalog files by entry, and replace the entries of a project that have any."""
 
 from __future__ import annotations
 
+from nexus_mcp.catalog.sources import AGENTS, CLOSED, LOST_MAP, MAP, MEND, PROJECT, SKILLS
 from nexus_mcp.errors import CatalogError, PathRefused, StorageError
 from nexus_mcp.quoting import inert, quoted_name
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     from nexus_mcp.errors import NexusError
 
+    Value = dict[str, Any]
+
 MOST = 20
 """Faults of a file that are listed; the rest are counted."""
 MOST_IN_ALL = 60
 """Faults of all files that are listed, in addition to the first of each file: suggesting names takes time."""
 _LONGEST = 500  # characters of a fault: it may quote the file
+_FEW = 3
+# For an agent of which only the folder is known: never resumed, and never suggested for work.
+_UNKNOWN = {"category": "check", "resume_tier": "ephemeral", "model_tier": "standard", "body_hash": ""}
 
 
 class Faults:
@@ -49,7 +56,7 @@ class Faults:
         for text in found:
             self.add(entry, file, text)
 
-    def raised(self, entry: str, file: str, error: NexusError) -> None:
+    def add_error(self, entry: str, file: str, error: NexusError) -> None:
         """Add the error of reading a file. Raises errors that are not about a file."""
         if isinstance(error, CatalogError):
             for text in error.faults:
@@ -116,3 +123,87 @@ def _shown(file: str, fault: str) -> str:
     rest = fault[len(path) :]
     place = quoted_name(path) if path else ""
     return f"{place}{inert(rest)}" if len(rest) <= _LONGEST else f"{place}{inert(rest[:_LONGEST])}..."
+
+
+def faulty_agents(faults: Faults, shipped: Value) -> dict[str, Value]:
+    """Return an entry for each faulty agent: the shipped one, if any, with every capability.
+
+    When the folder of the agents cannot be listed, every shipped agent counts as faulty.
+    """
+    found = [entry.partition("/") for entry in faults.entries()]
+    at = {name: faults.files(f"{kind}/{name}")[0] for kind, slash, name in found if slash and kind == AGENTS}
+    if faults.of(AGENTS):
+        at = dict.fromkeys(shipped[AGENTS], faults.files(AGENTS)[0])
+    return {name: _agent(name, file, shipped) for name, file in at.items()}
+
+
+def _closed(faults: Faults) -> str:
+    """Return the folder of the agents when it cannot be listed; else ""."""
+    return faults.files(AGENTS)[0] if faults.of(AGENTS) else ""
+
+
+def fault_fields(faults: Faults, shipped: Value) -> Value:
+    """Return the fields beside agents, skills and maps: the warnings, and what faults leave unknown."""
+    lost = faults.files(MAP)[0] if faults.of(MAP) else ""
+    return {"told": warning_lines(faults, shipped), CLOSED: _closed(faults), LOST_MAP: lost}
+
+
+def restricted_agent(name: str, file: str, shipped: Value) -> Value:
+    """Return an entry with every capability for an agent that may be one of the project's own."""
+    return _agent(name, file, shipped)
+
+
+def folder_error(error: NexusError) -> CatalogError:
+    """Convert the error of opening `.nexus` into a CatalogError. Raises errors that are not about a file."""
+    faults = Faults()
+    faults.add_error(AGENTS, ".nexus", error)
+    return CatalogError(faults.all())
+
+
+def folder_fallback(error: NexusError, shipped: Value) -> Value:
+    """Return the fallback catalog when `.nexus` cannot be opened. Raises errors that are not about a file."""
+    faults = Faults()
+    faults.add_error(AGENTS, ".nexus", error)
+    return {
+        AGENTS: faulty_agents(faults, shipped),
+        SKILLS: {},
+        "maps": {},
+        **fault_fields(faults, shipped),
+        LOST_MAP: ".nexus",
+    }
+
+
+def warning_lines(faults: Faults, shipped: Value) -> list[str]:
+    """Return one line each for the first faulty entries, with the fallback in use, and one line for the rest."""
+    there = faults.entries()
+    lines = [_line(faults, entry, shipped) for entry in there[:_FEW]]
+    rest = len(there) - _FEW
+    if rest > 0:
+        lines.append(f"{rest} more agents, skills or maps of this project cannot be used.")
+    return lines
+
+
+def _agent(name: str, file: str, shipped: Value) -> Value:
+    below = shipped[AGENTS].get(name)
+    own: Value = below or {"id": name, "name": name, "description": f"{file} cannot be used.", **_UNKNOWN}
+    canonical = [] if below is None else below["capabilities"]
+    added = [one for one in shipped["vocabulary"]["capabilities"] if one not in canonical]
+    over = {"capabilities": canonical, "added": added, "origin": PROJECT, "own_body": below is None, MEND: file}
+    return {**own, **over}
+
+
+def _line(faults: Faults, entry: str, shipped: Value) -> str:
+    rest = faults.count(entry) - 1
+    more = f" (and {rest} more)" if rest else ""
+    return f"{faults.of(entry)[0].rstrip('.')}{more}; until it is corrected {_meanwhile(entry, shipped)}."
+
+
+def _meanwhile(entry: str, shipped: Value) -> str:
+    kind, _, name = entry.partition("/")
+    if kind == AGENTS:
+        return f"{quoted_name(name) if name else 'every agent'} gets every restriction"
+    if entry == MAP:
+        return "the shipped map applies to the harnesses in it"
+    if not name:
+        return "the shipped ones are used"
+    return "the shipped one is used" if name in shipped[SKILLS] else "there is no such skill"

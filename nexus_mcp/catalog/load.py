@@ -5,8 +5,7 @@ Without such files only catalog.json is read. With them the result is cached (ca
 
 from __future__ import annotations
 
-from nexus_mcp.catalog import shipped
-from nexus_mcp.catalog.sources import AGENTS, BODY, CLOSED, LOST_MAP, MEND, PROJECT, SKILLS, Own, Shipped
+from nexus_mcp.catalog.sources import AGENTS, BODY, CLOSED, LOST_MAP, MEND, PROJECT, SKILLS, Own, Shipped, read_shipped
 from nexus_mcp.errors import CatalogError, NexusError, UnknownEntry
 
 TYPE_CHECKING = False
@@ -53,16 +52,16 @@ class Catalog:
         """Return the path of the project's capability map when its part for the harness is faulty; else ""."""
         return "" if harness in self._mapped else self._lost
 
-    def unlisted(self, name: str) -> dict[str, Any] | None:
+    def unlisted_agent(self, name: str) -> dict[str, Any] | None:
         """Return an entry for an agent that is not in `agents` when the project's own cannot be listed; else None.
 
         The agent may be one of these, so it gets every restriction.
         """
         if not self._closed or not name:
             return None
-        from nexus_mcp.catalog import fallbacks
+        from nexus_mcp.catalog.faults import restricted_agent
 
-        return self.agents.setdefault(name, fallbacks.unlisted(name, self._closed, self._value))
+        return self.agents.setdefault(name, restricted_agent(name, self._closed, self._value))
 
     def skill(self, name: str) -> dict[str, Any]:
         """Return a skill. Raises UnknownEntry."""
@@ -102,7 +101,7 @@ def _with_advice(lines: list[str]) -> list[str]:
         return lines
     from nexus_mcp.program import command
 
-    return [*lines[:-1], f"{lines[-1]} {command('catalog check')} tells all that is wrong."]
+    return [*lines[:-1], f"{lines[-1]} {command('catalog check')} lists all faults."]
 
 
 def has_text(entry: dict[str, Any]) -> bool:
@@ -128,7 +127,7 @@ def usable(root: str, is_over: Callable[[], bool] | None = None) -> Catalog:
 
 
 def _loaded(root: str | None, *, is_strict: bool, is_over: Callable[[], bool] | None = None) -> Catalog:
-    value = shipped.read()
+    value = read_shipped()
     if root is None:
         return Catalog(value)
     from nexus_mcp.store.folder import Folder
@@ -137,11 +136,11 @@ def _loaded(root: str | None, *, is_strict: bool, is_over: Callable[[], bool] | 
         try:
             nexus = folder.child(".nexus")
         except NexusError as error:
-            from nexus_mcp.catalog import fallbacks
+            from nexus_mcp.catalog.faults import folder_error, folder_fallback
 
             if is_strict:
-                raise fallbacks.fault(error) from error
-            return Catalog(value, fallbacks.all_of(error, value), root)
+                raise folder_error(error) from error
+            return Catalog(value, folder_fallback(error, value), root)
         if nexus is None:
             return Catalog(value)
         with nexus:
@@ -157,40 +156,32 @@ def _own(
     seen = cache.identities(nexus)
     if seen == []:
         return None
-    kept = None if seen is None else cache.read(nexus, seen, value)
-    if kept is None or (is_strict and kept["told"]):
-        from nexus_mcp.catalog import building, fallbacks
+    own = None if seen is None else cache.read(nexus, seen, value)
+    if own is None or (is_strict and own["told"]):
+        from nexus_mcp.catalog import building
+        from nexus_mcp.catalog.faults import fault_fields
 
         made, faults = building.usable_value(Own(nexus), value, _work(nexus, seen, is_over))
-        kept = {**made, **fallbacks.standing(faults, value)}
-        if seen is not None and not _is_right(kept, seen, value):  # the cached rows were not ours
+        own = {**made, **fault_fields(faults, value)}
+        if seen is not None and not cache.is_plausible(own, seen, value):  # the cached rows were not ours
             made, faults = building.usable_value(Own(nexus), value, _work(nexus, None, is_over))
-            kept = {**made, **fallbacks.standing(faults, value)}
+            own = {**made, **fault_fields(faults, value)}
         if seen is not None and not faults.may_pass:
-            cache.write(nexus, seen, kept)
+            cache.write(nexus, seen, own)
         if is_strict and faults.entries():
             raise CatalogError(faults.all())
-    return kept
+    return own
 
 
 def _work(nexus: Folder, seen: Any, is_over: Callable[[], bool] | None) -> Any:
     from functools import partial
 
     from nexus_mcp.catalog import cache
-    from nexus_mcp.catalog.rows import Work, never
+    from nexus_mcp.catalog.building import Work, never
 
     if seen is None:
         return Work(is_over=is_over or never)
     return Work(cache.read_rows(nexus), cache.by_entry(seen), partial(cache.write_rows, nexus), is_over or never)
-
-
-def _is_right(kept: dict[str, Any], seen: Any, value: dict[str, Any]) -> bool:
-    from nexus_mcp.catalog import cache
-
-    try:
-        return cache.is_right(kept, seen, value)
-    except (TypeError, KeyError, AttributeError, ValueError):
-        return False
 
 
 def _text(source: Source, kind: str, name: str) -> str:

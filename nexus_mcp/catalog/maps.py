@@ -7,20 +7,20 @@ from functools import partial
 from nexus_mcp.catalog.placeholders import suggestion
 from nexus_mcp.catalog.reading import document_at
 from nexus_mcp.catalog.sources import MAP as NAME
-from nexus_mcp.catalog.tool_names import ANY, called, matches, of_class, own_tools
+from nexus_mcp.catalog.tool_files import ANY, class_tools, matches, own_name, own_tools
 from nexus_mcp.errors import UsageError
 from nexus_mcp.quoting import quoted
 from nexus_mcp.schemas import escape
 from nexus_mcp.workspace import check_harness_id
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
-    from nexus_mcp.catalog.bounds import Room
     from nexus_mcp.catalog.faults import Faults
-    from nexus_mcp.catalog.sources import Source
+    from nexus_mcp.catalog.sources import Room, Source
     from nexus_mcp.catalog.yaml_file import Document
 
     Map = dict[str, Any]
@@ -46,7 +46,7 @@ HARNESSES = 20
 _PARAMETERS = ("editing", "patching", "opening", "resuming")
 
 
-def shipped(source: Source, vocabulary: Mapping[str, Any], faults: Faults) -> dict[str, Map]:
+def shipped_maps(source: Source, vocabulary: Mapping[str, Any], faults: Faults) -> dict[str, Map]:
     """Return harness id → map; each map has every class of the vocabulary (docs/capabilities.md)."""
     found: dict[str, Map] = {}
     for harness in source.folders(FOLDER):
@@ -68,17 +68,17 @@ def _with_own_tools(known: Map, vocabulary: Mapping[str, Any]) -> Map:
     prefixes, naming = known.pop("nexus_prefixes"), known["nexus_tools"]
     for name in classes_of(vocabulary):
         if own := own_tools(vocabulary, name):
-            names = [one for tool in own for one in (called(naming, tool), prefixes["classes"] + tool)]
+            names = [one for tool in own for one in (own_name(naming, tool), prefixes["classes"] + tool)]
             known["classes"] = {**known["classes"], name: [*known["classes"].get(name, ()), *names]}
     own = own_tools(vocabulary, "reading")
-    names = [prefixes["reading"] + tool if "_" in tool else called(naming, tool) for tool in own]
+    names = [prefixes["reading"] + tool if "_" in tool else own_name(naming, tool) for tool in own]
     known["reading"] = [*known["reading"], *names]
     unknown = [name for name in known["classes"] if name not in classes_of(vocabulary)]
     known["classes"] = {name: known["classes"].get(name, []) for name in (*classes_of(vocabulary), *unknown)}
     return known
 
 
-def own(
+def own_maps(
     source: Source, below: Mapping[str, Map], vocabulary: Mapping[str, Any], faults: Faults, room: Room | None = None
 ) -> dict[str, Map]:
     """Return harness id → merged map, for each harness that the project's map configures without faults.
@@ -90,7 +90,7 @@ def own(
     if document is None:
         return found
     if len(document.value) > HARNESSES:
-        problem = f"{len(document.value)} harnesses are more than the {HARNESSES} of a map"
+        problem = f"{len(document.value)} harnesses, and the limit for a map is {HARNESSES}"
         faults.add(NAME, document.shown, document.fault_at("", problem))
         return found
     members = _broken(document)
@@ -104,7 +104,7 @@ def own(
         else:
             if not broken & {"", "classes"}:
                 valid = {name: value for name, value in override.items() if name not in broken}
-                made = merged(below.get(harness, _EMPTY), valid)
+                made = merge_maps(below.get(harness, _EMPTY), valid)
                 wrong += _faults(document, f"/{escape(harness)}", made, vocabulary)
                 if not wrong and not broken:
                     found[harness] = made
@@ -121,7 +121,7 @@ def _broken(document: Document) -> dict[str, set[str]]:
     return found
 
 
-def merged(base: Map, override: Mapping[str, Any]) -> Map:
+def merge_maps(base: Map, override: Mapping[str, Any]) -> Map:
     """Return `base` with a project's overrides: per class and parameter, and whole for `reading` and `nexus_tools`."""
     return {
         "classes": {**base["classes"], **override.get("classes", {})},
@@ -151,10 +151,10 @@ def _faults(document: Document, pointer: str, known: Map, vocabulary: Mapping[st
 def _bound_fault(tools: list[str]) -> str:
     """Return which bound a list of names exceeds; "" for none."""
     if len(tools) > MOST:
-        return f"{len(tools)} names are more than the {MOST} of a list; {ANY} stands for any characters"
+        return f"{len(tools)} names, and the limit for a list is {MOST}; {ANY} stands for any characters"
     patterns = sum(ANY in tool for tool in tools)
     if patterns > PATTERNS:
-        return f"{patterns} names with {ANY} are more than the {PATTERNS} of a list"
+        return f"{patterns} names with {ANY}, and the limit for a list is {PATTERNS}"
     return f"a name has at most {LONGEST} characters" if max(map(len, tools), default=0) > LONGEST else ""
 
 
@@ -166,7 +166,7 @@ def _clashes(
     reading = {tool: place for place, tool in reversed(list(enumerate(known["reading"])))}
     patterns = [(tool, place) for tool, place in reading.items() if ANY in tool]
     for name in classes_of(vocabulary):
-        for index, tool in enumerate(of_class(known, name, vocabulary)):
+        for index, tool in enumerate(class_tools(known, name, vocabulary)):
             place = _clash(tool, reading, patterns)
             if place is not None:
                 # Report the place in this file; the class first, because it is the intended one.
@@ -174,7 +174,7 @@ def _clashes(
                 at = next((one for one in places if document.has(f"{pointer}{one}")), "")
                 clashes[f"{pointer}{at}", tool] = None
     for at, tool in clashes:
-        problem = f"{tool} is under reading, too: what only reads is never refused, whatever its class"
+        problem = f"{tool} is also under reading, and tools there are never refused; remove it from one of the two"
         yield partial(document.fault_at, at, problem)
 
 
@@ -197,7 +197,7 @@ def _class_faults(
             yield partial(_unknown, document, f"{pointer}/classes/{escape(name)}", name, known)
     for name in known:
         if not classes.get(name):
-            problem = f"the class {name} has no tool: without one, whatever it forbids is allowed"
+            problem = f"the class {name} has no tool, so it forbids nothing; name at least one tool"
             yield partial(document.fault_at, f"{pointer}/classes/{name}", problem)
 
 

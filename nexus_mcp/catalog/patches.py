@@ -9,6 +9,7 @@ so it uses no regular expressions.
 from __future__ import annotations
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -30,8 +31,8 @@ _PLAIN = _WORD | frozenset("./~-")
 _EXPANDED = frozenset("$`\\")
 
 
-def touched(text: str) -> tuple[list[str], bool]:
-    """Return (the paths in the headers of a patch, each once, whether the list is certainly complete).
+def patch_paths(text: str) -> tuple[list[str], bool]:
+    """Return (the paths in the headers of a patch, each once, whether they are certain to be all).
 
     If it is not, the list still has everything that looks like a header, so that a guard may refuse one of them.
     """
@@ -46,8 +47,8 @@ def touched(text: str) -> tuple[list[str], bool]:
     return list(found), is_certain
 
 
-def in_command(command: object) -> tuple[list[str], bool] | None:
-    """Return the result of `touched` for the patch that a shell command passes to apply_patch; None if it passes none.
+def command_patch_paths(command: object) -> tuple[list[str], bool] | None:
+    """Return what `touched` does for the patch that a shell command hands to apply_patch; None where it hands none.
 
     `command` is a script, or the list of a program and its arguments. The result is certain only if the whole script is
     `apply_patch <<'EOF'`, the patch, `EOF`, with or without `cd FOLDER &&` before it.
@@ -57,16 +58,16 @@ def in_command(command: object) -> tuple[list[str], bool] | None:
     words = [word for word in command if isinstance(word, str)] if isinstance(command, list) else []
     if len(words) > 1 and words[0].replace("\\", "/").rpartition("/")[2] in PROGRAMS:
         if len(words) > 2 or command != words:
-            return together(words[1:])
-        return touched(words[1])
+            return possible_paths(words[1:])
+        return patch_paths(words[1])
     return next((found for word in words if (found := _in_script(word)) is not None), None)
 
 
-def together(texts: Iterable[str]) -> tuple[list[str], bool]:
-    """Return the possible paths in texts of which any may be the patch; their list is not certain."""
+def possible_paths(texts: Iterable[str]) -> tuple[list[str], bool]:
+    """Return what looks like a path in texts of which any may be the patch; what they touch is not certain."""
     texts = list(texts)
     most = "\n".join(text for text in texts if "***" in text) if len(texts) <= MAX_LINES else ""
-    return touched(most)[0], False
+    return patch_paths(most)[0], False
 
 
 def _in_script(script: str) -> tuple[list[str], bool] | None:
@@ -78,8 +79,8 @@ def _in_script(script: str) -> tuple[list[str], bool] | None:
     folder, word, is_quoted = _invoked(lines[0].strip(_BLANKS))
     body = "\n".join(lines[1:-1])
     if not word or lines[-1] != word or word in lines[1:-1] or (not is_quoted and _EXPANDED.intersection(body)):
-        return touched(script)[0], False
-    paths, is_certain = touched(body)
+        return patch_paths(script)[0], False
+    paths, is_certain = patch_paths(body)
     if not folder:
         return paths, is_certain
     return [*paths, *(f"{folder}/{one}" for one in paths if one[0] != "/")], is_certain

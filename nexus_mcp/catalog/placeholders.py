@@ -9,6 +9,7 @@ from itertools import islice
 
 from nexus_mcp import program
 from nexus_mcp.packaged import data_path
+from nexus_mcp.wording import did_you_mean, nearest
 
 TYPE_CHECKING = False
 
@@ -34,6 +35,7 @@ COMMANDS = (*OF_A_HARNESS, "act", "doctor", "init")
 OPEN, CLOSE = "{{", "}}"
 _SEARCHED = 50  # names
 _COMPARED, _APART = 64, 8  # characters
+_ALIKE = 0.7
 
 
 def find_placeholders(text: str) -> Iterator[tuple[int, int, str, str]]:
@@ -90,21 +92,15 @@ def resolve(text: str, naming: str, harness_id: str, invocations: Mapping[str, M
 
 def suggestion(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
     """Return `; did you mean x?` with the nearest known names, or ""."""
-    close = near(name, known)
-    return f"; did you mean {' or '.join(close)}?" if close else ""
+    return did_you_mean(near(name, known))
 
 
 def near(name: str, known: Mapping[str, object] | tuple[str, ...]) -> list[str]:
-    """Return the nearest known names, three at most, out of the first _SEARCHED of similar length.
-
-    Bounded, because comparing is quadratic in the length of names that a project may choose.
-    """
-    from difflib import get_close_matches
-
+    """Return the nearest known names, out of the first _SEARCHED of similar length: a project may choose thousands."""
     if len(name) > _COMPARED:
         return []
-    alike = (one for one in known if abs(len(one) - len(name)) <= _APART)
-    return get_close_matches(name, list(islice(alike, _SEARCHED)), n=3, cutoff=0.7)
+    similar = (one for one in known if abs(len(one) - len(name)) <= _APART)
+    return nearest(name, list(islice(similar, _SEARCHED)), _ALIKE)
 
 
 def _no_kind(kind: str, known: Mapping[str, object]) -> Callable[[], str]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from functools import partial
 
 from nexus_mcp import schemas
-from nexus_mcp.catalog.bounds import PLACEHOLDERS, TEXT_BYTES, TOO_MANY_PLACEHOLDERS, Over
 from nexus_mcp.catalog.placeholders import COMMANDS, OPEN, find_faults, find_placeholders, suggestion
-from nexus_mcp.catalog.sources import BODY, BODY_TOO_LARGE, META
+from nexus_mcp.catalog.sources import BODY, BODY_TOO_LARGE, META, PLACEHOLDERS, TEXT_BYTES, TOO_MANY_PLACEHOLDERS, Over
 from nexus_mcp.errors import CatalogError, NexusError
 from nexus_mcp.log import printable
 from nexus_mcp.quoting import quoted_name
+from nexus_mcp.wording import line_and_column
 
 TYPE_CHECKING = False
 
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
-    from nexus_mcp.catalog.bounds import Room
     from nexus_mcp.catalog.faults import Faults
-    from nexus_mcp.catalog.sources import Source
+    from nexus_mcp.catalog.sources import Room, Source
     from nexus_mcp.catalog.yaml_file import Document
 
     FaultText = Callable[[], str]
@@ -73,14 +72,16 @@ def entry_at(
     path = entry.path
     if "." in name:
         shown = source.shown(printable(path))
-        problem = f"{shown}: a folder here is called by an id, which has no dot; rename it, or move it away"
+        problem = (
+            f"{shown}: the name of this folder must be an id, which has no dot; rename the folder, or move it away"
+        )
         faults.add(path, shown, problem)
         return entry
     document = document_at(
         source, f"{path}/{META}", SCHEMAS[kind], faults, entry=path, required=None if is_whole else ["id"], room=room
     )
     if document is not None and document.keeps("/id") and document.value["id"] != name:
-        problem = f"the id has to be the name of its folder, {quoted_name(name)}"
+        problem = f"the id must be the name of its folder, {quoted_name(name)}"
         faults.add(path, document.shown, document.fault_at("/id", problem))
     shown = source.shown(f"{path}/{BODY}")
     body = _bytes(source, f"{path}/{BODY}", path, faults, is_needed=is_whole)
@@ -137,7 +138,7 @@ def document_at(
     try:
         document = yaml_file.read(data, shown, room)
     except CatalogError as error:
-        faults.raised(of, shown, error)
+        faults.add_error(of, shown, error)
         return None
     except Over as error:
         faults.add(of, shown, f"{shown}: {error}")
@@ -167,7 +168,7 @@ def _bytes(source: Source, path: str, entry: str, faults: Faults, *, is_needed: 
     try:
         data = source.read(path)
     except NexusError as error:
-        faults.raised(entry, shown, error)
+        faults.add_error(entry, shown, error)
         return None
     if data is None and is_needed:
         faults.add(entry, shown, f"{shown}: is missing")
@@ -186,7 +187,7 @@ def _body_fault(body: bytes) -> str:
     if not text.strip():
         return ": is empty"
     at = text.find("\0")
-    return "" if at < 0 else f":{text.count(chr(10), 0, at) + 1}:{at - text.rfind(chr(10), 0, at)}: holds NUL"
+    return "" if at < 0 else ":{}:{}: holds NUL".format(*line_and_column(text, at))
 
 
 def agent_faults(entry: Entry, vocabulary: Mapping[str, Any]) -> Iterator[FaultText]:
@@ -205,7 +206,7 @@ def agent_faults(entry: Entry, vocabulary: Mapping[str, Any]) -> Iterator[FaultT
             problem = f"there is no capability {name!r}"
             yield partial(_unknown, document, f"/capabilities/{place}", problem, name, vocabulary["capabilities"])
         elif name in seen:
-            yield partial(document.fault_at, f"/capabilities/{place}", f"the capability {name} stands there twice")
+            yield partial(document.fault_at, f"/capabilities/{place}", f"the capability {name} is listed twice")
         seen.add(name)
 
 
@@ -220,8 +221,8 @@ def canonical_faults(entry: Entry, canonical: list[str]) -> Iterator[FaultText]:
             yield partial(
                 document.fault_at,
                 "/capabilities",
-                f"{name} may not be taken away from {entry.name}: what a shipped agent may not do, it may not do "
-                "anywhere; give the work to another agent, or write one of your own under another id",
+                f"{name} is a restriction of the shipped agent {entry.name} and cannot be removed; list it here, give "
+                "the work to another agent, or write one of your own under another id",
             )
 
 
@@ -232,8 +233,8 @@ def manual_faults(entry: Entry, shipped: Mapping[str, Any]) -> Iterator[FaultTex
         yield partial(
             document.fault_at,
             "/manual_only",
-            f"manual_only may not be taken away from {entry.name}: what only a user starts where it is shipped, no "
-            "model chooses anywhere; write a skill of your own under another id",
+            f"the shipped skill {entry.name} is started by users only, and a project cannot change that; remove this "
+            "field, or write a skill of your own under another id",
         )
 
 
@@ -255,7 +256,7 @@ def capability_faults(document: Document) -> Iterator[FaultText]:
         classes = capability["classes"]
         for place, one in enumerate(classes):
             if one in classes[:place]:
-                yield partial(document.fault_at, f"/{name}/classes/{place}", f"{one} stands there twice")
+                yield partial(document.fault_at, f"/{name}/classes/{place}", f"{one} is listed twice")
 
 
 def body_faults(
@@ -296,5 +297,5 @@ def _unknown(
 
 
 def _placed(shown: str, text: str, offset: int, problem: FaultText) -> str:
-    line, column = text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+    line, column = line_and_column(text, offset)
     return f"{shown}:{line}:{column}: {problem()}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from nexus_mcp.catalog import target_files
 from nexus_mcp.quoting import quoted_name
+from nexus_mcp.wording import join_first
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ _POLICIES = (FRESH, SAME_ARTIFACT, RESUME)
 _RULES = {EPHEMERAL: FRESH, BOUNDED: SAME_ARTIFACT, PERSISTENT: RESUME}
 _TEXTS = ("agent_id", "agent_name", "status", "started_at", "last_resumed_at", "stopped_at")
 _NO_EARLIER_AGENT = "no earlier agent of this owner is recorded"
+_NAMED = 3  # files in a reason
 _STAMP = len("2026-01-01T00:00:00.000Z")
 
 
@@ -103,9 +105,9 @@ def _same_artifact(
     if not targets:
         return None, "the task names no files, so they cannot be the same"
     for entry in candidates:
-        if len(target_files.covered(targets, entry["files_touched"])) == len(targets):
+        if len(target_files.covered_targets(targets, entry["files_touched"])) == len(targets):
             return entry, "the files are the same, and no other agent has edited them since"
-    return None, f"no earlier agent of this owner touched {_listed(targets)}"
+    return None, f"no earlier agent of this owner touched {join_first(targets, _NAMED, quoted_name)}"
 
 
 def _later_edit(entries: Sequence[Entry], entry: Entry, targets: list[str]) -> str:
@@ -113,7 +115,7 @@ def _later_edit(entries: Sequence[Entry], entry: Entry, targets: list[str]) -> s
     for other in entries:
         if other["agent_id"] == entry["agent_id"]:
             continue
-        both = target_files.covered(targets, other["files_touched"], target_files.may_cover)
+        both = target_files.covered_targets(targets, other["files_touched"], target_files.may_cover)
         if (both and _is_after(other, entry)) or _ran_between(other, entry):
             editor = other["agent_id"] or other["agent_name"]
             return _edited(editor, both or targets, entry, "another agent")
@@ -131,7 +133,7 @@ def _logged_edit(edits: Iterable[Edit], entries: Sequence[Entry], entry: Entry, 
     running = {other["agent_id"] for other in entries if other["status"] == "running"}
     since = _since(entry)
     for editor, path, time in edits:
-        both, at = target_files.covered(targets, [path], target_files.may_cover), _stamp(time)
+        both, at = target_files.covered_targets(targets, [path], target_files.may_cover), _stamp(time)
         if both and editor != entry["agent_id"] and (editor in running or not at or not since or at >= since):
             return _edited(editor, both, entry, "the main agent")
     return ""
@@ -183,11 +185,7 @@ def _text(value: Mapping[str, Any], name: str) -> str:
 def _edited(editor_id: str, files: list[str], entry: Entry, unnamed: str) -> str:
     """Return the reason that a file may have been edited since; `unnamed` names an agent without id and name."""
     editor, since = quoted_name(editor_id) if editor_id else unnamed, quoted_name(entry["agent_id"])
-    return f"{editor} may have edited {_listed(files)} since {since} did"
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(map(quoted_name, names[:3])) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return f"{editor} may have edited {join_first(files, _NAMED, quoted_name)} since {since} did"
 
 
 def _fresh(reason: str) -> dict[str, Any]:

@@ -1,17 +1,22 @@
-"""Sources of catalog files: the shipped assets, and `.nexus/` of a project."""
+"""Sources of catalog files, the shipped assets and `.nexus/` of a project, and the bounds within which they are read.
+
+A hook reads all files of a project while an agent waits. The largest catalog within the bounds is read in well under
+300 ms (docs/decisions/0068). A file beyond a bound is refused before it is parsed.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 
-from nexus_mcp.catalog.bounds import ENTRIES, NAMES, TEXT_BYTES, YAML_BYTES
 from nexus_mcp.errors import CatalogError, StateError
 from nexus_mcp.packaged import data_path
 from nexus_mcp.store.folder import Folder
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
-    from typing import Protocol
+    from typing import Any, Protocol
 
     class Source(Protocol):
         """Reads files by path, relative and with `/`."""
@@ -26,6 +31,8 @@ if TYPE_CHECKING:
             """Return the path for messages."""
 
 
+SHIPPED_NAME = "catalog.json"
+"""The file in assets/ that `make catalog` builds from those beside it: parsing YAML takes too long for a hook."""
 AGENTS, SKILLS = "agents", "skills"
 KINDS = (AGENTS, SKILLS)
 META, BODY = "meta.yml", "body.md"
@@ -39,8 +46,90 @@ CLOSED = "closed"
 then), else ""."""
 LOST_MAP = "lost_map"
 """Field of a project's catalog: the path of its capability map when that is faulty, else ""."""
-BODY_TOO_LARGE = f"larger than the {TEXT_BYTES >> 10} KiB of a text that leaves room for the work"
-YAML_TOO_LARGE = f"larger than the {YAML_BYTES >> 10} KiB that are read"
+
+YAML_BYTES = 64 << 10
+YAML_VALUES = 4_000
+"""Values of a YAML file: each text, number, list, mapping and key counts as one."""
+DEPTH = 32
+KEY = 256
+"""Characters of a key."""
+TEXT_BYTES = 256 << 10
+PLACEHOLDERS = 1_000
+"""Placeholders of one text, such as {{tool:context}}."""
+ENTRIES = 200
+"""Agents of a project, and skills of a project."""
+NAMES = 2_000
+"""Names in `agents/` or `skills/`, including those that are not entries."""
+
+ALL_YAML_BYTES = 256 << 10
+ALL_VALUES = 20_000
+"""Values of all YAML files together, each placeholder of a text counted as one."""
+ALL_TEXT_BYTES = 4 << 20
+
+BODY_TOO_LARGE = f"larger than {TEXT_BYTES >> 10} KiB, the limit for a text"
+YAML_TOO_LARGE = f"larger than {YAML_BYTES >> 10} KiB, the limit for a YAML file"
+TOO_MANY_VALUES = f"more than {YAML_VALUES} values, the limit for a file"
+TOO_MANY_PLACEHOLDERS = f"more than {PLACEHOLDERS} placeholders, the limit for a text"
+TOO_LARGE_TOGETHER = f"with the files before it, larger than {ALL_YAML_BYTES >> 10} KiB, the limit for all YAML files"
+TOO_MUCH_TEXT_TOGETHER = f"with the texts before it, larger than {ALL_TEXT_BYTES >> 20} MiB, the limit for all texts"
+TOO_MANY_TOGETHER = f"with the files before it, more than {ALL_VALUES} values, the limit for all files"
+
+
+class Over(Exception):
+    """A file exceeds the remaining room. The text names the bound."""
+
+
+class Room:
+    """The remaining bytes of YAML, bytes of text and values that may be read of a project.
+
+    After the first file that does not fit, every file is refused: the result depends only on the order of the files.
+    """
+
+    __slots__ = ("is_closed", "text_bytes", "values", "yaml_bytes")
+
+    def __init__(self) -> None:
+        self.yaml_bytes = ALL_YAML_BYTES
+        self.text_bytes = ALL_TEXT_BYTES
+        self.values = ALL_VALUES
+        self.is_closed = False
+
+    def remaining(self) -> list[int]:
+        return [self.yaml_bytes, self.text_bytes, self.values]
+
+    def take_yaml(self, size: int) -> None:
+        """Subtract bytes of YAML. Raises Over."""
+        self.yaml_bytes -= size
+        self._check(self.yaml_bytes, TOO_LARGE_TOGETHER)
+
+    def take_text(self, size: int) -> None:
+        """Subtract bytes of text. Raises Over."""
+        self.text_bytes -= size
+        self._check(self.text_bytes, TOO_MUCH_TEXT_TOGETHER)
+
+    def take_values(self, count: int) -> None:
+        """Subtract values. Raises Over."""
+        self.values -= count
+        self._check(self.values, TOO_MANY_TOGETHER)
+
+    def take(self, used: list[int]) -> bool:
+        """Subtract what an entry used in an earlier reading. Returns False, without subtracting, if it does not fit."""
+        left = [have - want for have, want in zip(self.remaining(), used, strict=True)]
+        if self.is_closed or min(left) < 0:
+            return False
+        self.yaml_bytes, self.text_bytes, self.values = left
+        return True
+
+    def _check(self, left: int, problem: str) -> None:
+        if left < 0 or self.is_closed:
+            self.is_closed = True
+            raise Over(problem)
+
+
+def read_shipped() -> dict[str, Any]:
+    """Return the shipped catalog, as building.shipped_value returns it, from assets/catalog.json."""
+    with open(data_path("assets", SHIPPED_NAME), encoding="utf-8") as file:
+        value: dict[str, Any] = json.load(file)
+    return value
 
 
 def list_entries(folder: Folder) -> list[str]:
@@ -51,10 +140,10 @@ def list_entries(folder: Folder) -> list[str]:
     """
     there = folder.names(NAMES)
     if len(there) > NAMES:
-        raise CatalogError([f"{folder.shown}: has more than the {NAMES} names that are looked at"])
+        raise CatalogError([f"{folder.shown}: has more than {NAMES} names, the limit for this folder"])
     names = [name for name in there if "." not in name or _is_shown_folder(folder, name)]
     if len(names) > ENTRIES:
-        raise CatalogError([f"{folder.shown}: has {len(names)} entries, more than the {ENTRIES} that are read"])
+        raise CatalogError([f"{folder.shown}: has {len(names)} entries, and the limit is {ENTRIES}"])
     return sorted(names)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
@@ -144,8 +145,10 @@ def may_cover(target: str, path: str) -> bool:
     return path == target or path.endswith(f"/{target}")
 
 
-def covered(targets: Iterable[str], paths: Iterable[str], test: Callable[[str, str], bool] = covers) -> list[str]:
-    """Return the targets that stand for one of the paths by `test`: `covers` or `may_cover`."""
+def covered_targets(
+    targets: Iterable[str], paths: Iterable[str], test: Callable[[str, str], bool] = covers
+) -> list[str]:
+    """Those of the targets that stand for one of the paths by `test`: `covers`, or else `may_cover`."""
     there = list(paths)
     return [target for target in targets if any(test(target, path) for path in there)]
 

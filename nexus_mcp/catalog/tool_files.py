@@ -1,18 +1,22 @@
-"""Find the files that a tool call of a harness reads or writes, with the capability map of that harness.
+"""Match tool names against a capability map, and find the files that a tool call reads or writes.
 
-Pure and loaded by hooks. It reads no file.
+In a pattern `*` stands for any characters, or none. Not fnmatch: it builds a regular expression for each pattern, and
+hooks do not load `re`. Pure: reads no file.
 """
 
 from __future__ import annotations
 
 from nexus_mcp.catalog import patches
-from nexus_mcp.catalog.tool_names import entry_of, matches_any
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any, TypeVar
+
+    Found = TypeVar("Found")
+
+ANY = "*"
 FILE_CLASSES = (
     "file_creation",
     "file_modification",
@@ -30,6 +34,59 @@ _MAX_VALUES = 10_000
 """Maximum number of values of an input that are searched for paths."""
 
 
+def matches(pattern: str, name: str) -> bool:
+    """Return whether `pattern` matches the tool `name`. Each part matches at its first occurrence."""
+    first, *rest = pattern.split(ANY)
+    if not rest:
+        return pattern == name
+    *middle, last = rest
+    if not name.startswith(first):
+        return False
+    at, end = len(first), len(name) - len(last)
+    for part in middle:
+        found = name.find(part, at, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return at <= end and name.endswith(last)
+
+
+def matches_any(patterns: Iterable[str], name: str) -> bool:
+    """Return whether one of the patterns matches the tool `name`."""
+    return any(matches(pattern, name) for pattern in patterns)
+
+
+def entry_of(table: Mapping[str, Found], name: str) -> Found | None:
+    """Return the value for the tool `name` in a table by patterns; the exact name wins. None without a match."""
+    if name in table:
+        return table[name]
+    return next((value for pattern, value in table.items() if matches(pattern, name)), None)
+
+
+def own_name(naming: str, tool: str) -> str:
+    """Return the name of a nexus-mcp tool under a naming such as `mcp__nexus__*`."""
+    return naming.replace(ANY, tool)
+
+
+def class_tools(known: Mapping[str, Any], name: str, vocabulary: Mapping[str, Any]) -> list[str]:
+    """Return the names and patterns of the tools of a class in a capability map.
+
+    Includes our tools of the class under the naming `nexus_tools`: a server's mount name removes no restriction.
+    """
+    own = [own_name(known["nexus_tools"], tool) for tool in own_tools(vocabulary, name)]
+    return list(dict.fromkeys([*known["classes"].get(name, ()), *own]))
+
+
+def classes_with(known: Mapping[str, Any], names: Iterable[str], tool: str, vocabulary: Mapping[str, Any]) -> list[str]:
+    """Return those of the classes `names` that have the tool in a capability map."""
+    return [name for name in names if matches_any(class_tools(known, name, vocabulary), tool)]
+
+
+def own_tools(vocabulary: Mapping[str, Any], name: str) -> list[str]:
+    """Return our tools of a class, in the order of the table TOOLS."""
+    return [tool for tool, classes in vocabulary["tools"].items() if name in classes]
+
+
 def only_reads(known: Mapping[str, Any], tool: str) -> bool:
     """Return whether the map lists the tool as read-only."""
     return matches_any(known["reading"], tool)
@@ -40,7 +97,7 @@ def came_to_nothing(status: str) -> bool:
     return status.strip().lower().startswith(FAILED)
 
 
-def edits(known: Mapping[str, Any], tool: str) -> bool:
+def is_edit(known: Mapping[str, Any], tool: str) -> bool:
     """Return whether the tool writes files: it is under editing or patching, or in a class about files.
 
     A shell counts only when it is under editing: most of its commands write nothing.
@@ -52,16 +109,17 @@ def edits(known: Mapping[str, Any], tool: str) -> bool:
     )
 
 
-def edited(known: Mapping[str, Any], tool: str, tool_input: object, file: str = "") -> tuple[list[str], bool] | None:
-    """Return (the paths that a call writes, whether the list is certainly complete); None for a call that writes no
-    files.
+def written_paths(
+    known: Mapping[str, Any], tool: str, tool_input: object, file: str = ""
+) -> tuple[list[str], bool] | None:
+    """Return (the paths that a call writes, whether they are certain to be all); None for a call that writes no files.
 
     The list is uncertain if the map lacks the parameter that names them, if the call lacks it, and if a patch can be
     read in two ways. Paths are as the call names them; a relative one also counts below the working folder of the call.
     `file` comes from the adapter: it counts beside the others, and is the only source if the map has no parameter, or
     the call no input.
     """
-    is_known = edits(known, tool)
+    is_known = is_edit(known, tool)
     found = None if is_known and tool_input is None else _patched(known, tool, tool_input)
     if found is None:
         if not is_known:
@@ -84,8 +142,8 @@ def parameters_of(known: Mapping[str, Any], tool: str) -> tuple[str, str]:
     return entry_of(known["editing"], tool) or "", entry_of(known["patching"], tool) or ""
 
 
-def opened(known: Mapping[str, Any], tool: str, tool_input: object) -> list[str]:
-    """Return the paths of the files that a call reads, as it names them, each once; none for any other tool."""
+def read_paths(known: Mapping[str, Any], tool: str, tool_input: object) -> list[str]:
+    """The paths of the files that a call reads, as it names them, each once; none for any other tool."""
     parameter = entry_of(known["opening"], tool)
     value = tool_input.get(parameter) if parameter is not None and isinstance(tool_input, dict) else None
     paths = value if isinstance(value, list) else [value]
@@ -114,10 +172,10 @@ def _patched(known: Mapping[str, Any], tool: str, tool_input: object) -> tuple[l
         commands = [tool_input] if text is None and isinstance(tool_input, list) else [text]
         if text is None and isinstance(tool_input, dict):
             commands = list(tool_input.values())[:_MAX_VALUES]
-        return next((found for one in commands if (found := patches.in_command(one)) is not None), None)
+        return next((found for one in commands if (found := patches.command_patch_paths(one)) is not None), None)
     if isinstance(text, str):
-        return patches.touched(text)
-    return patches.in_command(text) or patches.together(_texts(tool_input))
+        return patches.patch_paths(text)
+    return patches.command_patch_paths(text) or patches.possible_paths(_texts(tool_input))
 
 
 def _texts(value: object) -> list[str]:

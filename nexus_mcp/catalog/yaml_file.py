@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from nexus_mcp.catalog.bounds import DEPTH, KEY, TOO_MANY_VALUES, YAML_BYTES, YAML_VALUES
+from nexus_mcp.catalog.sources import DEPTH, KEY, TOO_MANY_VALUES, YAML_BYTES, YAML_TOO_LARGE, YAML_VALUES
 from nexus_mcp.errors import CatalogError
 from nexus_mcp.schemas import escape
+from nexus_mcp.wording import line_and_column
 
 if TYPE_CHECKING:
-    from nexus_mcp.catalog.bounds import Room
+    from nexus_mcp.catalog.sources import Room
 
 LONGEST_NUMBER = 64
 """Characters of a number. Python takes time in proportion to the square of its digits."""
@@ -109,7 +110,7 @@ def read(data: bytes, shown: str, room: Room | None = None) -> Document:
     Raises CatalogError with the place, and Over when it does not fit into `room`.
     """
     if len(data) > YAML_BYTES:
-        raise CatalogError([f"{shown}: larger than the {YAML_BYTES >> 10} KiB that are read"])
+        raise CatalogError([f"{shown}: {YAML_TOO_LARGE}"])
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -133,7 +134,7 @@ def read(data: bytes, shown: str, room: Room | None = None) -> Document:
     except yaml.YAMLError as error:  # a character that YAML does not allow
         character = getattr(error, "character", None)
         position = max(0, text.find(chr(character)) if isinstance(character, int) else 0)
-        line, column = text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
+        line, column = line_and_column(text, position)
         raise CatalogError([f"{shown}:{line}:{column}: not YAML: {getattr(error, 'reason', 'unreadable')}"]) from error
     finally:
         if room is not None and composer is not None:
@@ -159,7 +160,7 @@ class _Composer:
         next_event()  # the end of the document
         after = next_event()
         if not isinstance(after, yaml.StreamEndEvent):
-            raise _fault("a second document, where one is read", after)
+            raise _fault("a second YAML document; a file may have only one", after)
         return value
 
     def _value(self, event: Any, pointer: str, depth: int) -> Any:
@@ -169,12 +170,12 @@ class _Composer:
         if isinstance(event, yaml.ScalarEvent):
             return _scalar(event)
         if isinstance(event, yaml.AliasEvent):
-            raise _fault("aliases are not used here", event)
+            raise _fault("YAML aliases are not supported", event)
         if depth >= DEPTH:
             raise _fault("nested too deeply", event)
         is_list = isinstance(event, yaml.SequenceStartEvent)
         if event.tag not in (None, "!", f"{_PREFIX}{'seq' if is_list else 'map'}"):
-            raise _fault("tags of its own are not used here", event)
+            raise _fault("custom YAML tags are not supported", event)
         return self._list(pointer, depth + 1) if is_list else self._members(pointer, depth + 1)
 
     def _list(self, pointer: str, depth: int) -> list[Any]:
@@ -188,13 +189,13 @@ class _Composer:
         while not isinstance(key := self._events.get_event(), yaml.MappingEndEvent):
             self._counted(key)
             if not isinstance(key, yaml.ScalarEvent):
-                raise _fault("a key has to be a text", key)
+                raise _fault("a key must be a text", key)
             mark: Any = key.start_mark
             name: str = key.value
             if len(name) > KEY:  # the pointer of each value below repeats the key
                 raise _fault(f"a key longer than {KEY} characters", key)
             if name in members:
-                raise _fault("the key stands there twice", key)  # without its name: the message may go to a model
+                raise _fault("this key is repeated", key)  # without its name: the message may go to a model
             at = f"{pointer}/{escape(name)}"
             members[name] = self._value(self._events.get_event(), at, depth)
             self.places[at] = (mark.line + 1, mark.column + 1)
@@ -227,7 +228,7 @@ def _scalar(event: Any) -> Any:
     if event.tag is not None:
         wanted = _TYPES.get(event.tag.removeprefix(_PREFIX))
         if wanted is None:
-            raise _fault("tags of its own are not used here", event)
+            raise _fault("custom YAML tags are not supported", event)
         if type(value) is not wanted:
             raise _fault("a value that is not of the type of its tag", event)
     return value

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.exits import defer_interrupt
-from nexus_mcp.cli.hints import nearest
+from nexus_mcp.cli.hints import suggestion as hint
 from nexus_mcp.cli.options import Argument, Command, Group, Option
 from nexus_mcp.cli.text_output import wrap
 from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, workspace_from
@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from nexus_mcp.catalog.editing.own import Edit
+    from nexus_mcp.catalog.edits import Edit
     from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.cli.options import Values
 
@@ -36,7 +36,7 @@ def harnesses(values: Values, catalog: Catalog) -> list[str]:
     harness = check_harness_id(values[HARNESS.name])
     if harness not in catalog.maps:
         raise NexusError(
-            f"There is no capability map of the harness {harness!r}{nearest(harness, catalog.maps)}",
+            f"There is no capability map of the harness {harness!r}{hint(harness, catalog.maps)}",
             next_step="Write its tools into .nexus/capability-map.yml; nexus-mcp catalog check tells what is missing.",
         )
     return [harness]
@@ -46,7 +46,7 @@ def capability(word: str, catalog: Catalog) -> str:
     """Return `word`. Raise NexusError when it is no capability."""
     known = catalog.vocabulary["capabilities"]
     if word not in known:
-        raise NexusError(f"There is no capability {word!r}{nearest(word, known)}")
+        raise NexusError(f"There is no capability {word!r}{hint(word, known)}")
     return word
 
 
@@ -55,7 +55,7 @@ def class_(values: Values, catalog: Catalog) -> str:
     known = owners(catalog)
     word = values[CLASS.name]
     if word not in known:
-        raise NexusError(f"There is no class of tools {word!r}{nearest(word, known)}")
+        raise NexusError(f"There is no class of tools {word!r}{hint(word, known)}")
     return word
 
 
@@ -125,10 +125,10 @@ def _lines_of_agents(agents: list[dict[str, Any]]) -> list[str]:
 
 
 def _lines_of_agent(catalog: Catalog, agent: dict[str, Any], maps: list[str]) -> list[str]:
-    from nexus_mcp.catalog.capabilities import effective, tools_of
+    from nexus_mcp.catalog.capabilities import all_capabilities, tools_of
 
     lines = []
-    for name in effective(agent):
+    for name in all_capabilities(agent):
         added = " (added by this project)" if name in agent["added"] else ""
         lines += wrap(f"{name}{added}: {catalog.vocabulary['capabilities'][name]['description']}", "", _MORE)
         for harness in maps:
@@ -137,11 +137,11 @@ def _lines_of_agent(catalog: Catalog, agent: dict[str, Any], maps: list[str]) ->
 
 
 def _lines_of_class(catalog: Catalog, name: str, maps: list[str]) -> list[str]:
-    from nexus_mcp.catalog.tool_names import of_class
+    from nexus_mcp.catalog.tool_files import class_tools
 
     lines = [f"{name}, blocked by {' and '.join(owners(catalog)[name])}:"]
     for harness in maps:
-        lines += _lines_of_tools(harness, of_class(catalog.maps[harness], name, catalog.vocabulary))
+        lines += _lines_of_tools(harness, class_tools(catalog.maps[harness], name, catalog.vocabulary))
     return lines
 
 
@@ -152,21 +152,21 @@ def _lines_of_tools(harness: str, tools: list[str]) -> list[str]:
 def _document(
     catalog: Catalog, agents: list[dict[str, Any]], classes: list[str], maps: list[str]
 ) -> dict[str, dict[str, Any]]:
-    from nexus_mcp.catalog.capabilities import disallowed, effective
-    from nexus_mcp.catalog.tool_names import of_class
+    from nexus_mcp.catalog.capabilities import all_capabilities, forbidden_tools
+    from nexus_mcp.catalog.tool_files import class_tools
 
     return {
         "agents": {
             agent["id"]: {
                 "canonical": agent["capabilities"],
                 "added": agent["added"],
-                "effective": effective(agent),
-                "disallowed": {harness: disallowed(catalog, agent["id"], harness) for harness in maps},
+                "effective": all_capabilities(agent),
+                "disallowed": {harness: forbidden_tools(catalog, agent["id"], harness) for harness in maps},
             }
             for agent in agents
         },
         "classes": {
-            harness: {name: of_class(catalog.maps[harness], name, catalog.vocabulary) for name in classes}
+            harness: {name: class_tools(catalog.maps[harness], name, catalog.vocabulary) for name in classes}
             for harness in maps
         },
     }
@@ -185,7 +185,7 @@ SHOW = Command(
 def _check(values: Values) -> int:
     """Print the result; return 1 when the agent may not use the tool. Raise UsageError, NexusError."""
     from nexus_mcp.catalog.load import load
-    from nexus_mcp.catalog.tool_names import of_class
+    from nexus_mcp.catalog.tool_files import class_tools
     from nexus_mcp.quoting import inert
 
     if AGENT.name in values and TOOL.name not in values:
@@ -196,7 +196,7 @@ def _check(values: Values) -> int:
     if TOOL.name not in values:
         classes = [class_(values, catalog)] if CLASS.name in values else list(owners(catalog))
         for harness in maps:
-            tools = {tool for name in classes for tool in of_class(catalog.maps[harness], name, catalog.vocabulary)}
+            tools = {tool for name in classes for tool in class_tools(catalog.maps[harness], name, catalog.vocabulary)}
             print(f"{harness}: {len(classes)} of {len(classes)} classes have a tool, {len(tools)} names in all.")
         return exits.OK
     lines, is_free = _of_tool(catalog, values, maps)
@@ -207,13 +207,13 @@ def _check(values: Values) -> int:
 
 def _of_tool(catalog: Catalog, values: Values, maps: list[str]) -> tuple[list[str], bool]:
     """Return a line for each harness, and whether the agent may use the tool in all of them."""
-    from nexus_mcp.catalog.capabilities import allowed, classes_of
+    from nexus_mcp.catalog.capabilities import check_tool, classes_of
 
     tool, lines, is_free = tool_(values), [], True
     for harness in maps:
         known, only_reads, near = _standing(catalog, harness, tool)
         if AGENT.name in values:
-            may, answer = allowed(catalog, values[AGENT.name], tool, harness)
+            may, answer = check_tool(catalog, values[AGENT.name], tool, harness)
             is_free = is_free and may
             answer = answer or f"{values[AGENT.name]} may use {tool}"
         else:
@@ -232,12 +232,12 @@ def _of_tool(catalog: Catalog, values: Values, maps: list[str]) -> tuple[list[st
 def _standing(catalog: Catalog, harness: str, tool: str) -> tuple[bool, bool, str]:
     """Return whether the map has the tool, whether the tool only reads, and a suggestion for an unknown tool."""
     from nexus_mcp.catalog.placeholders import suggestion
-    from nexus_mcp.catalog.tool_names import ANY, called, matches_any, of_class
+    from nexus_mcp.catalog.tool_files import ANY, class_tools, matches_any, own_name
 
     known, vocabulary = catalog.maps[harness], catalog.vocabulary
-    names = [name for one in known["classes"] for name in of_class(known, one, vocabulary)]
+    names = [name for one in known["classes"] for name in class_tools(known, one, vocabulary)]
     names += [name for table in ("reading", "editing", "patching", "opening", "resuming") for name in known[table]]
-    names += [called(known["nexus_tools"], name) for name in vocabulary["tools"]]
+    names += [own_name(known["nexus_tools"], name) for name in vocabulary["tools"]]
     if matches_any(names, tool):
         return True, matches_any(known["reading"], tool), ""
     return False, False, suggestion(tool, tuple(dict.fromkeys(name for name in names if ANY not in name)))
@@ -273,24 +273,24 @@ def _remove(values: Values) -> int:
 
 def _change(values: Values, *, add: bool) -> int:
     """Make the change and print it. Raise UsageError or NexusError with nothing changed."""
-    from nexus_mcp.catalog import shipped
     from nexus_mcp.catalog.load import load
+    from nexus_mcp.catalog.sources import read_shipped
 
     verb = "add" if add else "remove"
-    of_agent, of_class = {CAPABILITY.name, AGENT.name}, {CLASS.name, TOOL.name}
-    present = values.keys() & (of_agent | of_class)
-    if present not in (of_agent, of_class) or (present == of_agent and HARNESS.name in values):
+    of_agent, class_tools = {CAPABILITY.name, AGENT.name}, {CLASS.name, TOOL.name}
+    present = values.keys() & (of_agent | class_tools)
+    if present not in (of_agent, class_tools) or (present == of_agent and HARNESS.name in values):
         raise UsageError(
             f"capabilities {verb} takes a capability with --agent, or --class with --tool.",
             next_step=f"Example: nexus-mcp capabilities {verb} {_EXAMPLES}",
         )
     workspace = workspace_from(values)
-    catalog, below = load(workspace.root), shipped.read()
+    catalog, below = load(workspace.root), read_shipped()
     edit, message = (_edit_of_agent if present == of_agent else _edit_of_class)(values, catalog, below, add=add)
     if edit is None:
         print(message)
         return exits.OK
-    from nexus_mcp.catalog.editing.own import carry_out
+    from nexus_mcp.catalog.edits import carry_out
     from nexus_mcp.store.store import Store
 
     store = Store(workspace)
@@ -304,15 +304,15 @@ def _change(values: Values, *, add: bool) -> int:
 
 def _edit_of_agent(values: Values, catalog: Catalog, below: dict[str, Any], *, add: bool) -> tuple[Edit | None, str]:
     """Return the change, None when there is nothing to do, and the message to print."""
-    from nexus_mcp.catalog.capabilities import effective, removal_fault
-    from nexus_mcp.catalog.editing.own import of_agent
+    from nexus_mcp.catalog.capabilities import all_capabilities, removal_fault
+    from nexus_mcp.catalog.edits import agent_edit
 
     agent, name = catalog.agent(values[AGENT.name]), capability(values[CAPABILITY.name], catalog)
-    agent_id, has = agent["id"], name in effective(agent)
+    agent_id, has = agent["id"], name in all_capabilities(agent)
     if add:
         if has:
             return None, f"{agent_id} has {name} already."
-        return of_agent(agent_id, name, agent["capabilities"], add=True), f"{agent_id} has {name} now."
+        return agent_edit(agent_id, name, agent["capabilities"], add=True), f"{agent_id} has {name} now."
     canonical = agent["capabilities"] if agent_id in below["agents"] else ()
     fault = removal_fault(agent_id, name, canonical)
     if fault:
@@ -320,22 +320,22 @@ def _edit_of_agent(values: Values, catalog: Catalog, below: dict[str, Any], *, a
     if not has:
         added = f"This project added {' '.join(agent['added'])}." if agent["added"] else ""
         raise NexusError(f"{agent_id} does not have {name}", effect="nothing was changed.", next_step=added)
-    return of_agent(agent_id, name, canonical, add=False), f"{agent_id} does not have {name} any more."
+    return agent_edit(agent_id, name, canonical, add=False), f"{agent_id} does not have {name} any more."
 
 
 def _instead(catalog: Catalog, name: str) -> str:
     """Return the advice for a capability that stays: the agents that may do the work."""
-    from nexus_mcp.catalog.capabilities import effective
+    from nexus_mcp.catalog.capabilities import all_capabilities
 
-    able = [other for other, entry in catalog.agents.items() if name not in effective(entry)]
+    able = [other for other, entry in catalog.agents.items() if name not in all_capabilities(entry)]
     own = "write an agent of your own under another id, in .nexus/agents"
     return f"Give the work to {' or '.join(able)}, or {own}." if able else f"{own.capitalize()}."
 
 
 def _edit_of_class(values: Values, catalog: Catalog, below: dict[str, Any], *, add: bool) -> tuple[Edit | None, str]:
     """Return the same as `_edit_of_agent`, for a tool of a class."""
-    from nexus_mcp.catalog.editing.own import of_class
-    from nexus_mcp.catalog.tool_names import matches_any
+    from nexus_mcp.catalog.edits import class_edit
+    from nexus_mcp.catalog.tool_files import matches_any
 
     maps = harnesses(values, catalog)
     if len(maps) != 1:
@@ -345,9 +345,9 @@ def _edit_of_class(values: Values, catalog: Catalog, below: dict[str, Any], *, a
     if add:
         if matches_any(tools, tool):
             return None, f"{tool} is of {name} in {harness} already."
-        return of_class(harness, name, tool, tools, add=True), f"{tool} is of {name} in {harness} now."
+        return class_edit(harness, name, tool, tools, add=True), f"{tool} is of {name} in {harness} now."
     if tool not in tools:
-        raise NexusError(f"{tool!r} is not of {name} in {harness}{nearest(tool, tools)}")
+        raise NexusError(f"{tool!r} is not of {name} in {harness}{hint(tool, tools)}")
     shipped = below["maps"].get(harness, {"classes": {name: ()}})["classes"][name]
     if tool in shipped:
         added = [other for other in tools if other not in shipped]
@@ -365,7 +365,7 @@ def _edit_of_class(values: Values, catalog: Catalog, below: dict[str, Any], *, a
             effect="nothing was changed.",
             next_step="Add the tool that takes its place first.",
         )
-    return of_class(
+    return class_edit(
         harness, name, tool, tools, add=False, below=shipped
     ), f"{tool} is not of {name} in {harness} any more."
 

@@ -139,21 +139,21 @@ SHOW = Command(
 
 def _check(values: Values) -> int:
     """Print the numbers of valid entries. Raise CatalogError with every fault, StorageError."""
-    from nexus_mcp.catalog import fallbacks, shipped
     from nexus_mcp.catalog.building import own_value, shipped_value
-    from nexus_mcp.catalog.sources import AGENTS, SKILLS, Own, Shipped
+    from nexus_mcp.catalog.faults import folder_error
+    from nexus_mcp.catalog.sources import AGENTS, SHIPPED_NAME, SKILLS, Own, Shipped, read_shipped
     from nexus_mcp.errors import CatalogError, NexusError
     from nexus_mcp.store.folder import Folder
 
     value = shipped_value(Shipped())
-    if shipped.read() != value:
-        raise CatalogError([f"assets/{shipped.NAME}: is older than the files beside it"], next_step="Run make catalog.")
+    if read_shipped() != value:
+        raise CatalogError([f"assets/{SHIPPED_NAME}: is older than the files beside it"], next_step="Run make catalog.")
     print(f"shipped: {_counts(len(value[AGENTS]), len(value[SKILLS]), len(value['maps']))}")
     with Folder.root(workspace_from(values).root) as root:
         try:
             nexus = root.child(".nexus")
         except NexusError as error:
-            raise fallbacks.fault(error) from error
+            raise folder_error(error) from error
         own: dict[str, Any] = {AGENTS: {}, SKILLS: {}, "maps": {}}
         if nexus is not None:
             with nexus:

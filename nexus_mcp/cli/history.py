@@ -10,14 +10,15 @@ from nexus_mcp.cli.options import Argument, Command, Group, Option, count_noun
 from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
 from nexus_mcp.errors import UsageError
 from nexus_mcp.log import printable
+from nexus_mcp.wording import list_first
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
     from nexus_mcp.merging.diagnosis import Conflict, Damaged, Diagnosis, Lacking
     from nexus_mcp.merging.repair import Repair
-    from nexus_mcp.merging.restore import Origin
     from nexus_mcp.merging.scanner import Rest
+    from nexus_mcp.merging.threeway import Origin
 
 DRY_RUN = Option("--dry-run", "", "show what would be done, and change nothing")
 YES = Option("--yes", "", "drop the unreadable parts of a damaged file")
@@ -75,9 +76,7 @@ def _conflict(diagnosis: Conflict) -> list[str]:
 def _damaged(diagnosis: Damaged) -> list[str]:
     salvaged = diagnosis.salvaged
     lines = [f"{diagnosis.fault}.", f"{_cycles(salvaged.cycles)} can be read."]
-    lines += [f"  {slip}" for slip in salvaged.slips[:_MOST]]
-    if len(salvaged.slips) > _MOST:
-        lines.append(f"  and {len(salvaged.slips) - _MOST} more")
+    lines += [f"  {slip}" for slip in list_first(salvaged.slips, _MOST)]
     lines += _unreadable(salvaged.rests)
     if salvaged.is_cut and not salvaged.rests:
         lines.append("All complete cycles are readable; the end of the file is missing.")
@@ -134,10 +133,12 @@ def _unreadable(rests: list[Rest]) -> list[str]:
     if not rests:
         return []
     lines = [f"What cannot be read ({count_noun(len(rests), 'part')}):"]
-    for rest in rests[:_MOST]:
-        what = f", beginning with {rest.shown}" if rest.shown else " that are all NUL"
-        lines.append(f"  line {rest.line}, column {rest.column}: {rest.size} bytes{what}")
-    return [*lines, f"  and {len(rests) - _MOST} more"] if len(rests) > _MOST else lines
+    return [*lines, *(f"  {line}" for line in list_first(rests, _MOST, _part))]
+
+
+def _part(rest: Rest) -> str:
+    what = f", beginning with {rest.shown}" if rest.shown else " that are all NUL"
+    return f"line {rest.line}, column {rest.column}: {rest.size} bytes{what}"
 
 
 def describe_repair(done: Repair) -> list[str]:

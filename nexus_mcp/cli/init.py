@@ -89,11 +89,11 @@ def _ignored(workspace: Workspace) -> str:
 
 
 def _print_unmapped(workspace: Workspace) -> None:
-    from nexus_mcp.catalog.capabilities import unmapped
+    from nexus_mcp.catalog.capabilities import missing_map_warning
     from nexus_mcp.catalog.load import load
 
     with suppress(NexusError):  # commands that need the map report its faults
-        warning = unmapped(load(workspace.root), workspace.harness_id)
+        warning = missing_map_warning(load(workspace.root), workspace.harness_id)
         if warning:
             print(f"\n{warning}")
 

@@ -234,7 +234,7 @@ def _take(word: str, argument: Argument | None, values: Values, prog: str, optio
     if argument.choices and word not in argument.choices:
         from nexus_mcp.cli import hints
 
-        known = hints.nearest(word, argument.choices, ("--help",))
+        known = hints.suggestion(word, argument.choices, ("--help",))
         raise UsageError(f"{prog} has no {argument.name} {word!r}{known}", next_step=f"See {prog} --help.")
     values[argument.name] = word
     words.append(word)

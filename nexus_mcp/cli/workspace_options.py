@@ -7,6 +7,7 @@ import sys
 
 from nexus_mcp.cli.options import Argument, Option, parse_count
 from nexus_mcp.errors import NexusError, UsageError
+from nexus_mcp.wording import join_first
 from nexus_mcp.workspace import DEFAULT_HARNESS_ID, Workspace, check_harness_id, find_root
 
 TYPE_CHECKING = False
@@ -86,16 +87,14 @@ def find_task(store: Store | SessionSnapshot, word: str) -> tuple[dict[str, Any]
             one: dict[str, Any] = task
             return one, document
     ids = [str(task["id"]) for task in document["tasks"]]
-    listed = ", ".join(ids[:_MAX_LISTED_IDS])
-    more = f" and {len(ids) - _MAX_LISTED_IDS} more" if len(ids) > _MAX_LISTED_IDS else ""
-    raise NexusError(f"There is no task {wanted}.", next_step=f"The tasks are {listed}{more}.")
+    raise NexusError(f"There is no task {wanted}.", next_step=f"The tasks are {join_first(ids, _MAX_LISTED_IDS)}.")
 
 
 def warn_unmapped(catalog: Catalog, harness: str, values: Values) -> None:
     """Warn on stderr when `harness` has no capability map, because the answer then lacks its tool names."""
-    from nexus_mcp.catalog.capabilities import unmapped
+    from nexus_mcp.catalog.capabilities import missing_map_warning
 
-    warning = unmapped(catalog, harness)
+    warning = missing_map_warning(catalog, harness)
     if warning and HARNESS_ID.name not in values:
         warning = (
             f"{HARNESS_ID.name} is missing, so the tools that start and resume agents are unknown. "

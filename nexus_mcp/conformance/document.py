@@ -12,6 +12,8 @@ from collections import Counter
 from itertools import islice
 from typing import Any
 
+from nexus_mcp.wording import line_and_column
+
 # Possessive, so that a text without a closing quote takes no longer than any other.
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[,:\[{]', re.DOTALL)
 _QUOTE = 34
@@ -138,4 +140,4 @@ def _refuse(word: str) -> Any:
 def _place_of_word(text: str) -> tuple[int, int]:
     """Return line and column of the first NaN or Infinity outside of strings."""
     start = next(match.start() for match in _WORDS.finditer(text) if match[1])
-    return text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
+    return line_and_column(text, start)

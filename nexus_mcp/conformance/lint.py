@@ -22,9 +22,9 @@ from nexus_mcp.conformance.authoring.claims import (
 )
 from nexus_mcp.conformance.fixture import WHOLE_TEXT, Action, Asserts, Fixture, WriteFile
 from nexus_mcp.conformance.loading import line, read
-from nexus_mcp.conformance.nearest import TYPO, did_you_mean, near
 from nexus_mcp.conformance.tokens import STATE_ROOT
 from nexus_mcp.schemas import escape
+from nexus_mcp.wording import suggestion, suggestion_or_known
 
 GAPS = {
     "unclaimed": "fields of state schemas that no fixture claims",
@@ -35,6 +35,8 @@ GAPS = {
 """Kind of a gap -> its meaning."""
 STATE_FILES = ("plan.json", "tasks.json", "history.json", "agent-tracker.json", "memory-access.jsonl")
 """The names of the files of .nexus that have a published schema."""
+_TYPO = 0.87
+"""The least ratio of difflib at which a name counts as mistyped: it differs by a letter or two."""
 _MOST = 500
 """Names that are compared; each is compared with each."""
 
@@ -111,7 +113,7 @@ def find_tool_typos(fixtures: Sequence[Fixture]) -> dict[str, str]:
     return {
         name: f"{name} is not called by any other fixture{meant}"
         for name, times in uses.items()
-        if times == 1 and (meant := did_you_mean(name, _like(name, uses), TYPO))
+        if times == 1 and (meant := suggestion(name, _like(name, uses), _TYPO))
     }
 
 
@@ -120,7 +122,7 @@ def find_file_typos(fixture: Fixture) -> Iterator[str]:
     for path in dict.fromkeys(_paths(fixture)):
         folder, _, name = path.replace("{STATE_ROOT}", STATE_ROOT).rpartition("/")
         inside = f"{folder}/".startswith(".nexus/") and "artifacts" not in folder.split("/")
-        if inside and name not in STATE_FILES and (meant := did_you_mean(name, STATE_FILES, TYPO)):
+        if inside and name not in STATE_FILES and (meant := suggestion(name, STATE_FILES, _TYPO)):
             yield f"{path} is not a known state file{meant}"
 
 
@@ -133,12 +135,15 @@ def _faults(fixture: Fixture) -> Iterator[tuple[str, str]]:
             if field not in known:
                 yield (
                     f"/covers/state_schemas/{escape(name)}/{index}",
-                    f"{field} is not in it{near(field, known)}",
+                    f"{field} is not in it{suggestion_or_known(field, known)}",
                 )
     called = [name.removeprefix("event ") for name in fixture.tools]
     for name in fixture.covers.get("return_value", {}):
         if name not in called:
-            yield f"/covers/return_value/{escape(name)}", f"is not called by this fixture{near(name, called)}"
+            yield (
+                f"/covers/return_value/{escape(name)}",
+                f"is not called by this fixture{suggestion_or_known(name, called)}",
+            )
 
 
 def _odd(fixture: Fixture, tools: dict[str, str]) -> Iterator[tuple[str, str]]:

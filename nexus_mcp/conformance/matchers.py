@@ -11,10 +11,10 @@ from typing import Any
 
 from nexus_mcp.conformance.evidence import NOT_SHOWN, cut_value
 from nexus_mcp.conformance.limits import EXPECTED_ITEMS, EXPECTED_LENGTH, PATTERN
-from nexus_mcp.conformance.nearest import near
 from nexus_mcp.conformance.processes import helper
 from nexus_mcp.conformance.result import MISSING
 from nexus_mcp.schemas import Fault, escape, is_integer
+from nexus_mcp.wording import join_first, suggestion_or_known
 
 _NAMED = 40
 _NAME = 80
@@ -140,9 +140,10 @@ def _against_matcher(matcher: dict[str, Any], seen: Any) -> str:
 
 
 def _names(members: Collection[str]) -> str:
-    more = f" and {len(members) - _NAMED} more" if len(members) > _NAMED else ""
-    names = (name if name.isidentifier() and len(name) <= _NAME else shown(name) for name in islice(members, _NAMED))
-    return (", ".join(names) or "(none)") + more
+    plain = join_first(
+        members, _NAMED, lambda name: name if name.isidentifier() and len(name) <= _NAME else shown(name)
+    )
+    return plain or "(none)"
 
 
 def faults(expected: Any, pointer: str = "") -> list[Fault]:
@@ -157,7 +158,7 @@ def faults(expected: Any, pointer: str = "") -> list[Fault]:
     for member, value in islice(expected.items(), len(_VALUES) + 1):
         place = f"{pointer}/{escape(member)}"
         if member not in _VALUES:
-            found.append(Fault(place, f"is not a known key of a matcher{near(member, _VALUES)}"))
+            found.append(Fault(place, f"is not a known key of a matcher{suggestion_or_known(member, _VALUES)}"))
         elif not _VALUES[member][0](value):
             found.append(Fault(place, _VALUES[member][1]))
     if not {"type", "keys"} & set(expected):

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nexus_mcp.conformance.nearest import did_you_mean
 from nexus_mcp.errors import HarnessFault
+from nexus_mcp.wording import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -152,7 +152,7 @@ def load_tool_names(path: str, suite: Sequence[Fixture]) -> dict[str, str]:
     taken: dict[str, str] = {}
     for tool, entry in entries.items():
         if tool not in known:
-            faults.append(f"{path}:{entry.line}: no fixture calls a tool {tool}{did_you_mean(tool, known)}")
+            faults.append(f"{path}:{entry.line}: no fixture calls a tool {tool}{suggestion(tool, known)}")
         elif entry.text in taken:
             faults.append(f"{path}:{entry.line}: {entry.text} is the name of {taken[entry.text]} already")
         taken.setdefault(entry.text, tool)
@@ -175,16 +175,14 @@ def select(fixtures: Sequence[Fixture], only: Sequence[str] = (), tools: Sequenc
     glob or a tool matches nothing, or both together select nothing.
     """
     faults = [
-        f"--only {glob}: no fixture matches it{did_you_mean(glob, (one.test_id for one in fixtures))}"
+        f"--only {glob}: no fixture matches it{suggestion(glob, (one.test_id for one in fixtures))}"
         for glob in only
         if not any(fnmatchcase(one.test_id, glob) for one in fixtures)
     ]
     known = list(dict.fromkeys(name for one in fixtures for name in _names(one)))
     listed = f"; known: {', '.join(sorted(known))}."
     faults += [
-        f"--tool {tool}: no fixture calls it{did_you_mean(tool, known) or listed}"
-        for tool in tools
-        if tool not in known
+        f"--tool {tool}: no fixture calls it{suggestion(tool, known) or listed}" for tool in tools if tool not in known
     ]
     if faults:
         raise HarnessFault(faults, next_step="Use --list to see all fixtures.")
@@ -247,7 +245,7 @@ def load_expected(path: str, known: Collection[str]) -> dict[str, str]:
     """
     entries = read_mapping(path, "test_id", "reason")
     faults = [
-        f"{path}:{entry.line}: no fixture has the id {test_id}{did_you_mean(test_id, known)}"
+        f"{path}:{entry.line}: no fixture has the id {test_id}{suggestion(test_id, known)}"
         for test_id, entry in entries.items()
         if test_id not in known
     ]

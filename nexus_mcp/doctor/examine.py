@@ -17,9 +17,9 @@ from nexus_mcp.doctor.git import Queries
 from nexus_mcp.doctor.lock_watch import PATIENCE_S, LockWatch
 from nexus_mcp.doctor.places import NEXUS
 from nexus_mcp.doctor.site import Site
-from nexus_mcp.store.codec import line_and_column
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.journal import SHOWN_HISTORY
+from nexus_mcp.wording import line_and_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -114,7 +114,7 @@ def _touch_test(ctx: EventContext) -> Callable[[str], bool]:
     Tools that only read do not count. Neither do tools of other harnesses, which have agent ids of their own. A tool
     that no capability map lists counts.
     """
-    from nexus_mcp.catalog.tool_files import edits, only_reads
+    from nexus_mcp.catalog.tool_files import is_edit, only_reads
     from nexus_mcp.lifecycle.sources import catalog_of
 
     maps = catalog_of(ctx).maps
@@ -126,7 +126,7 @@ def _touch_test(ctx: EventContext) -> Callable[[str], bool]:
     def is_touching(tool: str) -> bool:
         if only_reads(known, tool):
             return False
-        return edits(known, tool) or not any(edits(other, tool) for other in others)
+        return is_edit(known, tool) or not any(is_edit(other, tool) for other in others)
 
     return is_touching
 

@@ -12,6 +12,7 @@ from nexus_mcp.errors import NexusError
 from nexus_mcp.lifecycle.definition import MAIN
 from nexus_mcp.quoting import quoted, quoted_name
 from nexus_mcp.state.agents import ANONYMOUS
+from nexus_mcp.wording import join_first
 
 TYPE_CHECKING = False
 
@@ -58,7 +59,7 @@ class Identity:
     def agents(self, catalog: Catalog) -> list[dict[str, Any]]:
         """Return the agents of the catalog whose restrictions hold, each once."""
         if self.is_unknown:
-            catalog.unlisted(_UNKNOWN)  # if the list is incomplete, it may be an unlisted one
+            catalog.unlisted_agent(_UNKNOWN)  # if the list is incomplete, it may be an unlisted one
             return list(catalog.agents.values())
         found = {name: agent for name in self.names if (agent := agent_of(catalog, name)) is not None}
         return list({agent["id"]: agent for agent in found.values()}.values())
@@ -93,15 +94,14 @@ def identify(ctx: EventContext, params: dict[str, Any]) -> Identity:
 def agent_of(catalog: Catalog, name: str) -> dict[str, Any] | None:
     """Return the agent of this name, also with a plug-in prefix or in capitals, as some harnesses write it."""
     known = catalog.agents.get(name) or catalog.agents.get(name.rpartition(":")[2].strip().lower())
-    return known or catalog.unlisted(name)
+    return known or catalog.unlisted_agent(name)
 
 
 def unknown_denial(barred: list[str], tool: str, identity: Identity) -> str:
     """Return why a tool is denied to an unknown agent that these agents may not use, and what to do next."""
-    more = f" and {len(barred) - _LISTED} more" if len(barred) > _LISTED else ""
-    listed = ", ".join(map(quoted_name, barred[:_LISTED]))
+    names = join_first(barred, _LISTED, quoted_name)
     return (
-        f"{identity.unknown_text()}, and {listed}{more} may not use {quoted(tool, _SHOWN)}. End "
+        f"{identity.unknown_text()}, and {names} may not use {quoted(tool, _SHOWN)}. End "
         "here, and tell the lead: an agent is known after a subagent_spawn event, or if each event has its agent_name."
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nexus_mcp.briefing.compose import parts
-from nexus_mcp.catalog.capabilities import disallowed, effective, unmapped
+from nexus_mcp.catalog.capabilities import all_capabilities, forbidden_tools, missing_map_warning
 from nexus_mcp.errors import StateError
 from nexus_mcp.lifecycle.definition import Event, EventContext
 from nexus_mcp.lifecycle.sources import catalog_of, notes_of
@@ -26,7 +26,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     warning.
     """
     catalog, agent_id = catalog_of(ctx), params["agent_id"]
-    warning = unmapped(catalog, ctx.harness_id)
+    warning = missing_map_warning(catalog, ctx.harness_id)
     if warning:
         ctx.warn(warning)
     name = _name(catalog, params["agent_name"])
@@ -62,7 +62,7 @@ def _give(ctx: EventContext, catalog: Catalog, name: str) -> None:
     ctx.give(*parts(catalog, None, known, ctx.harness_id, notes=notes_of(ctx)).values())
     if known is None:
         return
-    own, closed = effective(catalog.agent(known)), disallowed(catalog, known, ctx.harness_id)
+    own, closed = all_capabilities(catalog.agent(known)), forbidden_tools(catalog, known, ctx.harness_id)
     ctx.members |= {"capabilities": own, "disallowed_tools": closed}
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 
-from nexus_mcp.catalog.capabilities import effective, refused
+from nexus_mcp.catalog.capabilities import all_capabilities, restricted_agents
 from nexus_mcp.lifecycle.agent_identity import identify
 from nexus_mcp.lifecycle.definition import BLOCK, CONTINUE, DENY
 from nexus_mcp.lifecycle.pre_tool_use import decide as decide_on
 from nexus_mcp.lifecycle.sources import catalog_of
 from nexus_mcp.quoting import quoted, quoted_name
+from nexus_mcp.wording import join_first
 
 TYPE_CHECKING = False
 
@@ -131,20 +132,19 @@ def _text(token: bytes) -> object:
 
 
 def _deny_if_any(ctx: EventContext, catalog: Catalog, tool: str) -> None:
-    barred = refused(catalog, tool, ctx.harness_id)
+    barred = restricted_agents(catalog, tool, ctx.harness_id)
     if barred:
-        names = ", ".join(map(quoted_name, barred[:_NAMED]))
-        more = f" and {len(barred) - _NAMED} more" if len(barred) > _NAMED else ""
+        names = join_first(barred, _NAMED, quoted_name)
         ctx.decide(
             DENY,
-            f"Which agent wants to use {quoted(tool, _SHOWN)} is unknown, and {names}{more} may not. "
+            f"Which agent wants to use {quoted(tool, _SHOWN)} is unknown, and {names} may not. "
             "Use it again with a smaller and plainer input.",
         )
 
 
 def _deny_if_limited(ctx: EventContext, catalog: Catalog, agents: list[dict[str, Any]], *, is_one: bool) -> None:
     """Deny if one of the possible agents may not use every tool."""
-    limited = [agent["id"] for agent in agents if effective(agent)]
+    limited = [agent["id"] for agent in agents if all_capabilities(agent)]
     if limited and (ctx.harness_id in catalog.maps or catalog.lost_map(ctx.harness_id)):
         head = (
             f"Which tool {quoted_name(limited[0])} wants to use is unknown, and it may not use all of them."

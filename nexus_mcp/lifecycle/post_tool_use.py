@@ -25,8 +25,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     The capability map of the harness says which tools read files, and in which parameter the file is. Writes,
     listings, searches and failed calls are no reads.
     """
-    from nexus_mcp.catalog.tool_files import came_to_nothing, edited, opened
-    from nexus_mcp.catalog.tool_names import entry_of
+    from nexus_mcp.catalog.tool_files import came_to_nothing, entry_of, read_paths, written_paths
 
     tool, file = params["tool"], params.get("file")
     files = [file] if file else []
@@ -34,10 +33,10 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     read: list[str] = []
     if known is not None:
         tool_input = params.get("tool_input")
-        read = opened(known, tool, tool_input)
+        read = read_paths(known, tool, tool_input)
         if not read and file and entry_of(known["opening"], tool) is not None:
             read = [file]
-        files += [*(edited(known, tool, tool_input) or ((), True))[0], *read]
+        files += [*(written_paths(known, tool, tool_input) or ((), True))[0], *read]
     root, status = ctx.workspace.root, params.get("status", "").strip() or OK
     line = {"timestamp": ctx.store.stamp(), "agent_id": params.get("agent_id", MAIN), "tool": tool}
     named = dict.fromkeys(inside(root, path) or path for path in files)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from nexus_mcp.catalog.capabilities import allowed, effective, refused
+from nexus_mcp.catalog.capabilities import all_capabilities, check_tool, restricted_agents
 from nexus_mcp.catalog.patches import PROGRAMS
-from nexus_mcp.catalog.tool_files import edited, edits, only_reads
+from nexus_mcp.catalog.tool_files import is_edit, only_reads, written_paths
 from nexus_mcp.errors import NexusError, PathRefused
 from nexus_mcp.lifecycle.agent_identity import identify, unknown_denial
 from nexus_mcp.lifecycle.definition import ALLOW, BLOCK, DENY, TEXT, Event, EventContext
@@ -45,8 +45,8 @@ def decide(
     ctx.decide(ALLOW)
     if known is not None and only_reads(known, tool):
         return
-    edit = None if known is None else edited(known, tool, params.get("tool_input"), params.get("file", ""))
-    names = [tool] if known is None or edit is None or edits(known, tool) else [tool, PROGRAMS[0]]
+    edit = None if known is None else written_paths(known, tool, params.get("tool_input"), params.get("file", ""))
+    names = [tool] if known is None or edit is None or is_edit(known, tool) else [tool, PROGRAMS[0]]
     identity = identify(ctx, params)
     agents = identity.agents(catalog)
     if _is_denied(ctx, catalog, identity, agents, names):
@@ -88,13 +88,13 @@ def _is_denied(
     Otherwise warn about an unknown agent.
     """
     for tool in tools if agents else ():
-        barring = frozenset(refused(catalog, tool, ctx.harness_id))
+        barring = frozenset(restricted_agents(catalog, tool, ctx.harness_id))
         barred = [agent for agent in agents if agent["id"] in barring]
         if barred and identity.is_unknown:
             ctx.decide(DENY, unknown_denial([agent["id"] for agent in barred], tool, identity))
             return True
         if barred:
-            reason = allowed(catalog, barred[0]["id"], tool, ctx.harness_id)[1]
+            reason = check_tool(catalog, barred[0]["id"], tool, ctx.harness_id)[1]
             ctx.decide(DENY, f"{reason}{fault_advice(barred[0])}")
             return True
     if identity.is_unknown:
@@ -118,7 +118,7 @@ def _reason(catalog: Catalog, agents: list[dict[str, Any]], tool: str, file: str
     what = f"change {quoted(file, _PATH)}" if file else "change files"
     head = f"There is no task list, and {quoted(tool, _PATH)} would {what}: files are edited for a task. "
     capabilities = catalog.vocabulary["capabilities"]
-    if any(_CREATION in capabilities[name]["classes"] for agent in agents for name in effective(agent)):
+    if any(_CREATION in capabilities[name]["classes"] for agent in agents for name in all_capabilities(agent)):
         return head + (
             "You add no tasks yourself: end here, and tell the lead which task is missing, with title, "
             "context and acceptance. Notes below .nexus/ need none."

@@ -17,7 +17,7 @@ import os
 
 from nexus_mcp.briefing.progress import HEAD, agents_text, plan_text, tasks_text
 from nexus_mcp.catalog.placeholders import read_notes, resolve
-from nexus_mcp.catalog.tool_names import ANY
+from nexus_mcp.catalog.tool_files import ANY
 from nexus_mcp.errors import NexusError, StateError
 from nexus_mcp.knowledge.index import text as notes_text
 from nexus_mcp.lifecycle.sources import both_of, catalog_of, notes_of

@@ -54,10 +54,10 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
 
 def _report_missing_map(ctx: EventContext) -> None:
     """Report a missing capability map in the context, because an empty project must cause no warnings."""
-    from nexus_mcp.catalog.capabilities import unmapped
+    from nexus_mcp.catalog.capabilities import missing_map_warning
     from nexus_mcp.lifecycle.sources import catalog_of
 
-    text = unmapped(catalog_of(ctx), ctx.harness_id)
+    text = missing_map_warning(catalog_of(ctx), ctx.harness_id)
     if text:
         ctx.give(f"Tell the user: {text}")
 

@@ -11,8 +11,8 @@ import os
 import re
 
 from nexus_mcp.errors import UsageError
-from nexus_mcp.merging.errors import Undecided
 from nexus_mcp.merging.repository import run_git
+from nexus_mcp.merging.versions import Undecided
 from nexus_mcp.store.journal import HISTORY
 from nexus_mcp.workspace import find_root
 
@@ -87,7 +87,7 @@ def _refuse(data: bytes, position: int) -> NoReturn:
     raise Undecided(f"the conflict markers are not those of one merge (line {line})")
 
 
-def unmerged(root: str) -> tuple[bytes, bytes] | None:
+def unmerged_sides(root: str) -> tuple[bytes, bytes] | None:
     """Return (our side, their side) of history.json from git's index, for the project at `root`.
 
     None without a repository, or without a conflict between two sides. Raises Undecided when git fails: the sides may

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from nexus_mcp.errors import StateError
 from nexus_mcp.merging import conflict
-from nexus_mcp.merging.errors import Undecided
 from nexus_mcp.merging.repository import HEAD, UnknownCommit
-from nexus_mcp.merging.restore import origins_of_sides, restore
+from nexus_mcp.merging.threeway import origins_of_sides, restore
+from nexus_mcp.merging.versions import Undecided
 from nexus_mcp.store.journal import SHOWN_HISTORY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nexus_mcp.merging.restore import Origin, Restored
     from nexus_mcp.merging.scanner import Salvaged
+    from nexus_mcp.merging.threeway import Origin, Restored
 
     Unmerged = Callable[[], tuple[bytes, bytes] | None]
     Committed = Callable[[str], bytes | None]

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 
 from nexus_mcp.errors import StorageError, UsageError
-from nexus_mcp.merging.errors import Undecided
 from nexus_mcp.merging.threeway import merge
+from nexus_mcp.merging.versions import Undecided
 
 MARKER_SIZE = 7
 _LABELS = ("-L", "ours", "-L", "the common past", "-L", "theirs")

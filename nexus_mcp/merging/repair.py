@@ -10,11 +10,11 @@ from contextlib import nullcontext
 
 from nexus_mcp.errors import NotConfirmed, StateError, StorageError, UsageError
 from nexus_mcp.merging import conflict
-from nexus_mcp.merging.conflict import unmerged
+from nexus_mcp.merging.conflict import unmerged_sides
 from nexus_mcp.merging.diagnosis import Conflict, Damaged, Diagnosis, Healthy, Hopeless, Lacking, diagnose, readable
-from nexus_mcp.merging.errors import Undecided
-from nexus_mcp.merging.repository import UnknownCommit, committed
-from nexus_mcp.merging.restore import restore
+from nexus_mcp.merging.repository import UnknownCommit, committed_copy
+from nexus_mcp.merging.threeway import restore
+from nexus_mcp.merging.versions import Undecided
 from nexus_mcp.store import atomic, journal, lock
 from nexus_mcp.store.access import Access, Deadline
 from nexus_mcp.store.folder import reason
@@ -136,11 +136,11 @@ def _examine(root: str, revision: str = "") -> tuple[bytes | None, Repair]:
 
 def _diagnose(root: str, data: bytes | None, revision: str) -> Diagnosis:
     def of_commit(name: str) -> bytes | None:
-        return committed(root, name)
+        return committed_copy(root, name)
 
     if revision:
-        return diagnose_with(data, revision, lambda: unmerged(root), of_commit)
-    return diagnose(data, lambda: unmerged(root), of_commit)
+        return diagnose_with(data, revision, lambda: unmerged_sides(root), of_commit)
+    return diagnose(data, lambda: unmerged_sides(root), of_commit)
 
 
 def repair(

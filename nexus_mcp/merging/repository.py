@@ -9,7 +9,7 @@ import os
 import signal
 
 from nexus_mcp.errors import NexusError, UsageError
-from nexus_mcp.merging.errors import Undecided
+from nexus_mcp.merging.versions import Undecided
 from nexus_mcp.store.journal import HISTORY, HISTORY_LIMIT
 from nexus_mcp.workspace import find_root
 
@@ -38,7 +38,7 @@ class UnknownCommit(Undecided):
     """There is no such commit, or no repository."""
 
 
-def committed(root: str, revision: str = HEAD) -> bytes | None:
+def committed_copy(root: str, revision: str = HEAD) -> bytes | None:
     """Return history.json of the commit `revision` for the project at `root`; None when the commit has no such file.
 
     Raises UnknownCommit when there is no such commit, and Undecided when git fails.

@@ -10,11 +10,10 @@ from itertools import pairwise
 from json import JSONDecodeError
 
 from nexus_mcp.errors import StateError
-from nexus_mcp.merging.errors import Undecided
-from nexus_mcp.merging.versions import Side
-from nexus_mcp.store import codec
+from nexus_mcp.merging.versions import Side, Undecided
 from nexus_mcp.store.codec import MAX_DIGITS, Invalid, strict_decoder
 from nexus_mcp.store.history.frame import HistoryFile
+from nexus_mcp.wording import place_in
 
 TYPE_CHECKING = False
 
@@ -89,7 +88,7 @@ class Pieces:
             return None
         except (Invalid, RecursionError) as error:
             problem = str(error) if isinstance(error, Invalid) else "is nested too deeply"
-            where = codec.show_position(self.text, at)
+            where = place_in(self.text, at)
             raise Undecided(f"the cycle at {where} is readable, but {problem}") from error
         if not isinstance(value, dict):
             return None
@@ -109,7 +108,7 @@ class Pieces:
             if before.rstrip(_WHITE)[-1:] == ":" or self._end(start, like_ours=True) is None:
                 continue
             if _OF_CYCLES.search(before):
-                where = codec.show_position(self.text, start)
+                where = place_in(self.text, start)
                 raise Undecided(f"another list of cycles begins at {where}")
             if _OF_MEMBER.search(before):
                 at = self._after(start)
@@ -215,9 +214,9 @@ def _slips(pieces: Pieces) -> Iterator[str]:
             at = start + between.rfind(",") if wanted else start + between.find(",")
             many = "a comma" if count == wanted + 1 else "commas"
             where = " before the closing bracket" if stop == pieces.closing else ""
-            yield f"{codec.show_position(text, at)}: {many} too many{where}"
+            yield f"{place_in(text, at)}: {many} too many{where}"
         elif count < wanted:
-            yield f"{codec.show_position(text, start)}: a comma is missing after a cycle"
+            yield f"{place_in(text, start)}: a comma is missing after a cycle"
 
 
 def _closing(pieces: Pieces, lead: str) -> tuple[str, str, bool]:

@@ -1,12 +1,13 @@
-"""Merge versions of history.json by cycles, as `git merge` merges lines.
+"""Merge versions of history.json by cycles, as `git merge` merges lines, and restore a damaged one from a commit.
 
 The bytes of each cycle stay as they are in one of the versions.
 """
 
 from __future__ import annotations
 
-from nexus_mcp.merging.errors import Undecided
-from nexus_mcp.merging.versions import Side, common, join
+from collections import Counter
+
+from nexus_mcp.merging.versions import Side, Undecided, common, join
 
 TYPE_CHECKING = False
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from nexus_mcp.merging.versions import Item
     from nexus_mcp.store.history.frame import HistoryFile
 
+THE_FILE = "the file"
 _LEAD = "\n    "
 
 
@@ -135,3 +137,85 @@ def settle(file: bytes, ours: bytes, theirs: bytes) -> Settled:
 def union(ours: bytes, theirs: bytes) -> bytes:
     """Return the cycles of both sides, each once, without a common ancestor. Raises Undecided."""
     return merge(None, ours, theirs)
+
+
+class Origin:
+    """A run of cycles from one `source`, from number `first` to number `last`, counted from 1.
+
+    `times` are the `completed_at` of these two as in the file: escape them before printing.
+    """
+
+    __slots__ = ("first", "last", "source", "times")
+
+    def __init__(self, first: int, last: int, source: str, times: tuple[object, object]) -> None:
+        self.first = first
+        self.last = last
+        self.source = source
+        self.times = times
+
+
+def origins(made: Side, sources: Sequence[tuple[str, Side]], otherwise: str = "") -> list[Origin]:
+    """Return the origins of all cycles of `made`, in order. `sources` are (name, history); a cycle may be in several.
+
+    `otherwise` is the source of a cycle that none of them has.
+    """
+    keys = [(name, {side.key(index) for index in range(len(side))}) for name, side in sources]
+    found: list[Origin] = []
+    for index in range(len(made)):
+        key = made.key(index)
+        source = " and ".join(name for name, there in keys if key in there) or otherwise
+        time = made.history.cycles[index].get("completed_at")
+        if found and found[-1].source == source:
+            found[-1].last = index + 1
+            found[-1].times = found[-1].times[0], time
+        else:
+            found.append(Origin(index + 1, index + 1, source, (time, time)))
+    return found
+
+
+def origins_of_sides(data: bytes, sides: tuple[bytes, bytes] | None) -> list[Origin]:
+    """Return the origins of the cycles in `data`, the result for both `sides` of a conflict; [] without sides."""
+    if sides is None:
+        return []
+    named = [(name, Side.read(side, name)) for name, side in zip(("our side", "their side"), sides, strict=True)]
+    return origins(Side.read(data, "the result"), named, "the file alone")
+
+
+class Restored:
+    """The result: `data` has `cycles` cycles with these `origins`; the file lacked `lacking` of them."""
+
+    __slots__ = ("cycles", "data", "lacking", "origins")
+
+    def __init__(self, data: bytes, cycles: int, lacking: int, origins: list[Origin]) -> None:
+        self.data = data
+        self.cycles = cycles
+        self.lacking = lacking
+        self.origins = origins
+
+
+def restore(file: bytes | None, commit: bytes, revision: str) -> Restored:
+    """Return all cycles that the `commit` has, in its order, then those that only the `file` has, in the file's order.
+
+    `file` is the readable part, None for nothing; `revision` is the name of the commit. Repeated cycles stay repeated.
+    Raises Undecided when the commit has no history, or one of a newer version.
+    """
+    base = Side.read(commit, f"the copy in {revision}")
+    own = None if file is None else Side.read(file, THE_FILE)
+    have = Counter(base.key(index) for index in range(len(base)))
+    added: list[Item] = []
+    common = 0
+    for index in range(0 if own is None else len(own)):
+        assert own is not None
+        key = own.key(index)
+        if have[key] > 0:
+            have[key] -= 1
+            common += 1
+        else:
+            added.append((own, index))
+    data = commit
+    if own is not None and added:
+        data = assemble([*((base, index) for index in range(len(base))), *added], base, own, base)
+    made = Side.read(data, "the result")
+    sources = [(THE_FILE, own)] if own is not None else []
+    sources_of_cycles = origins(made, [*sources, (revision, base)])
+    return Restored(data, len(made), len(base) - common, sources_of_cycles)

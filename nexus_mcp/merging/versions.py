@@ -6,7 +6,6 @@ import json
 from itertools import zip_longest
 
 from nexus_mcp.errors import StateError
-from nexus_mcp.merging.errors import Undecided
 from nexus_mcp.state import shapes
 from nexus_mcp.store.codec import BOM
 from nexus_mcp.store.history.frame import HistoryFile
@@ -17,6 +16,18 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Set
     from typing import Any
+
+
+class Undecided(Exception):
+    """There is no single right result, so there is none.
+
+    `reason` ends a sentence and quotes no file content. `next_step` is a sentence, "" when the caller's applies.
+    """
+
+    def __init__(self, reason: str, next_step: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.next_step = next_step
 
 
 class Side:

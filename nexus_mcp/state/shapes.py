@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nexus_mcp import schemas
 from nexus_mcp.errors import NewerVersion, StateError
+from nexus_mcp.wording import list_first
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,9 +31,8 @@ def check(value: Any, schema: str, file: str) -> dict[str, Any]:
     """
     found = schemas.faults(schemas.readable(schema), value)
     if found:
-        listed = "; ".join(f"{fault.pointer or '/'} {fault.message}" for fault in found[:5])
-        more = f"; and {len(found) - 5} more" if len(found) > 5 else ""
-        raise StateError(file, f"is not a valid {schema.removeprefix('state/')} file: {listed}{more}")
+        texts = list_first(found, 5, lambda fault: f"{fault.pointer or '/'} {fault.message}")
+        raise StateError(file, f"is not a valid {schema.removeprefix('state/')} file: {'; '.join(texts)}")
     good: dict[str, Any] = value
     if schema == PLAN:
         _spell_ids([good], schema)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nexus_mcp import schemas
 from nexus_mcp.errors import StateError
+from nexus_mcp.wording import list_first
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,8 +30,7 @@ def check(value: Any, file: str) -> list[Entry]:
                     f"{f.pointer} {f.message}" for f in schemas.faults(statuses, entry["status"], f"/{index}/status")
                 ]
     if found:
-        more = f"; and {len(found) - 5} more" if len(found) > 5 else ""
-        raise StateError(file, f"is not a valid agent-tracker file: {'; '.join(found[:5])}{more}")
+        raise StateError(file, f"is not a valid agent-tracker file: {'; '.join(list_first(found, 5))}")
     entries: list[Entry] = value
     return entries
 

@@ -11,6 +11,7 @@ import re
 from json import JSONDecodeError
 
 from nexus_mcp.errors import StateError
+from nexus_mcp.wording import place_in
 
 TYPE_CHECKING = False
 
@@ -113,7 +114,7 @@ def parse_guarded(text: str, file: str, parse: Callable[[], Any], depth: int, ad
 def _refusal(text: str, file: str, problem: str, kind: str, depth: int) -> StateError:
 
     position = locate(text, kind, depth) if kind else None
-    return StateError(file, problem, where="" if position is None else show_position(text, position))
+    return StateError(file, problem, where="" if position is None else place_in(text, position))
 
 
 def _syntax_error(text: str, file: str, error: JSONDecodeError, advice: str) -> StateError:
@@ -125,7 +126,7 @@ def _syntax_error(text: str, file: str, error: JSONDecodeError, advice: str) -> 
         line = lined.count("\n", 0, min(markers) + 1)
         return StateError(file, "has git conflict markers", where=f"line {line}", next_step=advice)
     position, problem = json_fault(error)
-    where = show_position(text, position)
+    where = place_in(text, position)
     return StateError(file, problem, where=where, next_step=advice)
 
 
@@ -273,14 +274,3 @@ def _is_refused(kind: str, word: str) -> bool:
         return float(word) in (float("inf"), float("-inf"))
     except ValueError:
         return False
-
-
-def show_position(text: str, position: int) -> str:
-    """Return `line 3, column 5` for a position, for a message."""
-    return "line {}, column {}".format(*line_and_column(text, position))
-
-
-def line_and_column(text: str, position: int) -> tuple[int, int]:
-    """Return line and column of a position, both from 1; a byte order mark is no column."""
-    start = text.rfind("\n", 0, position) + 1 or int(text.startswith(BOM))
-    return text.count("\n", 0, position) + 1, max(position, start) - start + 1

@@ -5,7 +5,7 @@ The YAML library is loaded only if the file exists.
 
 from __future__ import annotations
 
-from nexus_mcp.catalog.bounds import YAML_BYTES
+from nexus_mcp.catalog.sources import YAML_BYTES
 from nexus_mcp.errors import CatalogError, StateError
 
 TYPE_CHECKING = False

@@ -123,4 +123,7 @@ def test_a_slip_is_told_as_shown(example: Path) -> None:
     assert nexus("catalog", "list", cwd=example).code == 1
     path.write_text(FILES["agents/dba/meta.yml"])
     (example / ".nexus/agents/engineer/meta.yml").write_text("id: engineer\ncapabilities: [no_shell_exec]\n")
-    assert "no_task_create may not be taken away from engineer" in nexus("catalog", "check", cwd=example).err
+    assert (
+        "no_task_create is a restriction of the shipped agent engineer and cannot be removed"
+        in nexus("catalog", "check", cwd=example).err
+    )

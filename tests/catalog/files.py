@@ -6,9 +6,8 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from nexus_mcp.catalog import shipped
 from nexus_mcp.catalog.building import own_value, shipped_value
-from nexus_mcp.catalog.sources import Own, Shipped
+from nexus_mcp.catalog.sources import Own, Shipped, read_shipped
 from nexus_mcp.errors import CatalogError
 from nexus_mcp.packaged import data_path
 from nexus_mcp.store.folder import Folder
@@ -62,7 +61,7 @@ def own_faults(project: Path) -> list[str]:
     """What is wrong with what a project has of its own."""
     try:
         with Folder.root(str(project)) as root, root.make(".nexus")[0] as nexus:
-            own_value(Own(nexus), shipped.read())
+            own_value(Own(nexus), read_shipped())
     except CatalogError as error:
         return error.faults
     return []

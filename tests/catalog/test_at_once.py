@@ -38,8 +38,8 @@ def test_an_id_that_is_wrong_beside_others(tmp_path: Path) -> None:
     put(tmp_path / ".nexus", {"agents/tester/meta.yml": "id: dba\ncapabilities: [no_file_edit]\n"})
     told = [fault.partition(" ")[2][:50] for fault in own_faults(tmp_path)]
     assert told == [
-        "the id has to be the name of its folder, tester",
-        "no_task_create may not be taken away from tester: ",
+        "the id must be the name of its folder, tester",
+        "no_task_create is a restriction of the shipped age",
     ]
 
 
@@ -95,7 +95,7 @@ def test_a_map_with_many_faults(tmp_path: Path) -> None:
         "6:3: opencode/reading must be of type array",
         '3:13: there is no semantic class "x"',
         "4:1: The harness id 'Mine' is not usable: it starts with a-z and goes on with a-z, 0-9 and -.",
-        "7:13: the class file_creation has no tool: without one, whatever it forbids is allowed",
+        "7:13: the class file_creation has no tool, so it forbids nothing",
     ]
 
 
@@ -138,8 +138,8 @@ def test_a_skill_for_users_alone_stays_so(tmp_path: Path) -> None:
         },
     )
     assert own_faults(tmp_path) == [
-        ".nexus/skills/nx-init/meta.yml:2:1: manual_only may not be taken away from nx-init: what only a user starts "
-        "where it is shipped, no model chooses anywhere; write a skill of your own under another id"
+        ".nexus/skills/nx-init/meta.yml:2:1: the shipped skill nx-init is started by users only, and a project cannot "
+        "change that; remove this field, or write a skill of your own under another id"
     ]
     put(tmp_path / ".nexus", {"skills/nx-init/meta.yml": "id: nx-init\nmanual_only: true\n"})
     assert load(str(tmp_path)).skills["nx-run"]["manual_only"] is True

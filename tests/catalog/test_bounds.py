@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 
 import pytest
 
+from nexus_mcp import wording
 from nexus_mcp.catalog import placeholders
-from nexus_mcp.catalog.bounds import PLACEHOLDERS
 from nexus_mcp.catalog.faults import MOST
 from nexus_mcp.catalog.load import usable
+from nexus_mcp.catalog.sources import PLACEHOLDERS
 from tests.catalog.files import AGENT, SKILL, own_faults, put
 
 SKILLED = {"skills/release/meta.yml": SKILL.format(id="release"), "skills/release/body.md": "Go.\n"}
@@ -20,13 +20,13 @@ SKILLED = {"skills/release/meta.yml": SKILL.format(id="release"), "skills/releas
 def searches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many names each search for near ones went through."""
     made: list[int] = []
-    true = difflib.get_close_matches
+    true = wording.nearest
 
-    def counted(name: str, known: list[str], n: int, cutoff: float) -> list[str]:
+    def counted(name: str, known: list[str], alike: float) -> list[str]:
         made.append(len(known))
-        return true(name, known, n=n, cutoff=cutoff)
+        return true(name, known, alike)
 
-    monkeypatch.setattr(difflib, "get_close_matches", counted)
+    monkeypatch.setattr("nexus_mcp.catalog.placeholders.nearest", counted)
     return made
 
 
@@ -75,7 +75,7 @@ def test_what_a_file_names(tmp_path: Path, searches: list[int]) -> None:
 def test_file_beyond_64_kib_is_not_read(tmp_path: Path, path: str) -> None:
     """A file of more than 64 KiB is not looked into; one of 64 KiB is."""
     put(tmp_path / ".nexus", {**SKILLED, "agents/dba/body.md": "x", path: "#" * ((64 << 10) + 1)})
-    assert f".nexus/{path}: larger than the 64 KiB that are read" in own_faults(tmp_path)
+    assert f".nexus/{path}: larger than 64 KiB, the limit for a YAML file" in own_faults(tmp_path)
     put(tmp_path / ".nexus", {path: "#" * (64 << 10)})
     assert f".nexus/{path}: is empty" in own_faults(tmp_path)
     assert usable(str(tmp_path)).warnings != []
@@ -86,7 +86,7 @@ def test_long_lists_of_a_map(tmp_path: Path) -> None:
     names = [", ".join(f"{letter}{number}" for number in range(201)) for letter in "ab"]
     text = f"codex:\n  classes:\n    file_creation: [{names[0]}]\n  reading: [{names[1]}]\n"
     put(tmp_path / ".nexus", {"capability-map.yml": text})
-    told = "201 names are more than the 200 of a list; * stands for any characters"
+    told = "201 names, and the limit for a list is 200; * stands for any characters"
     assert own_faults(tmp_path) == [f".nexus/capability-map.yml:{place}: {told}" for place in ("4:3", "3:5")]
     put(tmp_path / ".nexus", {"capability-map.yml": text.replace("a200", "").replace("b200", "")})
     assert own_faults(tmp_path) == []
@@ -96,7 +96,7 @@ def test_a_large_text(tmp_path: Path) -> None:
     """A text has a bound of its own, told in its own words however large it is."""
     for size in ((256 << 10) + 1, 2 << 20):
         put(tmp_path / ".nexus", {**SKILLED, "skills/release/body.md": "x" * size})
-        told = "larger than the 256 KiB of a text that leaves room for the work"
+        told = "larger than 256 KiB, the limit for a text"
         assert own_faults(tmp_path) == [f".nexus/skills/release/body.md: {told}"]
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nexus_mcp.catalog import capabilities, maps
 from nexus_mcp.catalog.load import Catalog, load
-from nexus_mcp.catalog.tool_names import entry_of, matches
+from nexus_mcp.catalog.tool_files import entry_of, matches
 from nexus_mcp.errors import UnknownEntry
 
 HARNESSES = ("claude-code", "codex", "opencode")
@@ -97,15 +97,14 @@ def test_what_reads_is_in_no_class(catalog: Catalog, harness: str) -> None:
 def test_effective_is_canonical_and_added() -> None:
     """Contract §5: effective = canonical ∪ additions, each once."""
     agent = {"capabilities": ["no_task_create"], "added": ["no_shell_exec", "no_task_create"]}
-    assert capabilities.effective(agent) == ["no_task_create", "no_shell_exec"]
+    assert capabilities.all_capabilities(agent) == ["no_task_create", "no_shell_exec"]
 
 
 def test_taking_a_canonical_one_away_is_refused() -> None:
     """Contract §5: taking a canonical one away is refused, with the reason."""
     assert capabilities.removal_fault("writer", "no_shell_exec", ["no_task_create"]) == ""
     assert capabilities.removal_fault("writer", "no_task_create", ["no_task_create"]) == (
-        "no_task_create belongs to writer itself and may not be taken away: what a shipped agent may not do, it may "
-        "not do anywhere"
+        "no_task_create is a restriction of the shipped agent writer and cannot be removed"
     )
 
 
@@ -128,10 +127,10 @@ def test_each_agent_in_each_harness(catalog: Catalog, agent: str, kept_from: tup
     """Contract §5, agents: a tool of a class that the agent's capabilities block is refused, any other is not."""
     blocked = {name for one in kept_from for name in catalog.vocabulary["capabilities"][one]["classes"]}
     refused = {
-        name for name, tool in TOOLS[harness].items() if not capabilities.allowed(catalog, agent, tool, harness)[0]
+        name for name, tool in TOOLS[harness].items() if not capabilities.check_tool(catalog, agent, tool, harness)[0]
     }
     assert refused == blocked
-    patterns = capabilities.disallowed(catalog, agent, harness)
+    patterns = capabilities.forbidden_tools(catalog, agent, harness)
     assert {name for name, tool in TOOLS[harness].items() if any(matches(p, tool) for p in patterns)} == blocked
     assert len(patterns) == len(set(patterns))
 
@@ -162,12 +161,12 @@ def test_each_agent_in_each_harness(catalog: Catalog, agent: str, kept_from: tup
 )
 def test_the_reason_is_an_instruction(catalog: Catalog, agent: str, tool: str, reason: str) -> None:
     """Contract §4: a block's reason is an instruction for what to do next, and says whom to hand the work to."""
-    assert capabilities.allowed(catalog, agent, tool, "claude-code") == (False, reason)
+    assert capabilities.check_tool(catalog, agent, tool, "claude-code") == (False, reason)
 
 
 def test_a_name_with_anything_in_it(catalog: Catalog) -> None:
     """A server may be called whatever its author liked: the reason stays one line, and short."""
-    reason = capabilities.allowed(catalog, "engineer", f"mcp__\n\u202e{'x' * 5000}__task_add", "claude-code")[1]
+    reason = capabilities.check_tool(catalog, "engineer", f"mcp__\n\u202e{'x' * 5000}__task_add", "claude-code")[1]
     assert reason.startswith('engineer may not use "mcp__\\n\\u202exxx')
     assert reason.isprintable()
     assert len(reason) < 600
@@ -191,10 +190,10 @@ def test_a_name_with_anything_in_it(catalog: Catalog) -> None:
 )
 def test_wildcards_for_the_tools_of_a_server(catalog: Catalog, tool: str, harness: str) -> None:
     """However the server was mounted, and with whatever prefix."""
-    assert capabilities.allowed(catalog, "engineer", tool, harness)[0] is False
+    assert capabilities.check_tool(catalog, "engineer", tool, harness)[0] is False
     assert capabilities.classes_of(catalog, tool, harness) == ["nexus_task_creation"]
     update, of = tool.replace("task_add", "task_update"), ["state_transition", "metadata_modification"]
-    assert capabilities.allowed(catalog, "architect", update, harness)[0] is False
+    assert capabilities.check_tool(catalog, "architect", update, harness)[0] is False
     assert capabilities.classes_of(catalog, update, harness) == [f"nexus_task_{name}" for name in of]
 
 
@@ -203,20 +202,20 @@ def test_wildcards_for_the_tools_of_a_server(catalog: Catalog, tool: str, harnes
 )
 def test_other_tools_are_allowed(catalog: Catalog, tool: str) -> None:
     """What is in no class of the agent's capabilities."""
-    assert capabilities.allowed(catalog, "architect", tool, "claude-code") == (True, "")
+    assert capabilities.check_tool(catalog, "architect", tool, "claude-code") == (True, "")
 
 
 @pytest.mark.parametrize("harness", ["nexus-mcp", "another"])
 def test_without_a_map_nothing_is_known_by_name(catalog: Catalog, harness: str) -> None:
     """A harness without a map: nothing is mapped, and nothing denied."""
-    assert capabilities.disallowed(catalog, "architect", harness) == []
-    assert capabilities.allowed(catalog, "architect", "Write", harness) == (True, "")
+    assert capabilities.forbidden_tools(catalog, "architect", harness) == []
+    assert capabilities.check_tool(catalog, "architect", "Write", harness) == (True, "")
 
 
 def test_an_unknown_agent_names_the_nearest(catalog: Catalog) -> None:
     """Bad input: an unknown agent lists the near names."""
     with pytest.raises(UnknownEntry, match=r"There is no agent \"architct\". Did you mean architect"):
-        capabilities.allowed(catalog, "architct", "Write", "claude-code")
+        capabilities.check_tool(catalog, "architct", "Write", "claude-code")
 
 
 PATTERNS = st.text("ab*_", max_size=8)

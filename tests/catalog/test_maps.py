@@ -39,7 +39,7 @@ def test_a_map_of_the_project_wins(tmp_path: Path) -> None:
     assert own.maps["claude-code"]["reading"] == shipped["claude-code"]["reading"]
     assert own.maps["claude-code"]["nexus_tools"] == "mcp__work__nx_*"
     assert own.maps["codex"] == shipped["codex"]
-    refused, reason = capabilities.allowed(own, "writer", "mcp__term__run", "claude-code")
+    refused, reason = capabilities.check_tool(own, "writer", "mcp__term__run", "claude-code")
     assert (refused, reason.split(". ")[1]) == (
         False,
         "Write down the command and what you expect of it, and hand it to engineer or researcher.",
@@ -51,8 +51,8 @@ def test_a_map_of_the_project_wins(tmp_path: Path) -> None:
     [
         (
             "codex:\n  classes:\n    file_creation: []\n",
-            ".nexus/capability-map.yml:3:5: the class file_creation has no tool: without one, whatever it forbids is "
-            "allowed",
+            ".nexus/capability-map.yml:3:5: the class file_creation has no tool, so it forbids nothing; name at "
+            "least one tool",
         ),
         (
             "codex:\n  classes:\n    file_creatoin: [a]\n",
@@ -60,8 +60,8 @@ def test_a_map_of_the_project_wins(tmp_path: Path) -> None:
         ),
         (
             "codex:\n  classes:\n    file_creation: [view_image]\n",
-            ".nexus/capability-map.yml:3:21: view_image is under reading, too: what only reads is never refused, "
-            "whatever its class",
+            ".nexus/capability-map.yml:3:21: view_image is also under reading, and tools there are never refused; "
+            "remove it from one of the two",
         ),
         (
             "Codex: {}\n",
@@ -70,8 +70,8 @@ def test_a_map_of_the_project_wins(tmp_path: Path) -> None:
         ),
         (
             "codex:\n  nexus_tools: '*'\n  reading: [view_image, 'apply*']\n",
-            ".nexus/capability-map.yml:3:25: apply_patch is under reading, too: what only reads is never refused, "
-            "whatever its class",
+            ".nexus/capability-map.yml:3:25: apply_patch is also under reading, and tools there are never refused; "
+            "remove it from one of the two",
         ),
         ("", ".nexus/capability-map.yml: is empty"),
         ("# nothing yet\n", ".nexus/capability-map.yml: is empty"),
@@ -105,7 +105,7 @@ def test_the_naming_of_the_server_is_of_its_classes(tmp_path: Path) -> None:
         (tool, harness)
         for harness in ("claude-code", "codex")
         for tool in ("add_work", "work-task_add", "work-task_update", "work-task_list", "task_add")
-        if not capabilities.allowed(own, "architect", tool, harness)[0]
+        if not capabilities.check_tool(own, "architect", tool, harness)[0]
     ]
     assert refused == [
         ("add_work", "claude-code"),
@@ -126,7 +126,7 @@ def test_the_naming_of_the_server_is_no_reading(tmp_path: Path) -> None:
     restricted = dict.fromkeys(tool.name for name in classes for tool in TOOLS if name in tool.classes)
     assert {"task_add", "task_update"} <= restricted.keys()
     assert own_faults(tmp_path) == [
-        f".nexus/capability-map.yml:2:13: work-{tool} is under reading, too: what only reads is never refused, "
-        "whatever its class"
+        f".nexus/capability-map.yml:2:13: work-{tool} is also under reading, and tools there are never refused; "
+        "remove it from one of the two"
         for tool in restricted
     ]

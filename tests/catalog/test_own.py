@@ -52,7 +52,9 @@ def test_taking_a_capability_away_is_refused(tmp_path: Path) -> None:
     """Contract §5: effective = canonical ∪ additions; the reason is told."""
     put(tmp_path / ".nexus", {"agents/architect/meta.yml": "id: architect\ncapabilities: [no_file_edit]\n"})
     told = own_faults(tmp_path)
-    assert [fault.partition(" may not be taken away")[0] for fault in told] == [
+    assert [
+        fault.partition(" is a restriction of the shipped agent architect and cannot be removed")[0] for fault in told
+    ] == [
         ".nexus/agents/architect/meta.yml:2:1: no_task_create",
         ".nexus/agents/architect/meta.yml:2:1: no_task_update",
     ]
@@ -77,7 +79,7 @@ def test_taking_a_capability_away_is_refused(tmp_path: Path) -> None:
         (
             "agents/engineer/meta.yml",
             "x" * (2 << 20),
-            ".nexus/agents/engineer/meta.yml: larger than the 64 KiB that are read",
+            ".nexus/agents/engineer/meta.yml: larger than 64 KiB, the limit for a YAML file",
         ),
     ],
 )
@@ -107,7 +109,10 @@ def test_a_folder_with_a_dot_is_told(project: Path, kind: str) -> None:
     load(str(project))
     folder = project / f".nexus/{kind}/my.own"
     folder.mkdir()
-    told = f".nexus/{kind}/my.own: a folder here is called by an id, which has no dot; rename it, or move it away"
+    told = (
+        f".nexus/{kind}/my.own: the name of this folder must be an id, which has no dot; rename the folder, or move it "
+        "away"
+    )
     assert own_faults(project) == [told]
     with pytest.raises(CatalogError) as raised:
         load(str(project))

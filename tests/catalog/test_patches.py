@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nexus_mcp.catalog.patches import MAX_BYTES, MAX_LINES, in_command, touched
+from nexus_mcp.catalog.patches import MAX_BYTES, MAX_LINES, command_patch_paths, patch_paths
 
 CASES = json.loads((Path(__file__).parent / "patch_cases.json").read_text(encoding="utf-8"))["cases"]
 HEADERS = ("*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:")
@@ -67,7 +67,7 @@ def generated(random_: random.Random) -> str:
 def test_what_harnesses_touched(number: int) -> None:
     """No release of Codex or OpenCode touched a file that the reader did not find, where it was certain."""
     case = CASES[number]
-    paths, is_certain = touched(case["text"])
+    paths, is_certain = patch_paths(case["text"])
     found = {os.path.normpath(path) for path in paths}
     for release, seen in case["touched"].items():
         assert not is_certain or {os.path.normpath(path) for path in seen} <= found, release
@@ -82,7 +82,7 @@ def test_a_certain_patch_has_every_reading() -> None:
     certain = 0
     for _ in range(10_000):
         text = generated(random_)
-        paths, is_certain = touched(text)
+        paths, is_certain = patch_paths(text)
         certain += is_certain
         assert not is_certain or readings(text) <= set(paths), text
     assert certain > 500
@@ -108,8 +108,8 @@ def test_a_certain_patch_has_every_reading() -> None:
 def test_headers_are_found_in_every_spelling(lines: tuple[str, ...], paths: list[str]) -> None:
     """Headers are found with and without a blank, indented and not, in every way that a harness reads them."""
     for text in (wrapped(*lines), f"\n{wrapped(*lines)}\n\n", f"<<'EOF'\n{wrapped(*lines)}\nEOF\n"):
-        assert touched(text) == (paths, True)
-    assert touched(wrapped(*lines).replace("\n", "\r\n"))[1]
+        assert patch_paths(text) == (paths, True)
+    assert patch_paths(wrapped(*lines).replace("\n", "\r\n"))[1]
 
 
 @pytest.mark.requirement("pre_tool_use.patch")
@@ -147,7 +147,7 @@ def test_headers_are_found_in_every_spelling(lines: tuple[str, ...], paths: list
 )
 def test_ambiguous_patch_is_uncertain(text: str) -> None:
     """What some harness may read in another way is not certain; what looks like a header is found all the same."""
-    paths, is_certain = touched(text)
+    paths, is_certain = patch_paths(text)
     assert not is_certain
     assert "src/a.py" in paths or "src/a.py" not in text
 
@@ -182,7 +182,7 @@ def test_ambiguous_patch_is_uncertain(text: str) -> None:
 )
 def test_patches_in_commands(command: object, expected: tuple[list[str], bool] | None) -> None:
     """A shell command that hands a patch to apply_patch edits its files; any other command has no patch."""
-    found = in_command(command)
+    found = command_patch_paths(command)
     assert found is None if expected is None else found is not None and found[1] == expected[1]
     assert expected is None or (found is not None and set(expected[0]) <= set(found[0]))
 
@@ -202,9 +202,9 @@ def test_too_much_to_read(body: str) -> None:
     """A patch beyond the bounds is not looked through at all: an edit of unknown files, which takes no time."""
     text = wrapped("*** Add File: a", body)
     before = time.process_time()
-    assert touched(text) == ([], False)
-    assert in_command(f"apply_patch <<'EOF'\n{text}\nEOF") == ([], False)
-    assert in_command(["apply_patch", text]) == ([], False)
+    assert patch_paths(text) == ([], False)
+    assert command_patch_paths(f"apply_patch <<'EOF'\n{text}\nEOF") == ([], False)
+    assert command_patch_paths(["apply_patch", text]) == ([], False)
     assert time.process_time() - before < 0.2
 
 
@@ -214,7 +214,7 @@ def test_the_largest_patch_that_is_read() -> None:
     lines = [["+"] * (MAX_LINES - 3), ["*** Add File: b:c"] * (MAX_LINES - 3), ["***:x"] * (MAX_LINES - 3)]
     for number, body in enumerate(lines):
         before = time.process_time()
-        assert touched(wrapped("*** Add File: a", *body))[1] is (number < 2)
+        assert patch_paths(wrapped("*** Add File: a", *body))[1] is (number < 2)
         assert time.process_time() - before < 0.2
 
 
@@ -223,4 +223,4 @@ def test_a_script_is_read_to_its_end_or_not_at_all() -> None:
     """A second patch may not hide behind as much of a script as is read."""
     start, end = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: a\n+", "\n*** End Patch\nEOF"
     whole = start + "x" * (MAX_BYTES + 1 - len(start) - len(end)) + end
-    assert in_command(f"{whole}\napply_patch <<'EOF'\n{PATCH}\nEOF") == ([], False)
+    assert command_patch_paths(f"{whole}\napply_patch <<'EOF'\n{PATCH}\nEOF") == ([], False)

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp import __version__, schemas
-from nexus_mcp.catalog import capabilities, placeholders, shipped
+from nexus_mcp.catalog import capabilities, placeholders
+from nexus_mcp.catalog.building import build_json
 from nexus_mcp.catalog.load import load
 from nexus_mcp.catalog.manifest import manifest
 from nexus_mcp.catalog.maps import classes_of
-from nexus_mcp.catalog.tool_files import only_reads
-from nexus_mcp.catalog.tool_names import called
+from nexus_mcp.catalog.sources import SHIPPED_NAME
+from nexus_mcp.catalog.tool_files import only_reads, own_name
 from nexus_mcp.cli import COMMANDS
 from nexus_mcp.cli.options import Command
 from nexus_mcp.cli.workspace_options import HARNESS_ID
@@ -52,8 +53,8 @@ CAPABILITIES = {
 
 def test_catalog_json_is_current() -> None:
     """What hooks and servers read is what the files beside it say: `make catalog` writes it anew."""
-    current = Path(data_path("assets", shipped.NAME)).read_text(encoding="utf-8")
-    assert current == shipped.build_json(), "assets/catalog.json is not current: run make catalog"
+    current = Path(data_path("assets", SHIPPED_NAME)).read_text(encoding="utf-8")
+    assert current == build_json(), "assets/catalog.json is not current: run make catalog"
 
 
 def test_agents_are_those_of_the_contract() -> None:
@@ -106,7 +107,7 @@ def test_maps_derive_the_classes_of_our_tools() -> None:
     of_vocabulary = classes_of(catalog.vocabulary)
     for harness, known in catalog.maps.items():
         for tool in TOOLS:
-            name = called(known["nexus_tools"], tool.name)
+            name = own_name(known["nexus_tools"], tool.name)
             found = capabilities.classes_of(catalog, name, harness)
             assert found == [one for one in of_vocabulary if one in tool.classes], (harness, tool.name)
             assert only_reads(known, name) == tool.read_only, (harness, tool.name)
@@ -149,7 +150,7 @@ def test_the_manifest_keeps_its_schema() -> None:
             {"agents/engineer/meta.yml": AGENT.format(id="engineer").replace("no_task_create", "no_task_creat")},
             [
                 "assets/agents/engineer/meta.yml:7:16: "
-                "there is no capability 'no_task_creat'; did you mean no_task_create or no_task_update?"
+                "there is no capability 'no_task_creat'; did you mean no_task_create?"
             ],
         ),
         (
@@ -161,7 +162,7 @@ def test_the_manifest_keeps_its_schema() -> None:
         ),
         (
             {"agents/engineer/meta.yml": AGENT.format(id="enginer")},
-            ["assets/agents/engineer/meta.yml:1:1: the id has to be the name of its folder, engineer"],
+            ["assets/agents/engineer/meta.yml:1:1: the id must be the name of its folder, engineer"],
         ),
         ({"agents/engineer/body.md": None}, ["assets/agents/engineer/body.md: is missing"]),
         ({"agents/engineer/body.md": " \n"}, ["assets/agents/engineer/body.md: is empty"]),

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from nexus_mcp.catalog import bounds, reading, rows
-from nexus_mcp.catalog.capabilities import allowed, effective
+from nexus_mcp.catalog import building, cache, reading, sources
+from nexus_mcp.catalog.capabilities import all_capabilities, check_tool
 from nexus_mcp.catalog.load import load, usable
 from nexus_mcp.errors import CatalogError
 from tests.catalog.files import AGENT, SKILL, own_faults, put
@@ -30,11 +30,14 @@ def agents(*names: str, meta: str = "", body: str = "x") -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("files", "told"),
     [
-        (agents(*"abcdefg", meta="#" * 60_000), ".nexus/agents/e/meta.yml: " + bounds.TOO_LARGE_TOGETHER),
-        (agents(*(f"a{n:02}" for n in range(20)), body="x" * 250_000), "a16/body.md: " + bounds.TOO_MUCH_TEXT_TOGETHER),
+        (agents(*"abcdefg", meta="#" * 60_000), ".nexus/agents/e/meta.yml: " + sources.TOO_LARGE_TOGETHER),
+        (
+            agents(*(f"a{n:02}" for n in range(20)), body="x" * 250_000),
+            "a16/body.md: " + sources.TOO_MUCH_TEXT_TOGETHER,
+        ),
         (
             agents(*(f"a{n:02}" for n in range(30)), body="{{tool:context}}" * 1_000),
-            "a19/body.md: " + bounds.TOO_MANY_TOGETHER,
+            "a19/body.md: " + sources.TOO_MANY_TOGETHER,
         ),
     ],
 )
@@ -45,29 +48,29 @@ def test_all_files_together_are_bounded(tmp_path: Path, files: dict[str, Any], t
     for _ in ("read", "kept"):
         catalog = usable(str(tmp_path))
         own = [name for name, agent in catalog.agents.items() if agent["origin"] == "project"]
-        limits = [len(effective(catalog.agents[name])) for name in sorted(own)]
+        limits = [len(all_capabilities(catalog.agents[name])) for name in sorted(own)]
         first = limits.index(EVERY)
         assert first > 1
         assert limits == [0] * first + [EVERY] * (len(own) - first)
         assert told in catalog.warnings[0]
-    assert any(rows.NO_ROOM in fault for fault in own_faults(tmp_path))
+    assert any(building.NO_ROOM in fault for fault in own_faults(tmp_path))
 
 
 @pytest.mark.parametrize(
     ("path", "content", "told"),
     [
-        ("skills/s/meta.yml", SKILL.format(id="s") + f"x: [{'a,' * 4_000}]\n", "more than the 4000 values"),
-        ("skills/s/body.md", "{{tool:context}}" * 1_001, "more than the 1000 placeholders of a text"),
+        ("skills/s/meta.yml", SKILL.format(id="s") + f"x: [{'a,' * 4_000}]\n", "more than 4000 values"),
+        ("skills/s/body.md", "{{tool:context}}" * 1_001, "more than 1000 placeholders, the limit for a text"),
         (
             "capability-map.yml",
             "".join(f"h{n}: {{}}\n" for n in range(21)),
-            "21 harnesses are more than the 20 of a map",
+            "21 harnesses, and the limit for a map is 20",
         ),
         ("capability-map.yml", f"codex:\n  reading: [{'a' * 201}]\n", "a name has at most 200 characters"),
         (
             "capability-map.yml",
             f"codex:\n  reading: [{', '.join(f'a{n}*' for n in range(51))}]\n",
-            "51 names with * are more than the 50 of a list",
+            "51 names with *, and the limit for a list is 50",
         ),
     ],
 )
@@ -79,7 +82,7 @@ def test_each_file_is_bounded(tmp_path: Path, path: str, content: str, told: str
     assert told in fault
 
 
-@pytest.mark.parametrize("number", [bounds.ENTRIES + 1, bounds.NAMES + 1])
+@pytest.mark.parametrize("number", [sources.ENTRIES + 1, sources.NAMES + 1])
 @pytest.mark.parametrize("kind", ["agents", "skills"])
 def test_too_many_entries(tmp_path: Path, kind: str, number: int) -> None:
     """With too many agents each name may be one of them, and none may do what can be forbidden."""
@@ -91,11 +94,11 @@ def test_too_many_entries(tmp_path: Path, kind: str, number: int) -> None:
     for _ in ("read", "kept"):
         catalog = usable(str(tmp_path))
         assert catalog.warnings[0].startswith(f".nexus/{kind}: has ")
-        restricted = {name: len(effective(agent)) == EVERY for name, agent in catalog.agents.items()}
+        restricted = {name: len(all_capabilities(agent)) == EVERY for name, agent in catalog.agents.items()}
         assert set(restricted.values()) == ({True} if kind == "agents" else {False})
-        unlisted = catalog.unlisted("gardener")
+        unlisted = catalog.unlisted_agent("gardener")
         assert (unlisted is not None) == (kind == "agents")
-        assert allowed(catalog, "gardener", "Write", "claude-code")[0] == (kind == "skills")
+        assert check_tool(catalog, "gardener", "Write", "claude-code")[0] == (kind == "skills")
     with pytest.raises(CatalogError, match=rf"^\.nexus/{kind}: has "):
         load(str(tmp_path))
 
@@ -117,7 +120,7 @@ def test_what_was_read_before_the_time_was_over_is_kept(tmp_path: Path, monkeypa
     for _ in range(4):
         before = len(read)
         catalog = usable(str(tmp_path), lambda before=before: len(read) - before >= 2)  # type: ignore[misc]
-        free.append(sum(not effective(catalog.agents[name]) for name in names))
+        free.append(sum(not all_capabilities(catalog.agents[name]) for name in names))
     assert free == [2, 4, 6, 6]
     assert read == names
 
@@ -126,7 +129,7 @@ def test_a_pass_that_is_killed_leaves_what_it_read(tmp_path: Path, monkeypatch: 
     """What each file came to is kept as soon as some time was spent, not only at the end."""
     put(tmp_path / ".nexus", agents("a", "b", "c"))
     (tmp_path / ".nexus/state").mkdir()
-    monkeypatch.setattr(rows, "SAVE_EVERY_S", 0.0)
+    monkeypatch.setattr(building, "SAVE_EVERY_S", 0.0)
 
     class Killed(BaseException):
         pass
@@ -144,10 +147,10 @@ def test_a_pass_that_is_killed_leaves_what_it_read(tmp_path: Path, monkeypatch: 
             usable(str(tmp_path))
     kept = json.loads((tmp_path / ".nexus/state/cache/catalog-rows.json").read_text())["own"]
     assert {"agents/a", "agents/b"} <= kept.keys()
-    assert not effective(usable(str(tmp_path)).agents["c"])
+    assert not all_capabilities(usable(str(tmp_path)).agents["c"])
 
 
 @pytest.mark.parametrize("value", [5, [], {"agents/a": 5}, {"agents/a": {}}, {"agents/a": None}])
 def test_rows_of_another_shape_are_none(value: object) -> None:
     """Whatever somebody put there is not used."""
-    assert not rows.is_rows(value)
+    assert not cache.is_rows(value)

@@ -78,7 +78,7 @@ UNKNOWN: tuple[list[str], bool] = ([], False)
 )
 def test_what_is_edited(harness: str, tool: str, tool_input: Any, files: tuple[list[str], bool] | None) -> None:
     """Every path that a call names, and whether these are certain to be all; None for a call that edits nothing."""
-    assert tool_files.edited(load(None).maps[harness], tool, tool_input) == files
+    assert tool_files.written_paths(load(None).maps[harness], tool, tool_input) == files
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_what_is_edited(harness: str, tool: str, tool_input: Any, files: tuple[l
 )
 def test_what_is_read(harness: str, tool: str, tool_input: Any, files: list[str]) -> None:
     """Contract §4, post_tool_use: writes, listings and searches are no reads."""
-    assert tool_files.opened(load(None).maps[harness], tool, tool_input) == files
+    assert tool_files.read_paths(load(None).maps[harness], tool, tool_input) == files
 
 
 SERVERS = ("write_file", "create_file", "edit_file", "delete_file", "move_file")
@@ -116,10 +116,10 @@ def test_what_writes_files(harness: str) -> None:
         *known["patching"],
         *known["reading"],
     }
-    assert {tool for tool in tools if tool_files.edits(known, tool)} == GATED[harness]
+    assert {tool for tool in tools if tool_files.is_edit(known, tool)} == GATED[harness]
     shells = {tool for name in tool_files.SHELL_CLASSES for tool in known["classes"][name]}
     assert shells & {"Bash", "bash"}
-    assert [tool for tool in shells if tool_files.edited(known, tool, {"command": "rm a.py"}) is not None] == []
+    assert [tool for tool in shells if tool_files.written_paths(known, tool, {"command": "rm a.py"}) is not None] == []
 
 
 def test_file_classes_are_those_of_the_capabilities() -> None:
@@ -136,13 +136,13 @@ def test_a_tool_of_a_class_about_files(name: str) -> None:
     classes = known["classes"]
     more = {**known, "classes": {**classes, name: [*classes[name], "new_page", "bash", "pages_*"]}}
     for tool in ("new_page", "pages_add"):
-        assert tool_files.edited(known, tool, {"path": "a.md"}) is None
-        assert tool_files.edited(more, tool, {"path": "a.md"}) == UNKNOWN
-        assert tool_files.edited(more, tool, {"path": "a.md"}, "b.md") == (["b.md"], True)
-    assert tool_files.edited(more, "bash", {"command": "rm a.py"}) is None
+        assert tool_files.written_paths(known, tool, {"path": "a.md"}) is None
+        assert tool_files.written_paths(more, tool, {"path": "a.md"}) == UNKNOWN
+        assert tool_files.written_paths(more, tool, {"path": "a.md"}, "b.md") == (["b.md"], True)
+    assert tool_files.written_paths(more, "bash", {"command": "rm a.py"}) is None
     told = {**more, "editing": {"bash": "file", "new_page": "path"}}
-    assert tool_files.edited(told, "bash", {"file": "a.py"}) == (["a.py"], True)
-    assert tool_files.edited(told, "new_page", {"path": "a.md"}) == (["a.md"], True)
+    assert tool_files.written_paths(told, "bash", {"file": "a.py"}) == (["a.py"], True)
+    assert tool_files.written_paths(told, "new_page", {"path": "a.md"}) == (["a.md"], True)
 
 
 def test_what_only_reads() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.catalog import building
-from nexus_mcp.catalog.capabilities import allowed, effective
+from nexus_mcp.catalog.capabilities import all_capabilities, check_tool
 from nexus_mcp.catalog.load import Catalog, load, usable
 from nexus_mcp.errors import CatalogError
 from tests.catalog.files import AGENT, SKILL, put
@@ -45,7 +45,7 @@ def found(project: Path) -> Catalog:
 
 
 def restrictions(catalog: Catalog) -> dict[str, list[str]]:
-    return {name: sorted(effective(agent)) for name, agent in catalog.agents.items()}
+    return {name: sorted(all_capabilities(agent)) for name, agent in catalog.agents.items()}
 
 
 def test_without_a_fault_nothing_is_told(project: Path) -> None:
@@ -98,14 +98,14 @@ def test_an_agent_at_fault_may_do_nothing(project: Path, name: str, content: byt
     assert restrictions(catalog) == {**restrictions(before), name: ALL}
     agent = catalog.agent(name)
     assert agent["mend"] == f".nexus/agents/{name}/meta.yml"
-    assert [allowed(catalog, name, tool, "claude-code")[0] for tool in ("Bash", "Write", "Read")] == [
+    assert [check_tool(catalog, name, tool, "claude-code")[0] for tool in ("Bash", "Write", "Read")] == [
         False,
         False,
         True,
     ]
     assert len(catalog.warnings) == 1
     assert catalog.warnings[0].startswith(f".nexus/agents/{name}/meta.yml:")
-    assert f"until that is mended {name} may do nothing that can be forbidden. nexus-mcp" in catalog.warnings[0]
+    assert f"until it is corrected {name} gets every restriction. nexus-mcp" in catalog.warnings[0]
     if name == "engineer":
         shipped = load(None)
         assert agent["capabilities"] == shipped.agent(name)["capabilities"]
@@ -118,7 +118,7 @@ def test_an_agent_at_fault_may_do_nothing(project: Path, name: str, content: byt
 def test_nobody_hands_work_to_an_agent_at_fault(project: Path) -> None:
     """A refusal names agents that may do what was refused."""
     put(project / ".nexus", {"agents/writer/meta.yml": "id: ["})
-    _, reason = allowed(found(project), "architect", "Write", "claude-code")
+    _, reason = check_tool(found(project), "architect", "Write", "claude-code")
     assert reason.endswith("hand it to engineer. What you found out yourself may go into an artifact.")
 
 
@@ -133,24 +133,26 @@ def test_a_map_at_fault(project: Path) -> None:
     assert catalog.maps == load(None).maps
     assert restrictions(catalog) == restrictions(before)
     assert catalog.warnings == [
-        ".nexus/capability-map.yml:4:3: claude-code/extra is not a known field; until that is mended the shipped map "
-        "holds for each harness that it is about. nexus-mcp catalog check tells all that is wrong."
+        ".nexus/capability-map.yml:4:3: claude-code/extra is not a known field; until it is corrected the shipped map "
+        "applies to the harnesses in it. nexus-mcp catalog check lists all faults."
     ]
 
 
 def test_a_map_at_fault_forbids_what_it_may_have_forbidden(project: Path) -> None:
     """A tool that the shipped map does not know may have been in any class; others are as shipped."""
     tools = ("Bash", "Read", "Edit", "mcp__nexus__task_list", "mcp__term__run", "mcp__docs__save")
-    before = [allowed(found(project), "gardener", tool, "claude-code")[0] for tool in tools]
+    before = [check_tool(found(project), "gardener", tool, "claude-code")[0] for tool in tools]
     assert before == [True, True, False, True, True, True]
     put(project / ".nexus", {"capability-map.yml": f"{OWN_MAP}  extra: 1\nmine: []\n"})
     catalog = found(project)
-    assert [allowed(catalog, "gardener", tool, "claude-code")[0] for tool in tools] == [*before[:4], False, False]
-    assert [allowed(catalog, "gardener", tool, "mine")[0] for tool in tools] == [False] * len(tools)
-    _, reason = allowed(catalog, "gardener", "mcp__docs__save", "claude-code")
-    assert ".nexus/capability-map.yml has a fault: until it is mended no tool that the shipped map does not" in reason
+    assert [check_tool(catalog, "gardener", tool, "claude-code")[0] for tool in tools] == [*before[:4], False, False]
+    assert [check_tool(catalog, "gardener", tool, "mine")[0] for tool in tools] == [False] * len(tools)
+    _, reason = check_tool(catalog, "gardener", "mcp__docs__save", "claude-code")
+    assert (
+        ".nexus/capability-map.yml has a fault: until it is corrected, this agent may use only tools of the" in reason
+    )
     put(project / ".nexus", {"capability-map.yml": f"{OWN_MAP}codex:\n  extra: 1\n"})
-    assert allowed(found(project), "gardener", "mcp__docs__save", "claude-code")[0]
+    assert check_tool(found(project), "gardener", "mcp__docs__save", "claude-code")[0]
 
 
 @pytest.mark.parametrize("what", ["file", "link"])
@@ -163,7 +165,7 @@ def test_agents_that_cannot_be_listed(project: Path, tmp_path_factory: pytest.Te
         (project / ".nexus/agents").symlink_to(tmp_path_factory.mktemp("outside"))
     catalog = found(project)
     assert restrictions(catalog) == dict.fromkeys(load(None).agents, ALL)
-    assert "where a folder belongs; until that is mended every agent may do nothing that can be" in catalog.warnings[0]
+    assert "where a folder belongs; until it is corrected every agent gets every restriction" in catalog.warnings[0]
     assert "prune" in catalog.skills
 
 
@@ -182,7 +184,7 @@ def test_what_is_told_is_bounded(project: Path) -> None:
     told = found(project).warnings
     assert [line.partition(":")[0] for line in told[:3]] == [f".nexus/skills/s{number}/meta.yml" for number in range(3)]
     assert told[3:] == [
-        "6 more agents, skills or maps of this project cannot be used. nexus-mcp catalog check tells all that is wrong."
+        "6 more agents, skills or maps of this project cannot be used. nexus-mcp catalog check lists all faults."
     ]
     assert "(and 24 more)" in told[0]
     assert max(map(len, told)) < 700
@@ -206,4 +208,4 @@ def test_a_name_that_is_no_text(project: Path) -> None:
     (project / ".nexus/agents/\udcff").mkdir()
     catalog = found(project)
     assert catalog.warnings[0].startswith('".nexus/agents/\\udcff/meta.yml": is missing (and 1 more); ')
-    assert effective(catalog.agents["\udcff"]) != []
+    assert all_capabilities(catalog.agents["\udcff"]) != []

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as some
 
-from nexus_mcp.catalog import bounds, yaml_file
+from nexus_mcp.catalog import sources, yaml_file
 from nexus_mcp.errors import CatalogError
 
 BASE_60 = "a number in base 60, which YAML 1.2 does not have: put it between quotation marks"
@@ -77,20 +77,20 @@ def test_faults_point_to_key_item_or_parent(pointer: str, place: str) -> None:
     ("data", "told"),
     [
         (b"a: [", "f.yml:1:5: while parsing a flow node: did not find expected node content"),
-        (b"a: 1\nb: 2\na: 3\n", "f.yml:3:1: the key stands there twice"),
-        (b"a: &x [1]\nb: *x\n", "f.yml:2:4: aliases are not used here"),
-        (b"a: !!python/object:os.system x", "f.yml:1:4: tags of its own are not used here"),
-        (b"a: !!set {x}", "f.yml:1:4: tags of its own are not used here"),
-        (b"? [a]\n: b", "f.yml:1:3: a key has to be a text"),
+        (b"a: 1\nb: 2\na: 3\n", "f.yml:3:1: this key is repeated"),
+        (b"a: &x [1]\nb: *x\n", "f.yml:2:4: YAML aliases are not supported"),
+        (b"a: !!python/object:os.system x", "f.yml:1:4: custom YAML tags are not supported"),
+        (b"a: !!set {x}", "f.yml:1:4: custom YAML tags are not supported"),
+        (b"? [a]\n: b", "f.yml:1:3: a key must be a text"),
         (
             b"a: 1\n---\nb: 2",
-            "f.yml:2:1: a second document, where one is read",
+            "f.yml:2:1: a second YAML document; a file may have only one",
         ),
         (b"x: \xff", "f.yml:1:4: not UTF-8"),
         ("\ufeffa: 1\nä: ü".encode() + b"\xff", "f.yml:2:5: not UTF-8"),
         (b"a: b\nc: \x00", "f.yml:2:4: not YAML: control characters are not allowed"),
         (b"[" * 40 + b"]" * 40, "f.yml:1:33: nested too deeply"),
-        (b"a" * (bounds.YAML_BYTES + 1), "f.yml: larger than the 64 KiB that are read"),
+        (b"a" * (sources.YAML_BYTES + 1), "f.yml: larger than 64 KiB, the limit for a YAML file"),
         (b"a: 1" + b":59" * 400 + b".5", f"f.yml:1:4: {BASE_60}"),
         (b"a: 1:30", f"f.yml:1:4: {BASE_60}"),
         (b"a: 010", f"f.yml:1:4: {LEADING_ZERO}"),
@@ -99,7 +99,7 @@ def test_faults_point_to_key_item_or_parent(pointer: str, place: str) -> None:
         (b"a: !!bool yes", "f.yml:1:4: a value that is not of the type of its tag"),
         (b"a: 1e999", "f.yml:1:4: a number that cannot be read"),
         (b"k" * 257 + b": 1", "f.yml:1:1: a key longer than 256 characters"),
-        (b"[" + b"a," * 4000 + b"]", "f.yml:1:8000: more than the 4000 values that are read of a file"),
+        (b"[" + b"a," * 4000 + b"]", "f.yml:1:8000: more than 4000 values, the limit for a file"),
         (b"a: " + b"9" * 9000, "f.yml:1:4: a number that cannot be read"),
         (b"a: !!int x", "f.yml:1:4: a value that is not of the type of its tag"),
     ],

@@ -111,8 +111,8 @@ class TestCheck:
         code, out, err = run(project, capsys, "check")
         assert (code, out) == (1, "")
         assert err.splitlines()[0] == (
-            "nexus-mcp: .nexus/capability-map.yml:3:5: the class file_creation has no tool: without one, whatever it "
-            "forbids is allowed"
+            "nexus-mcp: .nexus/capability-map.yml:3:5: the class file_creation has no tool, so it forbids nothing; "
+            "name at least one tool"
         )
 
     def test_check_tool_prints_its_classes(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:

@@ -100,8 +100,8 @@ class TestChanges:
         code, out, err = run(project, capsys, "remove", "no_file_edit", "--agent", "architect")
         assert (code, out) == (1, "")
         assert err == (
-            "nexus-mcp: no_file_edit belongs to architect itself and may not be taken away: what a shipped agent may "
-            "not do, it may not do anywhere; nothing was changed. Give the work to engineer or writer, or write an "
+            "nexus-mcp: no_file_edit is a restriction of the shipped agent architect and cannot be removed; "
+            "nothing was changed. Give the work to engineer or writer, or write an "
             "agent of your own under another id, in .nexus/agents.\n"
         )
         assert project.snapshot() == before
@@ -158,6 +158,6 @@ class TestChanges:
 
     def test_an_interrupt_while_it_waits(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
         """Ctrl-C ends the wait for the lock: nothing is changed."""
-        with patch("nexus_mcp.catalog.editing.own.carry_out", side_effect=WaitStopped("lock", "get", "stopped")):
+        with patch("nexus_mcp.catalog.edits.carry_out", side_effect=WaitStopped("lock", "get", "stopped")):
             code, out, err = run(project, capsys, "add", "no_shell_exec", "--agent", "writer")
         assert (code, out, err) == (130, "", "nexus-mcp: Interrupted; nothing was changed.\n")

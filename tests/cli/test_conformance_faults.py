@@ -95,7 +95,7 @@ def test_a_secret_is_not_repeated(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("typo.json", "typo.json: /postconditions: is not a known field; did you mean postcondition or precondition?"),
+        ("typo.json", "typo.json: /postconditions: is not a known field; did you mean postcondition?"),
         ("gone", "gone: no such file or folder"),
         ("empty", "empty: is a folder without fixtures (*.json files)"),
     ],
@@ -140,7 +140,7 @@ def test_lint_prints_faults_and_exits_with_1(folder: Path) -> None:
     """lint tells faults on stdout, with exit code 1, for they are what it was asked for."""
     assert nexus("conformance", "lint", "--fixtures", "typo.json", "--fixtures", "empty", cwd=folder) == (
         1,
-        "typo.json: /postconditions: is not a known field; did you mean postcondition or precondition?\n"
+        "typo.json: /postconditions: is not a known field; did you mean postcondition?\n"
         "empty: is a folder without fixtures (*.json files)\n"
         "2 faults\n",
         "",

@@ -9,8 +9,8 @@ from tests.catalog.files import SKILL, put
 from tests.support import Project, task, tasks
 
 TOLD = (
-    "nexus-mcp: .nexus/skills/draft/meta.yml: is missing (and 1 more); until that is mended there is no such skill. "
-    "nexus-mcp catalog check tells all that is wrong.\n"
+    "nexus-mcp: .nexus/skills/draft/meta.yml: is missing (and 1 more); until it is corrected there is no such skill. "
+    "nexus-mcp catalog check lists all faults.\n"
 )
 CODEX = ("--harness-id", "codex")
 

@@ -6,7 +6,7 @@ import pytest
 
 import nexus_mcp.cli
 from nexus_mcp.cli import main
-from nexus_mcp.cli.hints import nearest
+from nexus_mcp.cli.hints import suggestion
 from nexus_mcp.cli.options import Argument, Command, Group, Option, Values, parse
 from nexus_mcp.errors import UsageError
 
@@ -207,4 +207,4 @@ def test_short_name_equals_long_name(argv: list[str]) -> None:
 
 def test_unknown_word_without_candidates_has_no_hint() -> None:
     """Where nothing is known there is nothing to propose."""
-    assert nearest("x", ()) == "."
+    assert suggestion("x", ()) == "."

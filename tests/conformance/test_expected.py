@@ -50,7 +50,7 @@ def test_empty_file_expects_no_failure(tmp_path: Path, text: str) -> None:
         (
             "task_add_basic: a\n\ntask_add_bsic: b\nxyz: c\n",
             [
-                "known.yml:3: no fixture has the id task_add_bsic; did you mean task_add_basic or task_add_keys?",
+                "known.yml:3: no fixture has the id task_add_bsic; did you mean task_add_basic?",
                 "known.yml:4: no fixture has the id xyz",
             ],
         ),

@@ -47,7 +47,7 @@ def test_selection_needs_a_glob_and_a_tool_match(only: list[str], tools: list[st
         (
             ["task_add_basik"],
             [],
-            ["--only task_add_basik: no fixture matches it; did you mean task_add_basic or task_add_keys?"],
+            ["--only task_add_basik: no fixture matches it; did you mean task_add_basic?"],
         ),
         (["task_*", "Z*"], [], ["--only Z*: no fixture matches it"]),
         (["TASK_*"], [], ["--only TASK_*: no fixture matches it"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,11 +11,13 @@ from typing import Any
 import pytest
 
 from nexus_mcp.doctor.codes import CODES, ERROR, NOTE, SEVERITIES
+from tests.conftest import CHECKOUT
 from tests.doctor.cases import CASES, ELSEWHERE, LINE, PLAN, TASKS, TWO, Case, folder, puts
 from tests.doctor.support import codes, look, only, whole_cycle
 from tests.support import Project, compact, cycle, issue, plan, stamp, task, tasks
 
 MODULES = Path(__file__).parent
+DOCTOR = CHECKOUT / "nexus_mcp" / "doctor"
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{number}" for number, case in enumerate(CASES)])
@@ -33,6 +36,16 @@ def test_every_code_has_a_case() -> None:
     assert {case.code for case in CASES} | ELSEWHERE.keys() == CODES.keys()
     missing = [code for code, module in ELSEWHERE.items() if f'"{code}"' not in (MODULES / f"{module}.py").read_text()]
     assert missing == []
+
+
+def test_every_finding_has_a_code() -> None:
+    """A check yields only codes of the table, and the table has no code that no module yields."""
+    texts = [path.read_text(encoding="utf-8") for path in DOCTOR.rglob("*.py") if path.name != "codes.py"]
+    found = {code for text in texts for code in re.findall(r'\b(?:Finding|More)\(\s*"([a-z-]+)"', text)}
+    assert found - CODES.keys() == set(), "add a row to CODES of nexus_mcp/doctor/codes.py"
+    quoted = {code for text in texts for code in re.findall(r'"([a-z0-9-]+)"', text)}
+    composed = {f"repeated-{what}-id" for what in ("task", "issue")}
+    assert CODES.keys() - quoted - composed == set()
 
 
 def test_codes_are_whole() -> None:

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from nexus_mcp.doctor import documents, places
 from nexus_mcp.doctor.checks.git import leaves_out_state
-from nexus_mcp.doctor.dependencies import find_cycles
+from nexus_mcp.doctor.checks.session import find_cycles
 from nexus_mcp.doctor.survey import FILE, FOLDER
 from nexus_mcp.doctor.values import format_id, format_ids
 from nexus_mcp.schemas import escape
-from nexus_mcp.store import codec
+from nexus_mcp.wording import line_and_column
 
 GRAPHS = st.dictionaries(st.integers(1, 7), st.lists(st.integers(1, 8), max_size=4), max_size=7)
 
@@ -80,7 +80,7 @@ def test_a_pointer_has_its_place(value: Any, indent: int | str | None, ascii_onl
     for pointer, wanted in pointers(value):
         at = documents.find_value(text, pointer)
         assert json.JSONDecoder().raw_decode(text, at)[0] == wanted
-        line, column = codec.line_and_column(text, at)
+        line, column = line_and_column(text, at)
         assert text.split("\n")[line - 1][column - 1 :] == text[at:].split("\n")[0]
 
 
@@ -93,7 +93,7 @@ def test_what_is_not_there_has_the_place_around_it() -> None:
         11,
         17,
     ]
-    assert codec.line_and_column(text, 1) == (1, 1)
+    assert line_and_column(text, 1) == (1, 1)
 
 
 @pytest.mark.parametrize(

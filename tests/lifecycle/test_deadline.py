@@ -103,7 +103,7 @@ def test_what_came_together_before_the_deadline_is_answered(project: Project) ->
 
 
 def test_files_that_there_is_no_time_to_read(project: Project) -> None:
-    """An agent whose files were not read may do nothing that can be forbidden; the next hook reads them."""
+    """An agent whose files were not read gets every restriction; the next hook reads them."""
     free = "id: {}\nname: N\ndescription: D\ncategory: do\nresume_tier: bounded\nmodel_tier: high\ncapabilities: []\n"
     project.put("agents/free/meta.yml", free.format("free"))
     project.put("agents/free/body.md", "x")
@@ -120,7 +120,7 @@ def test_files_that_there_is_no_time_to_read(project: Project) -> None:
 )
 def test_a_fault_of_ours_restricts(project: Project, params: dict[str, str], decision: str) -> None:
     """Where the restrictions themselves cannot be read, as in a damaged installation, an agent may use no tool."""
-    broken = "import nexus_mcp.catalog.shipped as one; one.data_path = lambda *_: '/nonexistent'"
+    broken = "import nexus_mcp.catalog.sources as one; one.data_path = lambda *_: '/nonexistent'"
     answer = hook(project, "pre_tool_use", told("Write", **params), broken)
     assert answer["decision"] == decision
     assert "nexus-mcp has a fault of its own: FileNotFoundError" in answer["warnings"][0]

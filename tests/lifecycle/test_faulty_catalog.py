@@ -22,7 +22,7 @@ def test_a_broken_catalog(tell: Teller, project: Project) -> None:
     assert warning.startswith(
         ".nexus/capability-map.yml:1:15: while parsing a flow node: did not find expected node content"
     )
-    assert "until that is mended the shipped map holds" in warning
+    assert "until it is corrected the shipped map applies" in warning
 
 
 @pytest.mark.requirement("pre_tool_use.catalog")
@@ -45,7 +45,7 @@ def test_a_fault_drops_no_restriction(tell: Teller, project: Project, fault: str
 @pytest.mark.requirement("pre_tool_use.catalog")
 @pytest.mark.parametrize("agent", ["engineer", "dba"])
 def test_an_agent_at_fault_is_told_why(tell: Teller, project: Project, agent: str) -> None:
-    """It may do nothing that can be forbidden; the reason names the file to mend. It may read."""
+    """It gets every restriction; the reason names the file to mend. It may read."""
     project.put(f"agents/{agent}/meta.yml", "id: [")
     answer = tell("pre_tool_use", **EDIT, agent_name=agent)
     assert answer["decision"] == "deny"

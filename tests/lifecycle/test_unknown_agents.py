@@ -95,7 +95,7 @@ def test_a_completed_agent_keeps_its_restrictions(tell: Teller) -> None:
 
 @pytest.mark.requirement("pre_tool_use.unknown", "pre_tool_use.catalog")
 def test_an_unknown_agent_where_not_all_agents_can_be_listed(tell: Teller, project: Project) -> None:
-    """It may be one of those that cannot be listed, which may do nothing that can be forbidden."""
+    """It may be one of those that cannot be listed, which gets every restriction."""
     assert tell("pre_tool_use", agent_id="x1", tool="Bash")["decision"] == "allow"
     (project.nexus / "agents").symlink_to(project.root)
     assert tell("pre_tool_use", agent_id="x1", tool="Bash")["decision"] == "deny"

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nexus_mcp.merging import threeway
-from nexus_mcp.merging.errors import Undecided
 from nexus_mcp.merging.threeway import merge, union
+from nexus_mcp.merging.versions import Undecided
 from tests.merging.support import OURS, numbered, texts_of
 
 values = st.recursive(

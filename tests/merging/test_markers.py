@@ -10,7 +10,7 @@ import pytest
 from nexus_mcp.merging import conflict as merging_conflict
 from nexus_mcp.merging.conflict import split
 from nexus_mcp.merging.diagnosis import Damaged, Hopeless, diagnose
-from nexus_mcp.merging.errors import Undecided
+from nexus_mcp.merging.versions import Undecided
 from tests.merging.support import OURS, Layout, numbered
 
 STYLES = ("--diff3", "--zdiff3", "--no-diff3")

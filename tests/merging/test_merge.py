@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from nexus_mcp.merging.errors import Undecided
 from nexus_mcp.merging.threeway import merge, union
+from nexus_mcp.merging.versions import Undecided
 from tests.merging.support import (
     Cycle,
     Layout,

@@ -120,7 +120,7 @@ def test_an_interrupted_close_waits(call: Client, app: App, project: Project) ->
 @pytest.fixture
 def nothing_in_git(monkeypatch: pytest.MonkeyPatch) -> None:
     """To ask git takes system calls of subprocess, which are not the ones that are to fail."""
-    monkeypatch.setattr(module, "unmerged", lambda _: None)
+    monkeypatch.setattr(module, "unmerged_sides", lambda _: None)
 
 
 @pytest.mark.usefixtures("nothing_in_git")

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nexus_mcp.merging import scanner
-from nexus_mcp.merging.errors import Undecided
 from nexus_mcp.merging.scanner import Salvaged, salvage
+from nexus_mcp.merging.versions import Undecided
 from nexus_mcp.store.history.frame import HistoryFile
 from tests.merging.support import OURS, Layout, begin_of, cycles_of, layouts, numbered, texts_of
 from tests.support import plan

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import nexus_mcp.server.sdk  # noqa: F401 - once for all forks: the SDK takes longer to import than a fixture to run
 from nexus_mcp.conformance.result import FAILED
 from nexus_mcp.conformance.runner import run
 from nexus_mcp.conformance.settings import TargetOptions
@@ -41,11 +42,12 @@ class Mutant:
         return f"nexus_mcp/{self.module}.py:{self.line}"
 
 
-def mutants(module: str) -> Iterator[Mutant]:
-    """Every mutant of a module."""
+def mutants(module: str, change: str = "") -> Iterator[Mutant]:
+    """Every mutant of a module, or those with this change."""
     source = (ROOT / "nexus_mcp" / f"{module}.py").read_text(encoding="utf-8")
     for mutation in mutations(source):
-        yield Mutant(module, mutation.line, mutation.change, ast.unparse(mutation.tree))
+        if change in ("", mutation.change):
+            yield Mutant(module, mutation.line, mutation.change, ast.unparse(mutation.tree))
 
 
 def concerned(module: str, fixtures: Sequence[Fixture]) -> list[Fixture]:

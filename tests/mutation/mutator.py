@@ -57,9 +57,9 @@ def _is_left_alone(parent: ast.AST, name: str, child: ast.AST) -> bool:
         return True
     if isinstance(child, ast.Expr) and ast.unparse(child).startswith("log."):
         return True
-    if isinstance(child, (ast.If, ast.Assign)) and "TYPE_CHECKING" in ast.unparse(child).split("\n")[0]:
+    if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
         return True
-    if isinstance(child, ast.Assign) and ast.unparse(child.targets[0]) == "__slots__":
+    if isinstance(child, ast.Assign) and ast.unparse(child.targets[0]) in ("TYPE_CHECKING", "__slots__"):
         return True
     if isinstance(child, ast.keyword) and _is_definition(parent):
         return child.arg in _ADVERTISED

@@ -10,27 +10,44 @@ import pytest
 from nexus_mcp.conformance.loading import load
 from tests.forks import forked
 from tests.mutation.accepted import ACCEPTED
-from tests.mutation.attempt import ROOT, UNUSABLE, concerned, failing, mutants
+from tests.mutation.attempt import ROOT, UNUSABLE, Mutant, concerned, failing, mutants
 from tests.mutation.modules import SERVED
 from tests.mutation.mutator import mutations
 
-# Module, change: each must be killed by a fixture. Chosen from all over the tools and events, one kind of change each.
+# Module, change, a fixture that kills it, which is run first: when it no longer does, the others are. Chosen from all
+# over the tools and events, one kind of change each.
 SAMPLE = (
-    ("state/plan", "issue['status'] != DECIDED -> issue['status'] == DECIDED"),
-    ("state/plan", "k != 'decision' -> k == 'decision'"),
-    ("state/tasks", "task['id'] == task_id -> task['id'] != task_id"),
-    ("state/tasks", "goal.strip() -> goal"),
-    ("state/history", "issue.get('status') == plans.DECIDED -> issue.get('status') != plans.DECIDED"),
-    ("state/artifact_name", "'~' in part -> '~' not in part"),
-    ("tools/history_search", "query.strip() -> query"),
-    ("tools/task_close", "for text in (topic, goal) if text -> for text in (topic, goal) if not text"),
-    ("tools/task_list", "current is None -> current is not None"),
-    ("tools/context", "'decisions' left out of {'branch': branch, 'activeMode': None, 'decisions': []}"),
-    ("tools/plan_start", "now.put(PLAN, started, shapes.PLAN, started) left out"),
-    ("tools/arguments", "value < least -> value <= least"),
-    ("lifecycle/session_context", "now != before -> now == before"),
-    ("lifecycle/post_tool_use", "'read' left out of {'read': counted[0]}"),
-    ("lifecycle/malformed_payload", "if barred: -> if not barred:"),
+    (
+        "state/plan",
+        "issue['status'] != DECIDED -> issue['status'] == DECIDED",
+        "reopening_an_issue_drops_the_decision_alone",
+    ),
+    ("state/plan", "k != 'decision' -> k == 'decision'", "reopening_an_issue_drops_the_decision_alone"),
+    ("state/tasks", "task['id'] == task_id -> task['id'] != task_id", "history_broken_leaves_the_rest_usable"),
+    ("state/tasks", "goal.strip() -> goal", "task_add_replaces_the_goal"),
+    (
+        "state/history",
+        "issue.get('status') == plans.DECIDED -> issue.get('status') != plans.DECIDED",
+        "history_search_sums_up_every_cycle",
+    ),
+    ("state/artifact_name", "'~' in part -> '~' not in part", "confinement_holds_between_good_writes"),
+    ("tools/history_search", "query.strip() -> query", "history_search_with_a_blank_query"),
+    (
+        "tools/task_close",
+        "for text in (topic, goal) if text -> for text in (topic, goal) if not text",
+        "full_cycle_without_a_plan",
+    ),
+    ("tools/task_list", "current is None -> current is not None", "plan_broken_leaves_tasks_usable"),
+    (
+        "tools/context",
+        "'decisions' left out of {'branch': branch, 'activeMode': None, 'decisions': []}",
+        "tasks_broken_leave_the_plan_usable",
+    ),
+    ("tools/plan_start", "now.put(PLAN, started, shapes.PLAN, started) left out", "first_write_by_plan_start"),
+    ("tools/arguments", "value < least -> value <= least", "history_broken_leaves_the_rest_usable"),
+    ("lifecycle/session_context", "now != before -> now == before", "context_compact_is_given_again_after_a_message"),
+    ("lifecycle/post_tool_use", "'read' left out of {'read': counted[0]}", "post_tool_use_counts_each_note_of_a_call"),
+    ("lifecycle/malformed_payload", "if barred: -> if not barred:", "pre_tool_use_of_nobody_knows_whom"),
 )
 
 
@@ -77,12 +94,24 @@ def test_what_is_left_alone(source: str) -> None:
 def test_one_thing_at_a_time(module: str) -> None:
     """Each mutant of a module compiles, differs from it, and leaves the tree as it was for the next one."""
     source = (ROOT / "nexus_mcp" / f"{module}.py").read_text(encoding="utf-8")
-    plain = ast.unparse(ast.parse(source))
-    changed = [ast.unparse(mutation.tree) for mutation in mutations(source)]
-    assert changed
-    assert plain not in changed
-    for text in changed:
+    plain = [ast.unparse(statement) for statement in ast.parse(source).body]
+    tree = None
+    for mutation in mutations(source):
+        tree = mutation.tree
+        # Writing the whole module out for each mutant would take seconds.
+        number = max(n for n, statement in enumerate(tree.body) if first_line(statement) <= mutation.line)
+        text = ast.unparse(tree.body[number])
+        assert text != plain[number], mutation.change
         compile(text, module, "exec")
+    assert tree is not None
+    assert [ast.unparse(statement) for statement in tree.body] == plain
+
+
+def first_line(statement: ast.stmt) -> int:
+    """Return the first line of a statement, decorators included; 0 when it was changed as a whole."""
+    return min(
+        (node.lineno for node in getattr(statement, "decorator_list", ())), default=getattr(statement, "lineno", 0)
+    )
 
 
 def test_accepted_survivors_are_mutants() -> None:
@@ -100,13 +129,14 @@ def test_accepted_survivors_are_mutants() -> None:
 def test_fixtures_notice_the_sample() -> None:
     """A fixed sample of mutants is killed, each by a fixture of a tool that its module serves."""
     fixtures = load()
-    wanted = [next((m for m in mutants(module) if m.change == change), change) for module, change in SAMPLE]
-    assert [one for one in wanted if isinstance(one, str)] == []
-    chosen = [one for one in wanted if not isinstance(one, str)]
-    killed = {
-        mutant.change: bool(failed) and failed != [UNUSABLE]
-        for mutant, failed in forked(
-            chosen, lambda mutant: failing(mutant, concerned(mutant.module, fixtures), first=True), 120.0
-        )
-    }
-    assert killed == {change: True for _, change in SAMPLE}
+    wanted = [(next(mutants(module, change), change), killer) for module, change, killer in SAMPLE]
+    assert [one for one, _ in wanted if isinstance(one, str)] == []
+
+    def is_killed(row: tuple[Mutant, str]) -> bool:
+        mutant, killer = row
+        ordered = sorted(concerned(mutant.module, fixtures), key=lambda fixture: fixture.test_id != killer)
+        return failing(mutant, ordered, first=True) not in ([], [UNUSABLE])
+
+    chosen = [(one, killer) for one, killer in wanted if not isinstance(one, str)]
+    killed = {mutant.change: result for (mutant, _), result in forked(chosen, is_killed, 120.0)}
+    assert killed == {change: True for _, change, _ in SAMPLE}

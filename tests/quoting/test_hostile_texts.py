@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
+from pathlib import Path
 
 import pytest
 
 from nexus_mcp.catalog import placeholders
 from nexus_mcp.catalog.load import load
+from nexus_mcp.catalog.sources import read_shipped
 from nexus_mcp.cli import main
 from nexus_mcp.errors import UnknownTool
 from nexus_mcp.lifecycle import EVENTS
@@ -18,6 +20,7 @@ from nexus_mcp.server.app import App
 from nexus_mcp.server.faults import Fault
 from nexus_mcp.tools import TOOLS
 from nexus_mcp.workspace import Workspace
+from tests.conftest import make_project
 from tests.quoting.attacks import ATTACKS, outside, tags, unseen
 from tests.quoting.hostile import AGENT, HARNESS, SKILL_BODY, fill, spoil_catalog
 from tests.server.asking import Asker
@@ -34,7 +37,20 @@ GIVEN: tuple[dict[str, str], ...] = (
     {"name": "gc"},
     {"mode": "auto"},
 )
+SHIPPED = cache(read_shipped)
 every = pytest.mark.parametrize("text", ATTACKS.values(), ids=ATTACKS)
+
+
+@pytest.fixture
+def project(fast_path: Path) -> Project:
+    """A project in memory: thousands of changes are written, and none has to survive."""
+    return make_project(fast_path)
+
+
+@pytest.fixture(autouse=True)
+def shipped_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read the shipped catalog once: it is the same for each of thousands of events."""
+    monkeypatch.setattr("nexus_mcp.catalog.load.read_shipped", SHIPPED)
 
 
 def check(text: str, *, quoted: bool = True) -> None:
@@ -127,6 +143,7 @@ def test_prompts_quote_what_is_stored(project: Project, app: App, text: str) -> 
     fill(project, text)
     spoil_catalog(project, text)
     ask = Asker(app)
+    bodies = [*(ask.text(f"nexus://skills/{skill}").strip() for skill in load(None).skills), SKILL_BODY.strip()]
     for prompt in ask("prompts/list")["prompts"]:
         check(prompt["title"], quoted=False)
         check(prompt["description"], quoted=False)
@@ -134,20 +151,19 @@ def test_prompts_quote_what_is_stored(project: Project, app: App, text: str) -> 
         for given in GIVEN:
             known = {one["name"] for one in prompt["arguments"]}
             if given.keys() <= known:
-                check(without_bodies(ask, prompt["name"], {**needed, **given}), quoted=False)
+                check(prompt_text(ask, prompt["name"], {**needed, **given}, bodies), quoted=False)
     for resource in ask("resources/list")["resources"]:
         for member in ("name", "title", "description", "uri"):
             check(resource[member], quoted=False)
 
 
-def without_bodies(ask: Asker, name: str, given: dict[str, str]) -> str:
-    """A prompt without what is an instruction of a skill; the message of the fault where there is none."""
+def prompt_text(ask: Asker, name: str, given: dict[str, str], bodies: Iterable[str]) -> str:
+    """Return a prompt without the bodies of skills, which are instructions; the message of the error without one."""
     try:
         text = ask.prompt_with(name, given)
     except Fault as fault:
         return fault.message
-    bodies = [ask.text(f"nexus://skills/{skill}").strip() for skill in load(None).skills]
-    for body in (*bodies, SKILL_BODY.strip()):
+    for body in bodies:
         text = text.replace(body, "")
     return text
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from nexus_mcp.conformance import jsonpath, limits, matchers
 from nexus_mcp.conformance.fixture import WHOLE_TEXT
-from nexus_mcp.conformance.nearest import near
 from nexus_mcp.conformance.tokens import HARNESS_ID, STATE_ROOT, path_fault
 from nexus_mcp.schemas import Fault, escape, is_integer
+from nexus_mcp.wording import suggestion_or_known
 
 _ASSERTING = ("return_value", "result", "assert_return", "assert_result")
 _MOST_TIMES = 1001
@@ -61,7 +61,7 @@ def rule_faults(raw: Any, state_schemas: tuple[str, ...]) -> Iterator[Fault]:
     for name in members(members(raw.get("covers")).get("state_schemas")):
         if name not in state_schemas:
             place = f"/covers/state_schemas/{escape(name)}"
-            yield Fault(place, f"is not a state file schema{near(name, state_schemas)}")
+            yield Fault(place, f"is not a state file schema{suggestion_or_known(name, state_schemas)}")
 
 
 def expected_places(raw: Any, place: str = "") -> Iterator[str]:

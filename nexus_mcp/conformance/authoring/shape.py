@@ -8,8 +8,8 @@ from typing import Any
 
 from nexus_mcp import schemas
 from nexus_mcp.conformance.limits import FAULTS
-from nexus_mcp.conformance.nearest import did_you_mean, near
 from nexus_mcp.schemas import Fault
+from nexus_mcp.wording import nearest, suggestion_or_known
 
 Schema = dict[str, Any]
 
@@ -25,7 +25,7 @@ def _worded(schema: Schema, value: Any, pointer: str) -> Iterator[Fault]:
         node = _below(schema, path)
         if node is None:
             known = (_below(schema, path[:-1]) or {}).get("properties", {})
-            yield Fault(fault.pointer, f"{fault.message}{near(path[-1], known)}")
+            yield Fault(fault.pointer, f"{fault.message}{suggestion_or_known(path[-1], known)}")
             continue
         inner = _at(value, path)
         if _fits_none(node, inner):
@@ -49,8 +49,8 @@ def _alternatives(node: Schema, value: Any, pointer: str) -> Iterator[Fault]:
     branches: list[Schema] = node["anyOf"]
     if all(set(branch) == {"required"} for branch in branches):
         wanted = [branch["required"][0] for branch in branches]
-        # A mistyped name of a required field is reported as an unknown field, at its place.
-        if not any(did_you_mean(name, wanted) for name in set(value) - set(node.get("properties", {}))):
+        # A mistyped name of one of them is reported at its own place.
+        if not any(nearest(name, wanted) for name in set(value) - set(node.get("properties", {}))):
             yield Fault(pointer, f"must have {_or(wanted)}")
         return
     for branch in branches:

@@ -9,12 +9,12 @@ import pytest
 
 from nexus_mcp.conformance import settings
 from nexus_mcp.conformance.loading import load
-from nexus_mcp.conformance.nearest import did_you_mean
 from nexus_mcp.conformance.processes.starting import check_platform
 from nexus_mcp.conformance.pytest_plugin.options import make_target, rename_options
 from nexus_mcp.conformance.report.texts import in_words, note, one_line, place, seen, shown
 from nexus_mcp.conformance.result import FAILED, NOT_RUN
 from nexus_mcp.errors import HarnessFault, UsageError
+from nexus_mcp.wording import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,7 +50,7 @@ class Suite:
             reasons = settings.load_expected(listed, known) if listed is not None else {}
             unknown = sorted(self.chosen.difference(known))
             if unknown:
-                raise HarnessFault([f"no fixture has the id {name}{did_you_mean(name, known)}" for name in unknown])
+                raise HarnessFault([f"no fixture has the id {name}{suggestion(name, known)}" for name in unknown])
             target = make_target(config, suite)
         except (HarnessFault, UsageError) as fault:
             raise pytest.UsageError(*str(fault).split("\n")) from fault

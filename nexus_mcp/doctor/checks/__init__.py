@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nexus_mcp.doctor.checks import files, git, history, interrupted, lines, lock, own_files, permissions, session
+from nexus_mcp.doctor.checks import files, git, history, interrupted, lines, lock, own_files, session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # The order matters: the first check that explains a problem reports it, e.g. a link before an unreadable plan.
 CHECKS: tuple[Check, ...] = (
     files.check_kinds,
-    permissions.check,
+    files.check_permissions,
     session.check_shapes,
     history.check,
     lines.check,

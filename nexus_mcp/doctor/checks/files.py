@@ -1,12 +1,18 @@
-"""Check kinds and names of files, and the encoding of notes and `.gitignore`."""
+"""Check kinds, names and permissions of files, and the encoding of notes and `.gitignore`.
+
+Permissions are our own, those of all users, and those of the group in a shared project.
+"""
 
 from __future__ import annotations
 
+import os
+import stat
 from typing import TYPE_CHECKING
 
 from nexus_mcp.doctor import documents, places
 from nexus_mcp.doctor.finding import Finding
-from nexus_mcp.doctor.survey import LINK, SPECIAL
+from nexus_mcp.doctor.survey import FILE, FOLDER, LINK, SPECIAL
+from nexus_mcp.store.folder import Permissions, is_shared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +27,8 @@ _BY_ROLE = {
     places.KEPT: ("kept-aside", "is a copy of a file that was unusable, or that another program changed"),
     places.OLD_TRACKER: ("old-tracker", "is in the place that old versions used"),
 }
+_HAS_MODES = os.name == "posix"
+_UNCHECKED = (places.OTHER, places.UNKNOWN)
 
 
 def check_kinds(site: Site) -> Iterator[Finding]:
@@ -63,3 +71,57 @@ def check_notes(site: Site) -> Iterator[Finding]:
             line = data.count(b"\n", 0, error.start) + 1
             column = error.start - data.rfind(b"\n", 0, error.start)
             yield Finding("not-utf8", entry.path, "is not UTF-8", line=line, column=column)
+
+
+def check_permissions(site: Site) -> Iterator[Finding]:
+    """Yield files and folders that you, all users, or the group of a shared folder cannot or should not use."""
+    for path, reason in site.survey.closed:
+        yield Finding("unreadable", path, f"cannot be opened: {reason}")
+    for entry in site.survey.entries.values():
+        if entry.kind in (FILE, FOLDER):
+            yield from _of(entry)
+    if _HAS_MODES:
+        yield from _closed_to_group(site)
+
+
+def _of(entry: Entry) -> Iterator[Finding]:
+    if not entry.readable:
+        yield Finding("unreadable", entry.path, "is not readable for you")
+    if not entry.writable:
+        role = places.role(entry.path, entry.kind)
+        if entry.kind == FOLDER or role in places.IN_PLACE:
+            yield Finding("unwritable", entry.path, "is not writable for you")
+        elif role in places.REPLACED:
+            yield Finding("read-only", entry.path, "is not writable for you, but is replaced as a whole")
+    if _HAS_MODES and entry.mode & stat.S_IWOTH:
+        yield Finding("world-writable", entry.path, "is writable for every user of this machine")
+
+
+def _closed_to_group(site: Site) -> Iterator[Finding]:
+    """Yield what the group of a shared folder cannot use. Session files are replaced, so read permission is enough."""
+    entries = site.survey.entries
+    for entry in entries.values():
+        role = places.role(entry.path, entry.kind)
+        if entry.kind not in (FILE, FOLDER) or (role in _UNCHECKED and entry.path != places.NEXUS):
+            continue
+        above = entries.get(entry.path.rpartition("/")[0])
+        folder = _project(site) if above is None else above.info
+        if folder is None or not is_shared(folder):
+            continue
+        bits = Permissions(entry.info).for_group(folder.st_gid)
+        if entry.kind == FOLDER:
+            if bits & stat.S_IRWXG != stat.S_IRWXG:
+                yield Finding("closed-to-group", entry.path, "is not writable for the group that shares it")
+            elif not entry.mode & stat.S_ISGID or entry.info.st_gid != folder.st_gid:
+                yield Finding("closed-to-group", entry.path, "does not give its group to new files in it")
+        elif not bits & stat.S_IRGRP:
+            yield Finding("closed-to-group", entry.path, "is not readable for the group that shares the folder")
+        elif role in places.IN_PLACE and not bits & stat.S_IWGRP:
+            yield Finding("closed-to-group", entry.path, "is not writable for the group that shares the folder")
+
+
+def _project(site: Site) -> os.stat_result | None:
+    try:
+        return os.stat(os.path.dirname(site.nexus.path))
+    except OSError:
+        return None

@@ -9,7 +9,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nexus_mcp.catalog.bounds import TEXT_BYTES
+from nexus_mcp.catalog.sources import TEXT_BYTES
 from nexus_mcp.doctor import documents, places
 from nexus_mcp.doctor.finding import Finding, More
 from nexus_mcp.doctor.survey import LINK, SPECIAL
@@ -46,11 +46,10 @@ def check(site: Site) -> Iterator[Finding | More]:
 
 
 def _of_catalog(site: Site, reported: set[str]) -> Iterator[Finding | More]:
-    from nexus_mcp.catalog import shipped
     from nexus_mcp.catalog.building import usable_value
-    from nexus_mcp.catalog.sources import Own
+    from nexus_mcp.catalog.sources import Own, read_shipped
 
-    _, faults = usable_value(Own(site.nexus), shipped.read())
+    _, faults = usable_value(Own(site.nexus), read_shipped())
     for file, texts, more in faults.by_file():
         if file in reported or _is_reported(site, file):
             continue

@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nexus_mcp.doctor import documents, places
-from nexus_mcp.doctor.dependencies import find_cycles
 from nexus_mcp.doctor.finding import Finding
 from nexus_mcp.doctor.values import format_id, format_ids
 from nexus_mcp.state import tracker
@@ -15,9 +14,12 @@ from nexus_mcp.store.codec import decode
 from nexus_mcp.store.journal import SESSION_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
+    from typing import TypeVar
 
     from nexus_mcp.doctor.site import Site
+
+    Id = TypeVar("Id", bound=Hashable)
 
 PLAN = ".nexus/state/plan.json"
 TASKS = ".nexus/state/tasks.json"
@@ -91,3 +93,78 @@ def _without_plan(rows: list[dict[str, Any]]) -> Iterator[Finding]:
     if named:
         tasks = "task" if len(named) == 1 else "tasks"
         yield Finding("no-plan", TASKS, f"names plan issues in {tasks} {format_ids(named)}, but there is no plan")
+
+
+def find_cycles(depends_on: Mapping[Id, Sequence[Id]]) -> Iterator[list[Id]]:
+    """Yield one shortest cycle per strongly connected component, e.g. [1, 3] when 1 and 3 depend on each other.
+
+    Without recursion: a chain may have a hundred thousand links.
+
+    A task that depends on itself is a cycle, too. Dependencies without an entry of their own are ignored.
+    """
+    place = {task: number for number, task in enumerate(depends_on)}
+    for component in _components(depends_on):
+        if len(component) > 1 or component[0] in depends_on[component[0]]:
+            yield _shortest_cycle(min(component, key=place.__getitem__), depends_on, set(component))
+
+
+def _components(depends_on: Mapping[Id, Sequence[Id]]) -> Iterator[list[Id]]:
+    """Yield the strongly connected components, by Tarjan's algorithm."""
+    order: dict[Id, int] = {}
+    low: dict[Id, int] = {}
+    path: list[Id] = []
+    on_path: set[Id] = set()
+    for start in depends_on:
+        if start in order:
+            continue
+        order[start] = low[start] = len(order)
+        path.append(start)
+        on_path.add(start)
+        work = [(start, iter(depends_on[start]))]
+        while work:
+            task, rest = work[-1]
+            following = next((one for one in rest if one in depends_on and (one not in order or one in on_path)), None)
+            if following is None:
+                work.pop()
+                if work:
+                    above = work[-1][0]
+                    low[above] = min(low[above], low[task])
+                if low[task] == order[task]:
+                    yield _pop_component(path, on_path, task)
+            elif following in order:
+                low[task] = min(low[task], order[following])
+            else:
+                order[following] = low[following] = len(order)
+                path.append(following)
+                on_path.add(following)
+                work.append((following, iter(depends_on[following])))
+
+
+def _pop_component(path: list[Id], on_path: set[Id], last: Id) -> list[Id]:
+    component = []
+    while True:
+        task = path.pop()
+        on_path.discard(task)
+        component.append(task)
+        if task == last:
+            return component
+
+
+def _shortest_cycle(start: Id, depends_on: Mapping[Id, Sequence[Id]], inside: set[Id]) -> list[Id]:
+    """Return a shortest path from `start` back to it, by breadth-first search."""
+    previous: dict[Id, Id] = {}
+    level = [start]
+    while level:
+        following: list[Id] = []
+        for task in level:
+            for one in depends_on[task]:
+                if one == start:
+                    path = [task]
+                    while path[-1] != start:
+                        path.append(previous[path[-1]])
+                    return path[::-1]
+                if one in inside and one not in previous:
+                    previous[one] = task
+                    following.append(one)
+        level = following
+    raise ValueError("the tasks do not depend on each other")

@@ -14,6 +14,7 @@ from nexus_mcp.quoting import quoted
 from nexus_mcp.state import times
 from nexus_mcp.tags import config
 from nexus_mcp.tags.actions.definition import Action
+from nexus_mcp.wording import join_first
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,8 +91,8 @@ def _result(
     shown = found.proposed[:MOST_SHOWN]
     advice = [f"{command(_APPLY)} deletes them as a git commit, from which each can be restored."] if shown else []
     if changed:
-        listed = ", ".join(quoted(name, _LONGEST) for name in changed)
-        advice.insert(0, f"Left there, because another program changed or holds them: {listed}.")
+        names = ", ".join(quoted(name, _LONGEST) for name in changed)
+        advice.insert(0, f"Left there, because another program changed or holds them: {names}.")
     if trouble:
         advice.insert(0, trouble)
     return {
@@ -113,11 +114,10 @@ def _preview_result(found: Candidates) -> dict[str, Any]:
     sure = found.certain[:MOST]
     names = {one.path for one in sure}
     rest = _result(Candidates([one for one in found.proposed if one.path not in names], []), {})
-    listed = ", ".join(quoted(f"{KIND}/{one.path}", _LONGEST) for one in sure[:_NAMED])
-    more = f" and {len(sure) - _NAMED} more" if len(sure) > _NAMED else ""
+    notes = join_first(sure, _NAMED, lambda one: quoted(f"{KIND}/{one.path}", _LONGEST))
     advice = (
         f"[m:gc] and {command('memory gc')} delete at once, as a git commit, because of delete_unasked in "
-        f".nexus/config.yml: {listed}{more}."
+        f".nexus/config.yml: {notes}."
     )
     others = f" {command(_APPLY)} deletes the others, too." if rest["proposals"] else ""
     return {

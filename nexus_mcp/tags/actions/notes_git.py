@@ -20,6 +20,7 @@ from nexus_mcp.merging.repository import SECONDS, run_git
 from nexus_mcp.quoting import quoted
 from nexus_mcp.store.atomic import Unsynced
 from nexus_mcp.store.replacement import Replacement, read
+from nexus_mcp.wording import join_first
 
 TYPE_CHECKING = False
 
@@ -200,11 +201,8 @@ class Git:
         ]
         for found, problem in ((new, "not in git"), (dirty, "not as they are in the last commit")):
             if found:
-                listed = ", ".join(quoted(name, 100) for name in found[:5]) + (
-                    f" and {len(found) - 5} more" if len(found) > 5 else ""
-                )
                 raise NexusError(
-                    f"Some of the notes are {problem}, and could not be restored: {listed}",
+                    f"Some of the notes are {problem}, and could not be restored: {join_first(found, _NAMED, _name)}",
                     effect=UNCHANGED,
                     next_step="Commit them as they are, then call again.",
                 )
@@ -408,8 +406,10 @@ def _next_blob(answer: bytes, at: int) -> tuple[bytes | None, int]:
     return answer[begin:behind] if words[1] == b"blob" else None, behind + 1
 
 
+def _name(name: str) -> str:
+    return quoted(name, _LONGEST)
+
+
 def _refused(problem: str, names: list[str], next_step: str, reason: str) -> NexusError:
-    listed = ", ".join(quoted(name, _LONGEST) for name in names[:_NAMED])
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    text = f"Some of the notes {problem}, and could not be restored: {listed}{more}{reason}"
+    text = f"Some of the notes {problem}, and could not be restored: {join_first(names, _NAMED, _name)}{reason}"
     return NexusError(text, effect=UNCHANGED, next_step=next_step)

@@ -6,9 +6,9 @@ from typing import Any
 
 import yaml
 
-from nexus_mcp.catalog import fallbacks, rows, yaml_file
-from nexus_mcp.catalog.bounds import Room
+from nexus_mcp.catalog import building, yaml_file
 from nexus_mcp.catalog.load import Catalog
+from nexus_mcp.catalog.sources import Room
 from nexus_mcp.lifecycle import deadline
 from nexus_mcp.lifecycle.definition import CONTINUE
 from tests.reliability.mutants.definition import Mutant
@@ -38,33 +38,33 @@ def _late_is_allowed() -> tuple[Any, str, Any]:
 
 
 def _unread_is_absent() -> tuple[Any, str, Any]:
-    real = rows.Work.row
+    real = building.Work.row
 
     def row(self: Any, path: str, *arguments: Any) -> Any:
         return None if self._is_over() else real(self, path, *arguments)
 
-    return rows.Work, "row", row
+    return building.Work, "row", row
 
 
 def _unlisted_is_unknown() -> tuple[Any, str, Any]:
-    return Catalog, "unlisted", lambda self, name: None
+    return Catalog, "unlisted_agent", lambda self, name: None
 
 
 def _at_fault_is_absent() -> tuple[Any, str, Any]:
-    return fallbacks, "agents", lambda faults, shipped: {}
+    return building, "faulty_agents", lambda faults, shipped: {}
 
 
 def _beyond_is_skipped() -> tuple[Any, str, Any]:
-    real = rows.Work.row
+    real = building.Work.row
 
     def row(self: Any, path: str, room: Room, *arguments: Any) -> Any:
         return None if room.is_closed else real(self, path, room, *arguments)
 
-    return rows.Work, "row", row
+    return building.Work, "row", row
 
 
 MUTANTS = (
-    Mutant("last-key-counts", "Of a key that stands there twice the last one counts.", _last_key_counts),
+    Mutant("last-key-counts", "Of a key that is listed twice the last one counts.", _last_key_counts),
     Mutant("no-deadline", "A hook takes as long as it takes.", _no_deadline),
     Mutant("late-is-allowed", "A hook without time for an answer lets the tool run.", _late_is_allowed),
     Mutant("unread-is-absent", "An agent that there was no time to read is not there.", _unread_is_absent),

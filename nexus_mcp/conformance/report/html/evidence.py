@@ -19,6 +19,7 @@ from nexus_mcp.conformance.report.texts import (
     shown,
 )
 from nexus_mcp.conformance.result import FAILED, MISSING, NOT_RUN
+from nexus_mcp.wording import and_more
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -181,7 +182,7 @@ def _failed(name: str, title: str, note: str, results: Sequence[FixtureResult]) 
 def _article(result: FixtureResult, *, open_: bool) -> Html:
     failed = [assertion for assertion in assertions(result) if not assertion.passed]
     first = in_words(failed[0], 160) if failed else "passed"
-    more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
+    more = and_more(len(failed) - 1)
     mark = "✗" if failed else "✓"
     summary = joined(
         el("span", f"{mark} ", class_="mark", aria_hidden="true"),

@@ -6,8 +6,8 @@ import os
 import random
 from collections.abc import Callable
 
-from nexus_mcp.catalog.bounds import ALL_TEXT_BYTES, ENTRIES, NAMES
 from nexus_mcp.catalog.maps import MOST, PATTERNS
+from nexus_mcp.catalog.sources import ALL_TEXT_BYTES, ENTRIES, NAMES
 from tests.reliability.suites.hostile.ground import OWN, SKILL, Ground
 
 _META = "agents/gardener/meta.yml"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from nexus_mcp.catalog import shipped
-from nexus_mcp.catalog.capabilities import effective
-from nexus_mcp.catalog.editing import own
+from nexus_mcp.catalog import edits
+from nexus_mcp.catalog.capabilities import all_capabilities
 from nexus_mcp.catalog.load import load
+from nexus_mcp.catalog.sources import read_shipped
 from nexus_mcp.errors import CatalogError, LockTimeout, PathRefused, StorageError
 from nexus_mcp.store import atomic
 from nexus_mcp.store.store import Store
@@ -21,11 +21,11 @@ from tests.support import Project, without_lock
 
 META = ".nexus/agents/writer/meta.yml"
 MAP = ".nexus/capability-map.yml"
-SHELL = own.of_agent("writer", "no_shell_exec", ["no_task_create"], add=True)
+SHELL = edits.agent_edit("writer", "no_shell_exec", ["no_task_create"], add=True)
 
 
-def made(project: Project, edit: own.Edit, wait: float = 10) -> str:
-    return own.carry_out(Store(Workspace(str(project.root)), wait=wait), edit, shipped.read()).path
+def made(project: Project, edit: edits.Edit, wait: float = 10) -> str:
+    return edits.carry_out(Store(Workspace(str(project.root)), wait=wait), edit, read_shipped()).path
 
 
 def shell_tools() -> list[str]:
@@ -34,9 +34,9 @@ def shell_tools() -> list[str]:
     return found
 
 
-def tool(name: str, *, add: bool = True) -> own.Edit:
+def tool(name: str, *, add: bool = True) -> edits.Edit:
     """Adds a tool to that class, or takes it out."""
-    return own.of_class("codex", "shell_command_exec", name, shell_tools(), add=add)
+    return edits.class_edit("codex", "shell_command_exec", name, shell_tools(), add=add)
 
 
 def test_an_agent_gets_a_capability(project: Project) -> None:
@@ -46,9 +46,9 @@ def test_an_agent_gets_a_capability(project: Project) -> None:
         "# What this project adds to the agent; all else is as shipped.\n"
         "id: writer\ncapabilities: [no_task_create, no_shell_exec]\n"
     )
-    assert effective(load(str(project.root)).agent("writer")) == ["no_task_create", "no_shell_exec"]
-    made(project, own.of_agent("writer", "no_shell_exec", [], add=False))
-    assert effective(load(str(project.root)).agent("writer")) == ["no_task_create"]
+    assert all_capabilities(load(str(project.root)).agent("writer")) == ["no_task_create", "no_shell_exec"]
+    made(project, edits.agent_edit("writer", "no_shell_exec", [], add=False))
+    assert all_capabilities(load(str(project.root)).agent("writer")) == ["no_task_create"]
 
 
 def test_a_file_without_a_list_gets_one(project: Project) -> None:
@@ -94,7 +94,7 @@ def test_comments_of_the_file_stay(project: Project) -> None:
             "agents/writer/meta.yml",
             "id: other\n",
             SHELL,
-            f"{META}:1:1: the id has to be the name of its folder, writer",
+            f"{META}:1:1: the id must be the name of its folder, writer",
         ),
         ("agents/writer/meta.yml", b"id: \xff\n", SHELL, f"{META}:1:5: not UTF-8"),
         (
@@ -107,7 +107,7 @@ def test_comments_of_the_file_stay(project: Project) -> None:
     ],
 )
 def test_what_would_be_broken_is_refused(
-    project: Project, path: str, content: str | bytes, edit: own.Edit, told: str
+    project: Project, path: str, content: str | bytes, edit: edits.Edit, told: str
 ) -> None:
     """A broken file, this one or another, and a change that would break it: with file, line and column."""
     project.put(path, content)
@@ -164,12 +164,12 @@ def test_leftovers_of_a_crash_go(project: Project) -> None:
 
 
 @pytest.mark.parametrize("add", [SHELL, tool("new")], ids=["agent", "map"])
-def test_a_death_while_all_is_taken_back(project: Project, add: own.Edit) -> None:
+def test_a_death_while_all_is_taken_back(project: Project, add: edits.Edit) -> None:
     """The catalog reads as before or as shipped, and the command run again leaves nothing."""
     remove = (
-        own.of_agent("writer", "no_shell_exec", ["no_task_create"], add=False)
+        edits.agent_edit("writer", "no_shell_exec", ["no_task_create"], add=False)
         if add is SHELL
-        else own.of_class("codex", "shell_command_exec", "new", [], add=False, below=shell_tools())
+        else edits.class_edit("codex", "shell_command_exec", "new", [], add=False, below=shell_tools())
     )
     number, seen, plain = 0, set(), load(None)
     while (number := number + 1) < 500:
@@ -191,15 +191,15 @@ def test_a_death_at_any_moment(project: Project, first: bool) -> None:
     """The catalog reads as before or as after, and the command run again comes to the same end."""
     if not first:
         project.put("agents/writer/meta.yml", "id: writer  # ours\n")
-    before, number, seen = effective(load(str(project.root)).agent("writer")), 0, set()
+    before, number, seen = all_capabilities(load(str(project.root)).agent("writer")), 0, set()
     start = project.snapshot()
     while (number := number + 1) < 500:
         done = killed(number, lambda: made(project, SHELL))
-        found = effective(load(str(project.root)).agent("writer"))
+        found = all_capabilities(load(str(project.root)).agent("writer"))
         seen.add(len(found))
         assert found in (before, [*before, "no_shell_exec"])
         made(project, SHELL)
-        assert effective(load(str(project.root)).agent("writer")) == [*before, "no_shell_exec"]
+        assert all_capabilities(load(str(project.root)).agent("writer")) == [*before, "no_shell_exec"]
         assert os.listdir(project.nexus / "agents") == ["writer"]
         assert os.listdir(project.nexus / "agents/writer") == ["meta.yml"]
         if done is not None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nexus_mcp.catalog import yaml_file
-from nexus_mcp.catalog.editing.rewriting import append, put, rewritten, take_out, written
+from nexus_mcp.catalog.yaml_changes import append, changed_file, new_file, put, take_out
 from nexus_mcp.errors import CatalogError
 
 Change = Callable[[Any], None]
@@ -47,7 +47,7 @@ EVEN = MAP.replace("    reading:\n    - a   # why\n    # the end", "  x: 1")
 
 
 def changed(text: str, change: Change, removing: str = "") -> str:
-    return rewritten(text.encode(), "own.yml", change, removing=removing).decode()
+    return changed_file(text.encode(), "own.yml", change, removing=removing).decode()
 
 
 def shell(value: Any) -> Any:
@@ -129,8 +129,8 @@ def test_an_item_goes_with_its_own_comment(text: str, change: Change, removing: 
         ("- a\n", lambda v: None, "", "own.yml:1:1: must be a mapping"),
         ("", lambda v: None, "", "own.yml:1:1: must be a mapping"),
         ("a: [\n", lambda v: None, "", "own.yml:2:1: while parsing a flow node: did not find expected node content"),
-        ("a: &x b\nc: *x\n", lambda v: None, "", "own.yml:2:4: aliases are not used here"),
-        ("a: 1\na: 2\n", lambda v: None, "", "own.yml:2:1: the key stands there twice"),
+        ("a: &x b\nc: *x\n", lambda v: None, "", "own.yml:2:4: YAML aliases are not supported"),
+        ("a: 1\na: 2\n", lambda v: None, "", "own.yml:2:1: this key is repeated"),
     ],
 )
 def test_what_could_lose_something_is_refused(text: str, change: Change, removing: str, told: str) -> None:
@@ -142,7 +142,7 @@ def test_what_could_lose_something_is_refused(text: str, change: Change, removin
 
 def test_a_new_file() -> None:
     """A line that says what it is for, and the value."""
-    made = written({"id": "a"}, "What it is.", lambda v: put(v, "x", ["b", "yes"]))
+    made = new_file({"id": "a"}, "What it is.", lambda v: put(v, "x", ["b", "yes"]))
     assert made == b'# What it is.\nid: a\nx: [b, "yes"]\n'
     assert yaml_file.read(made, "own.yml").value == {"id": "a", "x": ["b", "yes"]}
 

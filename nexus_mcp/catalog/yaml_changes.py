@@ -1,8 +1,8 @@
-"""Change a YAML file and keep its comments, with ruamel.yaml or on a plain value.
+"""Change a YAML file and keep its comments, with ruamel.yaml.
 
-ruamel.yaml attaches everything after a leaf to that leaf: the comment on its line, and all comments up to the next
-leaf. So an item that is added behind the last leaf of a collection has to take these over, or it would end up below
-them.
+ruamel.yaml attaches to a leaf the comment on its line and all comments up to the next leaf. So an item that is added
+behind the last leaf of a collection takes those over, or it would end up below them. The same functions change plain
+values: the file is written only when it reads as the plain value with the same change.
 """
 
 from __future__ import annotations
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 
 # The index of the text after an item, in the list that ruamel.yaml keeps for the item.
 _BEHIND_ITEM, _BEHIND_VALUE = 0, 2
+_BOM = b"\xef\xbb\xbf"
+_LAYOUTS = ((2, 2, 0), (2, 4, 2), (4, 2, 0), (4, 4, 2), (4, 6, 4))
+"""Indentation of mappings, of lists, and of the dash in those."""
+_UNBROKEN = 1 << 20
+_BY_HAND = "Make this change in the file by hand; nothing was changed."
 
 
 def append(items: list[Any], item: str) -> None:
@@ -48,10 +53,7 @@ def put(members: dict[str, Any], name: str, value: Any) -> None:
 
 
 def take_out(items: list[Any], item: str) -> None:
-    """Remove an item of a list and the comment on its line. Text after that line stays, behind the item before.
-
-    A missing item is no error.
-    """
+    """Remove an item of a list, if it is there, and the comment on its line. Comments below it stay."""
     if item not in items:
         return
     at = items.index(item)
@@ -63,7 +65,7 @@ def take_out(items: list[Any], item: str) -> None:
 
 
 def remove(members: dict[str, Any], name: str) -> None:
-    """Remove a field. Text after its last line stays, behind the field before."""
+    """Remove a member. The comments below its last line stay, behind the member before."""
     at, keys = list(members).index(name), list(members)
     token = _token(*_end(members, name)) if isinstance(members, CommentedMap) else None
     rest = _split(token) if token is not None else ""
@@ -73,7 +75,7 @@ def remove(members: dict[str, Any], name: str) -> None:
 
 
 def _end(members: Any, name: str) -> tuple[Any, Any]:
-    """Return the collection of the last leaf of a field, and its key or index there."""
+    """Return (the collection of the last leaf of a member, its key or index there)."""
     return (None if _is_flow(members[name]) else _leaf(members[name])) or (members, name)
 
 
@@ -91,7 +93,7 @@ def _with_comments(value: Any) -> Any:
 
 
 def _scalar(value: Any) -> Any:
-    """Return the text so that a reader of YAML 1.1 reads it as text too: there `on` is a boolean."""
+    """Return a text that is a text in YAML 1.1, too, where `on` is a boolean."""
     if not isinstance(value, str):
         return value
     import yaml
@@ -104,7 +106,7 @@ def _scalar(value: Any) -> Any:
 
 
 def _leaf(collection: Any) -> tuple[Any, Any] | None:
-    """Return (the collection of the last leaf, its key or index there); None if there is no leaf, or no comments."""
+    """Return (the collection of the last leaf, its key or index there); None without a leaf or comments."""
     if not isinstance(collection, (CommentedMap, CommentedSeq)) or not collection:
         return None
     key = list(collection)[-1] if isinstance(collection, CommentedMap) else len(collection) - 1
@@ -118,7 +120,7 @@ def _is_flow(value: Any) -> bool:
 
 
 def _take(collection: Any) -> str:
-    """Remove the text after the line of the last leaf, and return it."""
+    """Remove and return the comments below the line of the last leaf."""
     if _is_flow(collection):
         return ""
     leaf = _leaf(collection)
@@ -158,28 +160,18 @@ def _slot(collection: Any) -> int:
     return _BEHIND_ITEM if isinstance(collection, CommentedSeq) else _BEHIND_VALUE
 
 
-# Whole files: read strictly, change with comments, and compare the result with the intended value.
-
-
-_BOM = b"\xef\xbb\xbf"
-_LAYOUTS = ((2, 2, 0), (2, 4, 2), (4, 2, 0), (4, 4, 2), (4, 6, 4))
-"""Indentation of mappings, of lists, and of the dash in those."""
-_UNBROKEN = 1 << 20
-_BY_HAND = "Make this change in the file by hand; nothing was changed."
-
-
-def written(start: dict[str, Any], head: str, change: Callable[[Any], None]) -> bytes:
-    """Return a new file: the line `head` as a comment, then `start` with `change` applied to it."""
+def new_file(start: dict[str, Any], head: str, change: Callable[[Any], None]) -> bytes:
+    """Return a new file: the comment `head`, then `start` with `change` made to it."""
     value = CommentedMap(start)
     change(value)
     return f"# {head}\n{_dumped(_writer(*_LAYOUTS[0]), value)}".encode()
 
 
-def rewritten(data: bytes, shown: str, change: Callable[[Any], None], *, removing: str = "") -> bytes:
-    """Return the file with `change` applied to its value, a mapping; `change` uses the functions above.
+def changed_file(data: bytes, shown: str, change: Callable[[Any], None], *, removing: str = "") -> bytes:
+    """Return the file with `change` made to its value, a mapping. `change` uses the functions of this module.
 
-    The comment on the line of the item that it is `removing` is removed too. Raises CatalogError if the file cannot be
-    read, or cannot be written without a loss.
+    The comment on the line of the item that it is `removing` goes with that item. Raises CatalogError when the file
+    cannot be read, or cannot be written without losing something.
     """
     before = yaml_file.read(data, shown).value
     if not isinstance(before, dict):
@@ -206,12 +198,12 @@ def rewritten(data: bytes, shown: str, change: Callable[[Any], None], *, removin
 
 
 def comments_in(data: bytes) -> list[str]:
-    """Return the comments of a readable file, in order."""
+    """Return the comments of a valid file, in order."""
     return [comment for _, comment, _ in _comments(data.removeprefix(_BOM).decode().replace("\r\n", "\n"))]
 
 
 def value_of(data: bytes, shown: str) -> Any:
-    """Return the value that a reader gets; None for an empty file, such as after a list lost its last item."""
+    """Return the value of a file; None when it is not valid, for example because a list lost its last item."""
     try:
         return yaml_file.read(data, shown).value
     except CatalogError:
@@ -219,9 +211,7 @@ def value_of(data: bytes, shown: str) -> Any:
 
 
 def _made(text: str, change: Callable[[Any], None]) -> str:
-    """Return the text with the change, in a layout that preserves the rest of the text, if there is one, or else in the
-    usual one.
-    """
+    """Return the text with the change, in the layout that reproduces it unchanged; in the usual one when none does."""
     writers = [_writer(*layout) for layout in _LAYOUTS]
     for yaml in writers:
         yaml.explicit_start = any(line.startswith("---") for line in text.split("\n"))
@@ -246,7 +236,7 @@ def _dumped(yaml: YAML, value: Any) -> str:
 
 
 def _place_of_loss(before: str, after: str, removing: str) -> int:
-    """Return the line of the first lost comment, 0 for none. The comment beside a removed item may go."""
+    """Return the line of the first lost comment, 0 for none. The one beside the removed item may go."""
     kept = [comment for _, comment, _ in _comments(after)]
     gone = False
     for line, comment, item in _comments(before):
@@ -260,7 +250,7 @@ def _place_of_loss(before: str, after: str, removing: str) -> int:
 
 
 def _comments(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield (line from 1, the comment, the item of a list that precedes it on its line or "")."""
+    """Yield (line from 1, the comment, the list item before it on its line or "")."""
     end, last = 0, ""
     for token in _tokens(text):
         for place, line in enumerate(text[end : token.start_mark.index].split("\n")):
@@ -272,6 +262,6 @@ def _comments(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _tokens(text: str) -> Iterator[Any]:
-    """Yield the tokens of a text up to the first fault: the text may not be valid YAML."""
+    """Yield the tokens of a text, as far as it is YAML."""
     with suppress(MarkedYAMLError):
         yield from scan(text, Loader=SafeLoader)

@@ -1,7 +1,6 @@
-"""Change the project's own agents and tools by command, under the lock, and check the result before writing it.
+"""Change a project's agents and capability map by command: under the lock, and checked before anything is written.
 
-A file with a folder of its own is placed together with that folder: the folder of an agent without its file would be a
-fault.
+A new file appears together with its folder: the folder of an agent without its file would be a fault.
 """
 
 from __future__ import annotations
@@ -11,11 +10,10 @@ import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nexus_mcp.catalog.bounds import YAML_BYTES
+from nexus_mcp.catalog import yaml_changes
 from nexus_mcp.catalog.building import own_value
-from nexus_mcp.catalog.editing import rewriting
-from nexus_mcp.catalog.editing.rewriting import comments_in, rewritten, value_of, written
-from nexus_mcp.catalog.sources import AGENTS, MAP, META, Own
+from nexus_mcp.catalog.sources import AGENTS, MAP, META, YAML_BYTES, Own
+from nexus_mcp.catalog.yaml_changes import changed_file, comments_in, new_file, value_of
 from nexus_mcp.errors import CatalogError, NexusError, NotConfirmed, StorageError
 from nexus_mcp.store import atomic, conflicts
 from nexus_mcp.store.folder import reason
@@ -31,6 +29,10 @@ if TYPE_CHECKING:
     from nexus_mcp.store.store import Store
 
 
+_MAP_HEAD = "What the tools of a harness are for; what stands here wins over what is shipped."
+_AGENT_HEAD = "What this project adds to the agent; all else is as shipped."
+
+
 def original_at(nexus: Folder, path: str) -> Original:
     """Read the file at `path` from `nexus`. Raises PathRefused, StorageError, StateError."""
     *folders, name = path.split("/")
@@ -44,11 +46,11 @@ def original_at(nexus: Folder, path: str) -> Original:
         return read(folder, name, YAML_BYTES)
 
 
-def place(nexus: Folder, path: str, original: Original, data: bytes, held: HeldLock) -> None:
-    """Write the file at `path` from `nexus`, at most two folders below, at once for every reader.
+def put_file(nexus: Folder, path: str, original: Original, data: bytes, held: HeldLock) -> None:
+    """Write the file at `path` from `nexus`, at most two folders below, atomically. Call it under the lock.
 
-    Needs the lock. Raises ChangedMeanwhile if the file is not the `original` any more, PathRefused and StorageError
-    with nothing changed, NotConfirmed.
+    Raises ChangedMeanwhile when the file is no longer the `original`; PathRefused, StorageError with nothing changed;
+    NotConfirmed.
     """
     *folders, name = path.split("/")
     with ExitStack() as stack:
@@ -75,11 +77,11 @@ def place(nexus: Folder, path: str, original: Original, data: bytes, held: HeldL
             raise
 
 
-def take_away(nexus: Folder, path: str, original: Original, held: HeldLock) -> bool:
-    """Remove the file at `path` from `nexus`, and its folder if it has one of its own, at once for every reader.
+def remove_file(nexus: Folder, path: str, original: Original, held: HeldLock) -> bool:
+    """Remove the file at `path` from `nexus` and its own folder, atomically. Call it under the lock.
 
-    Return False, with nothing changed, if the folder has other entries, or the file is not the `original` any more.
-    Needs the lock. Raises ChangedMeanwhile, PathRefused, StorageError with nothing changed, NotConfirmed.
+    Returns False, with nothing changed, when that folder holds something else, or the file is no longer the `original`.
+    Raises ChangedMeanwhile; PathRefused, StorageError with nothing changed; NotConfirmed.
     """
     *folders, name = path.split("/")
     held.check()
@@ -105,9 +107,9 @@ def take_away(nexus: Folder, path: str, original: Original, held: HeldLock) -> b
 
 
 def _is_gone(above: Folder, final: str, folder: Folder, file: tuple[str, Original]) -> bool:
-    """Remove a folder whose only entry is the file; return whether that was so. Raises OSError, StorageError.
+    """Remove a folder that holds only this file. Returns whether it did. Raises OSError, StorageError.
 
-    `file` is its name, and the file as it was read.
+    `file`: its name, and its content as read before.
     """
     name, original = file
     if folder.names() != [name]:
@@ -122,7 +124,7 @@ def _is_gone(above: Folder, final: str, folder: Folder, file: tuple[str, Origina
 
 
 def _put_with_folder(above: Folder, final: str, name: str, data: bytes, held: HeldLock) -> None:
-    """Write the file into a new folder, which gets its name only after that."""
+    """Write the file into a new folder, which gets its name only when the file is in it."""
     temporary = f"{atomic.PREFIX}{os.urandom(8).hex()}"
     with above.make(temporary)[0] as folder:
         try:
@@ -162,17 +164,10 @@ def _empty(above: Folder, name: str, folder: Folder) -> None:
     above.remove_folder(name)
 
 
-# Edits: computed under the lock, and checked before they are written.
-
-
-_MAP_HEAD = "What the tools of a harness are for; what stands here wins over what is shipped."
-_AGENT_HEAD = "What this project adds to the agent; all else is as shipped."
-
-
 class Edit:
-    """A change of the file at `path` from `.nexus`; a new file begins with `head` and `start`.
+    """A change of the file at `path` from `.nexus`. A new file has the value `start` and the comment `head`.
 
-    `tidy` removes values that repeat the shipped ones after the change.
+    `tidy` removes what only repeats the shipped catalog. `removing` is the list item that `change` removes.
     """
 
     __slots__ = ("change", "head", "path", "removing", "start", "tidy")
@@ -196,32 +191,30 @@ class Edit:
 
 
 class Done(NamedTuple):
-    """The result of an edit. `path` is the file from the project's root. `is_frozen`: a list that repeats the shipped
-    one stays, because it has a comment.
-    """
+    """`path` of the file from the project's root. `is_frozen`: it repeats what is shipped, to keep a comment."""
 
     path: str
     is_frozen: bool
 
 
-def of_agent(agent_id: str, capability: str, canonical: Iterable[str], *, add: bool) -> Edit:
+def agent_edit(agent_id: str, capability: str, canonical: Iterable[str], *, add: bool) -> Edit:
     """Return the edit that adds a capability to an agent, or removes an added one.
 
-    `canonical` are the shipped capabilities of the agent, none for a project's own agent.
+    `canonical`: the capabilities of the shipped agent; none for an agent of the project's own.
     """
     kept = list(canonical)
 
     def change(value: dict[str, Any]) -> None:
         if "capabilities" not in value:
-            rewriting.put(value, "capabilities", list(kept))
+            yaml_changes.put(value, "capabilities", list(kept))
         if add:
-            rewriting.append(value["capabilities"], capability)
+            yaml_changes.append(value["capabilities"], capability)
         else:
-            rewriting.take_out(value["capabilities"], capability)
+            yaml_changes.take_out(value["capabilities"], capability)
 
     def tidy(value: dict[str, Any]) -> None:
         if sorted(value["capabilities"]) == sorted(kept):
-            rewriting.remove(value, "capabilities")
+            yaml_changes.remove(value, "capabilities")
 
     path, start = f"{AGENTS}/{agent_id}/{META}", {"id": agent_id}
     if add:
@@ -229,36 +222,36 @@ def of_agent(agent_id: str, capability: str, canonical: Iterable[str], *, add: b
     return Edit(path, change, start, _AGENT_HEAD, removing=capability, tidy=tidy if kept else None)
 
 
-def of_class(
+def class_edit(
     harness: str, name: str, tool: str, before: Iterable[str], *, add: bool, below: Iterable[str] = ()
 ) -> Edit:
     """Return the edit that adds a tool to a class, or removes it.
 
-    `before` are the tools of the class now, for a file that does not have the class. `below` are the shipped tools,
-    none for a project's own harness.
+    `before`: the current tools of the class, for a file without the class. `below`: its shipped tools; none for a
+    harness of the project's own.
     """
     shipped = sorted(below)
 
     def change(value: dict[str, Any]) -> None:
         if harness not in value:
-            rewriting.put(value, harness, {})
+            yaml_changes.put(value, harness, {})
         if "classes" not in value[harness]:
-            rewriting.put(value[harness], "classes", {})
+            yaml_changes.put(value[harness], "classes", {})
         classes = value[harness]["classes"]
         if name not in classes:
-            rewriting.put(classes, name, list(before))
+            yaml_changes.put(classes, name, list(before))
         if add:
-            rewriting.append(classes[name], tool)
+            yaml_changes.append(classes[name], tool)
         else:
-            rewriting.take_out(classes[name], tool)
+            yaml_changes.take_out(classes[name], tool)
 
     def tidy(value: dict[str, Any]) -> None:
         if sorted(value[harness]["classes"][name]) == shipped:
-            rewriting.remove(value[harness]["classes"], name)
+            yaml_changes.remove(value[harness]["classes"], name)
             if not value[harness]["classes"]:
-                rewriting.remove(value[harness], "classes")
+                yaml_changes.remove(value[harness], "classes")
             if not value[harness]:
-                rewriting.remove(value, harness)
+                yaml_changes.remove(value, harness)
 
     if add:
         return Edit(MAP, change, {}, _MAP_HEAD)
@@ -266,10 +259,11 @@ def of_class(
 
 
 def carry_out(store: Store, edit: Edit, shipped: dict[str, Any]) -> Done:
-    """Make the change. `shipped` is the shipped catalog as a value. An empty file without a comment is then removed.
+    """Make the change. `shipped` is the shipped catalog as a value.
 
-    If another program saves the file meanwhile, the change is made again on that version. Raises CatalogError if the
-    file or the catalog would be invalid, PathRefused, StorageError: with nothing written. Raises NotConfirmed.
+    Removes the file when it no longer says anything and has no comment. Repeats the change when another program saved
+    the file meanwhile. Raises CatalogError when the project's files could not be used with the change, PathRefused,
+    StorageError: nothing is written then. Raises NotConfirmed.
     """
     with store.nexus() as nexus:  # a refused change leaves no folder
         _made(None if nexus is None else Own(nexus), edit, shipped)
@@ -281,25 +275,24 @@ def _carried_out(nexus: Folder, held: HeldLock, edit: Edit, shipped: dict[str, A
     """Try `carry_out` once. Raises ChangedMeanwhile, with nothing written, if another program saved the file."""
     original = original_at(nexus, edit.path)
     data, is_frozen, is_bare = _made(Own(nexus), edit, shipped, original)
-    if not (is_bare and take_away(nexus, edit.path, original, held)):
-        place(nexus, edit.path, original, data, held)
+    if not (is_bare and remove_file(nexus, edit.path, original, held)):
+        put_file(nexus, edit.path, original, data, held)
     return Done(nexus.show(edit.path), is_frozen)
 
 
 def _made(
     source: Own | None, edit: Edit, shipped: dict[str, Any], original: Original | None = None
 ) -> tuple[bytes, bool, bool]:
-    """Return (the file with the change, whether a repeated list stays for its comment, whether the file says nothing
-    any more).
+    """Return (the file with the change, whether it repeats what is shipped to keep a comment, whether it says nothing).
 
-    `original` is the file, None for that of the `source`. Raises CatalogError, also for faults that the change causes
-    in the rest of the project.
+    `original` is the file, None for the one of `source`. Raises CatalogError when the project's files could not be
+    used with the change.
     """
     over = _Over(source, edit.path)
     before = over.read(edit.path) if original is None else original.content()
     is_frozen = is_bare = False
     if before is None:
-        over.data = written(edit.start, edit.head, edit.change)
+        over.data = new_file(edit.start, edit.head, edit.change)
     else:
         over.data, is_frozen, is_bare = _rewritten(before, over.shown(edit.path), edit)
     try:
@@ -310,8 +303,8 @@ def _made(
 
 
 def _rewritten(before: bytes, shown: str, edit: Edit) -> tuple[bytes, bool, bool]:
-    """Return the same as `_made`. Values that repeat the shipped ones are removed, unless a comment would be lost."""
-    data = rewritten(before, shown, edit.change, removing=edit.removing)
+    """As `_made`. Remove what only repeats the shipped catalog, unless a comment would go with it."""
+    data = changed_file(before, shown, edit.change, removing=edit.removing)
     if edit.tidy is None:
         return data, False, False
     plain = value_of(data, shown)
@@ -320,13 +313,13 @@ def _rewritten(before: bytes, shown: str, edit: Edit) -> tuple[bytes, bool, bool
         return data, False, False
     is_bare = plain == edit.start and comments_in(data) in ([], [f"# {edit.head}"])
     try:
-        return rewritten(data, shown, edit.tidy), False, is_bare
+        return changed_file(data, shown, edit.tidy), False, is_bare
     except CatalogError:
         return data, not is_bare, is_bare
 
 
 class _Over:
-    """The files of a project, with one of them replaced."""
+    """The files of a project, with the new content of one of them."""
 
     def __init__(self, source: Source | None, path: str) -> None:
         self._source = source

@@ -1,1 +1,0 @@
-"""Changes of a project's own YAML files by command: comments stay, and nothing is written that could not be read."""

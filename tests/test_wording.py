@@ -1,0 +1,64 @@
+"""Phrases that messages of every room share."""
+
+from __future__ import annotations
+
+import pytest
+
+from nexus_mcp.wording import (
+    did_you_mean,
+    join_first,
+    line_and_column,
+    list_first,
+    nearest,
+    place_in,
+    suggestion_or_known,
+)
+
+
+@pytest.mark.parametrize(
+    ("items", "text"),
+    [([], ""), (["a"], '"a"'), (["a", "b"], '"a", "b"'), (["a", "b", "c", "d"], '"a", "b" and 2 more')],
+)
+def test_a_list_names_its_first_items_and_counts_the_rest(items: list[str], text: str) -> None:
+    """Two are named, each as `shown` says."""
+    assert join_first(items, 2, '"{}"'.format) == text
+
+
+def test_lines_end_with_the_number_of_the_rest() -> None:
+    """There is no last line when all are shown."""
+    assert list_first([1, 2, 3], 2) == ["1", "2", "and 1 more"]
+    assert list_first([1, 2], 2) == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [
+        ("task_ad", ["task_add"]),
+        ("TASK_LIST", ["task_list"]),
+        ("plan_stat", ["plan_start", "plan_status"]),
+        ("xyz", []),
+        ("", []),
+    ],
+)
+def test_the_nearest_name_is_suggested(name: str, names: list[str]) -> None:
+    """A second one only when it is nearly as similar; capitals do not count."""
+    assert nearest(name, ("task_add", "task_list", "plan_start", "plan_status", "task_add")) == names
+
+
+def test_the_end_of_a_message_about_an_unknown_name() -> None:
+    """It suggests names, or lists the known ones."""
+    assert did_you_mean(["a", "b"]) == "; did you mean a or b?"
+    assert did_you_mean([]) == ""
+    assert suggestion_or_known("plan_stat", ["plan_start", "context"]) == "; did you mean plan_start?"
+    assert suggestion_or_known("xyz", ["plan_start", "context"]) == "; known: plan_start, context"
+    assert suggestion_or_known("xyz", []) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "place"),
+    [("ab", 1, (1, 2)), ("a\nbc", 3, (2, 2)), ("\ufeffa", 1, (1, 1)), ("\ufeffa", 0, (1, 1)), ("a\n", 2, (2, 1))],
+)
+def test_line_and_column_count_from_one(text: str, position: int, place: tuple[int, int]) -> None:
+    """A byte order mark counts for no column."""
+    assert line_and_column(text, position) == place
+    assert place_in(text, position) == f"line {place[0]}, column {place[1]}"
