@@ -40,7 +40,7 @@ def test_a_twelfth_tool(tree: Tree) -> None:
         assert message in told
     tree.write(parts.TOOL_FIXTURES, parts.as_text(parts.TOOL_FIXTURE))
     tree.edit(parts.TASKS_MODEL, {parts.BEFORE_MODEL: parts.MODEL + parts.BEFORE_MODEL})
-    commands = (("nexus_mcp.catalog.shipped",), ("docs.generate",), (*RECORD, parts.TOOL_FIXTURE["test_id"]))
+    commands = (("nexus_mcp.catalog.building",), ("docs.generate",), (*RECORD, parts.TOOL_FIXTURE["test_id"]))
     for command in commands:
         done = tree.run(*command)
         assert done.returncode == 0, done.stderr
