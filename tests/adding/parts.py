@@ -164,7 +164,7 @@ EVENT_ROW = '    "session_idle": Row("the session waits", _session_idle),\n'
 CHECK_ROW = "    empty_note.check,\n"
 CASE = '    Case("empty-note", "rules/a.md", puts("rules/a.md", "")),\n'
 _TABLE, _NEXT_EVENT = "# Loaded on demand", '    "agent_complete": '
-_AFTER_EVENTS = "\n`agent_spawn` and `agent_complete` are"
+_AFTER_EVENTS = "\n- `agent_spawn` and `agent_complete` are"
 
 
 def as_text(fixture: dict[str, Any]) -> str:

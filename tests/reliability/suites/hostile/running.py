@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import resource
 import select
 import signal
 import sys
@@ -16,6 +17,8 @@ from nexus_mcp.cli import main
 
 HANGS_S = 20.0
 """Seconds after which a process counts as hung, however busy the machine is."""
+HANGS_CPU_S = 6
+"""Seconds of processor time after which it does: ten times what a hook may take."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +47,11 @@ def run(words: list[str], stdin: bytes, folder: Path, before: Callable[[], objec
     if hangs:
         os.kill(pid, signal.SIGKILL)
     _, status, usage = os.wait4(pid, 0)
-    if hangs:
+    code = os.waitstatus_to_exitcode(status)
+    if hangs or code == -signal.SIGXCPU:
         return None
     wall = time.monotonic() - start
-    return Ran(os.waitstatus_to_exitcode(status), taken.read_bytes(), usage.ru_utime + usage.ru_stime, wall)
+    return Ran(code, taken.read_bytes(), usage.ru_utime + usage.ru_stime, wall)
 
 
 def _become(words: list[str], given: Path, taken: Path, before: Callable[[], object]) -> None:
@@ -60,6 +64,7 @@ def _become(words: list[str], given: Path, taken: Path, before: Callable[[], obj
             os.close(opened)
         sys.stdin, sys.stdout = os.fdopen(0, "r", closefd=False), os.fdopen(1, "w", closefd=False)
         sys.argv = ["nexus-mcp", *words]
+        resource.setrlimit(resource.RLIMIT_CPU, (HANGS_CPU_S, HANGS_CPU_S + 1))
         gc.freeze()  # what the tests have loaded is not the server's to look through
         before()
         code = main(words)
