@@ -24,11 +24,11 @@ def play(ground: Ground, rng: random.Random, _: str, __: int) -> None:
     for where, before in (("while the catalog is read", _stuck), ("and its answer takes as long", _stuck_twice)):
         ground.lay(f"nothing goes on {where}")
         ground.is_denied("gardener", before=before)
+        if ground.has_failed:
+            return  # a hook that hangs once would hang each time
         answer = ground.hook("pre_tool_use", {"tool": "Write", "tool_input": {"file_path": "a"}}, before)
         if answer is not None and answer["decision"] == "allow":
             ground.fail("an edit is allowed for want of time")
-        if ground.has_failed:
-            return  # who hangs once would hang each time
 
 
 def _no_time() -> None:
