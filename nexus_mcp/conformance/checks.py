@@ -72,7 +72,7 @@ def _error_checks(asserts: Asserts, reply: Reply, step: str) -> list[Assertion]:
             )
             found.append(record_assertion("error", message, step, expected=asserts.error_contains, seen=reply.message))
         return found
-    if asserts.error is None and (not reply.failed or _asserts_error_path(asserts)):
+    if asserts.error is None and (not reply.failed or asserts_error_path(asserts)):
         return []
     message = f"the call must not fail: {message_shown}" if reply.failed else ""
     return [record_assertion("error", message, step, expected=False, seen=reply.failed)]
@@ -89,7 +89,8 @@ def _result_checks(asserts: Asserts, reply: Reply, step: str) -> list[Assertion]
     return [one if one.passed else replace(one, message=f"in the whole result: {one.message}") for one in found]
 
 
-def _asserts_error_path(asserts: Asserts) -> bool:
+def asserts_error_path(asserts: Asserts) -> bool:
+    """Return whether an assertion is about the `error` of the payload."""
     return any(jsonpath.compile(path).segments[:1] == ("error",) for path in asserts.return_value or ())
 
 

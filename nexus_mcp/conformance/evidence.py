@@ -62,13 +62,7 @@ def record_assertion(
 
 
 def record_exchange(
-    step: str,
-    request: str,
-    params: dict[str, Any],
-    reply: Reply | None = None,
-    *,
-    failure: str = "",
-    earlier: int = 0,
+    step: str, request: str, params: dict[str, Any], reply: Reply | None = None, *, failure: str = "", earlier: int = 0
 ) -> Exchange:
     """Return the record of a request and its response; `earlier` is the number of records before it."""
     space = Space(ITEM if earlier < MANY else REMAINDER)
@@ -165,19 +159,13 @@ def _share_text(text: str, space: Space) -> str:
 
 def _assertion(one: Assertion, space: Space) -> Assertion:
     return replace(
-        one,
-        message=_share_text(one.message, space),
-        expected=_share(one.expected, space),
-        seen=_share(one.seen, space),
+        one, message=_share_text(one.message, space), expected=_share(one.expected, space), seen=_share(one.seen, space)
     )
 
 
 def _exchange(one: Exchange, space: Space) -> Exchange:
     return replace(
-        one,
-        params=_share(one.params, space),
-        answer=_share(one.answer, space),
-        error=_share_text(one.error, space),
+        one, params=_share(one.params, space), answer=_share(one.answer, space), error=_share_text(one.error, space)
     )
 
 

@@ -11,8 +11,6 @@ from typing import Any
 
 from nexus_mcp.conformance.result import MISSING
 
-_PLAIN = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", "'": "\\'", "\\": "\\\\"}
-
 
 @dataclass(frozen=True)
 class Found:
@@ -74,11 +72,9 @@ def compile(text: str) -> Query:
 
 def normalized(segments: list[str | int]) -> str:
     """Return the normalized path of RFC 9535, section 2.7, such as `$['issues'][0]`; indexes must not be negative."""
-    return "$" + "".join(f"['{_quoted(part)}']" if isinstance(part, str) else f"[{part}]" for part in segments)
+    from jsonpath_rfc9535.serialize import canonical_string
 
-
-def _quoted(name: str) -> str:
-    return "".join(_PLAIN.get(char) or (f"\\u{ord(char):04x}" if char < " " else char) for char in name)
+    return "$" + "".join(f"[{canonical_string(part) if isinstance(part, str) else part}]" for part in segments)
 
 
 def _child(node: Any, segment: str | int) -> Any:

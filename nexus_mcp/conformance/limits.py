@@ -44,7 +44,7 @@ LINE = 4 << 20
 VALUES = 300_000
 """JSON values in everything that one fixture's target prints, and in one file that is checked."""
 LARGEST = 4 << 20
-"""Bytes of a file that is checked. For a larger one the report says that it is larger."""
+"""Bytes of a file that is checked. The report says so if a file is larger."""
 
 AT_ONCE = 8
 """Fixtures that run at once by default."""

@@ -1,4 +1,8 @@
-"""Run fixtures against a target: several at once, each in its own project, and delete everything afterwards."""
+"""Run fixtures against a target: several at once, each in its own project, and delete everything afterwards.
+
+Before the first fixture it checks that the target starts, answers and has at least one of the tools: without these no
+fixture can be judged.
+"""
 
 from __future__ import annotations
 
@@ -11,27 +15,36 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from nexus_mcp.conformance.evidence import Space, cut_result
-from nexus_mcp.conformance.failures import TargetFailure, unwrap_group
+from nexus_mcp.conformance.failures import TargetFailure, TargetTimeout, first_line, unwrap_group
 from nexus_mcp.conformance.fixture import Parallel
 from nexus_mcp.conformance.limits import AT_ONCE, RUN_EVIDENCE
 from nexus_mcp.conformance.processes import killing
 from nexus_mcp.conformance.processes.killing import adopt_orphans
-from nexus_mcp.conformance.processes.starting import max_parallel_fixtures
+from nexus_mcp.conformance.processes.process import Allowance
+from nexus_mcp.conformance.processes.starting import NAME_PROGRAM_HINT, max_parallel_fixtures
 from nexus_mcp.conformance.result import FAILED, NOT_RUN, PASSED, Assertion, Cut, FixtureResult, Leftover, RunResult
+from nexus_mcp.conformance.settings import find_prefix
 from nexus_mcp.conformance.stopping import block_signals, handle_signals, in_thread, run_under_signals
+from nexus_mcp.conformance.target import Place
 from nexus_mcp.conformance.tokens import fill_fixture
-from nexus_mcp.conformance.trial.preflight import preflight
 from nexus_mcp.conformance.trial.trial import Trial
 from nexus_mcp.conformance.trial.workspace_root import WorkspaceRoot
 from nexus_mcp.errors import HarnessFault, NexusError
+from nexus_mcp.packaged import data_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from nexus_mcp.conformance.client.connection import Session
     from nexus_mcp.conformance.fixture import Fixture
     from nexus_mcp.conformance.stopping import Ending
     from nexus_mcp.conformance.target import Target
     from nexus_mcp.conformance.trial.sandbox import Sandbox
+
+_SHARED = "results"
+"""The file beside those of the tools, with fixtures about results of every tool."""
+_NAMED = 8
+_NAME = 60
 
 
 def run(
@@ -100,7 +113,7 @@ class _Run:
         began, started = datetime.now(UTC), time.perf_counter()
         if self._target.manner is None:
             called = [tool for fixture in fixtures for tool in fixture.tools if " " not in tool]
-            await preflight(self._target, called, self._root, f"{self._mark}.start")
+            await _preflight(self._target, called, self._root, f"{self._mark}.start")
         # A target that serves one folder gets one fixture at a time.
         wanted = min(jobs or min(_processors(), AT_ONCE), max(1, len(fixtures)))
         self._at_once = 1 if self._target.project is not None else min(wanted, max_parallel_fixtures(_lanes(fixtures)))
@@ -175,7 +188,9 @@ class _Run:
             texts, cut = ({}, Cut()) if good else await _texts(sandbox)
         finally:
             left += await _clear(sandbox)
-        trial.assertions += [Assertion("process", passed=False, message=_undeletable(one)) for one in left]
+        for one in left:
+            problem = f"the target left files that cannot be deleted: {one.path}: {one.reason}"
+            trial.assertions.append(Assertion("process", passed=False, message=problem))
         return trial, texts, cut
 
 
@@ -192,10 +207,6 @@ async def _clear(sandbox: Sandbox) -> list[Leftover]:
         return await in_thread(sandbox.clear)
     except TargetFailure:
         return [Leftover(sandbox.project, "deleting it took too long")]
-
-
-def _undeletable(left: Leftover) -> str:
-    return f"the target left files that cannot be deleted: {left.path}: {left.reason}"
 
 
 def _lanes(fixtures: Sequence[Fixture]) -> int:
@@ -221,3 +232,70 @@ def _summary(fixture: Fixture, status: str, **more: Any) -> FixtureResult:
     return FixtureResult(
         fixture.test_id, fixture.description, fixture.source, fixture.group, fixture.tools, status, **more
     )
+
+
+async def _preflight(target: Target, called: Iterable[str], root: WorkspaceRoot, mark: str) -> None:
+    """Connect once, in a project below `root`. `called` are the tools of the fixtures.
+
+    Raises HarnessFault when the target does not answer, or has no known tool.
+    """
+    sandbox = root.sandbox()
+    session = None
+    try:
+        sandbox.lay_git()
+        session = await _connect(target, Place(sandbox.project, mark, Allowance()))
+        _check_tools(target, session, {*_suite_tools(), *called})
+        await session.end()
+    finally:
+        if session is not None:
+            session.kill()
+        await in_thread(sandbox.clear)
+
+
+def _suite_tools() -> set[str]:
+    """Return the tools of our suite, which has a file of fixtures for each: a server with any of them is judged."""
+    return {name.removesuffix(".json") for name in os.listdir(data_path("conformance", "tools"))} - {_SHARED}
+
+
+async def _connect(target: Target, place: Place) -> Session:
+    try:
+        try:
+            return await target.open(place)
+        except TargetTimeout:
+            raise
+        except TargetFailure:
+            if not target.is_process or not target.start_plainly():
+                raise
+            # An old server may end at an unknown request.
+            return await target.open(place)
+    except TargetFailure as failure:
+        raise HarnessFault([f"The server did not become ready: it {failure}."], next_step=_hint(target)) from failure
+    except OSError as error:
+        problem = f"The server could not be started: {target.command[0]}: {error.strerror}."
+        raise HarnessFault([problem], next_step=_hint(target) or NAME_PROGRAM_HINT) from error
+
+
+def _check_tools(target: Target, session: Session, known: set[str]) -> None:
+    listed = session.connection.tools
+    if any(target.options.actual(tool) in listed for tool in known):
+        return
+    shown = (
+        ", ".join(first_line(name, _NAME) for name in listed[:_NAMED]) + (" …" if len(listed) > _NAMED else "")
+        if listed
+        else "none at all"
+    )
+    prefix = find_prefix(listed, known)
+    prefix = prefix if len(prefix) <= _NAME else ""
+    hint = f"Its names begin with {prefix}: use --tool-prefix {prefix}" if prefix else ""
+    if not hint and any(tool in listed for tool in known):
+        hint = "Its names have no prefix: leave --tool-prefix out."
+    raise HarnessFault([f"The server has none of the tools that the fixtures call; it lists {shown}."], next_step=hint)
+
+
+def _hint(target: Target) -> str:
+    """Return the hint about a relative path in the command, the most common mistake, or ""."""
+    for place, word in enumerate(target.command):
+        is_path = place > 0 or os.path.dirname(word)  # else it is searched on the PATH
+        if is_path and not os.path.isabs(word) and os.path.isfile(word):
+            return f"It runs in a project of its own: give {word} as an absolute path."
+    return ""

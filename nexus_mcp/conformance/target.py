@@ -51,7 +51,7 @@ class Target(ABC):
         self._slow_starts = 0
         self._first: Manner | None = None
         self.manner: Manner | None = None
-        """The manner of the first session, which the others use from the start."""
+        """How the first session talked to the target; the others use it from the start."""
 
     async def open(self, place: Place) -> Session:
         """Connect and return the session. Raises TargetFailure; OSError when a command cannot be started."""

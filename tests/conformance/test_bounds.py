@@ -66,7 +66,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("document", "said"), CASES, ids=[said[:50] for _, said in CASES])
-def test_a_fixture_beyond_a_bound(tmp_path: Path, document: dict[str, Any], said: str) -> None:
+def test_fixture_beyond_a_bound_is_not_read(tmp_path: Path, document: dict[str, Any], said: str) -> None:
     """A fixture beyond a bound is not read; the one line about it names file, pointer, bound and fixture."""
     path = write(tmp_path / "a.json", [raw(test_id="other"), document])
     found = read([path])
@@ -76,7 +76,7 @@ def test_a_fixture_beyond_a_bound(tmp_path: Path, document: dict[str, Any], said
     assert [fixture.test_id for fixture in found.fixtures] == ["other"]
 
 
-def test_numbers_without_measure(tmp_path: Path) -> None:
+def test_infinite_number_is_a_fault(tmp_path: Path) -> None:
     """A number that is no finite one is a fault where a count belongs, and never ends the loader."""
     text = json.dumps([raw(repeat=1), after({"type": "string", "minLength": 2})])
     path = tmp_path / "a.json"

@@ -23,7 +23,7 @@ def kinds(found: list[Assertion]) -> list[tuple[str, bool]]:
 
 
 @pytest.mark.parametrize("reply", [MARKED, UNMARKED, BLUNT, PROTOCOL])
-def test_the_ways_to_fail(reply: Reply) -> None:
+def test_each_kind_of_error_counts_as_an_error(reply: Reply) -> None:
     """A marked answer, a protocol error and a payload with `error` are errors alike."""
     assert reply.failed is True
     assert answer_checks(Asserts(error=True), reply) == [Assertion("error", passed=True, expected=True, seen=True)]
@@ -115,7 +115,7 @@ def test_assertion_on_keys_counts_as_shape() -> None:
     assert kinds(found) == [("shape", True), ("answer", True)]
 
 
-def test_the_whole_result() -> None:
+def test_result_assertions_see_the_whole_result() -> None:
     """An assertion on the result sees what was sent around the payload; where it fails, its message says so."""
     whole = {"content": [{"type": "text", "text": "no"}], "isError": True}
     reply = Reply(text="no", is_error=True, result=whole)
@@ -158,7 +158,7 @@ def test_missing_payload_matches_nothing(reply: Reply, message: str) -> None:
     assert found == [Assertion("answer", False, message, path="$", seen=MISSING)]
 
 
-def test_the_targets_own_schema() -> None:
+def test_answer_that_breaks_its_own_schema_fails() -> None:
     """A payload that breaks the target's output schema is a failure, whatever is asserted."""
     found = answer_checks(Asserts(), Reply(payload={}, schema_fault="/a: is required"))
     assert found == [Assertion("schema", False, "the answer breaks the target's own output schema: /a: is required")]
@@ -168,7 +168,7 @@ def checked(wanted: Any, data: bytes | None, path: str = "a.json") -> list[Asser
     return file_checks(Asserts(state_files={path: wanted}), {path: data}.get, "step 1")
 
 
-def test_absent_and_present() -> None:
+def test_null_means_absent_and_empty_object_means_present() -> None:
     """null wants no file, {} any file, whatever it holds."""
     gone = Assertion("files", True, "", "step 1", "a.json", seen=MISSING)
     assert checked(None, None) == [gone]
@@ -181,7 +181,7 @@ def test_absent_and_present() -> None:
     assert checked({"$.a": None}, None) == [missing]
 
 
-def test_what_a_file_holds() -> None:
+def test_file_assertions_have_separate_outcomes() -> None:
     """Each assertion on a file comes out on its own, that on its whole text too."""
     assert checked({"text": '{"a": [1]}', "$.a[0]": True, "$.a": [{"keys": []}]}, b'{"a": [1]}') == [
         Assertion("files", True, "", "step 1", "a.json", "text", '{"a": [1]}', '{"a": [1]}'),
@@ -210,7 +210,7 @@ def test_malformed_file_is_one_failed_assertion(path: str, data: bytes, message:
     ]
 
 
-def test_the_text_of_a_file_that_is_no_json() -> None:
+def test_text_of_a_file_is_asserted_without_json() -> None:
     """The text of a file can be asserted without its being JSON."""
     assert kinds(checked({"text": "# notes\n"}, b"# notes\n", "a.md")) == [("files", True)]
     assert kinds(checked({"text": "# notes", "$.a": 1}, b"# notes\n", "a.md")) == [("files", False), ("files", False)]
@@ -223,7 +223,7 @@ def test_jsonl_file_is_read_as_an_array() -> None:
     assert kinds(checked({"$.length": 0}, b"", "a.jsonl")) == [("files", True)]
 
 
-def test_two_forms_of_one_answer() -> None:
+def test_text_that_differs_from_structured_content_fails() -> None:
     """A text block that does not say what structuredContent does fails, though no assertion asks for it."""
     (told,) = answer_checks(Asserts(), Reply(payload={"a": 1}, text='{"a":2}', text_differs=True), "step 1")
     assert (told.kind, told.passed, told.step, told.seen) == ("answer", False, "step 1", '{"a":2}')

@@ -20,7 +20,7 @@ def _break(*_given: Any) -> None:
     raise RuntimeError("all is lost")
 
 
-def test_a_fault_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fault_of_the_runner_is_not_blamed_on_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault of the runner in looking at an answer is told as one, and not as trouble with the target."""
     monkeypatch.setattr(connection, "make_reply", _break)
     with pytest.raises(HarnessFault) as caught:
@@ -29,7 +29,7 @@ def test_a_fault_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(caught.value) == said
 
 
-def test_a_connection_that_breaks(tmp_path: Path) -> None:
+def test_broken_connection_is_not_reported_as_failure_to_connect(tmp_path: Path) -> None:
     """What the client meets once it is connected is not told as a failure to connect."""
 
     async def ask(session: Session) -> str:
@@ -42,7 +42,7 @@ def test_a_connection_that_breaks(tmp_path: Path) -> None:
     assert talk(tmp_path, ask) == "broke the connection: all is lost"
 
 
-def test_a_deep_answer(tmp_path: Path) -> None:
+def test_text_answer_may_be_deeply_nested(tmp_path: Path) -> None:
     """An answer that is text only may be nested as deep as JSON is read."""
 
     async def ask(session: Session) -> tuple[str, bool]:

@@ -16,6 +16,7 @@ from nexus_mcp.conformance.authoring.claims import (
     touched_members,
 )
 from nexus_mcp.conformance.lint import Coverage, Gap, coverage
+from nexus_mcp.conformance.loading import load
 from tests.conformance.writing import GONE, loaded, raw, stepped
 
 HISTORY = ".nexus/history.json"
@@ -45,7 +46,7 @@ def test_fields_are_read_from_their_own_schema() -> None:
         (".nexus/state/tool-log.jsonl", "tool-log"),
     ],
 )
-def test_schemas_of_files(path: str, name: str) -> None:
+def test_state_files_have_the_schema_of_their_name(path: str, name: str) -> None:
     """A state file has the schema of its name; a file elsewhere has none."""
     assert schema_of(path) == (f"{name}.schema.json" if name else "")
 
@@ -146,7 +147,7 @@ def test_parameter_is_asserted_by_name_value_or_path(
     assert asserted_parameters(fixture) == names
 
 
-def test_parameters_of_events_and_lanes(tmp_path: Path) -> None:
+def test_parameters_of_events_and_lanes_are_counted(tmp_path: Path) -> None:
     """The parameters of events, lanes and kills count, and so do the assertions in lanes."""
     (event, lanes) = loaded(
         tmp_path,
@@ -174,7 +175,7 @@ def test_parameters_of_events_and_lanes(tmp_path: Path) -> None:
         ({"postcondition": {"state_files": {"a": {"$.x": "Abc"}}}}, {"title", "other"}),
     ],
 )
-def test_answers_to_something_else(tmp_path: Path, members: Any, names: set[str]) -> None:
+def test_value_in_the_answer_to_another_call_does_not_count(tmp_path: Path, members: Any, names: set[str]) -> None:
     """A value counts in the answer of its own call and in files; in the answer to another call it may be another's."""
     first, last = ({"action": {"tool": "t", "params": {name: "Abc"}}} for name in ("title", "other"))
     (fixture,) = loaded(tmp_path, stepped(first, last, {"restart": True}, **members))
@@ -212,7 +213,7 @@ def test_gaps_are_reported_by_fixture_and_name(tmp_path: Path) -> None:
     assert str(found.having("stale")[0]) == f"{fixture.source}: one: topic"
 
 
-def test_answers_of_steps(tmp_path: Path) -> None:
+def test_answer_assertions_count_for_the_tool_of_their_step(tmp_path: Path) -> None:
     """What is said about an answer counts for the tool that gave it; the postcondition is about the last one."""
     (fixture,) = loaded(
         tmp_path,
@@ -224,8 +225,13 @@ def test_answers_of_steps(tmp_path: Path) -> None:
     assert [gap.field for gap in coverage([fixture]).having("untouched")] == ["a y", "b x"]
 
 
-def test_an_empty_suite() -> None:
+def test_empty_suite_claims_nothing() -> None:
     """Without fixtures every field of every state schema is unclaimed."""
     every = [f"{name} {field}" for name in state_schemas() for field in fields_of(name)]
     found = coverage([])
     assert found == Coverage(dict.fromkeys(every, ()), 0, 0, tuple(Gap("unclaimed", field) for field in every))
+
+
+def test_our_own_fixtures_leave_no_gap() -> None:
+    """Every claim of the shipped fixtures is touched, and every parameter is asserted or listed as uncovered."""
+    assert [str(gap) for gap in coverage(load()).gaps] == []

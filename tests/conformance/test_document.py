@@ -21,7 +21,7 @@ class Name(str):
         return str.__eq__(self, other)
 
 
-def test_names_that_stand_twice() -> None:
+def test_repeated_keys_are_reported_once_each() -> None:
     """The names that an object has more than once are told in their order, each once."""
     value = parse('{"c": 1, "a": 1, "b": 1, "a": 2, "c": 2, "c": 3}')
     assert (value, value.duplicates) == ({"a": 2, "b": 1, "c": 3}, ("c", "a"))
@@ -37,13 +37,13 @@ def test_repeated_field_is_found_in_linear_time() -> None:
 
 
 @pytest.mark.parametrize("rest", [", NaN]", ', "' + '\\"' * 500_000], ids=["a word", "a text without an end"])
-def test_a_number_of_too_many_digits(rest: str) -> None:
+def test_number_of_too_many_digits_is_reported_at_its_beginning(rest: str) -> None:
     """A number of too many digits is told at the beginning: nothing is looked for in what follows it."""
     with pytest.raises(Unparsable, match=r"^line 1, column 1: Exceeds the limit \(4300 digits\)"):
         parse("[" + "1" * 5000 + rest)
 
 
-def test_a_large_file() -> None:
+def test_repeated_name_in_a_large_file_is_a_fault() -> None:
     """A file of many names, one of them twice, is not JSON by that name."""
     text = json.dumps(dict.fromkeys(map(str, range(200_000))))
     with pytest.raises(Unparsable, match=r'^duplicate key in an object: "7"$'):

@@ -44,12 +44,12 @@ def deep() -> Any:
         ("short", "short"),
     ],
 )
-def test_what_is_kept(value: Any, kept: Any) -> None:
+def test_too_large_value_is_cut(value: Any, kept: Any) -> None:
     """A value that is too large is cut where the space ends, and says there how large it was."""
     assert cut_value(value, 40) == kept
 
 
-def test_numbers_that_python_does_not_spell() -> None:
+def test_huge_integer_is_recorded_by_its_size() -> None:
     """A whole number beyond what Python spells is kept as its size."""
     assert cut_value(10**5000) == "(a number of 16610 bits)"
 
@@ -129,7 +129,7 @@ def test_fixtures_that_run_at_once_share_an_allowance() -> None:
     assert allowance.complaint == f"flooded: it printed more than {VALUES:,} JSON values"
 
 
-def test_the_tail_of_a_stream() -> None:
+def test_tail_keeps_the_end_of_a_stream() -> None:
     """The end of stderr is kept, and says how much came before."""
     tail = Tail()
     tail.add(b"a" * KEPT)
@@ -139,6 +139,6 @@ def test_the_tail_of_a_stream() -> None:
     assert tail.text == f"… ({3 * KEPT:,} bytes before this)\n" + "b" * KEPT
 
 
-def test_escaping_in_pieces() -> None:
+def test_long_texts_are_escaped_like_short_ones() -> None:
     """A long text is escaped as a short one is."""
     assert escaped("a\x1b" * 100_000) == "a\\u001b" * 100_000

@@ -75,7 +75,7 @@ def served() -> Iterator[str]:
         ("members", ""),
     ],
 )
-def test_an_answer_over_http(tmp_path: Path, deed: str, said: str) -> None:
+def test_answer_over_http_is_bounded(tmp_path: Path, deed: str, said: str) -> None:
     """What a server at a URL sends is bounded like what a process prints, and the report says what it did."""
     folder = tmp_path / "served"
     folder.mkdir()

@@ -66,7 +66,7 @@ def test_every_fixture_finds_an_empty_folder(folder: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
-def test_a_folder_that_is_not_empty(folder: Path) -> None:
+def test_non_empty_folder_is_refused(folder: Path) -> None:
     """A folder with anything in it is refused before anything is asked, and stays as it is."""
     (folder / "precious.txt").write_text("mine")
     with pytest.raises(HarnessFault, match=r"served is not empty: it holds precious\.txt\. Let the server serve an"):
@@ -74,7 +74,7 @@ def test_a_folder_that_is_not_empty(folder: Path) -> None:
     assert [path.name for path in folder.iterdir()] == ["precious.txt"]
 
 
-def test_a_repository_of_the_users(folder: Path) -> None:
+def test_repository_of_the_user_is_recognized(folder: Path) -> None:
     """A repository is the user's unless it is, byte by byte, the one that a run makes."""
     (folder / ".git" / "objects").mkdir(parents=True)
     (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
@@ -98,7 +98,7 @@ def test_unreachable_url_ends_the_run(folder: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
-def test_what_a_killed_run_left(folder: Path) -> None:
+def test_repository_of_a_killed_run_is_recognized(folder: Path) -> None:
     """The bare repository that a run had made when it was killed is known again."""
     WorkspaceRoot(str(folder)).sandbox().lay_git()
     with served(folder) as url:
@@ -107,7 +107,7 @@ def test_what_a_killed_run_left(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("moment", ["during", "between"])
-def test_a_folder_replaced_by_a_link(
+def test_folder_replaced_by_a_link_ends_the_run(
     folder: Path, tmp_path: Path, moment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A folder that is replaced by a link ends the run: nothing is laid or deleted in what the link leads to."""

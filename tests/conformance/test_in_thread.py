@@ -69,7 +69,7 @@ def test_it_waits_when_it_is_cancelled() -> None:
     assert asyncio.run(main()) == [True, True]
 
 
-def test_a_sandbox_that_is_being_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sandbox_sees_no_sandbox_in_creation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sandbox that is looked at in the very moment in which another is made sees no stranger in it."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     made, mkdir = WorkspaceRoot(), os.mkdir

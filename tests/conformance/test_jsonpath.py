@@ -98,7 +98,7 @@ def test_tells_the_nearest_parent(query: str, parent: str) -> None:
     assert jsonpath.compile(query).find(OBJECT) == Found(MISSING, parent)
 
 
-def test_control_characters_in_a_normalized_path() -> None:
+def test_normalized_path_writes_control_characters_as_numbers() -> None:
     """A normalized path spells a control character by its number, in lowercase."""
     assert jsonpath.compile(r"$['\u001F'].x").find({"\x1f": 1}) == Found(MISSING, r"$['\u001f']")
 
@@ -192,7 +192,7 @@ def reference(document: Any, segments: list[str | int]) -> Any:
 
 @settings(max_examples=300, deadline=None)
 @given(DOCUMENTS, SEGMENTS, st.booleans())
-def test_like_the_reference(document: Any, segments: list[str | int], double: bool) -> None:
+def test_query_selects_what_the_reference_selects(document: Any, segments: list[str | int], double: bool) -> None:
     """On any document a query selects what the plain reading, and the library, select."""
     text = spelled(segments, double=double)
     query = jsonpath.compile(text)
@@ -205,7 +205,7 @@ def test_like_the_reference(document: Any, segments: list[str | int], double: bo
 
 @settings(max_examples=200, deadline=None)
 @given(DOCUMENTS, SEGMENTS)
-def test_the_parent_exists(document: Any, segments: list[str | int]) -> None:
+def test_parent_of_a_missing_node_exists(document: Any, segments: list[str | int]) -> None:
     """The parent of a missing node is there, and is spelled so that it selects a single node again."""
     found = jsonpath.compile(spelled(segments, double=True)).find(document)
     if found.value is MISSING:

@@ -19,7 +19,7 @@ from nexus_mcp.conformance import stopping
 from nexus_mcp.conformance.report.html import to_html
 from nexus_mcp.conformance.report.json_report import to_json
 from nexus_mcp.conformance.report.junit import to_junit
-from nexus_mcp.conformance.report.texts import leftover_lines
+from nexus_mcp.conformance.report.texts import format_leftovers
 from nexus_mcp.conformance.result import Leftover, RunResult
 from nexus_mcp.conformance.runner import run
 from nexus_mcp.conformance.settings import TargetOptions
@@ -76,7 +76,9 @@ def judged(*deeds: dict[str, Any]) -> RunResult:
 @pytest.mark.parametrize(
     ("number", "reason"), [(errno.EPERM, IMMUTABLE), (errno.EBUSY, MOUNTED), (errno.EIO, "Input/output error")]
 )
-def test_an_immutable_file(temporary: Path, monkeypatch: pytest.MonkeyPatch, number: int, reason: str) -> None:
+def test_immutable_file_fails_its_fixture(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch, number: int, reason: str
+) -> None:
     """A file that cannot be deleted fails its fixture; the run names folder and reason, and is not good."""
     refusing(monkeypatch, "stuck", number)
     found = judged(STATE, act("write", path=".nexus/state/stuck", text="x"), act("write", path=".nexus/b", text="x"))
@@ -94,14 +96,14 @@ def test_an_immutable_file(temporary: Path, monkeypatch: pytest.MonkeyPatch, num
 def test_every_report_says_so() -> None:
     """What was left behind stands in every report, with advice that deletes nothing by itself."""
     found = RunResult(**{**vars(GOOD), "left": (Leftover("/tmp/x\x1b", "why"),)})
-    lines = leftover_lines(found)
+    lines = format_leftovers(found.left)
     assert lines[:2] == ["Left behind, because it could not be deleted:", "  /tmp/x\\u001b: why"]
     assert "rm " not in lines[-1]
     assert json.loads(to_json(found))["left_behind"] == [{"path": "/tmp/x\x1b", "reason": "why"}]
     page, suites = to_html(found), ElementTree.fromstring(to_junit(found))
     assert ("/tmp/x\\u001b: why" in page, suites.get("failures")) == (True, "1")
     assert len(suites.findall(".//testcase/failure")) == 1
-    assert leftover_lines(GOOD) == []
+    assert format_leftovers(GOOD.left) == []
 
 
 def test_a_mount_is_never_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +125,7 @@ def test_a_mount_is_never_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert sorted(path.name for path in doomed.iterdir()) == ["a"]
 
 
-def test_a_mount_in_a_project(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mount_in_a_project_fails_its_fixture_and_stays(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A target that mounts something in its project fails for it, and the run leaves it and says so."""
     mounted(monkeypatch, "elsewhere")
     found = judged(STATE, act("mkdir", path=".nexus/elsewhere/deep"))
@@ -134,7 +136,7 @@ def test_a_mount_in_a_project(temporary: Path, monkeypatch: pytest.MonkeyPatch) 
     assert list(temporary.rglob("deep")) != []
 
 
-def test_what_tells_a_mount() -> None:
+def test_mounts_are_distinguished() -> None:
     """Folders of one mount are told to be of one, and /proc is another."""
     fds = [os.open(path, os.O_RDONLY) for path in ("/", "/proc")]
     one, other = map(emptying.mount_of, fds)
@@ -160,7 +162,7 @@ def test_a_folder_with_more_than_is_held(tmp_path: Path, monkeypatch: pytest.Mon
     assert [path.name for path in doomed.iterdir()] == ["stuck"]
 
 
-def test_a_served_folder_that_stays_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_served_folder_that_stays_full_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the folder of a server over HTTP cannot be emptied, the fault names what remains and why."""
     refusing(monkeypatch, "stuck", errno.EPERM)
     served = tmp_path / "served"
@@ -173,7 +175,7 @@ def test_a_served_folder_that_stays_full(tmp_path: Path, monkeypatch: pytest.Mon
     made.remove()
 
 
-def test_work_that_has_to_stop() -> None:
+def test_work_stops_at_its_deadline_or_on_request() -> None:
     """Work in a thread stops at its deadline, when it is asked to, and when a signal shortens its time."""
 
     def endless() -> None:
@@ -212,7 +214,9 @@ def test_cleaning_obeys_a_signal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.value.code == 143
 
 
-def test_a_run_that_nothing_else_ends(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+def test_blocked_run_is_ended_by_the_last_resort(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     """Where the main thread is kept for ever, the last resort says what may be left behind and ends the process."""
     ended: list[int] = []
     monkeypatch.setattr(os, "_exit", ended.append)

@@ -51,7 +51,7 @@ def test_lint_reports_fixtures_without_assertions(tmp_path: Path, document: dict
     assert lint([path]) == [f"{path}: {fault}" for fault in faults]
 
 
-def test_places_in_a_list(tmp_path: Path) -> None:
+def test_faults_in_a_list_are_reported_with_their_place(tmp_path: Path) -> None:
     """A fault in a file of many fixtures is told with the fixture's place; what cannot be loaded comes first."""
     documents = [
         raw(test_id="a", postcondition={}),
@@ -73,7 +73,7 @@ def asking(test_id: str, *tools: str, **members: Any) -> dict[str, Any]:
     return stepped(*steps, test_id=test_id, **members)
 
 
-def test_tools_that_are_almost_others(tmp_path: Path) -> None:
+def test_mistyped_tool_is_reported(tmp_path: Path) -> None:
     """A tool or an event that only one fixture asks, and that is spelled almost as another, is told; others are not."""
     path = write(
         tmp_path / "a.json",
@@ -91,7 +91,7 @@ def test_tools_that_are_almost_others(tmp_path: Path) -> None:
     ]
 
 
-def test_files_that_are_almost_others(tmp_path: Path) -> None:
+def test_mistyped_file_is_reported(tmp_path: Path) -> None:
     """A path in .nexus whose file is spelled almost as a state file is told, wherever it stands; artifacts are free."""
     state_files = {"{STATE_ROOT}/task.json": None, "{STATE_ROOT}/artifacts/plans.json": None, "plans.json": None}
     path = write(
@@ -115,6 +115,6 @@ def test_files_that_are_almost_others(tmp_path: Path) -> None:
     ]
 
 
-def test_our_own_fixtures() -> None:
+def test_packaged_fixtures_have_no_fault() -> None:
     """The packaged fixtures have no fault."""
     assert lint() == []

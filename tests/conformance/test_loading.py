@@ -63,7 +63,7 @@ OLDER: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def test_the_older_format(tmp_path: Path) -> None:
+def test_fixture_of_the_older_format_is_loaded(tmp_path: Path) -> None:
     """A fixture without the additions of this suite is loaded as it is."""
     found = load([write(tmp_path / "older.json", OLDER)])
     assert [fixture.test_id for fixture in found] == [one["test_id"] for one in OLDER]
@@ -155,14 +155,14 @@ def test_folder_gives_each_json_file_once(tmp_path: Path) -> None:
     assert [fixture.pointer for fixture in found] == ["", "", ""]
 
 
-def test_the_packaged_ones() -> None:
+def test_packaged_fixtures_are_loaded_without_paths() -> None:
     """Without paths the suite's own fixtures are read, called by their place in it."""
     found = load()
     assert found != []
     assert {fixture.source.split(os.sep)[0] for fixture in found} <= {"tools", "scenarios", "lifecycle", "robustness"}
 
 
-def test_all_faults_at_once(tmp_path: Path) -> None:
+def test_all_faults_are_reported_at_once(tmp_path: Path) -> None:
     """Every fault of every file is told, a line each, and one fault is enough to load nothing."""
     good = write(tmp_path / "good.json", raw())
     one = write(tmp_path / "one.json", [raw(test_id="x", descripton="?"), raw(test_id="one")])
@@ -213,7 +213,7 @@ def test_too_deep_document_is_one_fault(tmp_path: Path, depth: int) -> None:
     assert fault.endswith(("nested too deeply", "must have at most 64 levels of arrays and objects"))
 
 
-def test_members_that_stand_there_twice(tmp_path: Path) -> None:
+def test_repeated_key_is_a_fault(tmp_path: Path) -> None:
     """A member that stands in an object twice is a fault, however deep."""
     path = tmp_path / "a.json"
     path.write_text(
@@ -226,7 +226,7 @@ def test_members_that_stand_there_twice(tmp_path: Path) -> None:
     ]
 
 
-def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_file_is_a_fault(tmp_path: Path) -> None:
     """A file that the system refuses is a fault like any other."""
     loop = tmp_path / "loop.json"
     loop.symlink_to(loop)

@@ -134,7 +134,7 @@ def test_different_value_is_reported(expected: Any, seen: Any, message: str) -> 
         "2024-01-01T00:00:00Z\n",
     ],
 )
-def test_no_date_time(text: str) -> None:
+def test_text_that_is_no_date_time_does_not_match(text: str) -> None:
     """Only a moment that exists, with T and an offset, is an ISO 8601 date-time."""
     assert mismatch({"type": "iso8601"}, text) == f"must be {TYPES['iso8601'][1]}, is {shown(text)}"
 
@@ -232,6 +232,6 @@ def test_values_are_shown_within_bounds() -> None:
         ([{"type": "string"}, 1, None, "a"], []),
     ],
 )  # fmt: skip
-def test_faults_of_an_author(expected: Any, found: list[str]) -> None:
+def test_unusable_matcher_is_a_fault(expected: Any, found: list[str]) -> None:
     """A matcher that has a wrong member, or could never say anything, is told with its place."""
     assert [f"{fault.pointer!r} {fault.message}" for fault in faults(expected)] == found

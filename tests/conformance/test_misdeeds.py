@@ -36,7 +36,7 @@ def done(*steps: dict[str, Any], **more: Any) -> FixtureResult:
 
 
 @pytest.mark.parametrize("path", [".", ".."])
-def test_a_folder_replaced_by_a_link(path: str, tmp_path: Path, temporary: Path) -> None:
+def test_project_replaced_by_a_link_fails_its_fixture(path: str, tmp_path: Path, temporary: Path) -> None:
     """A target that puts a link in the place of its project, or of the sandbox, fails; what the link leads to stays."""
     precious = tmp_path / "precious"
     (precious / "project").mkdir(parents=True)
@@ -53,7 +53,7 @@ def test_a_folder_replaced_by_a_link(path: str, tmp_path: Path, temporary: Path)
     assert list(temporary.iterdir()) == []
 
 
-def test_a_deleted_project(temporary: Path) -> None:
+def test_deleted_project_fails_its_fixture(temporary: Path) -> None:
     """A target that deletes its project fails the fixture, and the next one is run."""
     fixtures = [
         nasty_fixture(act("delete", path="../project"), test_id="one"),
@@ -85,14 +85,14 @@ def test_changes_outside_nexus_are_reported(given: dict[str, Any], message: str)
     assert outcome(done(given)) == ("failed", [("process", "", message)])
 
 
-def test_a_deleted_repository() -> None:
+def test_deleted_repository_fails_its_fixture() -> None:
     """A target that deletes .git is told of it."""
     status, ((kind, _, message),) = outcome(done(act("delete", path=".git")))
     assert (status, kind) == ("failed", "process")
     assert message.startswith("the target changed files outside .nexus: .git, .git/HEAD, ")
 
 
-def test_links_below_nexus() -> None:
+def test_link_below_nexus_that_leads_out_fails() -> None:
     """A link that stays inside is the target's own; one that leads out is not, unless the fixture made it."""
     out: dict[str, Any] = {"precondition": {"files": {".nexus/state/out": {"symlink": "/tmp"}}}}
     inside = act("link", path=".nexus/state/in", to="../../.nexus")
@@ -103,14 +103,14 @@ def test_links_below_nexus() -> None:
     assert outcome(done(inside, leading, **out)) == ("failed", [("process", "", message)])
 
 
-def test_what_the_fixture_writes_in_git() -> None:
+def test_fixture_may_write_in_git() -> None:
     """A fixture may change .git itself, before and between the calls, and `unchanged` does not speak of it."""
     steps = [{"write_file": {"path": ".git/HEAD", "text": "x"}}, act("wave")]
     more = {"precondition": {"files": {".git/extra": "x"}}, "postcondition": {"unchanged": True}}
     assert outcome(done(*steps, **more)) == ("passed", [])
 
 
-def test_a_deep_tree(temporary: Path) -> None:
+def test_deep_tree_fails_and_is_deleted(temporary: Path) -> None:
     """Folders nested without measure are a failure, and are deleted."""
     message = "the target left a tree of more than 64 nested folders"
     assert outcome(done(act("deep", path=".nexus/state", folders=3000))) == ("failed", [("process", "", message)])
@@ -118,14 +118,14 @@ def test_a_deep_tree(temporary: Path) -> None:
 
 
 @pytest.mark.parametrize(("limit", "what"), [("MOST_ENTRIES", "7 entries"), ("MOST_BYTES", "0 MiB in files")])
-def test_a_large_tree(limit: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_tree_fails(limit: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """More entries, or more bytes, than anybody looks through are a failure."""
     monkeypatch.setattr(snapshot, limit, 7 if limit == "MOST_ENTRIES" else 100)
     steps = [STATE, act("write", path=".nexus/state/a", text="x" * 50)]
     assert outcome(done(*steps)) == ("failed", [("process", "", f"the target left a tree of more than {what}")])
 
 
-def test_a_large_file() -> None:
+def test_large_file_is_not_read() -> None:
     """A file of any size is looked at in no time: it is only said to be large, and a change of it is seen."""
     place = ".nexus/state/plan.json"
     grow = act("truncate", path=place, size=200 << 30)

@@ -35,7 +35,7 @@ def test_daemon_of_a_server_is_killed() -> None:
     before.wait()
 
 
-def test_children_of_ours() -> None:
+def test_child_of_the_runner_is_no_orphan() -> None:
     """A child that somebody in this process starts while a run goes on is no orphan."""
     with killing.adopt_orphans():
         child = subprocess.Popen(SLEEPER)
@@ -45,7 +45,7 @@ def test_children_of_ours() -> None:
     child.wait()
 
 
-def test_no_more_files(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lack_of_descriptors_is_not_blamed_on_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
     """A system that can start nothing more is no fault of the target."""
 
     def full(*_words: object, **_how: object) -> None:
@@ -69,7 +69,7 @@ def test_limit_of_open_files_bounds_parallel_fixtures(
 
 
 @pytest.mark.parametrize(("number", "raised"), [(signal.SIGTERM, SystemExit), (signal.SIGINT, KeyboardInterrupt)])
-def test_a_signal_in_a_callback(number: signal.Signals, raised: type[BaseException]) -> None:
+def test_signal_in_a_callback_is_not_lost(number: signal.Signals, raised: type[BaseException]) -> None:
     """A signal does not raise where it is met, and is not forgotten by what swallows the cancelling."""
 
     async def stubborn() -> str:

@@ -35,7 +35,7 @@ def test_whether_there_is_a_git_folder(precondition: dict[str, Any], new: bool) 
     assert (failures[0][2].endswith(": .git, .git/new")) is new
 
 
-def test_below_a_repository(temporary: Path) -> None:
+def test_project_below_a_repository_ends_the_run(temporary: Path) -> None:
     """A project below a repository cannot be outside of git: that is told, and not taken for the target's fault."""
     (temporary.parent / ".git").write_text("gitdir: elsewhere")
     with pytest.raises(HarnessFault) as told:

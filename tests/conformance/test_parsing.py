@@ -64,7 +64,7 @@ def test_invalid_option_value_names_the_option(read: Callable[[Any, str], Any], 
     assert str(caught.value) == message
 
 
-def test_files_of_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_names_in_a_command_become_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A word that is a file here is meant from here; commands on PATH, plain words, folders and the rest stay."""
     (tmp_path / "dist").mkdir()
     for name in ("dist/server.js", "run", "serve", "a.py"):

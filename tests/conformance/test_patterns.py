@@ -83,7 +83,7 @@ def test_an_endless_pattern_fails_and_says_so() -> None:
     ]
 
 
-def test_a_budget_is_that_of_one_fixture() -> None:
+def test_pattern_budget_is_shared_within_a_fixture() -> None:
     """Without a fixture each match has a time of its own, and --timeout makes that of a fixture shorter, not longer."""
     assert [Budget(seconds).seconds for seconds in (0.001, 3, 600)] == [1, 3, helper.MOST_S]
     token = budget.set(Budget(0))
@@ -107,12 +107,12 @@ def test_a_budget_is_that_of_one_fixture() -> None:
         ("[[a]", ""),
     ],
 )
-def test_what_is_no_pattern(pattern: str, said: str) -> None:
+def test_invalid_pattern_is_a_fault(pattern: str, said: str) -> None:
     """Whatever Python says of a pattern is a fault of the fixture, and never ends or warns the runner."""
     assert [fault.message for fault in faults({"type": "string", "pattern": pattern})] == ([said] if said else [])
 
 
-def test_a_pattern_that_takes_long_to_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_pattern_is_reported_by_lint(monkeypatch: pytest.MonkeyPatch) -> None:
     """`lint` tells of a pattern that takes too long to compile, too."""
     monkeypatch.setattr(helper, "MOST_S", 0.3)
     pattern = "(?i)" + "[\x01-\U0010ffff]" * 390
@@ -120,7 +120,7 @@ def test_a_pattern_that_takes_long_to_read(monkeypatch: pytest.MonkeyPatch) -> N
     assert fault.message == "is not a valid regular expression: it takes more than 0.3 s to read"
 
 
-def test_a_pattern_that_takes_much_memory() -> None:
+def test_pattern_that_takes_much_memory_fails() -> None:
     """A match that remembers too much ends in a fault of the pattern; the helper's memory is bounded."""
     script = f"""
 import sys
@@ -141,7 +141,7 @@ def test_coverage_matches_with_a_deadline(monkeypatch: pytest.MonkeyPatch) -> No
     assert asserted_parameters(made(action, postcondition={"return_value": wanted})) == {"x_text"}
 
 
-def test_a_helper_that_ends_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ended_helper_is_a_fault_of_the_runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where we cannot match a pattern, that is told as a fault of ours."""
     script = tmp_path / "worker.py"
     script.write_text("import sys; print(flush=True); sys.stdin.readline(); sys.exit(3)")
@@ -153,7 +153,7 @@ def test_a_helper_that_ends_by_itself(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, -signal.SIGINT), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
-def test_a_signal_while_matching(tmp_path: Path, number: signal.Signals, code: int) -> None:
+def test_signal_ends_a_run_while_matching(tmp_path: Path, number: signal.Signals, code: int) -> None:
     """A signal ends a run that is matching an endless pattern, at once and with everything that it made."""
     pipe, temporary = tmp_path / "pipe", tmp_path / "temporary"
     os.mkfifo(pipe)

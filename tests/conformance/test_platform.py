@@ -34,7 +34,7 @@ def done(*command: str, do: str = "wave") -> FixtureResult:
 
 
 @pytest.mark.usefixtures("poorer")
-def test_ends_without_waitid() -> None:
+def test_every_kind_of_end_is_reported_without_waitid() -> None:
     """Where only reaping tells of an end, it is told all the same: an orderly one, one by itself, none at all."""
     stays = "the target did not end within 0.3 s after its stdin was closed"
     assert outcome(done()) == ("passed", [])
@@ -43,7 +43,7 @@ def test_ends_without_waitid() -> None:
 
 
 @pytest.mark.usefixtures("poorer")
-def test_a_signal_without_waitid(tmp_path: Path) -> None:
+def test_signal_is_reported_without_waitid(tmp_path: Path) -> None:
     """Where only reaping tells of an end, the signal that made it is told, and nothing of the process is left."""
 
     async def ask(session: Session) -> str:
@@ -65,7 +65,7 @@ def test_a_signal_without_waitid(tmp_path: Path) -> None:
         (["demo"], "demo"),
     ],
 )
-def test_a_system_that_lacks_too_much(
+def test_unsupported_system_is_reported_before_the_run(
     words: list[str], what: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Where servers cannot be started and watched, one line says what the system lacks, before anything is begun."""

@@ -42,7 +42,7 @@ def elsewhere(tmp_path: Path) -> Elsewhere:
     return Elsewhere(tmp_path / "elsewhere")
 
 
-def test_a_test_for_each_fixture(elsewhere: Elsewhere) -> None:
+def test_each_fixture_becomes_a_test(elsewhere: Elsewhere) -> None:
     """Each fixture is a test below `nexus`, beside the tests of the project."""
     fixtures = elsewhere.put("fixtures.json", [STATUS, TASKS])
     ran = elsewhere.pytest("--nexus-fixtures", fixtures)
@@ -122,7 +122,7 @@ def test_fixtures_are_selected_by_id_tool_and_marker(
     assert (ran.code, sorted(re.findall(r"^\S+::\S+$", ran.out, re.MULTILINE))) == (0, names)
 
 
-def test_the_packaged_fixtures(elsewhere: Elsewhere) -> None:
+def test_packaged_fixtures_are_the_default(elsewhere: Elsewhere) -> None:
     """Without fixtures of one's own the packaged ones are the tests."""
     from nexus_mcp.conformance.loading import load
 
@@ -131,7 +131,7 @@ def test_the_packaged_fixtures(elsewhere: Elsewhere) -> None:
     assert (ran.code, found) == (0, [fixture.test_id for fixture in load()])
 
 
-def test_names_and_variables(elsewhere: Elsewhere) -> None:
+def test_options_set_names_and_variables(elsewhere: Elsewhere) -> None:
     """A prefix or a map gives the target's names; variables, the harness and the time limit reach the run."""
     fixtures = elsewhere.put("fixtures.json", [STATUS, EVENT])
     names = elsewhere.put("map.yml", "plan_status: nx_plan_status\n")
@@ -180,7 +180,7 @@ def test_unusable_suite_is_a_usage_error(elsewhere: Elsewhere, arguments: tuple[
     assert (ran.code, message in ran.out, "Traceback" in ran.out) == (4, True, False), ran.out
 
 
-def test_inert_without_its_option(elsewhere: Elsewhere) -> None:
+def test_plugin_does_nothing_without_its_option(elsewhere: Elsewhere) -> None:
     """Without --nexus-server nothing is added, and nothing of the suite or of the client is imported."""
     elsewhere.put(
         "test_own.py",

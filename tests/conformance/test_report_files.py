@@ -95,14 +95,14 @@ def test_failed_write_leaves_no_file(tmp_path: Path) -> None:
     ("path", "reason"),
     [("/proc/x.json", "No such file or directory"), ("x" * 300 + ".json", "File name too long")],
 )
-def test_nowhere_to_write(path: str, reason: str) -> None:
+def test_folder_that_takes_no_files_is_refused_before_the_run(path: str, reason: str) -> None:
     """A folder that takes no files and a name that is too long are found out before the run."""
     with pytest.raises(UsageError) as caught:
         files.check("--report", [path])
     assert str(caught.value) == f"--report {path}: no file can be created there: {reason}."
 
 
-def test_a_long_name(tmp_path: Path) -> None:
+def test_report_may_have_the_longest_name(tmp_path: Path) -> None:
     """A report may have a name as long as the system allows."""
     folder = tmp_path / "out"
     folder.mkdir()

@@ -65,7 +65,7 @@ class Page(HTMLParser):
 
 
 @RUNS
-def test_only_known_elements(run: RunResult) -> None:
+def test_target_cannot_add_elements_or_attributes(run: RunResult) -> None:
     """Nothing that a target says becomes an element or an attribute: no script, no handler, no style, no address."""
     page = Page(run)
     assert {tag for tag, _ in page.elements} - KNOWN == set()
@@ -86,7 +86,7 @@ def test_nothing_is_fetched(run: RunResult) -> None:
 
 
 @RUNS
-def test_links_lead_somewhere(run: RunResult) -> None:
+def test_every_link_has_its_element(run: RunResult) -> None:
     """Every link leads to an element of the page, and no id is there twice."""
     page = Page(run)
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]

@@ -80,7 +80,7 @@ def test_result_has_assertions_and_exchanges() -> None:
         ),
     ],
 )
-def test_a_bad_target(do: str, failures: Failures) -> None:
+def test_misbehaving_target_fails_its_fixture(do: str, failures: Failures) -> None:
     """What a target does wrong is a failure of the fixture that met it."""
     assert outcome(one(act(do), options=HASTY if do == "hang" else None)) == ("failed", failures)
 
@@ -115,7 +115,7 @@ def test_writes_of_its_own() -> None:
     assert outcome(one(*steps)) == ("passed", [])
 
 
-def test_the_end_of_the_server() -> None:
+def test_server_that_ends_badly_fails_its_fixture() -> None:
     """A server that does not leave when it is asked to, or leaves something behind, fails the fixture at its end."""
     (stays,) = run([nasty_fixture(act("wave"))], stdio((*NASTY, "stay"), LEAVING)).results
     message = "the target did not end within 0.3 s after its stdin was closed"
@@ -125,7 +125,7 @@ def test_the_end_of_the_server() -> None:
     assert said.startswith("the target ended, but left running what it had started: ")
 
 
-def test_a_missing_tool() -> None:
+def test_missing_tool_fails_its_fixture() -> None:
     """A tool that the target does not have is a failure where it is asked."""
     fixtures = [made({"action": {"tool": "plan_start"}}, test_id="absent"), nasty_fixture(act("wave"))]
     assert outcome(run(fixtures, stdio(NASTY)).results[0]) == (
@@ -141,7 +141,7 @@ def test_unsupported_fixture_is_not_run() -> None:
     assert (result.status, result.reason, result.assertions) == ("not run", "needs --event-command", ())
 
 
-def test_a_fault_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fault_of_the_runner_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault in the runner ends the run as such; the target has not failed."""
     monkeypatch.setattr("nexus_mcp.conformance.trial.trial.file_checks", lambda *_: 1 / 0)
     with pytest.raises(HarnessFault) as caught:
@@ -151,7 +151,7 @@ def test_a_fault_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
-def test_a_callback_that_raises() -> None:
+def test_error_of_a_callback_is_raised() -> None:
     """An error of whoever shows the results comes out as it is."""
 
     def broken(_result: FixtureResult) -> None:
@@ -161,7 +161,7 @@ def test_a_callback_that_raises() -> None:
         run([nasty_fixture(act("wave"))], stdio(NASTY), on_result=broken)
 
 
-def test_a_project_that_cannot_be_created() -> None:
+def test_contradictory_precondition_is_a_fault() -> None:
     """A precondition that contradicts itself is a fault of its file."""
     files = {"a": {"symlink": ".."}, "a/b": "text"}
     with pytest.raises(
@@ -197,7 +197,7 @@ def test_repeated_fixture_stops_at_the_first_failure() -> None:
         ),
     ],
 )
-def test_a_target_that_does_not_start(command: tuple[str, ...], message: str, temporary: Path) -> None:
+def test_target_that_never_answers_ends_the_run(command: tuple[str, ...], message: str, temporary: Path) -> None:
     """A target that never answers ends the run with one line, and nothing is found out."""
     options = TargetOptions(start_timeout=0.5 if "handshake" in message else 30)
     with pytest.raises(HarnessFault) as caught:
@@ -208,7 +208,7 @@ def test_a_target_that_does_not_start(command: tuple[str, ...], message: str, te
     assert list(temporary.iterdir()) == []
 
 
-def test_a_relative_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_relative_program_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A program that is there only from where the user is must be given by its absolute path, which is told."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "server").write_text("#!/bin/sh\n")
@@ -216,7 +216,7 @@ def test_a_relative_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         run([nasty_fixture(act("wave"))], stdio(("./server",)))
 
 
-def test_a_relative_path(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_relative_path_in_a_command_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command is meant from where the user is; a file among its words must be absolute, which is told."""
     monkeypatch.chdir(Path(NASTY[1]).parent)
     with pytest.raises(HarnessFault, match=r"It runs in a project of its own: give nasty.py as an absolute path\.$"):
@@ -224,7 +224,7 @@ def test_a_relative_path(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("prefix", "hint"), [("", "Its names begin with a"), ("x_", "leave --tool-prefix out")])
-def test_no_tool_that_is_known(prefix: str, hint: str) -> None:
+def test_target_without_known_tools_ends_the_run(prefix: str, hint: str) -> None:
     """A target with none of the tools is no target; names that are there under a prefix are told."""
     fixtures = [made({"action": {"tool": "act" if prefix else "ct"}})]
     message = rf"^The server has none of the tools that the fixtures call; it lists act\. .*{hint}"
@@ -232,7 +232,7 @@ def test_no_tool_that_is_known(prefix: str, hint: str) -> None:
         run(fixtures, stdio(NASTY, TargetOptions(prefix=prefix)))
 
 
-def test_an_old_server() -> None:
+def test_server_without_discovery_is_asked_by_handshake() -> None:
     """A server that ends when it is asked what it does not know is asked the plain way, from then on."""
     target = stdio((*NASTY, "strict"))
     found: RunResult = run([nasty_fixture(act("wave"))] * 2, target)

@@ -40,7 +40,7 @@ def seen(folder: Path) -> Snapshot:
         return snapshot(fd)
 
 
-def test_what_is_laid(sandbox: Sandbox) -> None:
+def test_project_is_an_empty_repository_with_the_precondition(sandbox: Sandbox) -> None:
     """A project is an empty repository with what the fixture asks for, tokens in paths replaced."""
     state_files: dict[str, Any] = {
         "{STATE_ROOT}/{HARNESS_ID}/agent-tracker.json": [],
@@ -65,7 +65,7 @@ def test_what_is_laid(sandbox: Sandbox) -> None:
     assert (sandbox.read(".git/HEAD"), sandbox.read(".git/config") != b"") == (b"odd", True)
 
 
-def test_what_is_read(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_sandbox_reads_only_files_inside(sandbox: Sandbox, tmp_path: Path) -> None:
     """A file is read, also through links that stay inside; nothing outside is, and no pipe is opened."""
     root = Path(sandbox.project)
     (tmp_path / "secret").write_text("secret")

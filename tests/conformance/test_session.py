@@ -80,7 +80,7 @@ def test_a_result_as_it_was_sent(tmp_path: Path) -> None:
     assert reply(tmp_path, do="mark").result == {"content": [{"type": "text", "text": "no"}], "isError": True}
 
 
-def test_a_text_that_differs(tmp_path: Path) -> None:
+def test_text_equal_as_json_does_not_differ(tmp_path: Path) -> None:
     """The text block holds what structuredContent does when its JSON is the same: 1.0 is 1, and true is not 1."""
     assert reply(tmp_path, do="true for one").text_differs is True
     assert reply(tmp_path, do="float for integer").text_differs is False
@@ -106,22 +106,22 @@ def test_missing_response_is_reported_with_its_cause(tmp_path: Path, do: str, sa
     assert failure_of(tmp_path, do=do) == said
 
 
-def test_a_server_that_hangs(tmp_path: Path) -> None:
+def test_hanging_call_ends_at_its_timeout(tmp_path: Path) -> None:
     """A call has its time and no more."""
     assert failure_of(tmp_path, HASTY, do="hang") == "did not answer act within 0.5 s"
 
 
-def test_a_server_that_does_not_read(tmp_path: Path) -> None:
+def test_unread_large_request_times_out(tmp_path: Path) -> None:
     """A request that is larger than any pipe waits for a server that reads nothing, and time runs out all the same."""
     assert failure_of(tmp_path, HASTY, "deaf", do="wave", much=LARGE) == "did not answer act within 0.5 s"
 
 
-def test_a_server_that_closes_its_stdin(tmp_path: Path) -> None:
+def test_closed_stdin_of_a_server_is_reported(tmp_path: Path) -> None:
     """Nothing can be asked of it any more, which is told instead of a time that ran out."""
     assert failure_of(tmp_path, None, "shut", do="wave", much=LARGE) == "closed its stdin, but went on running"
 
 
-def test_an_unknown_tool(tmp_path: Path) -> None:
+def test_unknown_tool_is_not_called(tmp_path: Path) -> None:
     """A tool that is not in the list is not asked; prefix and map give the real names."""
 
     async def ask(session: Session) -> str:
@@ -135,7 +135,7 @@ def test_an_unknown_tool(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("do", ["child", "child without environment", "orphan"])
-def test_children_die_too(tmp_path: Path, do: str) -> None:
+def test_children_of_a_killed_server_are_killed(tmp_path: Path, do: str) -> None:
     """What a killed server had started is gone, in whatever session, under whatever parent."""
 
     async def ask(session: Session) -> int:
@@ -155,7 +155,7 @@ def gone_at_once(pid: int) -> bool:
     return False
 
 
-def test_children_left_behind(tmp_path: Path) -> None:
+def test_children_left_behind_are_reported_and_killed(tmp_path: Path) -> None:
     """A server that leaves a process running when it ends is told of, and the process is killed."""
 
     async def ask(session: Session) -> tuple[int, str]:
@@ -211,7 +211,7 @@ def test_server_runs_in_its_project_with_its_variables(tmp_path: Path, monkeypat
         ("hang up", "closed its stdout, but went on running"),
     ],
 )
-def test_after_the_answer(tmp_path: Path, how: str, said: str) -> None:
+def test_fault_after_the_answer_is_reported_at_the_end(tmp_path: Path, how: str, said: str) -> None:
     """What a server does wrong after a good answer is told of at its end."""
 
     async def ask(session: Session) -> str:

@@ -21,7 +21,7 @@ SCHEMA = schemas.load("conformance/fixture")
 STRICT = json.loads(re.sub(r'\$"', r'\\\\Z"', json.dumps(SCHEMA)))
 
 
-def test_same_verdict_as_the_reference() -> None:
+def test_verdict_equals_that_of_the_reference() -> None:
     """On the fixtures of these tests, good and bad, the verdict is that of the reference implementation."""
     reference = Draft202012Validator(STRICT)
     documents: list[Any] = [*OLDER, *(document for document, _ in CASES)]
@@ -32,7 +32,7 @@ def test_same_verdict_as_the_reference() -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(instances(SCHEMA))
-def test_same_verdict_as_the_schema(value: Any) -> None:
+def test_verdict_equals_that_of_the_schema(value: Any) -> None:
     """On generated values there is a fault exactly when the schema has one, and each points into the value."""
     kept = copy.deepcopy(value)
     found = shape_faults(value)

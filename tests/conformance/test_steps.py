@@ -87,7 +87,7 @@ def test_write_of_a_step_is_no_change_of_the_target() -> None:
     assert outcome(one(*steps)) == ("failed", [("unchanged", "step 5", message)])
 
 
-def test_unchanged_in_the_end() -> None:
+def test_postcondition_compares_with_the_state_before_the_first_step() -> None:
     """The postcondition compares with the project before the first step, whatever kind of thing changed."""
     files: Any = {"precondition": {"files": {".nexus/memory/a.md": "text"}}}
     assert one(call("context"), postcondition={"unchanged": True}, **files).status == "passed"
@@ -100,7 +100,7 @@ def test_unchanged_in_the_end() -> None:
     )
 
 
-def test_who_has_the_say() -> None:
+def test_expected_error_may_be_named_in_step_or_postcondition() -> None:
     """An error of the last step may be named there or in the postcondition; one that nobody names is a failure."""
     wrong = {"action": {"tool": "task_update", "params": {"id": 9, "status": "pending"}}}
     message = 'the call must not fail: "tasks.json not found"'
@@ -181,7 +181,7 @@ def test_event_command_gets_params_and_returns_json(event: str, post: dict[str, 
     assert outcome(one(step, postcondition=post, target=target)) == expected
 
 
-def test_an_event_command_that_is_not_there() -> None:
+def test_missing_event_command_does_not_apply() -> None:
     """An event command that cannot be started does not apply to the target."""
     target = memory(TargetOptions(event_command=("nowhere-hook", "{type}")))
     with pytest.raises(

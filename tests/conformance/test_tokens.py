@@ -62,7 +62,7 @@ def test_unknown_token_is_refused_by_name() -> None:
 @pytest.mark.parametrize(
     "path", ["{STATE_ROOT/x.json", "STATE_ROOT}/x.json", "a{b", "{STATE_ROOT}}/x", "{a{STATE_ROOT}"]
 )
-def test_braces_of_no_token(path: str) -> None:
+def test_unknown_token_in_a_path_is_refused(path: str) -> None:
     """Any brace in a path that belongs to no token is refused: it would be the name of a folder that nobody has."""
     assert "brace" in path_fault(path)
 
@@ -73,7 +73,7 @@ def test_doubled_braces_are_refused() -> None:
     assert path_fault("{{STATE_ROOT}}/x.json") == said
 
 
-def test_the_git_folder() -> None:
+def test_git_folder_is_written_but_not_asserted() -> None:
     """A path in .git may be written, and not asserted."""
     assert path_fault(".git/HEAD") == ""
     assert path_fault(".git/HEAD", git=False).startswith("must not lie in .git")

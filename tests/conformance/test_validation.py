@@ -16,7 +16,7 @@ from nexus_mcp.errors import HarnessFault
 from tests.conformance.support import NASTY, act, nasty_fixture, talk
 
 
-def test_a_pattern_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_pattern_in_a_schema_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An output schema that takes too much computing is told of as such, whatever the time limit of a call, and does
     not keep the run."""
     monkeypatch.setattr(helper, "MOST_S", 0.5)
@@ -30,7 +30,7 @@ def test_a_pattern_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert talk(tmp_path, ask) == (said, "$.did: 7 is not of type 'string'")
 
 
-def test_a_check_that_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ended_check_is_a_fault_of_the_runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where we cannot check an answer, that is told as a fault of ours and never as one of the target."""
     script = tmp_path / "worker.py"
     script.write_text("import sys; print(flush=True); sys.stdin.readline(); sys.exit(3)")

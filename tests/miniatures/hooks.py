@@ -141,6 +141,25 @@ def allows_unknown(told: Told) -> Json:
     return {**without(answer, "reason"), "decision": "allow"}
 
 
+def asks_at_each_end(told: Told) -> Json:
+    from nexus_mcp.lifecycle.session_context import FILE
+
+    (told.tracker.parent / FILE).unlink(missing_ok=True)
+    return told.right()
+
+
+def asks_a_turn_that_goes_on(told: Told) -> Json:
+    return told.right(without(told.params, "stop_hook_active"))
+
+
+def believes_every_origin(told: Told) -> Json:
+    return told.right(without(told.params, "origin"))
+
+
+def believes_no_origin(told: Told) -> Json:
+    return told.right({**told.params, "origin": "agent"} if "origin" in told.params else told.params)
+
+
 def believes_the_tracker_alone(told: Told) -> Json:
     known = {entry.get("agent_id") for entry in load(told.tracker) or []}
     name = () if told.params.get("agent_id") not in known else ("agent_name",)
@@ -255,6 +274,12 @@ MINIATURES = (
     _row("start-takes-all", "session_start takes the agents of other sessions.", _START, takes_all_agents),
     _row("end-takes-all", "session_end removes the tracker while another session goes on.", _END, ends_for_all),
     _row("spawn-no-session", "agent_spawn does not record the session.", ("subagent_spawn",), _without_session),
+    _row("turn-asks-always", "turn_end asks at each end.", ("turn_end",), asks_at_each_end),
+    _row("turn-asks-again", "turn_end asks in a turn that goes on already.", ("turn_end",), asks_a_turn_that_goes_on),
+    _row(
+        "message-any-origin", "user_message looks for tags in each message.", ("user_message",), believes_every_origin
+    ),
+    _row("message-no-origin", "user_message finds no tags of the user.", ("user_message",), believes_no_origin),
     _row("use-unknown", "pre_tool_use allows an unknown agent everything.", _USE, allows_unknown),
     _row("use-one-name", "pre_tool_use does not ask for the payload's name.", _USE, believes_the_tracker_alone),
     _row("use-unreadable", "pre_tool_use allows a tool that it cannot tell.", _USE, allows_unreadable_tools),

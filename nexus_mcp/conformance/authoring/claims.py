@@ -1,14 +1,15 @@
 """Find what assertions check: fields of state files, keys of answers, and parameters of calls.
 
-A field is written as in `covers`: `topic`, `issues[].title`, `[].agent_id`. No field is known by name here: the schemas
-are walked, and a reference to another file leads to the fields of that file, where they are used there.
+A field is written as in `covers`: `topic`, `issues[].title`, `[].agent_id`. The names of fields come from the schemas.
+A `$ref` to another schema file counts for the fields of that file.
 
 A parameter of a call or an event counts as asserted when one of these holds:
 - The JSONPath of an assertion names it.
-- An expected value is its value, or a scalar in it, or has one as a whole word of a text or a pattern. Blank texts,
-  booleans, null, 0, 1 and -1 say too little; a number expected of a `.length` is about something else.
-- Its value is expected of a key that its name ends in: of an `id`, for `issue_id`.
-- The path of an asserted file ends in its value, or uses it: {HARNESS_ID} shows `harness_id`.
+- An expected value is the parameter's value, or a scalar inside it, or a text or a pattern that has it as a whole word.
+  Blank texts, booleans, null, 0, 1 and -1 match by chance and do not count, nor does the expected number of a
+  `.length`.
+- Its value is expected for a key with which the parameter's name ends: for `issue_id`, a key `id`.
+- The path of an asserted file ends with its value, or has {HARNESS_ID} for `harness_id`.
 - The expected message of an error names it or shows its value.
 
 Values and messages are searched only in the call's own answer and in files: in another answer they prove nothing.

@@ -60,7 +60,7 @@ class PipeTransport:
         self._incoming, self._read = anyio.create_memory_object_stream[SessionMessage | Exception](math.inf)
         self._pending: set[str] = set()
         self.after_send: Callable[[], None] | None = None
-        """Called once, right after the next message was sent."""
+        """A function to call once, right after the next message was sent."""
         try:
             self.process = start(self._line, self._incoming.close)
         except BaseException:
@@ -162,7 +162,7 @@ class HttpTransport:
         return await self._stack.__aexit__(kind, error, trace)
 
     async def _bound(self, response: Any) -> None:
-        """Count what is read of a response, before any of it is read."""
+        """Make the response count its bytes and values as they are read; it ends the connection beyond a bound."""
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             self._fail("sent a compressed response, although the request allows only identity")
         raw = response.aiter_raw

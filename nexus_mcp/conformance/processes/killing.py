@@ -194,9 +194,10 @@ def remove_server(pid: int) -> None:
 
 
 def find_orphans(pid: int) -> set[psutil.Process]:
-    """Return the living orphans that must come from the server `pid`: no other server of their time still lives.
+    """Return the living orphans that only the server `pid` can have started: no other living server is older than they
+    are.
 
-    With several servers at once, an orphan counts for the last living server that may have started it.
+    While several servers that may have started an orphan live, it counts for none of them.
     """
     found = set()
     for process in _adopted():

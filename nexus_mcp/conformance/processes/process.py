@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _CHUNK = 1 << 18
 _LINGER, _POLL = 0.5, 0.01
-"""Seconds from a closed pipe to the end of the process before that counts as a fault, and between two polls."""
+"""Seconds that a process may live after it closed its pipe, and seconds between two polls."""
 _MUTE = "closed its stdout, but went on running"
 _PIPE_CHUNK = 1 << 16
 KEPT = 8 * 1024

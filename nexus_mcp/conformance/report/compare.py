@@ -10,7 +10,7 @@ from rich.text import Text
 
 from nexus_mcp.conformance.report.matrix import assertions, in_order, last_line, section
 from nexus_mcp.conformance.report.terminal import make_console
-from nexus_mcp.conformance.report.texts import counted, in_words, leftover_lines, one_line
+from nexus_mcp.conformance.report.texts import counted, format_leftovers, in_words, one_line
 from nexus_mcp.conformance.result import FAILED, NOT_RUN, PASSED
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def show(comparison: Comparison, file: IO[str], width: int | None = None) -> Non
         style = "green" if run.good else "red"
         console.print(Text(f"{letter(index)}  {last_line(run)}", style=style), soft_wrap=True)
     for run in comparison.runs:
-        for line in leftover_lines(run):
+        for line in format_leftovers(run.left):
             console.print(Text(line, style="red"), soft_wrap=True)
 
 

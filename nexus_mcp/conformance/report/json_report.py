@@ -33,10 +33,7 @@ def document(run: RunResult) -> dict[str, Any]:
     """Return the run as a JSON value."""
     return {
         "format": FORMAT,
-        "target": run.target,
-        "server": run.server,
-        "protocol": run.protocol,
-        "started_at": run.started_at,
+        **{name: getattr(run, name) for name in ("target", "server", "protocol", "started_at")},
         "seconds": round(run.seconds, 3),
         "good": run.good,
         "summary": last_line(run),
@@ -63,10 +60,7 @@ def to_badge(run: RunResult) -> str:
 
 def _result(result: FixtureResult) -> dict[str, Any]:
     return {
-        "test_id": result.test_id,
-        "description": result.description,
-        "source": result.source,
-        "group": result.group,
+        **{name: getattr(result, name) for name in ("test_id", "description", "source", "group")},
         "tools": list(result.tools),
         "status": result.status,
         "reason": result.reason,
@@ -82,14 +76,8 @@ def _result(result: FixtureResult) -> dict[str, Any]:
 
 
 def _assertion(assertion: Assertion) -> dict[str, Any]:
-    value: dict[str, Any] = {
-        "kind": assertion.kind,
-        "passed": assertion.passed,
-        "message": assertion.message,
-        "step": assertion.step,
-        "file": assertion.file,
-        "path": assertion.path,
-    }
+    members = ("kind", "passed", "message", "step", "file", "path")
+    value: dict[str, Any] = {name: getattr(assertion, name) for name in members}
     # Without a checked value, None would read as the JSON null.
     if assertion.path or assertion.expected is not None or assertion.seen is not None:
         value["expected"] = plain(assertion.expected)

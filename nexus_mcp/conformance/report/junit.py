@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from nexus_mcp.conformance.report.matrix import assertions, by_section
-from nexus_mcp.conformance.report.texts import block, cut_note, in_words, indented, leftover_lines, one_line, shortened
+from nexus_mcp.conformance.report.texts import (
+    block,
+    cut_note,
+    format_leftovers,
+    in_words,
+    indented,
+    one_line,
+    shortened,
+)
 from nexus_mcp.conformance.result import FAILED, NOT_RUN
 
 if TYPE_CHECKING:
@@ -38,7 +46,7 @@ def to_junit(run: RunResult) -> str:
             lines += _case(section, result)
         lines.append("  </testsuite>")
     if run.left:
-        text = _content("\n".join(leftover_lines(run)))
+        text = _content("\n".join(format_leftovers(run.left)))
         lines.append('  <testsuite name="left behind" tests="1" failures="1" errors="0" skipped="0" time="0.000">')
         lines.append(f'    <testcase classname="conformance" name="left behind"><failure>{text}</failure></testcase>')
         lines.append("  </testsuite>")

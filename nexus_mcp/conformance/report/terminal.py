@@ -19,8 +19,8 @@ from nexus_mcp.conformance.report.texts import (
     Trimmed,
     cut_note,
     escaped,
+    format_leftovers,
     in_words,
-    leftover_lines,
     note,
     one_line,
     place,
@@ -57,13 +57,7 @@ def make_console(file: IO[str], *, terminal: bool | None = None, width: int | No
     if not variables.get("COLUMNS", "").strip("0"):
         variables.pop("COLUMNS", None)  # rich prints nothing in zero columns
     console = RaisingConsole(
-        file=file,
-        force_terminal=terminal,
-        width=width,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        _environ=variables,
+        file=file, force_terminal=terminal, width=width, highlight=False, markup=False, emoji=False, _environ=variables
     )
     if width is None and not console.is_terminal and "COLUMNS" not in variables:
         console.width = WIDTH
@@ -79,13 +73,7 @@ class Screen:
     """
 
     def __init__(
-        self,
-        total: int,
-        file: IO[str],
-        *,
-        terminal: bool | None = None,
-        width: int | None = None,
-        quiet: bool = False,
+        self, total: int, file: IO[str], *, terminal: bool | None = None, width: int | None = None, quiet: bool = False
     ) -> None:
         self._quiet = quiet
         console = make_console(file, terminal=terminal, width=width)
@@ -151,7 +139,7 @@ class Screen:
         """Print the counts, and before them what was cut from failures and what could not be deleted."""
         if cut := sum((result.cut for result in run.unexpected), Cut()):
             self.line(cut_note(cut), "dim")
-        for line in leftover_lines(run):
+        for line in format_leftovers(run.left):
             self.line(line, "red")
         self.line(last_line(run), "bold green" if run.good else "bold red")
 

@@ -16,7 +16,7 @@ from nexus_mcp.conformance.result import MISSING, Cut
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nexus_mcp.conformance.result import Assertion, Leftover, RunResult
+    from nexus_mcp.conformance.result import Assertion, Leftover
 
 _PIECE = 1 << 16
 _ALL = 1 << 60
@@ -115,13 +115,8 @@ def note(assertion: Assertion) -> str:
     return assertion.message if isinstance(assertion.expected, (dict, list)) else ""
 
 
-def leftover_lines(run: RunResult) -> list[str]:
-    """Return a line for each thing that a run left behind, and the next step; nothing when all is deleted."""
-    return format_leftovers(run.left)
-
-
 def format_leftovers(left: Sequence[Leftover]) -> list[str]:
-    """Return the same lines for these leftovers."""
+    """Return a line for each thing that a run left behind, and the next step; nothing when all is deleted."""
     if not left:
         return []
     return ["Left behind, because it could not be deleted:", *(f"  {_line(one)}" for one in left), _ADVICE]

@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nexus_mcp.conformance import jsonpath
-from nexus_mcp.conformance.checks import answer_checks, file_checks
+from nexus_mcp.conformance.checks import answer_checks, asserts_error_path, file_checks
 from nexus_mcp.conformance.failures import TargetFailure
 from nexus_mcp.conformance.fixture import Action, Asserts, Event, Kill, Parallel, WriteFile
 from nexus_mcp.conformance.processes.helper import Budget, budget
@@ -20,6 +19,7 @@ from nexus_mcp.conformance.target import Place
 from nexus_mcp.conformance.trial.sandbox import OUTSIDE
 from nexus_mcp.conformance.trial.snapshot import changed, part
 from nexus_mcp.conformance.trial.steps import Steps
+from nexus_mcp.wording import join_first
 
 if TYPE_CHECKING:
     from nexus_mcp.conformance.failures import Reply
@@ -120,7 +120,8 @@ class Trial:
 def step_checks(answer: Answer, postcondition: Asserts | None) -> list[Assertion]:
     """Return the outcomes for a step's answer.
 
-    `postcondition`, when it is about the same answer, may allow an error.
+    An error counts as expected if `postcondition`, which is about the same answer, expects it; None if it is about
+    another.
     """
     found = answer_checks(answer.asserts, answer.reply, answer.label)
     if postcondition is not None and _asserts_error(postcondition) and not _asserts_error(answer.asserts):
@@ -131,7 +132,8 @@ def step_checks(answer: Answer, postcondition: Asserts | None) -> list[Assertion
 def earlier_faults(answer: Answer) -> list[Assertion]:
     """Return what is wrong with an answer that the same step repeats later.
 
-    The step's assertions are for the last answer. This one must only not be an error, or be one as they demand.
+    The step's assertions are for the last answer. This one is checked only against the tool's output schema, and for
+    being an error or not, as the step expects.
     """
     asserts = answer.asserts
     relevant = asserts if _asserts_error(asserts) else replace(asserts, return_value=None, result=None)
@@ -168,20 +170,18 @@ def describe_strays(before: Snapshot, after: Snapshot, sandbox: Sandbox) -> str:
     touched = [path for path in differ if path != ".nexus" and not path.startswith(".nexus/")]
     outside = [path for path in touched if path.startswith(OUTSIDE)]
     if outside:
-        return f"wrote outside of its project: {_listed(outside)}{_or_another(sandbox)}"
+        return f"wrote outside of its project: {join_first(outside, _NAMED)}{_or_another(sandbox)}"
     if touched:
-        return f"changed files outside .nexus: {_listed(touched)}{_or_another(sandbox)}"
+        return f"changed files outside .nexus: {join_first(touched, _NAMED)}{_or_another(sandbox)}"
     # A link of the fixture may have been renamed.
     known = set(before.values())
     links = [path for path in differ if after.get(path, "").startswith("-> ") and after[path] not in known]
     ways = [path for path in links if sandbox.leads_out(path)]
-    return f"made a link that leads out of its project: {_listed(ways)}" if ways else ""
+    return f"made a link that leads out of its project: {join_first(ways, _NAMED)}" if ways else ""
 
 
 def _asserts_error(asserts: Asserts) -> bool:
-    paths = asserts.return_value or ()
-    named = any(jsonpath.compile(path).segments[:1] == ("error",) for path in paths)
-    return asserts.error is not None or asserts.error_contains is not None or named
+    return asserts.error is not None or asserts.error_contains is not None or asserts_error_path(asserts)
 
 
 def _without(kind: str, assertions: list[Assertion]) -> list[Assertion]:
@@ -201,10 +201,5 @@ def _inside(whole: Snapshot) -> Snapshot:
 
 
 def _outcome(paths: list[str], step: str, file: str) -> Assertion:
-    message = f"must be unchanged, but changed: {_listed(paths)}" if paths else ""
+    message = f"must be unchanged, but changed: {join_first(paths, _NAMED)}" if paths else ""
     return Assertion("unchanged", not paths, message, step, file)
-
-
-def _listed(paths: list[str]) -> str:
-    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
-    return ", ".join(paths[:_NAMED]) + more

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from nexus_mcp.conformance.report.html.evidence import failures, fixtures, not_run_list
 from nexus_mcp.conformance.report.html.markup import Html, anchor, duration, el, joined
 from nexus_mcp.conformance.report.matrix import Cell, Row, matrix, reasons, totals, verdict
-from nexus_mcp.conformance.report.texts import counted, cut_note, leftover_lines, one_line
+from nexus_mcp.conformance.report.texts import counted, cut_note, format_leftovers, one_line
 from nexus_mcp.conformance.result import CHECKS, NOT_RUN
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def heading(run: RunResult) -> Html:
         el("ul", *(_tile(*tile) for tile in _tiles(run)), class_="tiles"),
         el("p", f"Not run: {reasons(run)}", class_="note") if run.having(NOT_RUN) else "",
         el("p", cut_note(run.cut), class_="note") if run.cut else "",
-        *(el("p", line, class_="note") for line in leftover_lines(run)),
+        *(el("p", line, class_="note") for line in format_leftovers(run.left)),
         class_="good" if run.good else "bad",
     )
 
@@ -98,9 +98,7 @@ def matrix_section(run: RunResult) -> Html:
     )
     rows = (_row(row) for row in matrix(run))
     legend = el(
-        "dl",
-        *(el("div", el("dt", kind), el("dd", meaning)) for kind, meaning in CHECKS.items()),
-        class_="legend",
+        "dl", *(el("div", el("dt", kind), el("dd", meaning)) for kind, meaning in CHECKS.items()), class_="legend"
     )
     return el(
         "section",
