@@ -10,8 +10,7 @@ from __future__ import annotations
 import os
 import re
 
-from nexus_mcp.errors import UsageError
-from nexus_mcp.merging.repository import run_git
+from nexus_mcp.merging.repository import FIX_GIT, query, run_git
 from nexus_mcp.merging.versions import Undecided
 from nexus_mcp.store.journal import HISTORY
 from nexus_mcp.workspace import find_root
@@ -36,7 +35,7 @@ _NEXT = {
 
 _STAGE_OURS, _STAGE_THEIRS = b"2", b"3"
 _NEXUS = ".nexus"
-_FIX_GIT = "Run git status to see why git fails, then run the command again. Or resolve the conflict by hand."
+_ADVICE = f"{FIX_GIT} Or resolve the conflict by hand."
 REVERT, PICK = "REVERT_HEAD", "CHERRY_PICK_HEAD"
 
 
@@ -97,7 +96,8 @@ def unmerged_sides(root: str) -> tuple[bytes, bytes] | None:
     folder = os.path.join(root, _NEXUS)
     if not os.path.lexists(os.path.join(find_root(None, {}, folder), ".git")):
         return None
-    listed = _query("whether the file has a conflict", folder, "ls-files", "--unmerged", "-z", "--", HISTORY)
+    question, words = "whether the file has a conflict", ("ls-files", "--unmerged", "-z", "--", HISTORY)
+    _, listed = query(question, folder, *words, advice=_ADVICE)
     # Each entry is "mode object stage<TAB>path", and ends with NUL.
     entries = [entry.partition(b"\t")[0].split(b" ") for entry in listed.split(b"\0")[:-1]]
     objects = {stage: name.decode() for _, name, stage in entries}
@@ -105,7 +105,7 @@ def unmerged_sides(root: str) -> tuple[bytes, bytes] | None:
         return None
     # The stored bytes, without the filters and conversions of the attributes.
     ours, theirs = (
-        _query("what one side holds", folder, "cat-file", "blob", objects[stage])
+        query("what one side holds", folder, "cat-file", "blob", objects[stage], advice=_ADVICE)[1]
         for stage in (_STAGE_OURS, _STAGE_THEIRS)
     )
     return ours, theirs
@@ -116,13 +116,3 @@ def pending_operation(root: str) -> str:
     folder = os.path.join(root, _NEXUS)
     heads = (REVERT, PICK)
     return next((head for head in heads if run_git(folder, "rev-parse", "--quiet", "--verify", head)[0] == 0), "")
-
-
-def _query(question: str, folder: str, *words: str) -> bytes:
-    try:
-        code, data, failure = run_git(folder, *words)
-    except UsageError as error:
-        code, data, failure = 1, b"", error.fault.rstrip(".")
-    if code:
-        raise Undecided(f"git does not report {question} ({failure})", _FIX_GIT)
-    return data

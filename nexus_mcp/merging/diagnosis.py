@@ -31,15 +31,10 @@ class Healthy:
     `is_unmerged`: git still has a conflict, but the file has the cycles of both sides: only git add is missing.
     """
 
-    __slots__ = ("absent", "cycles", "is_unmerged")
-
     def __init__(self, cycles: int, *, absent: bool = False, is_unmerged: bool = False) -> None:
         self.cycles = cycles
         self.absent = absent
         self.is_unmerged = is_unmerged
-
-
-_ABSENT = Healthy(0, absent=True)
 
 
 class Conflict:
@@ -50,24 +45,22 @@ class Conflict:
     index; None when the index has no sides.
     """
 
-    __slots__ = ("cycles", "data", "origins", "others", "ours", "readable", "theirs")
-
     def __init__(
         self,
         data: bytes,
         cycles: int,
+        *,
         ours: int,
         theirs: int,
         origins: list[Origin],
-        *,
         others: int | None,
         readable: int | None = None,
     ) -> None:
-        self.origins = origins
         self.data = data
         self.cycles = cycles
         self.ours = ours
         self.theirs = theirs
+        self.origins = origins
         self.others = others
         self.readable = readable
 
@@ -79,8 +72,6 @@ class Damaged:
     `lacking` in number; None when git has no copy. `unsure`: why git's copy could not be read; nothing is repaired
     then. `origins`: which cycle of `data` came from where.
     """
-
-    __slots__ = ("cycles", "data", "fault", "lacking", "origins", "salvaged", "unsure")
 
     def __init__(self, fault: str, salvaged: Salvaged, head: Restored | None, unsure: str = "") -> None:
         self.fault = fault
@@ -99,8 +90,6 @@ class Lacking:
     `cycles` came from where. `revision`: the commit, as the user named it.
     """
 
-    __slots__ = ("cycles", "data", "fault", "lacking", "origins", "revision")
-
     def __init__(self, fault: str, revision: str, made: Restored) -> None:
         self.fault = fault
         self.revision = revision
@@ -115,8 +104,6 @@ class Hopeless:
 
     `next_step` is a sentence, "" if only a repair by hand is possible.
     """
-
-    __slots__ = ("fault", "next_step", "reason")
 
     def __init__(self, fault: str, reason: str, next_step: str = "") -> None:
         self.fault = fault
@@ -137,7 +124,8 @@ def diagnose(data: bytes | None, unmerged: Unmerged = lambda: None, committed: C
 
     if data is None:
         step = _from_head(committed, is_there=False)
-        return Hopeless(f"There is no {SHOWN_HISTORY}", "there is nothing to repair", step) if step else _ABSENT
+        what = f"There is no {SHOWN_HISTORY}"
+        return Hopeless(what, "there is nothing to repair", step) if step else Healthy(0, absent=True)
     try:
         return _diagnose_readable(data, len(HistoryFile(data).cycles), unmerged)
     except StateError as error:
@@ -190,7 +178,15 @@ def _diagnose_readable(data: bytes, cycles: int, unmerged: Unmerged) -> Diagnosi
     if found is None or not found.lacking:
         return Healthy(cycles, is_unmerged=found is not None)
     origins = origins_of_sides(found.data, kept)
-    return Conflict(found.data, found.cycles, found.ours, found.theirs, origins, others=found.others, readable=cycles)
+    return Conflict(
+        found.data,
+        found.cycles,
+        ours=found.ours,
+        theirs=found.theirs,
+        origins=origins,
+        others=found.others,
+        readable=cycles,
+    )
 
 
 def _diagnose_conflict(data: bytes, unmerged: Unmerged) -> Conflict:
@@ -201,12 +197,16 @@ def _diagnose_conflict(data: bytes, unmerged: Unmerged) -> Conflict:
     kept = unmerged()
     if kept is None:
         origins = origins_of_sides(merged, sides)
-        return Conflict(merged, _count(merged), _count(sides[0]), _count(sides[1]), origins, others=None)
+        return Conflict(
+            merged, _count(merged), ours=_count(sides[0]), theirs=_count(sides[1]), origins=origins, others=None
+        )
     # Outside the markers git merged by lines, so cycles of one side may be missing there. And cycles that were resolved
     # by hand are in the file only. So the result has the cycles of the file and of both sides.
     found = settle(merged, *kept)
     origins = origins_of_sides(found.data, kept)
-    return Conflict(found.data, found.cycles, found.ours, found.theirs, origins, others=found.others)
+    return Conflict(
+        found.data, found.cycles, ours=found.ours, theirs=found.theirs, origins=origins, others=found.others
+    )
 
 
 def _count(data: bytes) -> int:

@@ -1,6 +1,8 @@
-"""The git merge driver for history.json: reads three files and writes the result to the second.
+"""The git merge driver for history.json: register it, and merge the three files that git hands to it.
 
-git reads the second file whatever the exit code is, so it is replaced as a whole or not at all.
+It is a line in .gitattributes, which is shared, and a command in .git/config, which is not. Unregistering restores both
+files to the byte. git reads our side whatever the exit code of the driver is, so that file is replaced as a whole or
+not at all.
 """
 
 from __future__ import annotations
@@ -10,11 +12,183 @@ import os
 from nexus_mcp.errors import StorageError, UsageError
 from nexus_mcp.merging.threeway import merge
 from nexus_mcp.merging.versions import Undecided
+from nexus_mcp.store import atomic
+from nexus_mcp.store.folder import Folder, reason
+from nexus_mcp.store.journal import SHOWN_HISTORY
+from nexus_mcp.store.replacement import Replacement, read, retry
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from nexus_mcp.merging.repository import Repository
+
+DRIVER = "nexus-history"
+ATTRIBUTE = f"merge={DRIVER}"
+FILE = ".gitattributes"
+NAME_KEY = f"merge.{DRIVER}.name"
+DRIVER_KEY = f"merge.{DRIVER}.driver"
+NAME = "cycles of a Nexus history"
+_LIMIT = 4 << 20
+_BOM = b"\xef\xbb\xbf"  # git skips it, too
+_SPECIAL = "\\*?["  # of a pattern, anywhere
+_FIRST = "#!"  # at its beginning
+_C = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 MARKER_SIZE = 7
 _LABELS = ("-L", "ours", "-L", "the common past", "-L", "theirs")
 # git merge sets one of these for each branch that it merges; a rebase, a cherry-pick and a stash do not.
 _MERGED_HEAD = "GITHEAD_"
+
+
+def attribute_line(path: str) -> bytes:
+    """Return the attribute line for `path`, relative to the repository root and with `/`; without a line end."""
+    pattern = "".join(f"\\{char}" if char in _SPECIAL else char for char in path)
+    if pattern[0] in _FIRST:
+        pattern = f"\\{pattern}"
+    if pattern[0] == '"' or any(char.isspace() or not char.isprintable() for char in pattern):
+        pattern = f'"{"".join(_quoted(char) for char in pattern)}"'
+    return f"{pattern} {ATTRIBUTE}".encode("utf-8", "surrogateescape")
+
+
+def add_line(data: bytes | None, wanted: bytes) -> bytes | None:
+    """Append the line `wanted`. Returns the new bytes of the file, None when it has the line already."""
+    if not data:
+        return wanted + b"\n" if data is None else wanted
+    if wanted in _lines(data):
+        return None
+    end = b"\r\n" if b"\r\n" in data else b"\n"
+    # A file without a final line end, or an empty one, gets none: so remove_line can restore the exact bytes.
+    return data + wanted + end if data.endswith(b"\n") else data + end + wanted
+
+
+def remove_line(data: bytes, wanted: bytes) -> bytes | None:
+    """Remove the line `wanted`, every copy of it. Returns the new bytes of the file, None when the line is not there.
+
+    A merge of two branches that both added the line may have doubled it.
+    """
+    text = data.removeprefix(_BOM)
+    lines = text.split(b"\n")
+    others = [each for each in lines if each.strip() != wanted]
+    if len(others) == len(lines):
+        return None
+    if others and lines[-1].strip() == wanted:  # add_line added the line end before it
+        others[-1] = others[-1].removesuffix(b"\r")
+    return data[: len(data) - len(text)] + b"\n".join(others)
+
+
+def is_own(data: bytes, wanted: bytes) -> bool:
+    """Return whether add_line created the file and it has no other line."""
+    return bool(data) and not data.replace(wanted + b"\n", b"")
+
+
+def names_driver(data: bytes) -> bool:
+    """Return whether a line names the driver, for any file."""
+    return any(ATTRIBUTE.encode() in text.split() for text in _lines(data) if not text.startswith(b"#"))
+
+
+def _lines(data: bytes) -> list[bytes]:
+    return [text.strip() for text in data.removeprefix(_BOM).split(b"\n")]
+
+
+def _quoted(char: str) -> str:
+    if char in _C:
+        return _C[char]
+    if char.isprintable():
+        return char
+    return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", "surrogateescape"))
+
+
+class Registration:
+    """The result of registering or unregistering.
+
+    `attribute`, `config`: whether each changed. `in_force`: whether git will use the driver. `shared`: the command
+    stays in the configuration because another project of the repository uses it.
+    """
+
+    def __init__(self, line: str, *, attribute: bool, config: bool, in_force: bool, shared: bool = False) -> None:
+        self.line = line
+        self.attribute = attribute
+        self.config = config
+        self.in_force = in_force
+        self.shared = shared
+
+
+def driver_command(words: Sequence[str]) -> str:
+    """Return the driver's shell command; `words` start this program.
+
+    If the program is missing or crashes, git would keep our side and report a conflict. So git merge-file writes a
+    conflict then, with an empty base as `drive` does. If one side is empty, there are no markers but the whole other
+    side; git still reports a conflict, and history repair finds it in git's index.
+    """
+    from shlex import quote
+
+    # git replaces %O and its like, and %% by %.
+    own = " ".join(quote(word) for word in words).replace("%", "%%")
+    by_git = "git merge-file --marker-size=%L -L ours -L base -L theirs %A /dev/null %B"
+    return (
+        f"{own} history merge --marker-size=%L %O %A %B || "
+        f"{{ grep -q '^<' %A || {by_git}; exit 1; }}"
+    )  # fmt: skip
+
+
+def register(repository: Repository, words: Sequence[str]) -> Registration:
+    """Register the driver with the command `words`. May be repeated. Raises NexusError."""
+    path = f"{repository.prefix}{SHOWN_HISTORY}"
+    line = attribute_line(path)
+    _read(repository.top)  # raises before anything is changed
+    # Command before name, and removed in reverse order: with a name but no command git refuses to merge at all. The
+    # shared line comes last, so that it is unchanged when git refuses.
+    driver = repository.set_config(DRIVER_KEY, driver_command(words))
+    named = repository.set_config(NAME_KEY, NAME)
+    changed = _edit(repository.top, lambda data: add_line(data, line))
+    in_force = repository.attribute("merge", path) == DRIVER
+    return Registration(_shown(line), attribute=changed, config=driver or named, in_force=in_force)
+
+
+def unregister(repository: Repository) -> Registration:
+    """Undo `register`, and nothing else. Raises NexusError."""
+    path = f"{repository.prefix}{SHOWN_HISTORY}"
+    line = attribute_line(path)
+    changed = _edit(
+        repository.top,
+        lambda data: None if data is None else remove_line(data, line),
+        gone=lambda data: is_own(data, line),
+    )
+    shared = names_driver(_read(repository.top) or b"")
+    config = False
+    if not shared:
+        config = any([repository.unset_config(NAME_KEY), repository.unset_config(DRIVER_KEY)])
+    in_force = repository.attribute("merge", path) == DRIVER
+    return Registration(_shown(line), attribute=changed, config=config, in_force=in_force, shared=shared)
+
+
+def _read(top: str) -> bytes | None:
+    with Folder.root(top) as root:
+        return root.read(FILE, _LIMIT)
+
+
+def _edit(
+    top: str, edit: Callable[[bytes | None], bytes | None], gone: Callable[[bytes], bool] = lambda _: False
+) -> bool:
+    """Replace .gitattributes with the result of `edit`, or delete it when `gone`. Returns whether it changed.
+
+    `edit` runs again when another program changed the file meanwhile.
+    """
+
+    def once() -> bool:
+        original = read(root, FILE, _LIMIT)
+        before = original.content()
+        after = edit(before)
+        if after is not None:
+            Replacement(root, FILE, original).put(None if before is not None and gone(before) else after)
+        return after is not None
+
+    with Folder.root(top) as root:
+        return retry(once)
+
+
+def _shown(line: bytes) -> str:
+    return line.decode("utf-8", "replace")
 
 
 def drive(base: str, ours: str, theirs: str, marker_size: int = MARKER_SIZE) -> str:
@@ -23,7 +197,7 @@ def drive(base: str, ours: str, theirs: str, marker_size: int = MARKER_SIZE) -> 
     On a conflict `ours` has markers around all differences, or is unchanged when git makes no markers for such a file.
     Raises UsageError when a file cannot be read, StorageError when `ours` cannot be replaced.
     """
-    past, own, other = (_read(path) for path in (base, ours, theirs))
+    past, own, other = (_read_version(path) for path in (base, ours, theirs))
     descends = any(name.startswith(_MERGED_HEAD) for name in os.environ)
     try:
         # git passes an empty file when there is no common ancestor.
@@ -38,7 +212,7 @@ def drive(base: str, ours: str, theirs: str, marker_size: int = MARKER_SIZE) -> 
     return ""
 
 
-def _read(path: str) -> bytes:
+def _read_version(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
             return file.read()
@@ -72,9 +246,6 @@ def _merge_file(base: str, ours: str, theirs: str, marker_size: int) -> tuple[in
 
 
 def _replace(path: str, data: bytes) -> None:
-    from nexus_mcp.store import atomic
-    from nexus_mcp.store.folder import Folder, reason
-
     folder, name = os.path.split(os.path.realpath(path))
     try:
         with Folder.root(folder) as there:

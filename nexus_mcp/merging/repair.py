@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from contextlib import nullcontext
+from itertools import count
 
 from nexus_mcp.errors import NotConfirmed, StateError, StorageError, UsageError
 from nexus_mcp.merging import conflict
@@ -23,7 +24,6 @@ from nexus_mcp.store.replacement import ChangedMeanwhile, Replacement
 from nexus_mcp.store.replacement import read as original_of
 
 TYPE_CHECKING = False
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
@@ -65,10 +65,7 @@ def write_backup(nexus: Folder, data: bytes, check: Callable[[], None]) -> str:
 
 def _names() -> Iterator[str]:
     yield "history.backup.json"
-    number = 2
-    while True:
-        yield f"history.backup.{number}.json"
-        number += 1
+    yield from (f"history.backup.{number}.json" for number in count(2))
 
 
 def diagnose_with(data: bytes | None, revision: str, unmerged: Unmerged, committed: Committed) -> Diagnosis:
@@ -110,8 +107,6 @@ class Repair:
     `interrupted`: the journal holds an incomplete change, which the next call completes.
     """
 
-    __slots__ = ("backup", "diagnosis", "interrupted", "is_mended")
-
     def __init__(self, diagnosis: Diagnosis, backup: str, *, interrupted: bool, is_mended: bool = False) -> None:
         self.diagnosis = diagnosis
         self.backup = backup
@@ -130,7 +125,7 @@ def examine(root: str, revision: str = "") -> Repair:
 def _examine(root: str, revision: str = "") -> tuple[bytes | None, Repair]:
     """Return the bytes of the file and their diagnosis."""
     with Access(root, Deadline(lock.WAIT_SECONDS)).folders() as (nexus, state):
-        data = _read(nexus)
+        data = None if nexus is None else nexus.read(HISTORY, HISTORY_LIMIT)
         return data, Repair(_diagnose(root, data, revision), "", interrupted=_has_journal(state))
 
 
@@ -162,7 +157,7 @@ def repair(
         return seen
     with Access(root, Deadline(lock.WAIT_SECONDS)).locked() as at:
         nexus, state = at.nexus, at.state
-        original = original_of(nexus, journal.HISTORY, journal.HISTORY_LIMIT)
+        original = original_of(nexus, HISTORY, HISTORY_LIMIT)
         data = original.content()
         found = seen.diagnosis if data == before else _diagnose(root, data, revision)
         repaired = _repaired_data(found, damage=damage)
@@ -173,10 +168,10 @@ def repair(
             at.begin()
             kept = "" if data is None else nexus.show(write_backup(nexus, data, at.held.check))
             try:
-                Replacement(nexus, journal.HISTORY, original).put(repaired, at.held.check)()
+                Replacement(nexus, HISTORY, original).put(repaired, at.held.check)
             except ChangedMeanwhile as error:  # git does not take our lock: what it wrote is not in the result
                 step = f"Run it again.{_backup_note(kept)}"
-                raise StateError(journal.SHOWN_HISTORY, "was changed meanwhile", next_step=step) from error
+                raise StateError(SHOWN_HISTORY, "was changed meanwhile", next_step=step) from error
             except (NotConfirmed, StateError, StorageError) as error:
                 error.next_step += _backup_note(kept)
                 raise
@@ -194,10 +189,6 @@ def _repaired_data(diagnosis: Diagnosis, *, damage: bool) -> bytes | None:
     if isinstance(diagnosis, Damaged) and damage and not diagnosis.unsure:
         return diagnosis.data
     return None
-
-
-def _read(nexus: Folder | None) -> bytes | None:
-    return None if nexus is None else nexus.read(journal.HISTORY, journal.HISTORY_LIMIT)
 
 
 def _has_journal(state: Folder | None) -> bool:

@@ -16,7 +16,8 @@ from nexus_mcp.workspace import find_root
 HEAD = "HEAD"
 _NEXUS = ".nexus"
 _FILE = b"100"  # prefix of the mode of a regular file
-_FIX_GIT = "Run git status to see why git fails, then run the command again."
+FIX_GIT = "Run git status to see why git fails, then run the command again."
+_QUESTION = "what a commit has of it"
 SECONDS = 10.0
 """Timeout of one git command."""
 # Variables that could point git to another repository (git rev-parse --local-env-vars).
@@ -51,31 +52,39 @@ def committed_copy(root: str, revision: str = HEAD) -> bytes | None:
     if not os.path.lexists(os.path.join(find_root(None, {}, folder), ".git")):
         raise UnknownCommit("there is no git repository here")
     name = f"{revision}^{{commit}}"
-    code, commit, _ = _query(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", name, allowed=(0, 1))
+    code, commit = query(
+        _QUESTION, folder, "rev-parse", "--verify", "--quiet", "--end-of-options", name, allowed=(0, 1)
+    )
     if code:
         raise UnknownCommit(f"git has no commit {revision!r} here")
-    listed = _query(folder, "ls-tree", "-z", commit.decode().strip(), "--", path)[1]
+    listed = query(_QUESTION, folder, "ls-tree", "-z", commit.decode().strip(), "--", path)[1]
     if not listed:
         return None
     mode, _, object_ = listed.partition(b"\t")[0].split(b" ")
     if not mode.startswith(_FILE):
         raise Undecided(f"it is not a regular file in {revision}")
     blob = object_.decode()
-    size = int(_query(folder, "cat-file", "-s", blob)[1])
+    size = int(query(_QUESTION, folder, "cat-file", "-s", blob)[1])
     if size > HISTORY_LIMIT:
         raise Undecided(f"it is larger in {revision} than {HISTORY_LIMIT >> 20} MiB, the limit for reading it")
     # The stored bytes, without the filters and conversions of the attributes.
-    return _query(folder, "cat-file", "blob", blob)[1]
+    return query(_QUESTION, folder, "cat-file", "blob", blob)[1]
 
 
-def _query(folder: str, *words: str, allowed: tuple[int, ...] = (0,)) -> tuple[int, bytes, str]:
+def query(
+    question: str, folder: str, *words: str, allowed: tuple[int, ...] = (0,), advice: str = FIX_GIT
+) -> tuple[int, bytes]:
+    """Run git in `folder`. Returns (exit code, stdout).
+
+    Raises Undecided with `question`, what git does not report, and `advice` when the exit code is not `allowed`.
+    """
     try:
         code, data, complaint = run_git(folder, *words)
     except UsageError as error:
         code, data, complaint = -1, b"", error.fault.rstrip(".")
     if code not in allowed:
-        raise Undecided(f"git does not report what a commit has of it ({complaint})", _FIX_GIT)
-    return code, data, complaint
+        raise Undecided(f"git does not report {question} ({complaint})", advice)
+    return code, data
 
 
 class Repository:

@@ -13,10 +13,9 @@ from nexus_mcp.errors import StateError
 from nexus_mcp.merging.versions import Side, Undecided
 from nexus_mcp.store.codec import MAX_DIGITS, Invalid, strict_decoder
 from nexus_mcp.store.history.frame import HistoryFile
-from nexus_mcp.wording import place_in
+from nexus_mcp.wording import line_and_column, place_in
 
 TYPE_CHECKING = False
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -42,8 +41,6 @@ class Pieces:
 
     `head`: offset after the bracket that opens the cycles. `closing`: offset of the closing bracket, None without one.
     """
-
-    __slots__ = ("_left", "_starts", "closing", "gaps", "head", "spans", "text")
 
     def __init__(self, text: str) -> None:
         """Scan `text`. Raises Undecided when it does not begin as a history, or when a human has to decide."""
@@ -151,14 +148,11 @@ class Rest:
     at its ends is not counted.
     """
 
-    __slots__ = ("column", "line", "shown", "size")
-
     def __init__(self, text: str, start: int, end: int) -> None:
         part = text[start:end]
         start += len(part) - len(part.lstrip(_WHITE))
         part = part.strip(_WHITE)
-        self.line = text.count("\n", 0, start) + 1
-        self.column = start - text.rfind("\n", 0, start)
+        self.line, self.column = line_and_column(text, start)
         self.size = len(_bytes(part))
         begin = _bytes(part[:_SHOWN]).decode("utf-8", "backslashreplace")
         self.shown = begin + "…" * (len(part) > _SHOWN) if part.strip(_BLANK) else ""
@@ -169,8 +163,6 @@ class Salvaged:
 
     `slips`: missing or extra commas between cycles, as texts with line and column. `is_cut`: the end is missing.
     """
-
-    __slots__ = ("cycles", "data", "is_cut", "rests", "slips")
 
     def __init__(self, data: bytes, cycles: int, rests: list[Rest], slips: list[str], *, is_cut: bool) -> None:
         self.data = data

@@ -10,7 +10,6 @@ from collections import Counter
 from nexus_mcp.merging.versions import Side, Undecided, common, join
 
 TYPE_CHECKING = False
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -99,9 +98,7 @@ class Settled:
     `ours`, `theirs`: how many each side has. `others`: how many neither has. `lacking`: how many the file lacked.
     """
 
-    __slots__ = ("cycles", "data", "lacking", "others", "ours", "theirs")
-
-    def __init__(self, data: bytes, cycles: int, *, ours: int, theirs: int, others: int, lacking: int) -> None:
+    def __init__(self, data: bytes, cycles: int, ours: int, *, theirs: int, others: int, lacking: int) -> None:
         self.data = data
         self.cycles = cycles
         self.ours = ours
@@ -145,8 +142,6 @@ class Origin:
     `times` are the `completed_at` of these two as in the file: escape them before printing.
     """
 
-    __slots__ = ("first", "last", "source", "times")
-
     def __init__(self, first: int, last: int, source: str, times: tuple[object, object]) -> None:
         self.first = first
         self.last = last
@@ -184,8 +179,6 @@ def origins_of_sides(data: bytes, sides: tuple[bytes, bytes] | None) -> list[Ori
 class Restored:
     """The result: `data` has `cycles` cycles with these `origins`; the file lacked `lacking` of them."""
 
-    __slots__ = ("cycles", "data", "lacking", "origins")
-
     def __init__(self, data: bytes, cycles: int, lacking: int, origins: list[Origin]) -> None:
         self.data = data
         self.cycles = cycles
@@ -217,5 +210,4 @@ def restore(file: bytes | None, commit: bytes, revision: str) -> Restored:
         data = assemble([*((base, index) for index in range(len(base))), *added], base, own, base)
     made = Side.read(data, "the result")
     sources = [(THE_FILE, own)] if own is not None else []
-    sources_of_cycles = origins(made, [*sources, (revision, base)])
-    return Restored(data, len(made), len(base) - common, sources_of_cycles)
+    return Restored(data, len(made), len(base) - common, origins(made, [*sources, (revision, base)]))

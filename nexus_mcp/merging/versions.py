@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 
 class Undecided(Exception):
-    """There is no single right result, so there is none.
+    """A human has to decide: no result is certainly the right one.
 
-    `reason` ends a sentence and quotes no file content. `next_step` is a sentence, "" when the caller's applies.
+    `reason` ends a sentence and quotes no file content. `next_step` is a sentence, "" to use the caller's own next
+    step.
     """
 
     def __init__(self, reason: str, next_step: str = "") -> None:

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 SPAWN, RESUME, COMPLETE = "spawn", "resume", "complete"
 ANONYMOUS = ""
-"""The session of all events without a session_id, and of all entries of which no session is known."""
+"""The session of all events without a session_id, and of all entries without a known session."""
 MOST_NAMES = 16
-"""Names that are kept of an agent beside that of the tracker. One with so many may have had more."""
+"""Names of one agent that are stored beside that in the tracker. An agent with this many may have had more."""
 _TIMES = ("started_at", "last_resumed_at", "stopped_at")
 _SHORTEST_TIME = len("2026-01-01T00:00:00Z")
 
@@ -202,7 +202,7 @@ def is_time(value: object) -> bool:
 FOLD, SEEN = "fold", "seen"
 EVENTS = (SPAWN, RESUME, COMPLETE)
 _REMEMBERED = 200
-"""Ids of events that a fold line has though their lines are gone."""
+"""Ids of events that a fold line keeps after the lines of these events were removed."""
 _EVENT_TEXTS = ("session_id", "agent_name", "last_message")
 
 
@@ -221,6 +221,11 @@ def is_line(value: object) -> bool:
         return True
     texts = _are_texts(value, _EVENT_TEXTS) and is_time(value.get("at"))
     return texts and (kind == SEEN or (_has_text(value, "id") and _has_text(value, "agent_id") and _has_files(value)))
+
+
+def select_lines(values: Iterable[Line | None]) -> list[Line]:
+    """Return the values that are lines (`is_line`)."""
+    return [value for value in values if value is not None and is_line(value)]
 
 
 def is_event(line: Line) -> bool:

@@ -15,15 +15,14 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
-    from typing import Any, TypeGuard
+    from typing import Any, Literal, TypeGuard
 
     Entry = dict[str, Any]
     Mark = dict[str, int]
     Marks = tuple[Callable[[], Mark], Callable[[], Mark]]
-    """What returns the mark of a file before a change, and after it."""
+    """Functions that return the mark of a file before a change and after it."""
     Line = tuple[int, Entry | None]
     """Number of a line, from 1, and its entry; None for one that cannot be read."""
-    from typing import Any, Literal
 
 VERSION = 1
 UNDO = "undo"
@@ -228,13 +227,14 @@ def _refused(found: list[Entry], problem: str, advice: str = "") -> UndoRefused:
 
 
 def make_delta(before: bytes, after: bytes, *, is_known_text: bool = False) -> dict[str, Any] | None:
-    """{prefix, suffix, text} with which `apply_delta` turns `after` into `before`; None when `before` is not UTF-8.
+    """Return {prefix, suffix, text}, with which `apply_delta` turns `after` into `before`; None if `before` is not
+    UTF-8.
 
     `prefix` and `suffix` count the bytes that both have at their beginning and at their end.
     With `is_known_text` the caller has decoded `before`.
     """
     if not (is_known_text or is_text(before)):
-        return None  # what lies between the common ends might be text all the same
+        return None  # refused as a whole, even if the part that differs is UTF-8
     most = min(len(before), len(after))
     prefix = _common(before, after, most, "big")
     suffix = _common(before, after, most - prefix, "little")
@@ -246,7 +246,7 @@ def make_delta(before: bytes, after: bytes, *, is_known_text: bool = False) -> d
 
 
 def is_text(data: bytes) -> bool:
-    """Whether it is UTF-8."""
+    """Return whether the bytes are UTF-8."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
@@ -255,17 +255,18 @@ def is_text(data: bytes) -> bool:
 
 
 def apply_delta(after: bytes, delta: dict[str, Any]) -> bytes:
-    """The bytes from before. `delta` may come from a file, so the caller checks the outcome."""
+    """Return the bytes before the change. `delta` may come from a file, so the caller has to check the result."""
     prefix, suffix = int(delta["prefix"]), int(delta["suffix"])
     text = str(delta["text"]).encode("utf-8", "replace")
     return after[:prefix] + text + after[max(0, len(after) - suffix) :]
 
 
 def _common(one: bytes, other: bytes, most: int, order: Literal["big", "little"]) -> int:
-    """How many bytes, `most` at most, both have in common: at their beginning ("big") or at their end ("little").
+    """Return how many bytes, at most `most`, both have in common: at their beginning ("big") or at their end
+    ("little").
 
-    Slices, each twice as long as the one before, are compared at the speed of memory; single bytes are not. Of the
-    first slices that differ, read as one number in this `order`, the highest bit that does tells where.
+    It compares slices, each twice as long as the one before, because comparing single bytes is slow. It reads the first
+    two slices that differ as numbers in this `order`: the highest bit that differs is in the first byte that differs.
     """
     low, step = 0, 256
     while low < most:

@@ -92,11 +92,16 @@ def part(name: str) -> dict[str, Any]:
     return schema
 
 
-def fields(name: str) -> schemas.Schema:
+def _closed(name: str) -> schemas.Schema:
     """Return the closed schema for some or all fields of such a part."""
     if name not in _fields:
         _fields[name] = schemas.Schema({**part(name), "required": []})
     return _fields[name]
+
+
+def check_fields(fields: dict[str, Any], name: str) -> None:
+    """Raise ValueError as `check_new` does, for some or all fields of a plan, issue, task or cycle."""
+    check_new(fields, _closed(name), name)
 
 
 def row(schema: str) -> schemas.Schema:
@@ -107,7 +112,7 @@ def row(schema: str) -> schemas.Schema:
 
 def change_schemas() -> Iterator[schemas.Schema]:
     """Yield the schemas that check a change: the new fields, and each row that it makes."""
-    yield from map(fields, (TASK, PLAN, ISSUE))
+    yield from map(_closed, (TASK, PLAN, ISSUE))
     yield from map(row, _ROWS)
 
 

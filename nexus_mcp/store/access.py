@@ -10,14 +10,13 @@ from contextlib import ExitStack, contextmanager, suppress
 
 from nexus_mcp.errors import BEGUN, FolderGone, JournalError, NexusError, NotAppliedYet, NotConfirmed, StorageError
 from nexus_mcp.store import atomic, conflicts, journal, lock
-from nexus_mcp.store.folder import Folder, reason
+from nexus_mcp.store.folder import Folder, close_all, open_folders, reason
 from nexus_mcp.store.journal import roll_forward
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
     from types import TracebackType
     from typing import Self, TypeVar
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     Found = TypeVar("Found")
     Rehearse = Callable[[Folder | None, Folder | None], object]
 
-_LOOKS = 8  # at several files
+_LOOKS = 8  # reads of several files before the lock is taken
 _TRIES = 5  # to create the folders of a first write, while other failing writers remove them
 
 
@@ -51,19 +50,25 @@ class Access:
         return Folders(self.root)
 
     @contextmanager
+    def nexus(self) -> Iterator[Folder | None]:
+        """Return `.nexus` as it is."""
+        with self.folders() as (nexus, _):
+            yield nexus
+
+    @contextmanager
     def state(self) -> Iterator[Folder | None]:
         """Return `.nexus/state` as it is."""
         with self.folders() as (_, state):
             yield state
 
     @contextmanager
-    def reading(self) -> Iterator[tuple[Folder | None, Folder | None]]:
-        """Return the folders, after completing an interrupted change. Takes no lock otherwise."""
+    def recovered_state(self) -> Iterator[Folder | None]:
+        """Return `.nexus/state`, after completing an interrupted change. Takes no lock otherwise."""
         with self.folders() as (nexus, state):
             if nexus is not None and state is not None and state.check_plain(journal.NAME):
                 with self._completed(nexus, state):
                     pass
-            yield nexus, state
+            yield state
 
     def look(self, at: Callable[[Folder | None, Folder | None], Found], *, several: bool = False) -> Found:
         """Return what `at` returns for the folders, while no change of several files is about to replace these files.
@@ -113,7 +118,7 @@ class Access:
         """Return the folders with the lock, created if absent. An interrupted change may still wait."""
         return Locked(self)
 
-    def lock(self, state: Folder) -> AbstractContextManager[lock.HeldLock]:
+    def lock(self, state: Folder) -> lock.HeldLock:
         """Return the lock. Raises as lock.acquire does."""
         return lock.acquire(state, self.deadline.at(state), lambda: self.stopping, lambda: self._meanwhile(state))
 
@@ -129,7 +134,8 @@ class Folders:
 
     def __enter__(self) -> tuple[Folder | None, Folder | None]:
         try:
-            return find_folders(self._path, self._open)[1:]
+            _, nexus, state = open_folders(self._open, self._path, ".nexus", "state")
+            return nexus, state
         except BaseException:
             close_all(self._open)
             raise
@@ -143,12 +149,11 @@ class Locked:
 
     It creates missing folders, and removes them if the block fails, so that a failed first call leaves nothing behind.
     In a new project it first calls `rehearse` with the existing folders. With `completing`, it completes interrupted
-    changes at its beginning; `completed` is the result of `roll_forward`, and `names` are the names in `state` since
-    then.
+    changes at its beginning; `completed` is the result of `roll_forward`. `has_receipts` is whether a close left a
+    receipt before: receipts are created under the lock only.
     """
 
     held: lock.HeldLock
-    names: list[str]
     nexus: Folder
     state: Folder
 
@@ -156,11 +161,12 @@ class Locked:
         self._access = access
         self._rehearse = rehearse
         self._completing = completing
-        self._lock: AbstractContextManager[lock.HeldLock] | None = None
+        self._lock: lock.HeldLock | None = None
         self._open: list[Folder] = []
         self._new: list[tuple[Folder, str]] = []
         self._is_begun = self._wrote_ignore = False
         self.completed: Entry | None = None
+        self.has_receipts = False
 
     def __enter__(self) -> Self:
         try:
@@ -188,8 +194,8 @@ class Locked:
         was written.
 
         Leftovers are deleted if a writer may have died: the first time (again after a power cut), and when the lock was
-        not released. New folders are synced unless the lock vouches for them; `.nexus` is synced if this call added an
-        entry to it. Raises StorageError, PathRefused.
+        not released. New folders are synced unless the mark in the lock file says that they are; `.nexus` is synced if
+        this call added an entry to it. Raises StorageError, PathRefused.
         """
         held = self.held
         self._wrote_ignore = write_gitignore(self.nexus, held)
@@ -198,7 +204,11 @@ class Locked:
             held.check()
             conflicts.sweep_all(self.nexus, self.state, notes=not held.orderly)
         if self._wrote_ignore or not held.orderly:
-            confirm_all(self._root, self.nexus)
+            for folder in (self._root, self.nexus):  # their creator may have died before it synced them
+                try:
+                    folder.sync()
+                except OSError as error:
+                    raise StorageError(folder.shown or folder.path, "sync", reason(error)) from error
         held.orderly = self._access.swept = True
         return self._wrote_ignore
 
@@ -216,22 +226,38 @@ class Locked:
                 if not left:
                     raise
         if self._completing:
-            self.names = self.state.names()
-            if journal.NAME in self.names:
+            names = self.state.names()
+            if journal.NAME in names:
                 self.completed = roll_forward(self.nexus, self.state)
-                self.names = self.state.names()
+                names = self.state.names()
+            self.has_receipts = any(name.startswith(journal.RECEIPT_PREFIX) for name in names)
 
     def _take(self) -> None:
-        self._root, nexus, state = find_folders(self._access.root, self._open)
+        root, nexus, state = open_folders(self._open, self._access.root, ".nexus", "state")
+        assert root is not None
+        self._root = root
         used = state is not None and (self._access.swept or state.check_plain(lock.NAME))
         if self._rehearse is not None and not used and not (state is not None and state.check_plain(journal.NAME)):
             self._rehearse(nexus, state)
         if nexus is None or state is None or not used:
-            nexus = keep_open(self._open, make_folder(self._root, ".nexus", self._new))
-            state = keep_open(self._open, make_folder(nexus, "state", self._new))
-        self.nexus, self.state, held = nexus, state, self._access.lock(state)
-        self.held, self._lock = held.__enter__(), held
+            nexus = self._make(self._root, ".nexus")
+            state = self._make(nexus, "state")
+        self.nexus, self.state = nexus, state
+        self.held = self._lock = self._access.lock(state)
         self._new += [(state, lock.NAME)] * self.held.created
+
+    def _make(self, parent: Folder, name: str) -> Folder:
+        """Return the folder `name` in `parent`, created if absent. Its name is not synced yet."""
+        try:
+            folder, is_new = parent.make(name, confirm=False)
+        except StorageError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                raise FolderGone(parent.shown) from error
+            raise
+        self._open.append(folder)
+        if is_new:
+            self._new.append((parent, name))
+        return folder
 
     def _take_back(self, error: BaseException) -> None:
         if self._is_begun:
@@ -239,57 +265,12 @@ class Locked:
                 remove_gitignore(self.nexus)
             if not isinstance(error, NexusError):
                 error.add_note(BEGUN)
-        remove_new(self._new, None if self._lock is None else self.held)
+        remove_new(self._new, self._lock)
         self._access.swept = False
 
 
 IGNORE = ".gitignore"
 _IGNORED = b"state/\n"
-
-
-def find_folders(path: str, opened: list[Folder]) -> tuple[Folder, Folder | None, Folder | None]:
-    """Return the project folder at `path`, its `.nexus` and `.nexus/state`; `opened` gets each as
-    soon as it is open.
-    """
-    root = keep_open(opened, Folder.root(path))
-    nexus = root.child(".nexus")
-    state = None if nexus is None else keep_open(opened, nexus).child("state")
-    return root, nexus, None if state is None else keep_open(opened, state)
-
-
-def keep_open(opened: list[Folder], folder: Folder) -> Folder:
-    opened.append(folder)
-    return folder
-
-
-def close_all(opened: list[Folder]) -> None:
-    while opened:
-        opened.pop().close()
-
-
-def make_folder(parent: Folder, name: str, new: list[tuple[Folder, str]]) -> Folder:
-    """Return the folder `name` in `parent`, created if absent and then added to `new`. Its name is not synced yet.
-
-    Raises PathRefused, StorageError.
-    """
-    try:
-        folder, is_new = parent.make(name, confirm=False)
-    except StorageError as error:
-        if isinstance(error.__cause__, FileNotFoundError):
-            raise FolderGone(parent.shown) from error
-        raise
-    if is_new:
-        new.append((parent, name))
-    return folder
-
-
-def confirm_all(*folders: Folder) -> None:
-    """Sync the folders of a new workspace: their creator may have died before that. Raises StorageError."""
-    for folder in folders:
-        try:
-            folder.sync()
-        except OSError as error:
-            raise StorageError(folder.shown or folder.path, "sync", reason(error)) from error
 
 
 def remove_new(new: list[tuple[Folder, str]], held: lock.HeldLock | None) -> None:
@@ -348,7 +329,7 @@ def remove_gitignore(nexus: Folder) -> None:
 
 
 SOON = 16 << 20
-"""Bytes of a journal that can be completed in the time of an event. A change of smaller files than that fits."""
+"""Bytes of the largest journal that a hook completes: larger ones take longer than a hook may wait."""
 
 
 class Deadline:
@@ -365,7 +346,8 @@ class Deadline:
     def at(self, state: Folder) -> float:
         """Return how many seconds to wait for the lock in this folder.
 
-        Raises JournalError if completing a pending change takes longer than such a call has.
+        Raises JournalError if a pending change is too large for a call that limits all its waits together, as a hook
+        does.
         """
         waiting = None if self._end is None else state.look(journal.NAME)
         if waiting is not None and waiting.st_size > SOON:

@@ -6,7 +6,7 @@ Readers take no lock and complete no interrupted change: the journal never holds
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 from nexus_mcp import schemas
 from nexus_mcp.errors import LockTimeout, NexusError, StateError
@@ -20,7 +20,7 @@ from nexus_mcp.store.journal import SESSION_LIMIT
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from nexus_mcp.state.agents import Event
     from nexus_mcp.state.tracker import Entry
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from nexus_mcp.store.store import Store
 
 EVENT_WAIT_S = 0.5
-"""Seconds that an event of an agent waits for the lock: it is recorded without it long before its hook is ended."""
+"""Seconds that an event of an agent waits for the lock. After that it is recorded without the lock, long before the
+hook's deadline.
+"""
 _LOOKS = 5
 _FILES = (agents_extension.OLD, agents_extension.NAME, TRACKER)
 
@@ -62,7 +64,7 @@ def read(store: Store, harness_id: str) -> Agents:
     """Return the agents of all sessions of a harness. Raises PathRefused, StorageError for the
     folders above the files.
     """
-    with state_as_it_is(store) as state:
+    with store.state_as_it_is() as state:
         own = None if state is None else state.child(harness_id)
         if own is None:
             return Agents()
@@ -110,35 +112,25 @@ def change(store: Store, harness_id: str, make: Callable[[Records], Records | No
         return records
 
 
-@contextmanager
-def state_as_it_is(store: Store) -> Iterator[Folder | None]:
-    """Open `.nexus/state`, None if absent. An interrupted change stays: it may belong to the lock holder."""
-    with store.nexus() as nexus:
-        state = None if nexus is None else nexus.child("state")
-        if state is None:
-            yield None
-            return
-        with state:
-            yield state
-
-
 def append_unlocked(store: Store, harness_id: str, line: agents.Line) -> None:
     """Append a line beside the tracker without the lock. Raises StateError, PathRefused, StorageError."""
-    with state_as_it_is(store) as state:
+    with store.state_as_it_is() as state:
         if state is not None:  # it exists: a process has the lock in it, or a session has begun
             with state.make(harness_id, confirm=False)[0] as own:
                 agents_extension.append(own, [line], agents_extension.APPEND_LIMIT)
 
 
 def load(own: Folder, harness_id: str) -> Agents:
-    """Return the agents in this folder of a harness. Without the lock see `read`."""
+    """Return the agents in this folder of a harness, with the faults of its files. Needs the lock; without it use
+    `read`.
+    """
     found = Agents()
     lines: list[agents.Line] = []
     try:
         lines, found.bad, found.size = agents_extension.read(own)
     except NexusError as error:
         found.extension_fault = error
-    # Read the tracker last: an event leaves the file beside it only when the tracker has it.
+    # Read the tracker last: an event is removed from the file beside it only after it was written to the tracker.
     try:
         found.data = own.read(TRACKER, SESSION_LIMIT)
         found.entries = [] if found.data is None else _entries(found, own.show(TRACKER))
@@ -157,7 +149,8 @@ def load(own: Folder, harness_id: str) -> Agents:
 def write(
     own: Folder, held: HeldLock, found: Agents, records: Records, *, is_made: bool = False, is_last: bool = False
 ) -> None:
-    """Write the lines beside the tracker, then the tracker. `is_made`: also an empty one; `is_last`: remove it.
+    """Write the lines beside the tracker, then the tracker. `is_made`: write a tracker without agents, too; `is_last`:
+    remove the tracker.
 
     Needs the lock. Raises as `record` does.
     """
@@ -172,7 +165,8 @@ def write(
     # The ids of events stay as long as a session: a hook that was stopped during an append may append again.
     is_needed = agents.is_needed(records) or (bool(found.events) and not is_last)
     if is_needed or found.size:
-        # Also for the present tracker: a process that dies before the next step has changed nothing.
+        # The fold line of the present tracker is written first: if this process dies before the tracker is replaced,
+        # nothing has changed.
         before = [] if found.base is None else [found.base]
         agents_extension.append(own, [*before, fold])
     if data != found.data:
@@ -233,9 +227,9 @@ def _encoded(entries: list[Entry], shown: str) -> bytes:
 
 
 OVER_AFTER_S = 24 * 3600.0
-"""A session without an event for so long is over."""
+"""Seconds without an event after which a session is over."""
 NOTED_AFTER_S = 3600.0
-"""An event of a session is noted when the last one that is known is older: not at every use of a tool."""
+"""Seconds after which a session's next event is stored: storing each use of a tool would cost too much."""
 
 
 def touch(store: Store, harness_id: str, session: str, records: Records) -> None:
@@ -289,7 +283,7 @@ def end(store: Store, harness_id: str, session: str) -> tuple[list[str], list[st
 
 def _left(store: Store, found: Agents, session: str) -> Records:
     """Return the records without this session, and without the sessions that are over."""
-    # A running session may have unstored events of the last hour. A time in the future is no event.
+    # A running session may have had events in the last hour that were not stored. Times in the future do not count.
     before, after = store.stamp(-OVER_AFTER_S - NOTED_AFTER_S), store.stamp(OVER_AFTER_S)
     return found.records.without({session, *found.records.ended(before, after)})
 

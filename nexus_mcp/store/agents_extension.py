@@ -27,14 +27,13 @@ if TYPE_CHECKING:
 NAME = "agents.extension.jsonl"
 OLD = "agents.extension.old.jsonl"
 READ_LIMIT = 16 << 20
-"""Bytes of a file that is read."""
+"""Largest file that is read, in bytes."""
 APPEND_LIMIT = 1 << 20
-"""Bytes that the file may grow to without the lock. A hook can fold in so many in its time (tests/lifecycle).
-
-Whatever does not fit in leaves its agent unknown, which restricts.
+"""Bytes that the file may grow to without the lock. A hook can move as many into the tracker before its deadline
+(tests/lifecycle). An event that does not fit is not recorded: its agent is unknown, and so restricted.
 """
 TIDY_FROM = 1 << 14
-"""Bytes from which on the file is shortened when most of it is of no use any more."""
+"""Bytes from which on the file is shortened when most of it is obsolete."""
 LONGEST_MESSAGE, MOST_PATHS = 4096, 16384
 """Characters of a last message, and of the paths of the files touched, in an event that waits in the file."""
 _TRIES = 100
@@ -49,15 +48,12 @@ def read(own: Folder) -> tuple[list[Line], int, int]:
     lines: list[Line] = []
     bad = size = 0
     for name in (OLD, NAME):
-        data = own.read(name, READ_LIMIT) or b""
-        for line in data.split(b"\n"):
-            if line.strip():
-                value = jsonl.parse(line, name)
-                if value is None or not agents.is_line(value):
-                    bad += 1
-                else:
-                    lines.append(value)
-        size += len(data)
+        if data := own.read(name, READ_LIMIT):
+            values = [value for _, value in jsonl.lines_in(data, name)]
+            good = agents.select_lines(values)
+            lines += good
+            bad += len(values) - len(good)
+            size += len(data)
     return lines, bad, size
 
 
@@ -135,17 +131,12 @@ def _absorb(own: Folder, events: Set[str]) -> None:
     data = own.read(OLD, READ_LIMIT)
     if data is None:
         return
-    bad = 0
-    late: list[Event] = []
-    for line in data.split(b"\n"):
-        value = jsonl.parse(line, OLD) if line.strip() else None
-        if value is not None and agents.is_line(value):
-            late += [value] if agents.is_event(value) and value["id"] not in events else []
-        else:
-            bad += bool(line.strip())
+    values = [value for _, value in jsonl.lines_in(data, OLD)]
+    lines = agents.select_lines(values)
+    late = [line for line in lines if agents.is_event(line) and line["id"] not in events]
     if late:
         append(own, late)
-    if bad:
+    if len(lines) < len(values):
         atomic.set_aside(own, OLD, f"conflict-{NAME}")
     else:
         own.unlink(OLD)

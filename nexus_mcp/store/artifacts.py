@@ -20,21 +20,12 @@ if TYPE_CHECKING:
     from nexus_mcp.state.oplog import By
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.store import Store
-    from nexus_mcp.store.transaction import Transaction
 
     Noted = Callable[[dict[str, Any]], changes.Entry]
-    from collections.abc import Callable
-    from typing import Any, TypeVar
-
-    Found = TypeVar("Found")
-    Make = Callable[[Transaction], dict[str, Any]]
-
 
 FOLDER = paths.ARTIFACTS
-
-
 KEPT_LIMIT = 1 << 20
-"""Bytes of an older artifact that are looked at for what undo needs."""
+"""Largest old artifact, in bytes, whose content is stored for undo."""
 
 
 def write(store: Store, filename: str, content: str, by: By) -> str:

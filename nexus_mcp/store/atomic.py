@@ -15,18 +15,15 @@ from nexus_mcp.store.folder import close_fd, reason
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from nexus_mcp.store.folder import Folder
-
-    Call = Callable[[int, bytes, int, bytes], int]
     from collections.abc import Callable, Iterable
 
-    from nexus_mcp.store.folder import Copy, Permissions
+    from nexus_mcp.store.folder import Copy, Folder, Permissions
+
+    Call = Callable[[int, bytes, int, bytes], int]
 
 CHUNK = 1 << 20
 _NO_COPY_RANGE = (errno.ENOSYS, errno.EXDEV, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM)
-"""What says that this kernel or file system has no such copy, and nothing of how one would have gone."""
+"""Errors of a kernel or file system that cannot copy in this way; they say nothing about the disk."""
 
 
 class Shrunk(OSError):
@@ -76,13 +73,13 @@ def _copy_by_kernel(source: int, target: int, size: int) -> int:
     return done
 
 
-# renameat2(2) with RENAME_EXCHANGE: what the name held at that very moment then has the other name. `os` lacks the
-# call. `ctypes` takes a millisecond and half a megabyte; the C module below it takes a third of both.
+# renameat2(2) with RENAME_EXCHANGE exchanges two names in one step. `os` lacks the call. Importing `ctypes` takes a
+# millisecond and half a megabyte; `_ctypes`, the C module that it uses, takes a third of both.
 
 
 _EXCHANGE = 2  # RENAME_EXCHANGE
-# For a call that this kernel, file system or sandbox does not have. A sandbox answers as if access was denied: where it
-# really is, the rename that is tried instead fails with the same reason.
+# The errors of a kernel, file system or sandbox that does not have the call. A sandbox reports EPERM or EACCES. If
+# access really is denied, the rename that is tried instead fails with the same error.
 _NO_EXCHANGE = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EACCES, errno.EXDEV)
 _NO_LINKS = (*_NO_EXCHANGE, errno.EMLINK)
 _renameat2: list[Call | None] = []
@@ -177,9 +174,9 @@ except ImportError:  # Windows
 
 
 PREFIX = ".nexus-tmp-"
-"""How the names of temporary files begin."""
+"""Prefix of the names of temporary files."""
 MOST_ASIDE = 8
-"""Files of a name that are kept when they cannot be used: whatever spoils one may do so at every session."""
+"""Unusable files that are kept under numbered names: the program that damages a file may do so in every session."""
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _PART = 1 << 20  # bytes: more at once would be allocated whole, however little there is
 
@@ -242,19 +239,15 @@ def put(folder: Folder, name: str, data: bytes | None, check: Callable[[], None]
             replace(folder, name, [data], check, confirmed=False)
     except OSError as error:
         raise StorageError(folder.show(name), "write", reason(error)) from error
-    make_confirm(folder, name)()
+    confirm_file(folder, name)
 
 
-def make_confirm(folder: Folder, name: str) -> Callable[[], None]:
-    """Return a function that syncs the folder after its file `name` was replaced. It raises NotConfirmed."""
-
-    def sync() -> None:
-        try:
-            confirm(folder)
-        except Unsynced as error:
-            raise NotConfirmed(folder.show(name), reason(error.cause)) from error
-
-    return sync
+def confirm_file(folder: Folder, name: str) -> None:
+    """Sync the folder after its file `name` was replaced. Raises NotConfirmed."""
+    try:
+        confirm(folder)
+    except Unsynced as error:
+        raise NotConfirmed(folder.show(name), reason(error.cause)) from error
 
 
 def set_aside(folder: Folder, name: str, as_: str) -> str:
@@ -270,11 +263,9 @@ def set_aside(folder: Folder, name: str, as_: str) -> str:
         free = f"{stem}.{number}{dot}{suffix}"
     try:
         folder.rename(name, free)
-        confirm(folder)
-    except Unsynced as error:
-        raise NotConfirmed(folder.show(free), reason(error.cause)) from error
     except OSError as error:
         raise StorageError(folder.show(name), "rename", reason(error)) from error
+    confirm_file(folder, free)
     return free
 
 

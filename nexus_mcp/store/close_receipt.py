@@ -19,7 +19,7 @@ from nexus_mcp.store.folder import close_fd, reason
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
     from typing import Any
 
@@ -36,12 +36,14 @@ except ImportError:  # Windows
 
 
 MOST_FILES = 1000
-"""So many files of such a name are looked at under the lock: a clone may bring any number."""
+"""Receipts that are checked under the lock: a clone may contain any number of such files."""
 MOST_LEFT = 16
-"""So many markers are taken at a time. Every change of a plan or task list removes what is left: there are few."""
+"""Receipts that are held at a time. Each change of plan or tasks removes the others, so there are few."""
 READ_ANYHOW = 1 << 20
-"""Bytes, of all files together, that are parsed whatever is in them. Beyond that a file has to begin as ours do, and is
-read up to journal.HISTORY_LIMIT in all: no journal is larger (commit.py), so no close of ours goes unheard for that."""
+"""Bytes of all receipts together that are parsed whatever they hold. Beyond that a file has to begin as a journal of
+nexus-mcp does, and up to journal.HISTORY_LIMIT bytes are read in all: no journal is larger (commit.py), so no close is
+overlooked.
+"""
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 
 
@@ -73,7 +75,7 @@ class Receipt:
         self.undelivered()
 
     def undelivered(self) -> None:
-        """The answer will never be read: leave the receipt for the next task_close."""
+        """Leave the receipt for the next task_close: no client will read the answer."""
         if self._fd is not None:
             close_fd(self._fd)
             self._fd = None
@@ -82,13 +84,11 @@ class Receipt:
 class Receipts:
     """The receipts that dead processes left, as one change sees them. Needs the lock.
 
-    `names` are those in `state` since the lock was taken: receipts are created under the lock only. `repeated` is the
-    receipt whose answer `answer` returned, None before that.
+    `repeated` is the receipt whose answer `answer` returned, None before that.
     """
 
-    def __init__(self, state: Folder, names: Iterable[str], open_state: OpenState, is_answer: IsAnswer | None) -> None:
+    def __init__(self, state: Folder, open_state: OpenState, is_answer: IsAnswer | None) -> None:
         self._state = state
-        self._names = names
         self._open_state = open_state
         self._is_answer = is_answer
         self.repeated: Receipt | None = None
@@ -113,8 +113,6 @@ class Receipts:
 
         `confirm`, which may raise, first puts that write on disk, so that no power cut takes only the write.
         """
-        if not any(name.startswith(journal.RECEIPT_PREFIX) for name in self._names):
-            return
         try:
             left = find_undelivered(self._state, self._open_state, whole=False)
         except Exception as error:  # noqa: BLE001

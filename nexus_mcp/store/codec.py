@@ -31,7 +31,7 @@ MAX_DIGITS = 4300  # the most digits that Python turns into an int
 class Invalid(ValueError):
     """JSON that the grammar or Python's reader allows, and nexus-mcp does not.
 
-    The text says why, `kind` what to look for to tell where (`locate`), "" when there is no one place.
+    The text is the reason. `kind` is what `locate` searches for to find the place, "" if the fault has no single place.
     """
 
     def __init__(self, problem: str, kind: str = "") -> None:
@@ -69,7 +69,7 @@ def strict_decoder(
 
 STRICT = strict_decoder()
 _NEAR = 4096  # characters around a fault that are checked for its kind
-_COMPACT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+COMPACT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 _quoted = json.encoder.encode_basestring
 
 
@@ -163,7 +163,12 @@ def encode(value: object) -> bytes:
 
     Lone surrogates, which only a file of another program can contain, stay escapes.
     """
-    return encode_utf8(pretty(value)) + b"\n"
+    return encode_part(value) + b"\n"
+
+
+def encode_part(value: object, margin: str = "\n") -> bytes:
+    """Return the same without the newline at the end. `margin` begins each line after the first."""
+    return encode_utf8(pretty(value, margin))
 
 
 def encode_utf8(text: str) -> bytes:
@@ -192,14 +197,14 @@ def pretty(value: object, margin: str = "\n") -> str:
         inner = f"{margin}  "
         lines = [pretty(item, inner) for item in value]
         return f"[{inner}{f',{inner}'.join(lines)}{margin}]" if lines else "[]"
-    return _COMPACT.encode(value)
+    return COMPACT.encode(value)
 
 
 def compact(value: object) -> str:
     """Return `value` as JSON text without insignificant white space, non-ASCII unescaped."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return int.__repr__(value) if type(value) is int else _COMPACT.encode(value)
+    return int.__repr__(value) if type(value) is int else COMPACT.encode(value)
 
 
 def without_surrogates(text: str) -> str:

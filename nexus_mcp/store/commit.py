@@ -6,10 +6,12 @@ This module is separate from transaction.py because the server starts without it
 from __future__ import annotations
 
 from contextlib import ExitStack, suppress
+from functools import partial
 
 from nexus_mcp.errors import NexusError, NotAppliedYet, StateError, StorageError
 from nexus_mcp.state import oplog as entries
 from nexus_mcp.store import atomic, conflicts, journal, oplog, paths
+from nexus_mcp.store.codec import encode
 from nexus_mcp.store.folder import Copy, reason
 from nexus_mcp.store.journal import finish
 from nexus_mcp.store.replacement import Original, Replacement
@@ -43,28 +45,15 @@ def carry_out(
         for name, (_, after) in change.writes.items():
             original = change.originals[name]
             if name in paths.SESSION:
-                write_one(state, state, (name, original), after, lambda: make_entry(change), held=held)
+                write_one(state, state, (name, original), after, change.entry, held=held)
                 continue
             with ExitStack() as stack:
                 folder, last = paths.find(stack, state, name)
                 if folder is None:
                     raise StorageError(state.show(name), "write", "its folder is gone")
-                write_one(state, folder, (last, original), after, lambda: make_entry(change), held=held)
+                write_one(state, folder, (last, original), after, change.entry, held=held)
         return None
     return write_journaled(nexus, state, change, held, answer)
-
-
-def make_entry(change: Transaction) -> entries.Entry:
-    """Return the entry of a change. Old content is stored only if undo may need it."""
-    stays = change.cycle is not None or change.undoes is not None
-    files = [
-        entries.file_after(name, after) if stays else entries.file_change(name, before, after, change.marks.get(name))
-        for name, (before, after) in change.writes.items()
-    ]
-    cycle = None if change.cycle is None else change.cycle["completed_at"]
-    return entries.entry(
-        oplog.new_id(), change.stamp(), change.by, files, what=change.what, cycle=cycle, undoes=change.undoes
-    )
 
 
 def write_one(
@@ -89,13 +78,12 @@ def write_one(
         _sync_journals_folder(state)
         conflicts.sweep(folder)
     replacement = Replacement(folder, *read, forward)
-    sync = replacement.put(after, None if held is None else held.check)
-    copies = [replacement.copy] if replacement.copy else []
-    oplog.note(state, lambda: entries.with_copies(make_entry(), copies))  # every reader sees the change
+    replacement.put_unsynced(after, None if held is None else held.check)
+    oplog.note(state, make_entry, [replacement.copy] if replacement.copy else ())  # every reader sees the change
     if held is None or folder is not state:
-        sync()
+        atomic.confirm_file(folder, read[0])
     else:
-        held.afterwards = sync
+        held.afterwards = partial(atomic.confirm_file, folder, read[0])
 
 
 def _sync_journals_folder(state: Folder) -> None:
@@ -116,7 +104,7 @@ def _entry_for(change: Transaction) -> entries.Entry | None:
     Raises StorageError.
     """
     try:
-        return make_entry(change)
+        return change.entry()
     except Exception as error:
         if change.cycle is not None:
             return None  # the log is advisory; it then gets a shorter entry
@@ -131,7 +119,7 @@ def write_journaled(
     entry = _entry_for(change)
     try:
         record = journal.record(change.cycle, change.writes, answer, entry)
-        recorded = journal.encode_record(record)
+        recorded = encode(record)
     except (OSError, ImportError, MemoryError) as error:  # this loads a module, which may need a descriptor
         raise StorageError(journal.SHOWN, "make", f"{type(error).__name__}: {error}") from error
     if len(recorded) > journal.HISTORY_LIMIT:  # no later call could read it to complete it

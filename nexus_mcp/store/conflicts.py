@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from nexus_mcp.store.folder import Folder
 
     Mark = tuple[int, int]
-    """Bytes of a file, and the CRC-32 of all of them, or of its end alone."""
+    """Size of a file in bytes, and the CRC-32 of the whole file or of its end."""
 
 PREFIX = "conflict-"
 MOST = 64
-"""Copies of one file that are kept in its folder. Beyond that a change that would need one more is refused."""
+"""Copies of one file in its folder. A change that would need one more is refused."""
 WHOLE, END, SAME = "w", "e", "s"
 END_BYTES = 4096
 MOST_FOLDERS = 100
-"""Folders of artifacts that are looked into for copies, and DEPTH of them below each other."""
+"""Folders of artifacts that are searched for copies, at most DEPTH levels deep."""
 MOST_SWEPT_FOLDERS = 1000
 DEPTH = 16
 NOTES = ("context", "memory", "rules")
 MOST_NOTES = 20_000
-"""Names in a folder of notes that are looked at for copies."""
+"""Names in a folder of notes that are searched for copies."""
 _CHUNK = 1 << 20
 _LOW = (1 << 32) - 1
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)

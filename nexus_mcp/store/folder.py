@@ -2,12 +2,10 @@
 
 If the platform supports it, every call uses a descriptor of the folder (openat and similar), so that another process
 cannot lead it outside by replacing a folder with a link. Elsewhere lstat checks each step first. No open waits for a
-pipe. Linux lets the owner of a file open it without updating its access time (open(2), O_NOATIME): that update would be
-a write that the next sync waits for.
+pipe. With O_NOATIME opening a file updates no access time: the next sync would wait for that write.
 
-A folder with the setgid bit is shared, as with git's `core.sharedRepository`: what is made in it gives the folder's
-group what the folder gives it, whatever the umask is. In any other folder the umask decides, too. Nothing becomes more
-open than its folder, and a file that replaces another one keeps that one's permission bits (docs/decisions/0054).
+A folder with the setgid bit is shared, as with git's `core.sharedRepository`: a new file in it gives the group what the
+folder gives it, whatever the umask is. Nothing is more open than its folder (docs/decisions/0054).
 """
 
 from __future__ import annotations
@@ -47,7 +45,7 @@ class Folder:
             if not AT and not os.path.isdir(path):
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
             # The path had no links; a link in it now was created since.
-            return cls(path, "", open_folder(path) if AT else None)
+            return cls(path, "", open_at(path, _FOLDER) if AT else None)
         except OSError as error:
             gone = error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
             advice = "Restart the server in a folder that exists." if gone else ""
@@ -65,9 +63,7 @@ class Folder:
             self.descriptor = -1  # no descriptor; None would be the current folder
 
     def make(self, name: str, *, confirm: bool = True) -> tuple[Folder, bool]:
-        """Return (the folder `name` in this one, whether it is new); with `confirm` its name is synced. Raises
-        PathRefused, StorageError.
-        """
+        """Return (the folder `name`, whether it is new); `confirm` syncs its name. Raises PathRefused, StorageError."""
         made, child = False, None
         try:
             with suppress(FileExistsError):
@@ -99,7 +95,7 @@ class Folder:
         path = f"{self.path}{name}" if self.path.endswith(os.sep) else f"{self.path}{os.sep}{name}"
         if AT:
             try:
-                return Folder(path, shown, open_folder(name, self.descriptor))
+                return Folder(path, shown, open_at(name, _FOLDER, self.descriptor))
             except FileNotFoundError:
                 return None
             except OSError as error:
@@ -113,16 +109,16 @@ class Folder:
         return None if seen is None else Folder(path, shown, None)
 
     def read(self, name: str, limit: int) -> bytes | None:
-        """Return the bytes of the plain file `name`, None if absent. Raises PathRefused, StorageError, StateError if
-        too large.
-        """
+        """Return the bytes of the plain file `name`, None if absent. Raises as `hold` does."""
         if (found := self.hold(name, limit)) is None:
             return None
         close_fd(found[1])
         return found[0]
 
     def hold(self, name: str, limit: int) -> tuple[bytes, int, os.stat_result] | None:
-        """Return (its bytes, a descriptor of it, its stat before the read). Raises as `read` does."""
+        """Return (its bytes, a descriptor of it, its stat before the read), None if absent. Raises StateError if it is
+        larger than `limit` bytes, PathRefused, StorageError.
+        """
         shown, fd = self.show(name), -1
         try:
             fd = self.open(name, os.O_RDONLY)
@@ -145,37 +141,50 @@ class Folder:
             raise
 
     def open(self, name: str, flags: int, wanted: Permissions | Copy | None = None) -> int:
-        """Open the file `name`, created as `create` does. Raises PathRefused and OSError."""
-        return create(self, name, flags, wanted) if flags & os.O_CREAT else self.open_as(name, flags, 0)
+        """Open the file `name` and return a descriptor. Raises PathRefused, StorageError, OSError.
+
+        With O_CREAT an absent file is created. `wanted` are its permissions, or the files that it copies, or None for
+        those of any new file. An existing file keeps its own.
+        """
+        if not flags & os.O_CREAT:
+            return self.open_as(name, flags, 0)
+        for left in reversed(range(_TRIES)):
+            if not flags & os.O_EXCL:
+                with suppress(FileNotFoundError):
+                    return self.open_as(name, flags & ~os.O_CREAT, 0)
+            try:
+                return _create(self, name, flags | os.O_EXCL, wanted)
+            except FileExistsError:
+                if flags & os.O_EXCL or not left:
+                    raise
+        raise AssertionError
 
     def open_as(self, name: str, flags: int, mode: int) -> int:
-        """Open the file `name`, created with the bits `mode` less the umask. A link is refused, a
-        pipe not waited for.
-        """
+        """Open the file `name`, created with the bits `mode` less the umask. Refuse a link; do not wait for a pipe."""
         if not AT:
-            self._plain(name)
+            self.check_plain(name)
             return os.open(os.path.join(self.path, name), flags | FILE, mode)
         try:
-            return open_file(name, flags, mode, self.descriptor)
+            return open_at(name, flags | FILE, self.descriptor, mode)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
-                self._plain(name)
+                self.check_plain(name)
             raise
 
     def check_plain(self, name: str) -> bool:
         """Return whether the file `name` exists. Raises PathRefused if it is a link, a folder or a special file."""
         return self._plain(name) is not None
 
-    def permissions(self, name: str) -> Permissions | None:
-        """Return the permissions of the file `name`, None if absent. Raises as `check_plain` does."""
-        seen = self._plain(name)
-        return None if seen is None else Permissions(seen)
-
     def _plain(self, name: str) -> os.stat_result | None:
         seen = self.look(name)
         if seen is not None and not stat.S_ISREG(seen.st_mode):
             raise refusal(self.show(name), seen.st_mode, "a file")
         return seen
+
+    def permissions(self, name: str) -> Permissions | None:
+        """Return the permissions of the file `name`, None if absent. Raises as `check_plain` does."""
+        seen = self._plain(name)
+        return None if seen is None else Permissions(seen)
 
     def rename(self, old: str, new: str) -> None:
         """Replace `new` by `old`, at once for every reader. Raises OSError."""
@@ -198,12 +207,14 @@ class Folder:
         return True
 
     def is_current(self) -> bool:
-        """Return whether this folder is still at its path."""
+        """Return whether this folder is still at its path. Raises StorageError when that cannot be seen."""
         if self.descriptor is None:
             return os.path.isdir(self.path)
         try:
             return os.path.samestat(os.stat(self.path, follow_symlinks=False), os.fstat(self.descriptor))
-        except OSError:
+        except OSError as error:
+            if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
+                raise StorageError(self.shown, "look at", reason(error)) from error
             return False
 
     def is_file(self, name: str, fd: int) -> bool:
@@ -261,20 +272,10 @@ _NO_ATIME_REFUSED = frozenset({errno.EPERM, errno.EINVAL, errno.EOPNOTSUPP})
 _no_atime = [getattr(os, "O_NOATIME", 0)]
 
 
-def open_folder(name: str, within: int | None = None) -> int:
-    """Open the folder `name` in the folder with the descriptor `within`. Raises OSError."""
-    return _open_without_atime(name, _FOLDER, 0, within)
-
-
-def open_file(name: str, flags: int, mode: int, within: int | None) -> int:
-    """Open the file `name` in the folder with the descriptor `within`. Raises OSError."""
-    if flags & os.O_CREAT:  # a new file may belong to another user (CIFS), and would stay when refused
-        return os.open(name, flags | FILE, mode, dir_fd=within)
-    return _open_without_atime(name, flags | FILE, mode, within)
-
-
-def _open_without_atime(name: str, flags: int, mode: int, within: int | None) -> int:
-    undated = _no_atime[0]  # another thread may switch it off meanwhile
+def open_at(name: str, flags: int, within: int | None = None, mode: int = 0) -> int:
+    """Open the file or folder `name` in the folder with the descriptor `within`. Raises OSError."""
+    # A new file may belong to another user (CIFS), and would stay when refused.
+    undated = 0 if flags & os.O_CREAT else _no_atime[0]  # another thread may switch it off meanwhile
     try:
         return os.open(name, flags | undated, mode, dir_fd=within)
     except OSError as error:
@@ -283,6 +284,29 @@ def _open_without_atime(name: str, flags: int, mode: int, within: int | None) ->
     fd = os.open(name, flags, mode, dir_fd=within)
     _no_atime[0] = 0  # that flag was the cause: do not use it again
     return fd
+
+
+def open_folders(opened: list[Folder], path: str, *names: str) -> list[Folder | None]:
+    """Return the project folder at `path`, the folder `names[0]` in it, and so on; None from the first absent one on.
+
+    `opened` gets each as soon as it is open. Raises PathRefused, StorageError.
+    """
+    last: Folder | None = Folder.root(path)
+    found = [last]
+    for name in names:
+        if last is not None:
+            opened.append(last)
+            last = last.child(name)
+        found.append(last)
+    if last is not None:
+        opened.append(last)
+    return found
+
+
+def close_all(opened: list[Folder]) -> None:
+    """Close the folders, the last first, and remove them from the list."""
+    while opened:
+        opened.pop().close()
 
 
 def refusal(shown: str, mode: int, wanted: str) -> PathRefused:
@@ -351,24 +375,6 @@ class Copy:
 PRIVATE = Copy()
 
 
-def create(folder: Folder, name: str, flags: int, wanted: Permissions | Copy | None) -> int:
-    """Open the file `name` in `folder` with `flags`, and create it if absent; return a descriptor.
-
-    `wanted`: the permissions to keep, what the new file copies, or None for any new file. An existing file keeps its
-    own. Raises PathRefused, StorageError, OSError.
-    """
-    for left in reversed(range(_TRIES)):
-        if not flags & os.O_EXCL:
-            with suppress(FileNotFoundError):
-                return folder.open_as(name, flags & ~os.O_CREAT, 0)
-        try:
-            return _create(folder, name, flags | os.O_EXCL, wanted)
-        except FileExistsError:
-            if flags & os.O_EXCL or not left:
-                raise
-    raise AssertionError
-
-
 def _create(folder: Folder, name: str, flags: int, wanted: Permissions | Copy | None) -> int:
     if isinstance(wanted, Permissions):
         if not HAS_MODES:
@@ -399,11 +405,6 @@ def _or_closed(folder: Folder, name: str, fd: int, settle: Callable[[], None]) -
             folder.unlink(name)
         raise
     return fd
-
-
-def is_shared(info: os.stat_result) -> bool:
-    """Return whether a folder is shared by a group that may write in it."""
-    return bool(info.st_mode & stat.S_ISGID and info.st_mode & stat.S_IWGRP)
 
 
 def _group(above: os.stat_result) -> int:

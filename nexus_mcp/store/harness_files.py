@@ -76,9 +76,11 @@ def own_folder(store: Store, harness_id: str) -> Iterator[tuple[Folder, HeldLock
 
 
 TOOL_LOG_MAX_BYTES = 1 << 20
-"""Bytes. A log that would grow beyond loses its older half: some 4 000 lines are left, the uses of an hour and more."""
+"""Largest size of the tool log, in bytes. Before it grows beyond that, its older half is dropped; about 4 000 lines are
+left, more than an hour of use.
+"""
 TOOL_USE_MAX_BYTES = 1 << 16
-"""Bytes that one use of a tool may add."""
+"""Bytes that one tool call may add to the log."""
 
 
 def log_tool_uses(store: Store, lines: list[dict[str, str]]) -> bool:
@@ -125,7 +127,7 @@ def _count_read(own: Folder, held: HeldLock, path: str, now: str, agent: str) ->
     changed = b"\n".join(lines) + b"\n"
     if len(changed) > SESSION_LIMIT:
         raise StateError(own.show(ACCESS), f"would grow beyond {SESSION_LIMIT >> 20} MiB")
-    Replacement(own, ACCESS, original).put(changed, held.check)()
+    Replacement(own, ACCESS, original).put(changed, held.check)
     return line
 
 
@@ -135,7 +137,7 @@ def _counted_line(lines: list[bytes], path: str, now: str, agent: str) -> tuple[
     spelt = encode_utf8(compact(path))
     for number in reversed(range(len(lines))):
         line = lines[number]
-        if spelt not in line and b"\\" not in line:  # nor with other escapes
+        if spelt not in line and b"\\" not in line:  # without a backslash the line cannot spell the path in another way
             continue
         known = jsonl.parse(line, ACCESS) if line.strip() else None
         if known is None or known.get("path") != path or schemas.faults(schemas.readable(SCHEMA), known, most=1):

@@ -17,7 +17,7 @@ from nexus_mcp import log
 from nexus_mcp.errors import JournalError, NewerJournal, NexusError, NotAppliedYet, StateError, StorageError
 from nexus_mcp.state import oplog, shapes
 from nexus_mcp.store import atomic, conflicts, history, paths
-from nexus_mcp.store.codec import JOURNAL_DEPTH, decode, encode
+from nexus_mcp.store.codec import JOURNAL_DEPTH, decode, encode_utf8
 from nexus_mcp.store.folder import reason
 from nexus_mcp.store.replacement import ChangedMeanwhile, Replacement, read, retry
 from nexus_mcp.workspace import DEFAULT_HARNESS_ID
@@ -25,18 +25,16 @@ from nexus_mcp.workspace import DEFAULT_HARNESS_ID
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
+    from nexus_mcp.state.oplog import Entry
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.history.append import Growth
     from nexus_mcp.store.replacement import Original
 
     Prepared = Mapping[str, tuple[str, Original | None]]
     """The path of a file -> (the temporary file that holds its new bytes, the file as the change read it)."""
-    from collections.abc import Callable
-
-    from nexus_mcp.state.oplog import Entry
 
 NAME = "txn.json"
 RECEIPT_PREFIX = "closed-"
@@ -166,16 +164,7 @@ def receipt_name(id_: str) -> str:
 
 def content_of(file: dict[str, Any]) -> bytes | None:
     """Return the new content of a file of a journal, None for no file."""
-    return None if file["content"] is None else _bytes(file["content"])
-
-
-def _bytes(content: str) -> bytes:
-    return content.encode("utf-8", "backslashreplace")
-
-
-def encode_record(journal: dict[str, Any]) -> bytes:
-    """Return the bytes of the journal itself."""
-    return encode(journal)
+    return None if file["content"] is None else encode_utf8(file["content"])
 
 
 def digest(data: bytes | None) -> str | None:
@@ -265,7 +254,8 @@ def _append(nexus: Folder, state: Folder, cycle: dict[str, Any]) -> None:
 
     with Archive(nexus, state, Memory()) as past:
         if past.has(cycle):
-            atomic.confirm(nexus)  # perhaps by a rename that never was: the only other copies go in the next step
+            # Its rename may not be on disk yet, and the other copies of the cycle are deleted next.
+            atomic.confirm(nexus)
             return
         shapes.check_writable(past.version, SHOWN_HISTORY)
         growth = Growth(past, cycle)
@@ -362,10 +352,10 @@ def finish(
     growth: Growth | None = None,
     prepared: Prepared | None = None,
 ) -> None:
-    """Apply a journal that is in place, then take it away, or turn it into the marker of its answer.
+    """Apply a journal that is on disk, then remove it, or rename it to the receipt of its answer.
 
-    What `make_entry` makes goes into the operation log while the journal is still there: no death comes in between.
-    `growth` and `prepared` as for `apply`. Raises NotAppliedYet.
+    The entry that `make_entry` returns goes into the operation log while the journal is still there: if this process
+    dies before that, the next lock holder adds the entry. `growth` and `prepared` as for `apply`. Raises NotAppliedYet.
     """
     from nexus_mcp.store import oplog
 
@@ -374,7 +364,7 @@ def finish(
         kept = apply(nexus, state, entry, growth, prepared or {})
         is_applied = True
         note = oplog.note if entry["cycle"] is None else oplog.note_cycle
-        note(state, lambda: _with_copies(make_entry(), kept))
+        note(state, make_entry, kept)
         if entry["answer"] is None:
             atomic.remove(state, NAME)
         else:
@@ -407,7 +397,3 @@ def _keep_answer(state: Folder, id_: str) -> None:
             raise
         log.warning(f"{SHOWN} was removed by another program; the change it held was carried out before")
     atomic.confirm(state)
-
-
-def _with_copies(entry: Entry | None, copies: list[str]) -> Entry | None:
-    return None if entry is None else oplog.with_copies(entry, copies)

@@ -69,8 +69,11 @@ def lines(
     StateError if the file has more than `limit` bytes.
     """
     data = None if folder is None else folder.read(name, limit)
-    if data is None:
-        return None
+    return None if data is None else lines_in(data, name, least)
+
+
+def lines_in(data: bytes, name: str, least: int = 2) -> list[tuple[int, dict[str, Any] | None]]:
+    """Return the lines in the bytes of the file `name`, as `lines` does."""
     return [
         (number, parse(line, name) if len(line) >= least else None)
         for number, line in enumerate(data.split(b"\n"), 1)

@@ -134,7 +134,7 @@ def acquire(
     while True:
         fd, created = open_file(state)
         try:
-            fd = _flock(fd, state.show(NAME), wait, end, stopped=stopped, meanwhile=meanwhile)
+            fd = _flock(fd, state, wait, end, stopped=stopped, meanwhile=meanwhile)
         except Unlockable:
             if created:  # no other process can have it either
                 state.unlink(NAME)
@@ -181,7 +181,7 @@ def _check_file(state: Folder, fd: int) -> os.stat_result:
 
 
 def _flock(
-    fd: int, shown: str, wait: float, end: float, *, stopped: Callable[[], bool], meanwhile: Callable[[], object]
+    fd: int, state: Folder, wait: float, end: float, *, stopped: Callable[[], bool], meanwhile: Callable[[], object]
 ) -> int:
     """Return the descriptor that has the lock: `fd`, or another one of the same file; then `fd` is closed."""
     try:
@@ -191,7 +191,9 @@ def _flock(
         except BlockingIOError:
             meanwhile()
         except OSError as error:
-            raise (Unlockable if error.errno in _NO_LOCKS else StorageError)(shown, "lock", reason(error)) from error
+            kind = Unlockable if error.errno in _NO_LOCKS else StorageError
+            raise kind(state.show(NAME), "lock", reason(error)) from error
+        shown = state.show(NAME)
         try:
             waiter = join_queue(fd)  # the kernel wakes it at once
         except OSError as error:
@@ -264,11 +266,11 @@ def _pid_in(text: bytes) -> int | None:
 
 THREAD = "nexus-lock"
 IDLE = 1.0
-"""Seconds that a thread stays when there is nothing to wait for."""
+"""Seconds that an idle thread stays."""
 
 _guard = threading.Lock()
 _abandoned: dict[tuple[int, int], list[Waiter]] = {}
-"""Those whose wait was in vain, by device and inode of the file."""
+"""Waiters whose caller gave up, by device and inode of the file."""
 _idle: list[_WaitThread] = []
 
 

@@ -20,7 +20,7 @@ from nexus_mcp.store.folder import reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import TypeGuard
 
     from nexus_mcp.state.oplog import Entry, Line
@@ -31,8 +31,9 @@ LIMIT = 1 << 20
 LINE_LIMIT = LIMIT // 4
 READ_LIMIT = 2 * LIMIT
 SHORTEST = 100
-"""No entry has fewer bytes. What is shorter is not looked into: a file of nothing but bad lines, which may come
-with a clone, would keep the lock for long."""
+"""The fewest bytes of an entry. Shorter lines are not parsed: a file with nothing but bad lines, which may come with a
+clone, would hold the lock for long.
+"""
 _SHORTENED = (
     "The next change that is noted shortens it or sets it aside. Or move it away yourself: that begins a new one."
 )
@@ -44,19 +45,23 @@ def new_id() -> str:
     return os.urandom(8).hex()
 
 
-def note(state: Folder, make: Callable[[], Entry | None]) -> None:
-    """Add the entry that `make` makes, if any. Only under the lock, after its change was made. Never raises."""
+def note(state: Folder, make: Callable[[], Entry | None], copies: Sequence[str] = ()) -> None:
+    """Add the entry that `make` makes, if any, with the names of `copies`. Never raises.
+
+    Needs the lock, after the change was made. The copies keep what another program saved.
+    """
     try:
         entry = make()
         if entry is not None:
+            entry = oplog.with_copies(entry, copies) if copies else entry
             line = _line(entry)
             _append(state, line if len(line) <= LINE_LIMIT else _line(oplog.without_text(entry)))
     except Exception as error:  # noqa: BLE001 - whatever it is, the change itself is on disk
         _warn_once(state.show(NAME), error)
 
 
-def note_cycle(state: Folder, make: Callable[[], Entry | None]) -> None:
-    """Add the entry that `make` returns, if any, of a change with a cycle, and sync the log. Never raises.
+def note_cycle(state: Folder, make: Callable[[], Entry | None], copies: Sequence[str]) -> None:
+    """Add the entry like `note`, of a change with a cycle, and sync the log. Never raises.
 
     Needs the lock, before the journal is removed. If it fails, the log is set aside: without this entry undo would take
     back changes from before the cycle.
@@ -64,7 +69,7 @@ def note_cycle(state: Folder, make: Callable[[], Entry | None]) -> None:
     try:
         entry = make()
         if entry is not None:
-            _append(state, _line(entry))
+            _append(state, _line(oplog.with_copies(entry, copies)))
         atomic.sync_file(state, NAME)
     except Exception as error:  # noqa: BLE001 - whatever it is, the change itself is on disk
         _warn_once(state.show(NAME), error)

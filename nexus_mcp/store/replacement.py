@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from nexus_mcp.store.folder import Folder
 
     New = bytes | Mark
-    """What takes the place of a file: its bytes, or what its end is known by."""
+    """The new file: its bytes, or its size and a checksum of its end."""
     Result = TypeVar("Result")
 
 _CHUNK = 1 << 20
@@ -236,7 +236,7 @@ def _bits(original: Original) -> int | None:
 
 
 TRIES = 8
-"""So often a change runs when another program saves its file each time. Then it is refused, with nothing changed."""
+"""How often a change runs if another program saves its file each time. Then it is refused, with nothing changed."""
 
 
 def retry(change: Callable[[], Result]) -> Result:
@@ -265,11 +265,16 @@ class Replacement:
         self._forward = forward
         self.copy = ""
 
-    def put(self, data: bytes | None, check: Callable[[], None] | None = None) -> Callable[[], None]:
-        """As atomic.put, but for the sync of the folder: what is returned does that, or raises NotConfirmed.
+    def put(self, data: bytes | None, check: Callable[[], None] | None = None) -> None:
+        """Replace the file by `data`, or remove it for None.
 
         Raises ChangedMeanwhile, PathRefused and StorageError with nothing changed, NotConfirmed.
         """
+        self.put_unsynced(data, check)
+        atomic.confirm_file(self._folder, self._name)
+
+    def put_unsynced(self, data: bytes | None, check: Callable[[], None] | None = None) -> None:
+        """Do the same as `put`, and leave the sync of the folder (atomic.confirm_file) to the caller."""
         folder, name, temporary = self._folder, self._name, ""
         try:
             if data is not None:
@@ -287,7 +292,6 @@ class Replacement:
             raise StorageError(folder.show(name), "write", reason(error)) from error
         except atomic.Unsynced as error:
             raise NotConfirmed(folder.show(name), reason(error.cause)) from error
-        return atomic.make_confirm(folder, name)
 
     def _check(self) -> None:
         """Check the file once more before it is replaced. Raises ChangedMeanwhile, PathRefused, StorageError."""
@@ -301,7 +305,7 @@ class Replacement:
                 original.disown()
 
     def prepare(self, data: bytes) -> str:
-        """Write what is to take the place of the file, synced; its temporary name. Raises as atomic.prepare does."""
+        """Write and sync the new file under a temporary name, and return that name. Raises as atomic.prepare does."""
         return atomic.prepare(self._folder, [data], self._original.permissions)
 
     def install(self, temporary: str, new: New | None) -> None:
@@ -347,8 +351,8 @@ class Replacement:
             if isinstance(error, OSError):
                 raise StorageError(folder.show(name), "replace", reason(error)) from error
             raise
-        # Add a second name as a copy, until a later try has built on it: a program that loads our file just now, and
-        # saves it once more, overwrites the version that is put back.
+        # The save also gets a second name, as a copy, until a later try has built on it. Another program may load our
+        # file at this moment, and save it again over the save that is put back: then only the copy has that save.
         if new is not None:
             conflicts.add_name(folder, held, name)
         self._put_back(held, new)

@@ -18,7 +18,7 @@ from nexus_mcp.errors import NexusError
 from nexus_mcp.state import oplog, shapes
 from nexus_mcp.state.rows import Row, Rows
 from nexus_mcp.store import codec, journal, paths
-from nexus_mcp.store.codec import Invalid, encode_utf8, pretty
+from nexus_mcp.store.codec import Invalid
 from nexus_mcp.store.paths import PLAN, TASKS
 
 TYPE_CHECKING = False
@@ -28,16 +28,18 @@ if TYPE_CHECKING:
     from nexus_mcp.store.folder import Folder
 
     Frame = tuple[bytes, bytes]
-    """The bytes before the rows, with the bracket that opens them, and after them, with the one that closes them."""
+    """The bytes before the rows, up to the bracket that opens them, and after the rows, from the bracket that closes
+    them.
+    """
 
 MAX_CACHED_BYTES = 16 << 20
 """A larger file is parsed at each read: its values take ten times as much memory."""
-_MARGIN = "\n  "
 _ROW_MARGIN = "\n    "
 _FIRST = b"\n    "  # before the first row
 _LAST = b"\n  "  # after the last row
 _ROW_BEGIN, _ROW_END = b"{\n", b"\n    }"
-# No string holds a newline, and what lies deeper has a wider margin: these bytes are between two rows or nowhere.
+# No string holds a newline, and what lies deeper has a wider margin: these bytes are between two rows or nowhere, and
+# the name of the rows with the margin of `compose` occurs once.
 _BETWEEN = b",\n    "
 _CUT = _ROW_END + _BETWEEN + _ROW_BEGIN
 
@@ -125,7 +127,7 @@ class SessionCache:
                 found = self.read(state, name)
                 if found is not None:
                     made = compose(name, found.value)
-                    if made.data == found.data:  # then its value is the same, too, to the order of the members
+                    if made.data == found.data:  # then its value is the same, too, in the same order of fields
                         made.mark()
                         self._put(made)
 
@@ -191,19 +193,21 @@ def compose(name: str, value: dict[str, Any]) -> Document:
     and Invalid for a number with too many digits.
     """
     kind = KINDS[name]
-    new = [row for row in value[kind.rows] if type(row) is not Row]
+    rows = value[kind.rows]
+    new = [row for row in rows if type(row) is not Row]
     shapes.check_new({**value, kind.rows: new}, schemas.readable(kind.schema), name)
-    schema = schemas.load(kind.schema)
-    order = schema["properties"][kind.rows]["items"]
-    bare = shapes.order({**value, kind.rows: []}, schema)
+    without_text = [row for row in rows if type(row) is not Row or not row.text]
+    made = shapes.order({**value, kind.rows: without_text}, schemas.load(kind.schema))
+    ordered = iter(made[kind.rows])
     try:
-        frame = _frame(kind, bare)
-        written = [row if type(row) is Row and row.text else _lay_out(row, order) for row in value[kind.rows]]
+        written = Rows([row if type(row) is Row and row.text else _lay_out(next(ordered)) for row in rows])
+        head, opening, tail = codec.encode({**made, kind.rows: []}).partition(b'\n  "%b": [' % kind.rows.encode())
     except ValueError as error:
         raise Invalid("has a number with too many digits", "digits") from error
-    bare[kind.rows] = Rows(written)
+    made[kind.rows] = written
     between = [_FIRST, _BETWEEN.join([row.text for row in written]), _LAST] if written else []
-    return Document(kind, b"".join([frame[0], *between, frame[1]]), bare, frame)
+    frame = head + opening, tail
+    return Document(kind, b"".join([frame[0], *between, frame[1]]), made, frame)
 
 
 def _rows_by_text(known: Document, data: bytes) -> Rows | None:
@@ -228,7 +232,7 @@ def _rows_by_text(known: Document, data: bytes) -> Rows | None:
                 if codec.is_too_deep(value, codec.SESSION_DEPTH - 2):  # a row lies in an array in an object
                     return None
                 shapes.check_rows([value], known.kind.schema)
-                row = _lay_out(value, schema)
+                row = _lay_out(shapes.order(value, schema))
                 row = row if row.text == text else Row(value)
             found.append(row)
     except (ValueError, RecursionError):  # only parsing it whole tells what is wrong, and where
@@ -236,20 +240,11 @@ def _rows_by_text(known: Document, data: bytes) -> Rows | None:
     return found
 
 
-def _frame(kind: Kind, bare: dict[str, Any]) -> Frame:
-    """Raises ValueError for a number with too many digits."""
-    members = [f"{pretty(name)}: {pretty(member, _MARGIN)}" for name, member in bare.items()]
-    here = list(bare).index(kind.rows)
-    head = f",{_MARGIN}".join([*members[:here], members[here][:-1]])  # without the bracket that closes the rows
-    tail = f",{_MARGIN}".join(["]", *members[here + 1 :]])
-    return encode_utf8(f"{{{_MARGIN}{head}"), encode_utf8(f"{tail}\n}}\n")
-
-
-def _lay_out(row: dict[str, Any], schema: dict[str, Any]) -> Row:
+def _lay_out(ordered: dict[str, Any]) -> Row:
     """Return the row as it is written, with its text. Raises ValueError for a number with too many digits."""
-    ordered = Row(shapes.order(row, schema))
-    ordered.text = encode_utf8(pretty(ordered, _ROW_MARGIN))
-    return ordered
+    row = Row(ordered)
+    row.text = codec.encode_part(row, _ROW_MARGIN)
+    return row
 
 
 def _read_or_error(state: Folder | None, name: str) -> bytes | NexusError | None:

@@ -19,20 +19,14 @@ from nexus_mcp.store.transaction import Transaction, read_history, value_of
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from nexus_mcp.state.oplog import By
-    from nexus_mcp.store.folder import Folder
-
-    Noted = Callable[[dict[str, Any]], changes.Entry]
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from typing import Any, TypeVar
 
-    from nexus_mcp.state.oplog import Entry
+    from nexus_mcp.state.oplog import By, Entry
     from nexus_mcp.store.access import Locked
+    from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.history.archive import Archive
-    from nexus_mcp.store.transaction import Transaction
     from nexus_mcp.workspace import Workspace
 
     Found = TypeVar("Found")
@@ -71,7 +65,8 @@ class Store:
     """The files of one workspace. `now` returns seconds since 1970; `wait` is how many seconds a writer waits for the
     lock.
 
-    With `in_all` that is for all calls of this store together, and for what else they wait for.
+    With `in_all` it limits all waits of all calls of this store together, including waits for other things than the
+    lock.
     """
 
     __slots__ = ("_access", "_done", "_memory", "_now", "_session", "deadline")
@@ -128,7 +123,9 @@ class Store:
             return made + [".nexus/.gitignore"] * at.begin()
 
     def warm_up(self) -> Iterator[None]:
-        """Come to know the session files, and load what a change takes, step by step. Raises what comes of that."""
+        """Cache the session files and import the modules that a change needs, one step for each `next`. Raises as
+        imports do.
+        """
         for name in SESSION:
             # The next read reports what is wrong.
             with suppress(NexusError), self._access.folders() as (_, state):
@@ -190,17 +187,20 @@ class Store:
         """Return the time now, as the contract writes it; or this many seconds later."""
         return times.stamp(self._now() + offset_s)
 
-    @contextmanager
-    def state(self) -> Iterator[Folder | None]:
-        """Open the folder `.nexus/state` as it is, None if absent. Raises StateError, PathRefused, StorageError."""
-        with self._access.reading() as (_, state):
-            yield state
+    def state(self) -> AbstractContextManager[Folder | None]:
+        """Open the folder `.nexus/state`, None if absent; an interrupted change is completed first.
 
-    @contextmanager
-    def nexus(self) -> Iterator[Folder | None]:
+        Raises StateError, PathRefused, StorageError.
+        """
+        return self._access.recovered_state()
+
+    def state_as_it_is(self) -> AbstractContextManager[Folder | None]:
+        """Open the same folder. An interrupted change stays: it may belong to the lock holder."""
+        return self._access.state()
+
+    def nexus(self) -> AbstractContextManager[Folder | None]:
         """Open the folder `.nexus` as it is, None if absent: for the notes. Raises PathRefused, StorageError."""
-        with self._access.folders() as (nexus, _):
-            yield nexus
+        return self._access.nexus()
 
     @contextmanager
     def locked_state(self) -> Iterator[tuple[Folder, lock.HeldLock]]:
@@ -219,7 +219,7 @@ class Store:
     def _change(
         self, make: Make, by: By, is_answer: Callable[[dict[str, Any]], bool] | None = None
     ) -> tuple[dict[str, Any], close_receipt.Receipt | None]:
-        # Not at the start, and before anything is written.
+        # Imported late, to keep the start short, but before anything is written: an import can fail.
         from nexus_mcp.store import commit  # noqa: F401
 
         with self._access.writing(lambda nexus, state: self._rehearse(nexus, state, make, by)) as at:
@@ -231,7 +231,7 @@ class Store:
         """Try `_change` once. Raises ChangedMeanwhile with nothing changed."""
         from nexus_mcp.store.commit import carry_out
 
-        markers = close_receipt.Receipts(at.state, at.names, self._access.state, is_answer)
+        markers = close_receipt.Receipts(at.state, self._access.state, is_answer)
         with self._transaction(at.nexus, at.state, by, markers.answer, at.completed) as change:
             answer = make(change)
             if markers.repeated is not None:
@@ -242,7 +242,7 @@ class Store:
             kept = None if name is None else close_receipt.lock_receipt(at.state, name, self._access.state)
             at.keep()
             self._done = change
-            if change.cycle is not None or not change.writes.keys().isdisjoint(SESSION):
+            if at.has_receipts and (change.cycle is not None or not change.writes.keys().isdisjoint(SESSION)):
                 markers.forget(at.held.end)  # not for an artifact: another client may wait for the answer
             return answer, kept
 

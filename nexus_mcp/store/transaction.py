@@ -13,8 +13,8 @@ from nexus_mcp.store import journal, paths
 from nexus_mcp.store.codec import Invalid, decode
 from nexus_mcp.store.history.index import Memory
 from nexus_mcp.store.paths import PLAN, TASKS
-from nexus_mcp.store.replacement import Original, read
-from nexus_mcp.store.session import SessionCache
+from nexus_mcp.store.replacement import read
+from nexus_mcp.store.session import KINDS, SessionCache
 
 TYPE_CHECKING = False
 
@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.history.append import Growth
     from nexus_mcp.store.history.archive import Archive
+    from nexus_mcp.store.replacement import Original
     from nexus_mcp.store.session import Document
-
-_SCHEMAS = {PLAN: shapes.PLAN, TASKS: shapes.TASKS}
 
 
 class Transaction:
@@ -40,26 +39,6 @@ class Transaction:
     changes that it takes back; `completed` is the result of roll_forward. `originals`: the files as they were read. A
     context, which closes the history.
     """
-
-    __slots__ = (
-        "_documents",
-        "_history",
-        "_memory",
-        "_nexus",
-        "_now",
-        "_recovered",
-        "_session",
-        "_stamp",
-        "_state",
-        "by",
-        "completed",
-        "cycle",
-        "marks",
-        "originals",
-        "undoes",
-        "what",
-        "writes",
-    )
 
     def __init__(
         self,
@@ -136,8 +115,10 @@ class Transaction:
             self._stamp = times.stamp(self._now())
         return self._stamp
 
-    def put(self, name: str, value: dict[str, Any], part: str, fields: dict[str, Any]) -> None:
+    def put(self, name: str, value: dict[str, Any], part: str, fields: dict[str, Any]) -> dict[str, Any]:
         """Request `value` for the file `name`, where `fields` of a `part` (shapes.PLAN, ISSUE, TASK) are new.
+
+        Return the value as the file will hold it, with its fields in the order of the schema.
 
         New data must fit the closed schema. Data of another harness may have more fields, but must have what every
         reader needs. Raises NewerVersion, and StateError if the file would grow beyond the limit of readers.
@@ -146,7 +127,7 @@ class Transaction:
         before = self._document(name)
         if before is not None:
             shapes.check_writable(before.value, shown)
-        shapes.check_new(fields, shapes.fields(part), part)
+        shapes.check_fields(fields, part)
         try:
             after = self._session.compose(name, value)
         except Invalid as error:
@@ -160,6 +141,7 @@ class Transaction:
         self.writes[name] = (None if before is None else before.data, after.data)
         if before is not None:
             self.marks[name] = before.mark, after.mark
+        return after.value
 
     def log(self) -> list[Line]:
         """Return the operation log. Raises StateError, PathRefused, StorageError if it cannot be read."""
@@ -174,13 +156,15 @@ class Transaction:
 
     def _current(self, name: str) -> tuple[bytes | None, bool]:
         """Return (its bytes, None if absent; whether its folder exists). Read once: later saves do not count."""
-        if name in self.originals:
-            return self.originals[name].content(), self._state is not None
-        with ExitStack() as stack:
-            folder, last = (None, "") if self._state is None else paths.find(stack, self._state, name)
-            if folder is not None:
+        if name not in self.originals:
+            if self._state is None:
+                return None, False
+            with ExitStack() as stack:
+                folder, last = (self._state, name) if name in KINDS else paths.find(stack, self._state, name)
+                if folder is None:
+                    return None, False
                 self.originals[name] = read(folder, last, journal.SESSION_LIMIT)
-            return (None, False) if folder is None else (self.originals[name].content(), True)
+        return self.originals[name].content(), True
 
     def restore(self, name: str, data: bytes | None) -> None:
         """Request the old content `data` for the file at the path `name`, or its removal for None.
@@ -188,12 +172,12 @@ class Transaction:
         Raises NewerVersion, StateError if the content does not belong there, and StorageError if its folder is missing.
         """
         shown = f".nexus/state/{name}"
-        if name in _SCHEMAS:
+        if name in KINDS:
             value = self._value(name)
             if value is not None:
                 shapes.check_writable(value, shown)
             if data is not None:
-                shapes.check_writable(shapes.check(decode(data, shown), _SCHEMAS[name], shown), shown)
+                shapes.check_writable(shapes.check(decode(data, shown), KINDS[name].schema, shown), shown)
         before, has_folder = self._current(name)
         if data is not None and not has_folder:
             # The folder existed when the file was last written. A new one could be in the place of another file.
@@ -222,15 +206,27 @@ class Transaction:
             "tasks": [shapes.order(task, shapes.part(shapes.TASK)) for task in cycle["tasks"]],
         }
 
+    def entry(self) -> Entry:
+        """Return the entry of the change for the operation log. It has old content only if undo may need it."""
+        from nexus_mcp.state import oplog  # imported late: start-up does not need it
+        from nexus_mcp.store.oplog import new_id
+
+        stays = self.cycle is not None or self.undoes is not None
+        files = [
+            oplog.file_after(name, after) if stays else oplog.file_change(name, before, after, self.marks.get(name))
+            for name, (before, after) in self.writes.items()
+        ]
+        cycle = None if self.cycle is None else self.cycle["completed_at"]
+        return oplog.entry(new_id(), self.stamp(), self.by, files, what=self.what, cycle=cycle, undoes=self.undoes)
+
     def _value(self, name: str) -> dict[str, Any] | None:
         return value_of(self._document(name))
 
     def _document(self, name: str) -> Document | None:
         if name not in self._documents:
-            self._current(name)
-            found = self.originals.setdefault(name, Original())
-            document = self._documents[name] = self._session.parse(name, found.content())
-            found.checksum = None if document is None else document.checksum
+            document = self._documents[name] = self._session.parse(name, self.current(name))
+            if document is not None:
+                self.originals[name].checksum = document.checksum
         return self._documents[name]
 
 

@@ -21,14 +21,13 @@ TOOL = Tool(
     title="Write an artifact",
     summary="Stores a file that belongs to the work but not to the code.",
     description=(
-        "Write a text file that other agents of this project can read: a report, notes, an interface, a test log. It "
-        "goes below .nexus/state/artifacts/ and is not tracked by git; an older one of the same name is overwritten. "
-        "filename is a plain relative path with /, such as review/findings.md; folders are made. Returns the absolute "
-        "path; hand that on. If a name is refused, nothing was written: choose a plainer one."
+        "Write a text file for other agents of this project: a report, notes, a test log. It goes below "
+        ".nexus/state/artifacts/, not tracked by git; an older one of the same name is overwritten. Returns the "
+        "absolute path; hand that on. If a name is refused, choose a plainer one."
     ),
     parameters={
-        "filename": {"type": "string", "minLength": 1, "description": "Relative path with /, e.g. review/findings.md."},
-        "content": {"type": "string", "description": "The whole text, written as it is."},
+        "filename": {"type": "string", "minLength": 1, "description": "Plain relative path, e.g. review/findings.md."},
+        "content": {"type": "string", "description": "The whole text."},
     },
     required=("filename", "content"),
     output=answer(

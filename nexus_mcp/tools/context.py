@@ -44,10 +44,9 @@ TOOL = Tool(
     title="Show where we are",
     summary="Shows branch, goal and progress in one short answer.",
     description=(
-        "Show in one small answer where the session stands: git branch, whether a task list is open (activeMode team), "
-        "its goal, its progress and the decisions given to task_add. The decisions of a plan are not among them: "
-        "plan_status has those. Call it first when you start, resume or lose the thread; then task_list or plan_status "
-        "for more. Changes nothing and does not fail on a broken task list."
+        "Show in short where the work stands: git branch, whether a task list is open (activeMode team), its goal, "
+        "progress and decisions; plan_status has those of a plan. Call it first when you start, resume or lose the "
+        "thread; then task_list or plan_status for more."
     ),
     parameters={},
     required=(),

@@ -60,25 +60,10 @@ class Tool:
     `classes` are capability classes, at least one of CLASSES: from them the capability maps derive which agents may not
     use the tool. `parameters` maps each parameter to its JSON Schema; `required` names the mandatory ones. `output` is
     the JSON Schema of the answer. `own_checks` names parameters whose values the tool checks itself, because its other
-    errors come first; only their types are checked before. The hints are MCP's tool annotations; openWorldHint is
-    false everywhere, because no tool reaches beyond the project. `run(ctx, arguments)` gets valid arguments and
-    returns the answer.
+    errors come first; only their types are checked before. `read_only` is whether it changes nothing. The hints are
+    MCP's tool annotations; openWorldHint is false everywhere, because no tool reaches beyond the project. `run(ctx,
+    arguments)` gets valid arguments and returns the answer.
     """
-
-    __slots__ = (
-        "classes",
-        "description",
-        "destructive",
-        "idempotent",
-        "name",
-        "output",
-        "own_checks",
-        "parameters",
-        "required",
-        "run",
-        "summary",
-        "title",
-    )
 
     def __init__(
         self,
@@ -101,6 +86,7 @@ class Tool:
             raise ValueError(f"The tool {name} {fault}. Give it classes=(...), of {', '.join(CLASSES)} ({__name__}).")
         self.name = name
         self.classes = classes
+        self.read_only = READING in classes
         self.title = title
         self.summary = summary
         self.description = description
@@ -113,11 +99,6 @@ class Tool:
         self.own_checks = own_checks
 
     @property
-    def read_only(self) -> bool:
-        """Return whether the tool changes nothing."""
-        return READING in self.classes
-
-    @property
     def input_schema(self) -> Schema:
         """Return the advertised JSON Schema of the arguments object."""
         schema: Schema = {"type": "object", "properties": self.parameters, "additionalProperties": False}
@@ -126,10 +107,13 @@ class Tool:
         return schema
 
     def definition(self, prefix: str = "") -> Schema:
-        """Return the tool as `tools/list` shows it (MCP `Tool`), with `prefix` before its name."""
+        """Return the tool as `tools/list` shows it (MCP `Tool`), with `prefix` before its name.
+
+        Every session pays for this text: the title stands once, where all clients look for it, and the schema of
+        answers has only what clients use. The budgets: docs/tokens.md.
+        """
         return {
             "name": prefix + self.name,
-            "title": self.title,
             "description": self.description,
             "inputSchema": self.input_schema,
             "outputSchema": _or_error(self.output),
@@ -151,19 +135,33 @@ def _class_fault(classes: tuple[str, ...]) -> str:
     return "has a class beside reading, so it does not only read" if READING in classes and len(classes) > 1 else ""
 
 
-_ERROR = {"type": "string", "description": "What went wrong; only in a failed call, and then alone."}
-
-
 def _or_error(output: Schema) -> Schema:
     """Return the schema of a tool's answers, failures included.
 
     Clients (OpenCode 1.18, Inspector 2.12) validate failures too, and hide the error when it does not fit.
     """
+    fields = {name: _advertised(field) for name, field in output["properties"].items()}
+    one_of = {"anyOf": [{"required": output["required"]}, {"required": ["error"]}]} if output["required"] else {}
     return {
-        **{key: value for key, value in output.items() if key != "required"},
-        "properties": {**output["properties"], "error": _ERROR},
-        "anyOf": [{"required": output["required"]}, {"required": ["error"]}],
+        "type": "object",
+        "properties": {**fields, "error": {"type": "string"}},
+        "additionalProperties": False,
+        **one_of,
     }
+
+
+def _advertised(schema: Schema) -> Schema:
+    """Return what clients use of an answer's field: names and types, at every depth.
+
+    No client shows descriptions of answers to a model or checks more than the fields of an answer itself.
+    """
+    shown: Schema = {name: schema[name] for name in ("type", "anyOf") if name in schema}
+    if "items" in schema:
+        shown["items"] = _advertised(schema["items"])
+    if "properties" in schema:
+        fields = {name: _advertised(field) for name, field in schema["properties"].items()}
+        shown["properties"] = {name: field for name, field in fields.items() if field}
+    return shown
 
 
 def answer(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:

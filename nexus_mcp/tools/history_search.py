@@ -31,19 +31,18 @@ TOOL = Tool(
     title="Search the history",
     summary="Finds earlier plans, decisions and tasks.",
     description=(
-        "Search the closed cycles of this project for a text, case aside, in everything that was archived: topics, "
-        'decisions, tasks, field names and values (as in "status":"decided"). Call it before planning something that '
-        "may have been decided before. Without query it gives the latest cycles. Returns the last_n newest matches, "
-        "oldest of them first, and total, the number of all matches; raise last_n to see more. Changes nothing. If it "
-        "reports an unreadable history, mend the file it names; do not recreate it."
+        "Search the closed cycles for a text, case aside: topics, decisions, tasks, field names and values "
+        '("status":"decided"). Call it before planning what may have been decided before. Without query it gives the '
+        "latest cycles. Returns the last_n newest matches, oldest first, and total, the number of all. If the history "
+        "is unreadable, mend what the error names; do not recreate it."
     ),
     parameters={
-        "query": {"type": "string", "description": "Text to look for; a blank one matches every cycle."},
+        "query": {"type": "string", "description": "Text to look for."},
         "last_n": {
             "type": "integer",
             "minimum": 1,
             "default": DEFAULT_LAST_N,
-            "description": f"How many of the newest matches to show; {DEFAULT_LAST_N} when left out.",
+            "description": "How many of the newest matches to show.",
         },
     },
     required=(),

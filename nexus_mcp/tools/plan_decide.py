@@ -42,18 +42,16 @@ TOOL = Tool(
     title="Record a decision",
     summary="Records the decision on a question.",
     description=(
-        "Record what was decided for one issue of the open plan, in words that someone who was not there understands: "
-        "the choice and why. Call it once per issue, as soon as it is settled; deciding again overwrites. If agents "
-        "advised, name them in how_agents, their advice in how_summary and their ids in how_agent_ids. Returns what "
-        "remains, or allComplete with the next step: add tasks with task_add. "
-        '"No active plan session": call plan_start first. "Issue <id> not found": look the ids up with plan_status.'
+        "Record the decision on one issue of the open plan, for readers who were not there. Call it as soon as an "
+        "issue is settled; deciding again overwrites. Returns the remaining issues, or allComplete: next, task_add. "
+        '"No active plan session": call plan_start first. "Issue <id> not found": see plan_status.'
     ),
     parameters={
         "issue_id": {**ID, "description": "Id of the issue."},
-        "decision": {"type": "string", "description": "What was decided, and why."},
-        "how_agents": {**NAMES, "description": "Names of the agents that advised."},
-        "how_summary": {**_TEXTS, "description": "What each agent advised, by agent name."},
-        "how_agent_ids": {**_TEXTS, "description": "Each agent's id in this harness, by agent name, to resume it."},
+        "decision": {"type": "string", "description": "The choice, and why."},
+        "how_agents": {**NAMES, "description": "Agents that advised."},
+        "how_summary": {**_TEXTS, "description": "Their advice, by agent name."},
+        "how_agent_ids": {**_TEXTS, "description": "Their ids in the harness, by agent name, to resume them."},
     },
     required=("issue_id", "decision"),
     output=answer(

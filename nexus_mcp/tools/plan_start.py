@@ -42,22 +42,20 @@ TOOL = Tool(
     title="Start a plan",
     summary="Starts a plan: a topic and its questions. Archives an open plan first.",
     description=(
-        "Start a plan: a topic and the questions (issues) that have to be decided before work begins. Call it when a "
-        "request needs decisions, after you have looked into it; put what you found into research_summary. A plan that "
-        "is still open is archived into the history first, so finish it with plan_decide and task_close if its "
-        "decisions still matter. Returns plan_id and issueCount; issues are numbered from 1 in the order given. "
-        "Next: plan_decide for each issue. On an error nothing was changed; the message names the parameter to mend."
+        "Start a plan: a topic and the questions (issues) to decide before work begins. Look into the request first; "
+        "research_summary takes what you found. An open plan is archived first: finish it with plan_decide and "
+        "task_close if its decisions still matter. Issues are numbered from 1. Next: plan_decide for each."
     ),
     parameters={
-        "topic": {"type": "string", "minLength": 1, "description": "What the plan is about, in one line."},
+        "topic": {"type": "string", "minLength": 1, "description": "In one line."},
         "issues": {
             "type": "array",
             "items": {"type": "string", "minLength": 1},
-            "description": "Titles of the questions to decide, one each. May be empty; plan_update adds more.",
+            "description": "The questions, one line each. May be empty; plan_update adds more.",
         },
         "research_summary": {
             "type": "string",
-            "description": "What you found out beforehand: facts, constraints, options. May be an empty string.",
+            "description": "Facts, constraints, options found. May be empty.",
         },
     },
     required=("topic", "issues", "research_summary"),

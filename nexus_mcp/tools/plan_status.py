@@ -36,10 +36,9 @@ TOOL = Tool(
     title="Show the plan",
     summary="Shows the plan and its open questions.",
     description=(
-        "Show the open plan: topic, research_summary, every issue with its status and decision, and how many are "
-        "pending and decided. Call it when you join or resume a session, and before deciding. active is false when no "
-        "plan is open; then plan_start begins one. Changes nothing. If it reports an unreadable file, do not start "
-        "over: the message says which file to mend."
+        "Show the open plan: topic, research_summary, every issue with its status and decision, and counts. Call it "
+        "when you join or resume a session, and before deciding. active is false when no plan is open; plan_start "
+        "begins one. If a file is unreadable, do not start over: mend what the error names."
     ),
     parameters={},
     required=(),

@@ -80,17 +80,14 @@ TOOL = Tool(
     title="Change the plan's issues",
     summary="Adds, removes, renames or reopens a question.",
     description=(
-        "Change the issues of the open plan. action add needs title; edit needs issue_id and title; remove and reopen "
-        "need issue_id. Reopen takes a decision back: the issue is pending again. Call it when a question turns up, "
-        "changes, falls away or has to be decided anew. No tool brings a removed one back; others keep their ids, "
-        "and if it had the highest, the next one added gets that id again. "
-        'Returns the issue. "No active plan session": call plan_start first. "Issue <id> not found": look the ids up '
-        "with plan_status."
+        "Change the issues of the open plan: add (title), edit (issue_id, title), remove or reopen (issue_id). Reopen "
+        'makes a decided issue pending again. A removed issue cannot be brought back; others keep their ids. "No '
+        'active plan session": call plan_start first. "Issue <id> not found": see plan_status.'
     ),
     parameters={
         "action": {"type": "string", "enum": list(ACTIONS), "description": "What to do."},
-        "issue_id": {**ID, "description": "Id of the issue; for remove, edit and reopen."},
-        "title": {"type": "string", "description": "The question in one line; for add and edit."},
+        "issue_id": {**ID, "description": "For edit, remove and reopen."},
+        "title": {"type": "string", "description": "The question, for add and edit."},
     },
     required=("action",),
     own_checks=("action",),

@@ -26,9 +26,9 @@ def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
             goal=arguments.get("goal", ""),
             decisions=arguments.get("decisions", []),
         )
-        now.put(TASKS, changed, shapes.TASK, task)
+        written = now.put(TASKS, changed, shapes.TASK, task)
         now.what = f"adds task {task['id']}"
-        return {"task": shapes.order(task, shapes.part(shapes.TASK))}
+        return {"task": written["tasks"][-1]}
 
     return ctx.store.change(change, ctx.by)
 
@@ -38,28 +38,30 @@ TOOL = Tool(
     title="Add a task",
     summary="Adds a task, with the tasks that it depends on.",
     description=(
-        "Add one task to the shared list: a piece of work that one owner can finish and someone else can check. Call "
-        "it once the plan's issues are decided, or whenever work turns up. Say in context what the owner has to know, "
-        "in acceptance how to tell that it is done, in deps which tasks come first (they may be added later). goal "
-        "replaces the goal of the whole list, decisions are appended to it. Returns the task with its id. Next: "
-        "task_list shows what is ready, task_update moves a task on. On an error nothing was added."
+        "Add one task to the shared list: work that one owner can finish and someone else can check. Call it once the "
+        "plan's issues are decided, or whenever work turns up. Returns the task with its id. Next: task_list shows "
+        "what is ready, task_update moves a task on."
     ),
     parameters={
         "title": {"type": "string", "minLength": 1, "description": "The work in one line."},
-        "context": {"type": "string", "minLength": 1, "description": "What its owner has to know to do it."},
-        "deps": {"type": "array", "items": ID, "description": "Ids of the tasks that have to be completed first."},
+        "context": {"type": "string", "minLength": 1, "description": "What the owner has to know."},
+        "deps": {
+            "type": "array",
+            "items": ID,
+            "description": "Ids of tasks to complete first; they may be added later.",
+        },
         "approach": {"type": "string", "description": "How to go about it."},
         "acceptance": {"type": "string", "description": "How to tell that it is done."},
         "risk": {"type": "string", "description": "What may go wrong."},
-        "plan_issue": {**ID, "description": "Id of the plan issue that it carries out."},
-        "goal": {"type": "string", "description": "What all tasks together are for; a blank one changes nothing."},
-        "decisions": {**NAMES, "description": "Decisions that bind all tasks, appended to those recorded."},
-        "owner": {"type": "string", "description": "Name of the agent that does it."},
-        "owner_agent_id": {"type": "string", "description": "That agent's id in this harness, to resume it."},
+        "plan_issue": {**ID, "description": "Issue that it carries out."},
+        "goal": {"type": "string", "description": "Replaces the goal of the whole list, unless blank."},
+        "decisions": {**NAMES, "description": "Appended to those that bind all tasks."},
+        "owner": {"type": "string", "description": "Agent that does it."},
+        "owner_agent_id": {"type": "string", "description": "Its id in the harness, to resume it."},
         "owner_reuse_policy": {
             "type": "string",
             "enum": list(tasks.REUSE_POLICIES),
-            "description": "Whether that agent is resumed: never, only for the same files, or always.",
+            "description": "Resume it never, for the same files, or always.",
         },
     },
     required=("title", "context"),

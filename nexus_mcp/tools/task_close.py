@@ -55,11 +55,10 @@ TOOL = Tool(
     title="Close the cycle",
     summary="Moves plan and tasks into the history.",
     description=(
-        "Close the cycle: archive the plan and all tasks, finished or not, into the history, then clear both. Call it "
-        "once everything is completed; look at task_list first, because it does not ask. Returns what was archived, "
-        "and memoryHint: consider writing down what is worth remembering. With nothing open it succeeds, too, "
-        "and archives an empty cycle. If it reports an unreadable file nothing was lost or changed: have that file "
-        "mended, then call again. If the connection broke, call it again: a close is not recorded twice."
+        "Close the cycle: archive the plan and all tasks, finished or not, into the history, then clear both. Look at "
+        "task_list first: it does not ask. Returns what was archived, and memoryHint: note what is worth remembering. "
+        "If a file is unreadable, nothing was changed: have it mended, then call again. If the connection broke, call "
+        "again: a close is not recorded twice."
     ),
     parameters={},
     required=(),

@@ -34,10 +34,10 @@ TOOL = Tool(
     title="List the tasks",
     summary="Lists the tasks and those that are ready to start.",
     description=(
-        "List all tasks with goal, status and dependencies. summary.ready holds the ids that may be started now: "
-        "pending, with every dependency completed. summary.blocked counts the tasks in progress. Call it to choose "
-        "what to do next and before task_close. exists is false when there is no list; task_add begins one. Changes "
-        "nothing. If it reports an unreadable file, do not add tasks anew: the message says which file to mend."
+        "List all tasks with goal, status and dependencies. summary.ready holds the ids to start now: pending, with "
+        "all dependencies completed. summary.blocked counts the tasks in progress. Call it to choose what to do next, "
+        "and before task_close. exists is false when there is no list; task_add begins one. If a file is unreadable, "
+        "do not add tasks anew: mend what the error names."
     ),
     parameters={},
     required=(),

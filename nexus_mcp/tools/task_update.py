@@ -21,9 +21,9 @@ def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
         if there is None:
             raise ToolError("tasks.json not found")
         changed, task = tasks.set_status(there, arguments["id"], arguments["status"])
-        now.put(TASKS, changed, shapes.TASK, {"status": task["status"]})
+        written = now.put(TASKS, changed, shapes.TASK, {"status": task["status"]})
         now.what = f"sets task {task['id']} to {task['status']}"
-        return {"task": shapes.order(task, shapes.part(shapes.TASK))}
+        return {"task": next(row for row in written["tasks"] if row["id"] == task["id"])}
 
     return ctx.store.change(change, ctx.by)
 
@@ -34,9 +34,8 @@ TOOL = Tool(
     summary="Sets a task to pending, in progress or completed.",
     description=(
         "Set a task's status: in_progress when you begin it, completed when its acceptance is met, pending to reopen "
-        "it. Call it at once at each step, so that other agents see it. Returns the whole task. "
-        '"tasks.json not found": there is no list, task_add begins one. "Task id <id> not found": look the ids up '
-        "with task_list."
+        'it. Call it at each step, so that other agents see it. "tasks.json not found": task_add begins a list. "Task '
+        'id <id> not found": see task_list.'
     ),
     parameters={
         "id": {**ID, "description": "Id of the task."},

@@ -22,7 +22,7 @@ def test_unknown_parameters_are_refused_by_name(full: Client, tool: str) -> None
 
 
 @pytest.mark.requirement("calls.unknown")
-def test_many_unknown_parameters(call: Client) -> None:
+def test_many_unknown_parameters_are_counted(call: Client) -> None:
     """Of very many unknown names a hundred are told, and how many more there are."""
     message = call.refused("context", {f"x{number}": 0 for number in range(250)})
     assert message.count("unknown parameter ") == 100
@@ -31,7 +31,7 @@ def test_many_unknown_parameters(call: Client) -> None:
 
 @pytest.mark.requirement("calls.order", "calls.unknown")
 @pytest.mark.parametrize("tool", [tool for tool in NAMES if PARAMETERS[tool][0]])
-def test_unknown_before_missing(call: Client, tool: str) -> None:
+def test_unknown_parameters_are_reported_before_missing_ones(call: Client, tool: str) -> None:
     """With an unknown parameter nothing is said of missing ones."""
     message = call.refused(tool, {"bogus": 1})
     assert "bogus" in message
@@ -40,7 +40,7 @@ def test_unknown_before_missing(call: Client, tool: str) -> None:
 
 @pytest.mark.requirement("calls.order", "calls.missing", "calls.joined")
 @pytest.mark.parametrize(("tool", "left_out"), REQUIRED)
-def test_missing_before_values(call: Client, tool: str, left_out: str) -> None:
+def test_missing_parameters_are_reported_before_wrong_values(call: Client, tool: str, left_out: str) -> None:
     """With a missing parameter nothing is said of the values of the others."""
     arguments = {name: {"wrong": 1} for name in names_of(tool) if name != left_out}
     assert call.refused(tool, arguments) == f"{left_out} is required"
@@ -48,7 +48,7 @@ def test_missing_before_values(call: Client, tool: str, left_out: str) -> None:
 
 @pytest.mark.requirement("calls.order", "calls.joined", "calls.types")
 @pytest.mark.parametrize("tool", [tool for tool in NAMES if names_of(tool)])
-def test_all_wrong_values_at_once(call: Client, tool: str) -> None:
+def test_all_wrong_values_are_reported_at_once(call: Client, tool: str) -> None:
     """Every wrong value is told, and nothing of the tool's own errors."""
     names = names_of(tool)
     message = call.refused(tool, dict.fromkeys(names, False))
@@ -62,14 +62,16 @@ def test_all_wrong_values_at_once(call: Client, tool: str) -> None:
 
 @pytest.mark.requirement("calls.missing", "calls.null-required")
 @pytest.mark.parametrize(("tool", "name"), REQUIRED)
-def test_null_for_a_required_parameter(call: Client, tool: str, name: str) -> None:
+def test_null_for_a_required_parameter_counts_as_missing(call: Client, tool: str, name: str) -> None:
     """Null is missing."""
     assert call.refused(tool, {**SMALLEST[tool], name: None}) == f"{name} is required"
 
 
 @pytest.mark.requirement("calls.null-optional")
 @pytest.mark.parametrize("tool", [tool for tool in NAMES if PARAMETERS[tool][1]])
-def test_null_for_optional_parameters(full: Client, project: Project, make_app: Any, tool: str) -> None:
+def test_null_for_optional_parameters_counts_as_absent(
+    full: Client, project: Project, make_app: Any, tool: str
+) -> None:
     """Null is absent: the answer is that of the call without."""
     nulls = {name: None for name in PARAMETERS[tool][1] if name not in SMALLEST[tool]}
     before = {path: project.get(path) for path in ("state/plan.json", "state/tasks.json")}
@@ -81,14 +83,14 @@ def test_null_for_optional_parameters(full: Client, project: Project, make_app: 
 
 @pytest.mark.requirement("calls.result")
 @pytest.mark.parametrize("tool", [tool for tool in NAMES if not PARAMETERS[tool][0]])
-def test_no_arguments_at_all(full: Client, tool: str) -> None:
+def test_absent_arguments_count_as_empty(full: Client, tool: str) -> None:
     """Arguments that are left out are none."""
     assert full.app.call(tool, None).result["isError"] is False
 
 
 @pytest.mark.requirement("calls.surrogates", "calls.nul", "calls.unknown")
 @pytest.mark.parametrize("name", ["\ud800", "\0", "topic\0", ""])
-def test_bad_parameter_names(call: Client, name: str) -> None:
+def test_parameter_name_that_is_no_text_is_unknown(call: Client, name: str) -> None:
     """A parameter's name that is no text is unknown like any other, and the message can be sent."""
     assert "topic" in call.refused("plan_start", {**SMALLEST["plan_start"], name: 1})
 
@@ -102,7 +104,7 @@ def test_failures_create_nothing(call: Client, project: Project, tool: str) -> N
 
 
 @pytest.mark.requirement("calls.message-help", "artifact_write.segments")
-def test_messages_say_what_where_and_what_next(full: Client, project: Project) -> None:
+def test_messages_name_place_fault_and_next_step(full: Client, project: Project) -> None:
     """A message names the parameter or file, says what is wrong with it and what to do."""
     message = full.error("artifact_write", filename="../x", content="c")
     assert "filename" in message

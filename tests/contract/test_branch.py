@@ -35,7 +35,7 @@ def test_branch_is_the_whole_name_after_refs_heads(call: Client, project: Projec
 
 @pytest.mark.requirement("branch.name")
 @pytest.mark.parametrize("content", [b"ref: refs/heads/main", b"ref:refs/heads/main\n", b"ref:  refs/heads/main \r\n"])
-def test_spellings_of_head(call: Client, project: Project, content: bytes) -> None:
+def test_blanks_around_head_are_ignored(call: Client, project: Project, content: bytes) -> None:
     """Blanks around the reference do not matter."""
     head(project, content)
     assert call("context")["branch"] == "main"
@@ -151,7 +151,7 @@ def test_branch_equals_the_answer_of_git(
 
 @pytest.mark.requirement("branch.worktree")
 @pytest.mark.parametrize("relative", [True, False])
-def test_a_git_file(call: Client, project: Project, tmp_path: Path, relative: bool) -> None:
+def test_git_file_is_followed(call: Client, project: Project, tmp_path: Path, relative: bool) -> None:
     """A .git file leads to the folder it names, relative to itself or absolute."""
     place = project.root / ".git"
     moved = tmp_path / "elsewhere" / "repository"
@@ -163,7 +163,7 @@ def test_a_git_file(call: Client, project: Project, tmp_path: Path, relative: bo
 
 
 @pytest.mark.requirement("branch.name")
-def test_head_as_a_link(call: Client, project: Project) -> None:
+def test_linked_head_is_read(call: Client, project: Project) -> None:
     """Git can make HEAD a symbolic link; its target is the reference."""
     place = project.root / ".git" / "HEAD"
     place.unlink()
@@ -182,7 +182,7 @@ def test_a_switch_is_noticed(call: Client, project: Project) -> None:
 
 @pytest.mark.requirement("branch.name")
 @pytest.mark.parametrize("place", [".git", ".git/HEAD"])
-def test_a_system_that_fails(call: Client, project: Project, place: str) -> None:
+def test_system_error_is_not_taken_for_no_git(call: Client, project: Project, place: str) -> None:
     """An error of the system is not a project without git: a cycle would keep the wrong branch for good."""
     real = os.lstat
 

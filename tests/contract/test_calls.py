@@ -15,7 +15,7 @@ from tests.support import NAMES, SMALLEST, Client, Project, compact
 
 
 @pytest.mark.requirement("calls.table", "calls.parameters", "calls.schema-plain")
-def test_the_table(app: App) -> None:
+def test_table_has_the_tools_of_the_contract(app: App) -> None:
     """The tools of the table, all of the contract among them, with its parameters, in plain types, closed to others."""
     tools = {tool["name"]: tool for tool in app.tools()}
     assert [tool["name"] for tool in app.tools()] == list(NAMES)
@@ -88,7 +88,7 @@ def test_prefixed_tools_answer_only_to_long_names(make_app: Any, project: Projec
         "", "Plan_start", "plan_start ", "plan-start", "nx_plan_start", "task_delete", "__class__",
     ],
 )  # fmt: skip
-def test_names_outside_the_table(app: App, name: str) -> None:
+def test_name_outside_the_table_is_no_tool(app: App, name: str) -> None:
     """A name that is not in the table is no tool."""
     with pytest.raises(UnknownTool) as caught:
         app.call(name, {})

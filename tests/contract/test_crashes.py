@@ -12,7 +12,9 @@ from tests.support import NAMES, READ_ONLY, SMALLEST, Client, Clock, Project, wi
 
 
 @pytest.mark.requirement("task_close.atomic", "task_close.retry", "storage.pending")
-def test_a_close_cut_short_anywhere(project: Project, make_app: Callable[..., Any], clock: Clock) -> None:
+def test_interrupted_close_is_answered_once_by_its_retry(
+    project: Project, make_app: Callable[..., Any], clock: Clock
+) -> None:
     """Wherever a close dies, the retry has the answer that the close would have had, and there is one new cycle."""
     settle(project)
     expected = Client(make_app(project.root), project)("task_close")
@@ -34,7 +36,7 @@ def test_a_close_cut_short_anywhere(project: Project, make_app: Callable[..., An
 
 
 @pytest.mark.requirement("task_close.atomic", "storage.pending")
-def test_readers_after_a_close_cut_short(project: Project, make_app: Callable[..., Any]) -> None:
+def test_readers_see_an_interrupted_close_whole_or_not_at_all(project: Project, make_app: Callable[..., Any]) -> None:
     """Wherever a close dies, readers see the state before it or after it, whole."""
     seen = set()
     for number in range(1, 200):
@@ -49,7 +51,7 @@ def test_readers_after_a_close_cut_short(project: Project, make_app: Callable[..
 
 
 @pytest.mark.requirement("task_close.atomic", "plan_start.archives", "storage.pending")
-def test_a_start_cut_short_anywhere(project: Project, make_app: Callable[..., Any]) -> None:
+def test_interrupted_start_leaves_the_old_or_the_new_plan(project: Project, make_app: Callable[..., Any]) -> None:
     """Wherever a start dies, the old plan is active and not archived, or archived and the new one active."""
     seen = set()
     for number in range(1, 200):
@@ -64,7 +66,9 @@ def test_a_start_cut_short_anywhere(project: Project, make_app: Callable[..., An
 
 @pytest.mark.requirement("storage.pending")
 @pytest.mark.parametrize("tool", [name for name in NAMES if name not in {*READ_ONLY, "task_close", "plan_start"}])
-def test_single_files_cut_short_anywhere(project: Project, make_app: Callable[..., Any], tool: str) -> None:
+def test_interrupted_write_leaves_the_old_or_the_new_file(
+    project: Project, make_app: Callable[..., Any], tool: str
+) -> None:
     """Wherever a change of one file dies, the file is the old one or the new one."""
     settle(project)
     before = {path: content for path, content in without_own(project.snapshot()).items() if content != "folder"}
@@ -114,7 +118,7 @@ def test_a_delivered_answer_is_not_repeated(call: Client, project: Project, cloc
 
 
 @pytest.mark.requirement("task_close.retry")
-def test_a_lost_answer_and_new_work(call: Client, project: Project) -> None:
+def test_close_of_new_work_ignores_a_lost_answer(call: Client, project: Project) -> None:
     """With something open again, a close is about that, not about the lost answer."""
     settle(project)
     lost = call.send("task_close", {}, deliver=False)
@@ -148,7 +152,9 @@ FOREIGN_MARKERS: list[tuple[str, bytes]] = [
 
 @pytest.mark.requirement("storage.markers", "task_close.retry")
 @pytest.mark.parametrize(("name", "content"), FOREIGN_MARKERS)
-def test_files_that_look_like_lost_answers(call: Client, project: Project, name: str, content: bytes) -> None:
+def test_foreign_file_named_like_a_receipt_is_kept_and_ignored(
+    call: Client, project: Project, name: str, content: bytes
+) -> None:
     """A file that we did not write is not given out as an answer, and not removed."""
     settle(project)
     project.put(f"state/{name}", content)
@@ -161,7 +167,7 @@ def test_files_that_look_like_lost_answers(call: Client, project: Project, name:
 
 @pytest.mark.requirement("storage.markers", "links.refused")
 @pytest.mark.parametrize("target", ["behind", "nowhere"])
-def test_a_linked_lost_answer(call: Client, project: Project, target: str) -> None:
+def test_linked_receipt_is_not_followed(call: Client, project: Project, target: str) -> None:
     """A link in the place of a lost answer is not followed, whatever is done about it."""
     settle(project)
     behind = project.root / "behind"

@@ -12,7 +12,7 @@ from tests.support import Client, Clock, Project, cycle, issue, plan, pretty, ta
 
 
 @pytest.mark.requirement("files.surrogates", "files.unknown-kept")
-def test_lone_surrogates_in_session_files(call: Client, project: Project, clock: Clock) -> None:
+def test_lone_surrogates_stay_escapes_in_files(call: Client, project: Project, clock: Clock) -> None:
     """Half a character stays an escape in files, through every rewrite, and never leaves in an answer."""
     text = (
         pretty(plan(issues=[issue(1, "t@1")], topic="a@2")).decode().replace("@1", "\\ud800").replace("@2", "\\uDFFF x")
@@ -59,7 +59,7 @@ def test_timestamps_are_utc_with_milliseconds(call: Client, project: Project, cl
 
 
 @pytest.mark.requirement("files.timestamps")
-def test_the_clock_of_the_system(project: Project) -> None:
+def test_default_clock_is_that_of_the_system_in_utc(project: Project) -> None:
     """Without a clock of the test's own the time is that of the system, in UTC wherever we are."""
     import time
 

@@ -94,7 +94,7 @@ def test_repeated_appends_keep_all_bytes(call: Client, project: Project, name: s
         b'{"a": "[", "cycles": [\n\t]\n, "b": "]"}',
     ],
 )  # fmt: skip
-def test_the_first_cycle(call: Client, project: Project, clock: Clock, layout: bytes) -> None:
+def test_first_cycle_keeps_the_other_fields(call: Client, project: Project, clock: Clock, layout: bytes) -> None:
     """An empty list of cycles is filled, and other members of the file stay as they were."""
     project.put("history.json", layout)
     call("task_close")
@@ -151,7 +151,7 @@ def test_odd_cycles_do_not_hinder(call: Client, project: Project, odd: dict[str,
 
 @pytest.mark.requirement("history.append-only", "files.broken-kept")
 @pytest.mark.parametrize("number", ["1e400", "9" * 5000])
-def test_numbers_beyond_the_interpreter(call: Client, project: Project, number: str) -> None:
+def test_numbers_beyond_the_interpreter_are_kept(call: Client, project: Project, number: str) -> None:
     """Numbers that are JSON but more than the interpreter holds stay as they are, and cycles are added after them."""
     layout = f'{{"cycles": [{{"a": {number}}}]}}\n'.encode()
     project.put("history.json", layout)

@@ -20,7 +20,7 @@ FULL = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
 @pytest.mark.requirement("storage.disk")
 @pytest.mark.parametrize("tool", ["task_add", "plan_status"])
-def test_what_cannot_be_loaded_before_writing(call: Client, project: Project, tool: str) -> None:
+def test_failed_load_before_writing_changes_nothing(call: Client, project: Project, tool: str) -> None:
     """A schema that cannot be read, or a state: nothing was changed, and the answer says so, and why."""
     call("plan_start", **SMALLEST["plan_start"])
     with patch.object(schemas, "load", side_effect=FULL), patch.object(SessionCache, "read", side_effect=FULL):
@@ -30,7 +30,7 @@ def test_what_cannot_be_loaded_before_writing(call: Client, project: Project, to
 
 @pytest.mark.requirement("storage.disk")
 @pytest.mark.parametrize("error", [FULL, ImportError("no hashlib")])
-def test_a_journal_that_cannot_be_made(call: Client, project: Project, error: Exception) -> None:
+def test_failed_journal_load_changes_nothing(call: Client, project: Project, error: Exception) -> None:
     """What a journal takes is loaded before anything is written."""
     call("task_add", **SMALLEST["task_add"])
     with patch.object(journal, "digest", side_effect=error):
@@ -39,7 +39,7 @@ def test_a_journal_that_cannot_be_made(call: Client, project: Project, error: Ex
 
 
 @pytest.mark.requirement("storage.pending")
-def test_what_cannot_be_loaded_after_the_commit_point(call: Client, project: Project) -> None:
+def test_failed_load_after_the_commit_point_is_completed_later(call: Client, project: Project) -> None:
     """A module that is missing once the change is recorded: it is told as recorded, and completes."""
     call("task_add", **SMALLEST["task_add"])
     with patch.object(journal, "apply", side_effect=ImportError("no hashlib")):
@@ -51,7 +51,7 @@ def test_what_cannot_be_loaded_after_the_commit_point(call: Client, project: Pro
 
 @pytest.mark.requirement("storage.disk")
 @pytest.mark.parametrize("when", ["writing", "answering"])
-def test_what_may_have_been_written(call: Client, project: Project, when: str) -> None:
+def test_error_after_writing_claims_no_unchanged_files(call: Client, project: Project, when: str) -> None:
     """Once writing has begun nobody says that nothing was changed."""
     real: Any = commit.write_one
 

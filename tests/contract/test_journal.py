@@ -33,7 +33,9 @@ def test_journals_we_do_not_know(call: Client, project: Project, tool: str, cont
 
 @pytest.mark.requirement("storage.journal-version", "files.broken-kept")
 @pytest.mark.parametrize("spoilt", [{"content": "{}"}, {"after": "sha256:0"}])
-def test_a_spoilt_journal(call: Client, project: Project, make_app: Callable[..., Any], spoilt: dict[str, str]) -> None:
+def test_journal_content_is_written_only_if_its_digest_matches(
+    call: Client, project: Project, make_app: Callable[..., Any], spoilt: dict[str, str]
+) -> None:
     """What a journal holds for a file is written only when it is what its digest says."""
     settle(project)
     recorded(project, make_app)
@@ -44,7 +46,7 @@ def test_a_spoilt_journal(call: Client, project: Project, make_app: Callable[...
 
 
 @pytest.mark.requirement("storage.journal-version")
-def test_a_journal_of_a_long_name(call: Client, project: Project, make_app: Callable[..., Any]) -> None:
+def test_journal_with_a_long_id_is_refused(call: Client, project: Project, make_app: Callable[..., Any]) -> None:
     """An id that no file name has room for is none of ours: the change is not begun that could not be ended."""
     settle(project)
     recorded(project, make_app)
@@ -54,7 +56,7 @@ def test_a_journal_of_a_long_name(call: Client, project: Project, make_app: Call
 
 @pytest.mark.requirement("storage.pending")
 @pytest.mark.parametrize("tool", NAMES)
-def test_any_call_rolls_forward(project: Project, make_app: Callable[..., Any], tool: str) -> None:
+def test_any_call_completes_a_recorded_close(project: Project, make_app: Callable[..., Any], tool: str) -> None:
     """Whichever call comes next, the recorded close is complete before it is answered."""
     settle(project)
     recorded(project, make_app)
@@ -79,7 +81,9 @@ def test_any_call_rolls_forward(project: Project, make_app: Callable[..., Any], 
 
 @pytest.mark.requirement("storage.conflict", "storage.pending")
 @pytest.mark.parametrize("file", ["plan.json", "tasks.json"])
-def test_a_file_that_changed_meanwhile(project: Project, make_app: Callable[..., Any], file: str) -> None:
+def test_file_changed_before_recovery_is_kept_as_a_copy(
+    project: Project, make_app: Callable[..., Any], file: str
+) -> None:
     """A session file that somebody changed between crash and recovery is kept under another name."""
     settle(project)
     recorded(project, make_app)
@@ -108,7 +112,9 @@ def test_the_journal_holds_no_secret_path(project: Project, make_app: Callable[.
 
 @pytest.mark.requirement("storage.journal-newer", "files.newer-major")
 @pytest.mark.parametrize("tool", NAMES)
-def test_a_history_of_a_newer_version_meanwhile(project: Project, make_app: Callable[..., Any], tool: str) -> None:
+def test_recorded_close_waits_while_the_history_is_newer(
+    project: Project, make_app: Callable[..., Any], tool: str
+) -> None:
     """When the history has become one that we only read, a recorded close waits and nothing is changed."""
     settle(project)
     recorded(project, make_app)
@@ -120,7 +126,9 @@ def test_a_history_of_a_newer_version_meanwhile(project: Project, make_app: Call
 
 @pytest.mark.requirement("storage.pending", "files.broken-kept")
 @pytest.mark.parametrize("content", [b"", b"{", b"<<<<<<< ours\n{}\n=======\n{}\n>>>>>>> theirs\n"])
-def test_a_broken_history_meanwhile(project: Project, make_app: Callable[..., Any], content: bytes) -> None:
+def test_recorded_close_waits_while_the_history_is_broken(
+    project: Project, make_app: Callable[..., Any], content: bytes
+) -> None:
     """When the history has become unreadable a recorded close waits, and completes once it is mended."""
     settle(project)
     before = project.get("history.json")
@@ -138,7 +146,7 @@ def test_a_broken_history_meanwhile(project: Project, make_app: Callable[..., An
 @pytest.mark.requirement("storage.journal-version")
 @pytest.mark.parametrize("version", [0, 2, 99, "1", None])
 @pytest.mark.parametrize("tool", ["plan_status", "task_add", "task_close"])
-def test_a_whole_journal_of_another_version(
+def test_journal_of_another_version_is_not_applied(
     project: Project, make_app: Callable[..., Any], tool: str, version: Any
 ) -> None:
     """A journal that is ours in all but its version is not applied."""

@@ -91,7 +91,7 @@ ORDER = {
     "plan.keys", "tasks.keys", "files.key-order", "tracker.closed", "access.schema", "history.cycle-keys",
 )  # fmt: skip
 @pytest.mark.parametrize("name", ORDER)
-def test_members_and_their_order(name: str) -> None:
+def test_objects_have_the_fields_of_the_contract_in_order(name: str) -> None:
     """Each object has the contract's members; those that we write are in the order in which they are written."""
     file, _, part = name.partition("#")
     schema = schemas.load(f"state/{file}")
@@ -122,7 +122,7 @@ def test_schemas_are_described_and_closed(name: str) -> None:
 
 
 @pytest.mark.requirement("history.lax", "files.tolerated")
-def test_what_is_read_is_laxer() -> None:
+def test_reading_schema_allows_unknown_fields() -> None:
     """The form for reading admits unknown members, blank texts and odd optional values, and no less than that."""
     lax = schemas.readable("state/plan")
     odd = {

@@ -20,7 +20,7 @@ WRITERS = [name for name in NAMES if name not in READ_ONLY]
 @pytest.mark.requirement("storage.disk", "calls.failure-keeps", "task_close.atomic")
 @pytest.mark.parametrize("tool", WRITERS)
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EROFS])
-def test_every_failing_change(
+def test_every_failing_change_is_absent_or_completed(
     call: Client, project: Project, make_app: Callable[..., Any], tool: str, code: int
 ) -> None:
     """Whichever change of the disk fails: nothing has changed, as the message says, or it is recorded and completes."""
@@ -61,7 +61,7 @@ def test_every_failing_change(
 
 @pytest.mark.requirement("storage.vanished")
 @pytest.mark.parametrize("tool", NAMES)
-def test_a_project_that_vanished(call: Client, project: Project, tool: str) -> None:
+def test_vanished_project_is_not_created_again(call: Client, project: Project, tool: str) -> None:
     """When the project folder is gone every call fails and does not make it again."""
     shutil.rmtree(project.root)
     message = call.refused(tool, SMALLEST[tool])
@@ -70,7 +70,7 @@ def test_a_project_that_vanished(call: Client, project: Project, tool: str) -> N
 
 
 @pytest.mark.requirement("storage.vanished")
-def test_a_file_in_place_of_the_project(call: Client, project: Project) -> None:
+def test_file_in_place_of_the_project_fails_calls(call: Client, project: Project) -> None:
     """When the project has become a file, calls fail."""
     shutil.rmtree(project.root)
     project.root.write_text("kept")
@@ -81,7 +81,7 @@ def test_a_file_in_place_of_the_project(call: Client, project: Project) -> None:
 
 @pytest.mark.requirement("storage.disk", "tree.first-write")
 @pytest.mark.parametrize("tool", ["plan_start", "task_add", "task_close", "artifact_write"])
-def test_a_full_disk_at_the_first_write(
+def test_full_disk_at_the_first_write_leaves_no_file(
     call: Client, project: Project, make_app: Callable[..., Any], tool: str
 ) -> None:
     """In an untouched project a first write that fails leaves no file, and succeeds once there is room."""
@@ -109,7 +109,7 @@ def test_a_full_disk_at_the_first_write(
 
 
 @pytest.mark.requirement("storage.disk")
-def test_a_really_full_disk(project: Project, make_app: Callable[..., Any]) -> None:
+def test_full_disk_changes_nothing(project: Project, make_app: Callable[..., Any]) -> None:
     """With the file size limited by the system itself, a call that would exceed it changes nothing."""
     import resource
     import signal

@@ -32,7 +32,7 @@ def files(project: Project) -> list[str]:
 
 @pytest.mark.requirement("tree.first-write", "tree.gitignore", "tree.places", "harness.own-folder")
 @pytest.mark.parametrize("tool", FIRST_WRITERS)
-def test_the_first_write(call: Client, project: Project, tool: str) -> None:
+def test_first_write_creates_only_its_own_files(call: Client, project: Project, tool: str) -> None:
     """The first write makes .nexus, its .gitignore, its own file and the operation log, and nothing else."""
     call.send(tool, SMALLEST[tool])
     assert files(project) == sorted([".nexus/.gitignore", OPLOG, *MADE[tool]])
@@ -41,7 +41,7 @@ def test_the_first_write(call: Client, project: Project, tool: str) -> None:
 
 @pytest.mark.requirement("tree.first-write", "tree.gitignore")
 @pytest.mark.parametrize("tool", FIRST_WRITERS)
-def test_a_folder_that_is_there(call: Client, project: Project, tool: str) -> None:
+def test_existing_nexus_gets_its_gitignore(call: Client, project: Project, tool: str) -> None:
     """An empty .nexus, or one with notes only, gets its .gitignore too."""
     project.put("memory/note.md", b"n")
     call.send(tool, SMALLEST[tool])
@@ -49,7 +49,7 @@ def test_a_folder_that_is_there(call: Client, project: Project, tool: str) -> No
 
 
 @pytest.mark.requirement("tree.tracked", "tree.gitignore")
-def test_what_git_sees(client_for: Callable[[Project], Client], real_repository: Project) -> None:
+def test_git_sees_history_and_notes_only(client_for: Callable[[Project], Client], real_repository: Project) -> None:
     """Git would track the history, the notes and the .gitignore, and ignores all of the state."""
     client = client_for(real_repository)
     real_repository.put("memory/note.md", b"n")
@@ -157,7 +157,7 @@ def test_a_whole_cycle_touches_its_own_files_only(call: Client, project: Project
 
 
 @pytest.mark.requirement("tree.outside", "root.resolved")
-def test_a_project_reached_by_a_link(project: Project, tmp_path: Path, make_app: Callable[..., Any]) -> None:
+def test_linked_project_path_is_resolved(project: Project, tmp_path: Path, make_app: Callable[..., Any]) -> None:
     """Through a linked project path the real folder is written and answered."""
     from nexus_mcp.workspace import find_root
 
@@ -205,7 +205,7 @@ def test_link_in_the_tree_is_refused(
 
 @pytest.mark.requirement("links.refused")
 @pytest.mark.parametrize("tool", FIRST_WRITERS)
-def test_a_linked_gitignore(call: Client, project: Project, tmp_path: Path, tool: str) -> None:
+def test_linked_gitignore_is_not_written(call: Client, project: Project, tmp_path: Path, tool: str) -> None:
     """Nothing is written through a planted .gitignore."""
     target = tmp_path / "target"
     project.nexus.mkdir()
@@ -217,7 +217,7 @@ def test_a_linked_gitignore(call: Client, project: Project, tmp_path: Path, tool
 
 
 @pytest.mark.requirement("links.refused", "context.broken")
-def test_context_and_a_linked_task_file(call: Client, project: Project, tmp_path: Path) -> None:
+def test_linked_task_file_is_not_read(call: Client, project: Project, tmp_path: Path) -> None:
     """A linked task file is refused or answered as absent, but its content never shows."""
     target = tmp_path / "target"
     target.write_text('{"goal":"SECRET","decisions":["SECRET"],"tasks":[]}')

@@ -89,7 +89,7 @@ def test_special_file_is_refused_without_waiting(call: Client, project: Project,
         "plan_start", "plan_status", "task_add", "task_list", "task_close", "artifact_write", "context",
     ],
 )  # fmt: skip
-def test_a_file_in_place_of_a_folder(call: Client, project: Project, place: str, kind: str, tool: str) -> None:
+def test_file_in_place_of_a_folder_is_refused(call: Client, project: Project, place: str, kind: str, tool: str) -> None:
     """Where a folder belongs nothing else is accepted or replaced."""
     from tests.support import SMALLEST
 
@@ -176,7 +176,7 @@ def test_newer_version_is_read_and_not_written(call: Client, project: Project, u
 
 
 @pytest.mark.requirement("files.tolerated")
-def test_a_version_of_null(call: Client, project: Project) -> None:
+def test_null_version_counts_as_absent(call: Client, project: Project) -> None:
     """A schema_version of null says as little as none, and is kept."""
     settle(project)
     project.put("state/tasks.json", {"schema_version": None, **project.json("state/tasks.json")})

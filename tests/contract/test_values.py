@@ -45,7 +45,7 @@ def test_value_that_is_no_number_is_refused(full: Client, tool: str, name: str, 
 @pytest.mark.requirement("calls.number-text", "calls.ids")
 @pytest.mark.parametrize(("tool", "name"), NUMBERS)
 @pytest.mark.parametrize("value", [1, 1.0, "1", "1.0", "1e0", "10e-1", "0.1E1", "1.000", "0.01e+2"])
-def test_spellings_of_one(full: Client, tool: str, name: str, value: Any) -> None:
+def test_all_spellings_of_one_are_accepted(full: Client, tool: str, name: str, value: Any) -> None:
     """One is one in all these spellings."""
     arguments = {**SMALLEST[tool], **({"action": "remove"} if tool == "plan_update" else {})}
     full.send(tool, {**arguments, name: value})
@@ -82,7 +82,7 @@ def test_value_that_is_no_object_is_refused(full: Client, tool: str, name: str, 
 @pytest.mark.requirement("calls.json-text")
 @pytest.mark.parametrize("deep", ["[" * 100_000, "[" * 3000 + "]" * 3000, '{"a":' * 3000 + "1" + "}" * 3000])
 @pytest.mark.parametrize(("tool", "name"), LISTS + OBJECTS)
-def test_deep_json_text(full: Client, tool: str, name: str, deep: str) -> None:
+def test_deep_json_text_is_refused(full: Client, tool: str, name: str, deep: str) -> None:
     """JSON text nested beyond reason is refused like other text that is no list or object."""
     assert name in full.refused(tool, {**SMALLEST[tool], name: deep})
 

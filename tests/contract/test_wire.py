@@ -78,7 +78,7 @@ def test_each_fault_has_its_error_code(project: Project) -> None:
 
 
 @pytest.mark.requirement("protocol.beyond", "calls.table", "calls.prefix", "calls.unescaped")
-def test_the_table_on_the_wire(call: Client, project: Project) -> None:
+def test_process_offers_the_tools_of_the_table(call: Client, project: Project) -> None:
     """The process offers and answers what the table does, and adds nothing."""
     project.put("memory/note.md", b"n")
     calls = [

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from nexus_mcp.merging.registration import register
+from nexus_mcp.merging.driver import register
 from nexus_mcp.merging.repository import Repository
 from tests.cli.support import CHECKOUT
 from tests.merging.support import grown, numbered, titles

@@ -21,7 +21,7 @@ def test_a_newer_version_is_not_written() -> None:
     assert "only reads" in found.reason
 
 
-def test_sides_that_differ_beside_their_cycles() -> None:
+def test_sides_with_different_other_fields_conflict() -> None:
     """What two sides say differently beside their cycles, nobody but a human can settle."""
     found = diagnose(MARKED.replace(b'{\n  "cycles"', b'{\n  "schema_version": "0.5",\n  "cycles"', 1))
     assert isinstance(found, Hopeless)

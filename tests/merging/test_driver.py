@@ -68,7 +68,7 @@ def changed(chance: random.Random, past: list[Cycle], new: int) -> list[Cycle]:
     return [*side, *(numbered(new + number) for number in range(chance.randrange(1, 3)))]
 
 
-def test_what_a_repair_makes_of_a_conflict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repair_of_any_conflict_has_both_sides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the sides did to old cycles: from the conflict a repair has the cycles of both, and no others."""
     monkeypatch.setenv(f"GITHEAD_{'0' * 40}", "topic")
     chance, conflicts = random.Random(1), 0
@@ -84,7 +84,7 @@ def test_what_a_repair_makes_of_a_conflict(tmp_path: Path, monkeypatch: pytest.M
     assert conflicts > 10
 
 
-def test_an_empty_side(tmp_path: Path) -> None:
+def test_empty_side_conflicts_with_markers(tmp_path: Path) -> None:
     """A side that is an empty file is a conflict with markers all the same."""
     for ours, theirs in ((b"", RIGHT), (LEFT, b"")):
         paths = files(tmp_path, BASE, ours, theirs)
@@ -116,7 +116,7 @@ def test_a_merge_of_lines_is_no_result(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", [True, False])
-def test_what_git_cannot_mark_stays(tmp_path: Path, missing: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unmarkable_file_keeps_our_side(tmp_path: Path, missing: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of files with NUL bytes, and without a git, there are no markers: our side stays as it was."""
     nul = LEFT[:-9] + b"\0"
     paths = files(tmp_path, BASE, LEFT, EDITED if missing else nul)
@@ -136,7 +136,7 @@ def test_only_a_merge_knows_that_ours_descends(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("index", [0, 1, 2])
-def test_a_file_that_is_not_there(tmp_path: Path, index: int) -> None:
+def test_missing_file_is_a_usage_error(tmp_path: Path, index: int) -> None:
     """A file that cannot be read is a fault of the command line, and nothing is changed."""
     base, ours, theirs = (
         f"{path}{'x' * (number == index)}" for number, path in enumerate(files(tmp_path, BASE, LEFT, RIGHT))
@@ -146,7 +146,7 @@ def test_a_file_that_is_not_there(tmp_path: Path, index: int) -> None:
     assert (tmp_path / "three/ours").read_bytes() == LEFT
 
 
-def test_a_full_disk(tmp_path: Path) -> None:
+def test_full_disk_leaves_our_side_whole(tmp_path: Path) -> None:
     """When the result cannot be written our side stays whole."""
     paths = files(tmp_path, BASE, LEFT, RIGHT)
     merged = OURS([*PAST, numbered(3), numbered(4)])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nexus_mcp.merging.registration import register
+from nexus_mcp.merging.driver import register
 from nexus_mcp.merging.repository import Repository
 from tests.cli.support import CHECKOUT
 from tests.merging.repo import HISTORY, Repo
@@ -112,7 +112,7 @@ def test_stashed_cycle_comes_back(repo: Repo) -> None:
     assert repo.numbers() == [1, 2, 3]
 
 
-def test_both_made_the_file(repo: Repo) -> None:
+def test_history_begun_on_both_branches_merges(repo: Repo) -> None:
     """Where a history began on both branches, the merge has the cycles of both."""
     for name, numbers in (("one", (2, 5)), ("two", (3, 4))):
         repo.git("checkout", "-q", "--orphan", name)
@@ -181,7 +181,7 @@ def test_merged_file_has_the_line_ends_of_git(repo: Repo) -> None:
     assert repo.clean()
 
 
-def test_odd_paths_of_the_program(repo: Repo, tmp_path: Path) -> None:
+def test_odd_paths_of_the_program_work(repo: Repo, tmp_path: Path) -> None:
     """The program may lie where a path has blanks, quotes, dollars, percent signs and line ends in it."""
     folder = tmp_path / 'it\'s a %A "$HOME" `dir`\n%%'
     folder.mkdir()

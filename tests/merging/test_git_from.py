@@ -37,7 +37,7 @@ def run(repo: Repo, *options: str) -> int:
         *(b"<<<<<<< ours\n", b"<<<<<<< ours\n{}\n=======\n{}\n"),
     ],
 )
-def test_a_file_of_which_nothing_is_left(repo: Repo, capsys: Capture, broken: bytes) -> None:
+def test_lost_file_is_restored_with_from(repo: Repo, capsys: Capture, broken: bytes) -> None:
     """A plain repair refuses and says where the whole copy is; --from writes that, and keeps the file beside it."""
     whole = repo.history.read_bytes()
     repo.history.write_bytes(broken)
@@ -61,7 +61,7 @@ def test_a_file_of_which_nothing_is_left(repo: Repo, capsys: Capture, broken: by
     assert (repo.project / BACKUP).read_bytes() == broken
 
 
-def test_what_the_file_alone_has_comes_after(repo: Repo, capsys: Capture) -> None:
+def test_newer_cycles_come_after_those_of_the_commit(repo: Repo, capsys: Capture) -> None:
     """What was closed since the commit and can be read is kept, behind the cycles of the commit."""
     whole = grown(grown(repo.history.read_bytes(), numbered(4, 0)), numbered(5))
     repo.history.write_bytes(whole[:-30].replace(b"Work 2", b"Work \0"))
@@ -76,7 +76,7 @@ def test_what_the_file_alone_has_comes_after(repo: Repo, capsys: Capture) -> Non
     ]
 
 
-def test_yes_gives_up_no_cycle_that_head_has(repo: Repo, capsys: Capture) -> None:
+def test_yes_keeps_every_cycle_of_head(repo: Repo, capsys: Capture) -> None:
     """What cannot be read in the file and is in HEAD is kept from there; a plain repair says so."""
     torn = grown(repo.history.read_bytes(), numbered(4)).replace(b"Work 2", b"Work \0")
     repo.history.write_bytes(torn)
@@ -117,7 +117,7 @@ def test_yes_is_refused_where_git_does_not_answer(
     assert not (repo.project / BACKUP).exists()
 
 
-def test_a_copy_in_head_that_is_as_damaged_stands_in_no_way(repo: Repo) -> None:
+def test_damaged_copy_in_head_does_not_stop_a_repair(repo: Repo) -> None:
     """What can be read of either is kept."""
     whole = repo.history.read_bytes()
     repo.history.write_bytes(whole.replace(b"Work 2", b"Work \0"))
@@ -147,7 +147,7 @@ def test_a_whole_file_that_lacks_cycles_gets_them(repo: Repo, capsys: Capture) -
     assert "is whole, with 4 cycles: nothing to repair." in capsys.readouterr().out
 
 
-def test_a_file_that_was_deleted(repo: Repo, capsys: Capture) -> None:
+def test_deleted_file_is_restored_with_from(repo: Repo, capsys: Capture) -> None:
     """A plain repair says where it is to be had; it is written again, and there is nothing to keep beside it."""
     whole = repo.history.read_bytes()
     repo.history.unlink()
@@ -181,7 +181,7 @@ def test_a_file_that_was_deleted(repo: Repo, capsys: Capture) -> None:
         ("linked", 1, "it is not a regular file in linked"),
     ],
 )
-def test_a_commit_that_is_of_no_use(repo: Repo, capsys: Capture, revision: str, code: int, told: str) -> None:
+def test_useless_commit_is_refused(repo: Repo, capsys: Capture, revision: str, code: int, told: str) -> None:
     """A commit that is not there is a fault of the command line; one without the file cannot help."""
     repo.git("checkout", "-q", "--orphan", "before")
     repo.git("rm", "-rfq", ".")
@@ -209,7 +209,7 @@ def test_a_conflict_has_two_sides(repo: Repo) -> None:
     assert repo.history.read_bytes() == marked
 
 
-def test_outside_a_repository(tmp_path: Path, capsys: Capture) -> None:
+def test_repair_from_a_commit_needs_a_repository(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / ".nexus").mkdir()
     (tmp_path / HISTORY).write_bytes(b"")
     assert main(["history", "repair", "--from", "HEAD", "--project", str(tmp_path)]) == 2

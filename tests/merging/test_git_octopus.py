@@ -23,7 +23,7 @@ def parents(repo: Repo) -> int:
     return len(repo.git("rev-list", "--parents", "-n", "1", "HEAD").out.split()) - 1
 
 
-def test_one_branch_closed_cycles(tmp_path: Path) -> None:
+def test_octopus_with_one_closing_branch_merges(tmp_path: Path) -> None:
     """An octopus of branches of which one closed cycles has them all."""
     repo = branches(tmp_path)
     repo.git("checkout", "-q", "-b", "four", "main")
@@ -33,7 +33,7 @@ def test_one_branch_closed_cycles(tmp_path: Path) -> None:
     assert (parents(repo), repo.numbers(), repo.clean()) == (3, [1, 3], True)
 
 
-def test_several_closed_cycles(tmp_path: Path) -> None:
+def test_octopus_with_several_closing_branches_is_refused_by_git(tmp_path: Path) -> None:
     """When several did, git gives up and leaves everything as it was; one after the other they merge."""
     repo = branches(tmp_path)
     repo.git("checkout", "-q", "one")
@@ -45,7 +45,7 @@ def test_several_closed_cycles(tmp_path: Path) -> None:
     assert (repo.numbers(), repo.clean()) == ([1, 2, 3], True)
 
 
-def test_the_last_one_conflicts(tmp_path: Path) -> None:
+def test_conflict_with_the_last_octopus_branch_is_resolvable(tmp_path: Path) -> None:
     """A conflict with the last branch is left to be resolved; mended, it becomes the octopus that was asked for."""
     repo = branches(tmp_path)
     repo.git("checkout", "-q", "one")

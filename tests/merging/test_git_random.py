@@ -48,7 +48,7 @@ class Life:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_random_life(tmp_path: Path, seed: int) -> None:
+def test_random_operations_never_conflict(tmp_path: Path, seed: int) -> None:
     """No step conflicts, and after each of them the branch has exactly its cycles, in order."""
     choose = random.Random(seed)
     life = Life(Repo.made(tmp_path / "repo"))

@@ -9,7 +9,7 @@ import pytest
 from nexus_mcp.merging import repository
 from nexus_mcp.merging.conflict import split
 from nexus_mcp.merging.diagnosis import Conflict, Hopeless
-from nexus_mcp.merging.registration import DRIVER_KEY
+from nexus_mcp.merging.driver import DRIVER_KEY
 from nexus_mcp.merging.repair import examine, repair
 from nexus_mcp.merging.repository import Repository
 from tests.merging.repo import HISTORY, Repo
@@ -57,7 +57,7 @@ def mended(repo: Repo) -> Conflict:
 
 
 @pytest.mark.parametrize("ours", SIDES.values(), ids=SIDES)
-def test_what_git_merged_by_lines(repo: Repo, ours: list[Cycle]) -> None:
+def test_repair_restores_cycles_that_git_merged_away(repo: Repo, ours: list[Cycle]) -> None:
     """Old cycles that one side has are there after a repair, though git let the other side win outside its markers."""
     conflict(repo, OURS(ours))
     assert split(repo.history.read_bytes()) != (OURS(ours), THEIRS)
@@ -66,7 +66,7 @@ def test_what_git_merged_by_lines(repo: Repo, ours: list[Cycle]) -> None:
     assert (found.ours, found.theirs, found.others) == (len(ours), 4, 0)
 
 
-def test_what_was_resolved_by_hand(repo: Repo) -> None:
+def test_edits_by_hand_survive_a_repair(repo: Repo) -> None:
     """What somebody has written into the file before it is repaired stays, beside the cycles of both sides."""
     ours = SIDES["edited"]
     conflict(repo, OURS(ours))
@@ -79,7 +79,7 @@ def test_what_was_resolved_by_hand(repo: Repo) -> None:
     assert after.startswith(b'{"note": 1,')
 
 
-def test_a_side_that_cannot_be_read(repo: Repo) -> None:
+def test_unreadable_side_stops_a_repair(repo: Repo) -> None:
     """When a side in git is no history nothing is guessed, though somebody made both sides in the file readable."""
     end = b"  ]\n}\n"
     conflict(repo, OURS(SIDES["edited"]), THEIRS.removesuffix(end))
@@ -92,7 +92,7 @@ def test_a_side_that_cannot_be_read(repo: Repo) -> None:
     assert repo.history.read_bytes() == by_hand
 
 
-def test_a_side_that_is_gone(repo: Repo) -> None:
+def test_missing_side_stops_a_repair(repo: Repo) -> None:
     """When git does not give a side that it lists, the conflict is left to be mended by hand."""
     conflict(repo, OURS(SIDES["edited"]))
     name = repo.git("rev-parse", f":3:a b/{HISTORY}").out.strip()
@@ -102,7 +102,7 @@ def test_a_side_that_is_gone(repo: Repo) -> None:
     assert found.reason.startswith("git does not report what one side holds (")
 
 
-def test_where_git_has_no_sides(repo: Repo) -> None:
+def test_repair_without_sides_in_git_uses_the_file(repo: Repo) -> None:
     """After the file was added with its markers, what is in the file is kept, and that is told."""
     conflict(repo, OURS(SIDES["edited"]))
     repo.git("add", "-A")
@@ -119,7 +119,9 @@ def test_where_git_has_no_sides(repo: Repo) -> None:
         ("a configuration", "fatal: bad config line "),
     ],
 )
-def test_where_git_does_not_answer(repo: Repo, lacking: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repair_is_refused_while_git_does_not_answer(
+    repo: Repo, lacking: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where there is a repository, and git says nothing of it, the file alone is not taken for all that there is."""
     conflict(repo, OURS(SIDES["edited"]))
     if lacking == "a program":
@@ -141,7 +143,7 @@ def test_where_git_does_not_answer(repo: Repo, lacking: str, told: str, monkeypa
         assert repo.history.read_bytes() == data
 
 
-def test_a_folder_that_is_a_repository_of_its_own(tmp_path: Path) -> None:
+def test_nexus_with_its_own_repository_is_repaired_from_it(tmp_path: Path) -> None:
     """When `.nexus` is a repository inside another, it is the one that has the sides."""
     outer, inner = Repo(tmp_path / "outer"), Repo(tmp_path / "outer/.nexus")
     inner.path.mkdir(parents=True)
@@ -157,7 +159,7 @@ def test_a_folder_that_is_a_repository_of_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("style", ["merge", "zdiff3"])
-def test_a_cycle_that_git_took_from_both(repo: Repo, style: str) -> None:
+def test_repair_keeps_a_cycle_once_that_git_doubled(repo: Repo, style: str) -> None:
     """A cycle that each side has once, at another place, is there once, though git's merge of lines has it twice."""
     past = [numbered(1), numbered(5)]
     rewritten(repo, OURS(past))
@@ -169,7 +171,7 @@ def test_a_cycle_that_git_took_from_both(repo: Repo, style: str) -> None:
     assert titles(repo.history.read_bytes()) == [1, 3, 5, 6, 7]
 
 
-def test_a_driver_that_is_gone(repo: Repo) -> None:
+def test_missing_driver_program_leaves_both_sides(repo: Repo) -> None:
     """Where the program cannot be started, the conflict that is put in has both sides whole, too."""
     real = Repository.around(str(repo.path)).config(DRIVER_KEY)[0]
     ours = OURS(SIDES["edited"])

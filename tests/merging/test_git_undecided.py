@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.merging.diagnosis import Hopeless, diagnose
-from nexus_mcp.merging.registration import DRIVER_KEY, unregister
+from nexus_mcp.merging.driver import DRIVER_KEY, unregister
 from nexus_mcp.merging.repair import repair
 from nexus_mcp.merging.repository import Repository
 from tests.merging.repo import HISTORY, Repo
@@ -42,7 +42,7 @@ CHANGES: dict[str, list[Cycle] | bytes] = {
 
 @pytest.mark.parametrize("into", ["ours", "theirs"])
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_branch_that_changed_the_past(repo: Repo, change: str, into: str) -> None:
+def test_branch_with_a_changed_past_conflicts(repo: Repo, change: str, into: str) -> None:
     """A branch on which old cycles were changed or lost makes a conflict, from which the merge can be taken back."""
     repo.close(2, 3)
     repo.git("branch", "topic")
@@ -71,7 +71,7 @@ def test_revert_of_a_close_is_a_conflict(repo: Repo) -> None:
     assert repo.numbers() == [1, 2, 3]
 
 
-def test_a_branch_without_the_file(repo: Repo) -> None:
+def test_branch_without_the_file_conflicts(repo: Repo) -> None:
     """A branch that removed the file makes a conflict of git's own, in which the cycles are still there."""
     repo.branch("topic", "main", 2)
     repo.git("checkout", "-q", "main")
@@ -89,7 +89,7 @@ def two(repo: Repo) -> bytes:
 
 
 @pytest.mark.parametrize("style", ["merge", "diff3", "zdiff3"])
-def test_a_clone_without_the_driver(repo: Repo, style: str) -> None:
+def test_clone_without_the_driver_can_be_repaired(repo: Repo, style: str) -> None:
     """Without the configuration git leaves its usual conflict, in any style, and a repair makes the same file of it."""
     merged = two(repo)
     repo.git("config", "merge.conflictStyle", style)
@@ -101,7 +101,7 @@ def test_a_clone_without_the_driver(repo: Repo, style: str) -> None:
 
 
 @pytest.mark.parametrize(("program", "size"), [("/nowhere/nexus-mcp", 7), ("kill -9 $$", 7), ("false", 12)])
-def test_a_driver_that_is_gone_or_crashes(repo: Repo, program: str, size: int) -> None:
+def test_missing_or_crashed_driver_leaves_a_conflict(repo: Repo, program: str, size: int) -> None:
     """When the program cannot be started, or dies, git's usual conflict is there, not our side alone."""
     merged = two(repo)
     with (repo.path / ".gitattributes").open("a") as attributes:
@@ -150,7 +150,7 @@ def test_a_conflict_of_ours_can_be_mended(repo: Repo) -> None:
 
 
 @pytest.mark.parametrize("command", ["merge", "revert"])
-def test_where_one_side_changed_the_file_git_does_not_ask(repo: Repo, command: str) -> None:
+def test_change_of_one_side_is_taken_without_the_driver(repo: Repo, command: str) -> None:
     """A cycle that only one side took out is gone without a word, as docs/merging.md says; else it is a conflict."""
     repo.close(2)
     repo.git("branch", "topic")

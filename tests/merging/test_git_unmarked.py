@@ -29,7 +29,7 @@ def repo(tmp_path: Path) -> Repo:
     return repo
 
 
-def test_what_the_file_lacks(repo: Repo, capsys: Capture) -> None:
+def test_repair_adds_what_the_file_lacks(repo: Repo, capsys: Capture) -> None:
     """A file that can be read, but is one side alone, becomes the union; as long as it has both it is whole."""
     repo.git("merge", "theirs", code=1)
     assert repo.numbers() == [1, 2]
@@ -51,7 +51,7 @@ def test_what_the_file_lacks(repo: Repo, capsys: Capture) -> None:
     assert isinstance(repair(str(repo.path)).diagnosis, Healthy)
 
 
-def test_what_only_the_file_has(repo: Repo) -> None:
+def test_cycles_only_in_the_file_are_kept(repo: Repo) -> None:
     """What was closed since, or written by hand, stays, and git's sides are not asked for once the file is added."""
     repo.git("merge", "theirs", code=1)
     repo.history.write_bytes(OURS([numbered(1), numbered(2), numbered(4)]))
@@ -63,7 +63,7 @@ def test_what_only_the_file_has(repo: Repo) -> None:
 
 
 @pytest.mark.parametrize("damaged", ["theirs", "main"])
-def test_a_side_that_cannot_be_read(repo: Repo, damaged: str, capsys: Capture) -> None:
+def test_damaged_side_is_reported(repo: Repo, damaged: str, capsys: Capture) -> None:
     """With a damaged side nothing is called whole or given up, and it is said where the sides are."""
     repo.git("checkout", "-q", damaged)
     repo.history.write_bytes(repo.history.read_bytes()[:-60] + b"\0" * 60)
@@ -86,7 +86,7 @@ def test_a_side_that_cannot_be_read(repo: Repo, damaged: str, capsys: Capture) -
         (("merge", "theirs"), "Nothing was changed."),
     ],
 )
-def test_what_is_under_way(repo: Repo, words: tuple[str, ...], told: str, capsys: Capture) -> None:
+def test_repair_names_the_operation_in_progress(repo: Repo, words: tuple[str, ...], told: str, capsys: Capture) -> None:
     """Where the sides are not two branches that are merged, it is said what the cycles of both come to."""
     (repo.path / ".git/info/attributes").write_text("*.json merge\n")
     repo.close(4)
@@ -96,7 +96,7 @@ def test_what_is_under_way(repo: Repo, words: tuple[str, ...], told: str, capsys
     assert lines[1 if "side" in told or "revert" in told else -1].startswith(told)
 
 
-def test_what_is_left_to_do_in_git(repo: Repo, capsys: Capture) -> None:
+def test_repair_names_the_remaining_git_command(repo: Repo, capsys: Capture) -> None:
     """After a repair, and of a file that is whole, it is told that git waits for git add; not once it was done."""
     repo.git("merge", "theirs", code=1)
     waits = f"git still has a conflict of it: git add {HISTORY}, and go on with what it came from."

@@ -44,7 +44,7 @@ def test_both_sides_are_found(tmp_path: Path, style: str, layout: Layout, size: 
     assert split(marked) == (ours, theirs)
 
 
-def test_no_newline_at_the_end(tmp_path: Path) -> None:
+def test_missing_final_newline_adds_nothing(tmp_path: Path) -> None:
     """After a side that ends without a newline git has to put one before its marker; nothing else is added."""
     layout = Layout(None, newline=False)
     ours, theirs = layout([*PAST, *LEFT]), layout([*PAST, *RIGHT])
@@ -60,7 +60,7 @@ def test_several_conflicts_are_parsed(tmp_path: Path) -> None:
     assert split(marked) == (ours, theirs)
 
 
-def test_a_past_with_markers_of_its_own(tmp_path: Path) -> None:
+def test_common_part_may_hold_longer_markers(tmp_path: Path) -> None:
     """What was common may hold the conflict of two pasts, whose markers are longer."""
     base = b"<" * 9 + b" one\n1\n" + b"|" * 9 + b"\n" + b"=" * 9 + b"\n2\n" + b">" * 9 + b" two\n"
     marked = conflict(tmp_path, base, b"3\n", b"4\n", "--diff3")
@@ -96,7 +96,7 @@ def without(*left_out: int) -> bytes:
         (GOOD.replace(b"b\n", b"||||||| z\n||||||| z\n"), 4),
     ],
 )
-def test_what_is_not_one_merge_is_refused(data: bytes, line: int) -> None:
+def test_malformed_markers_are_refused(data: bytes, line: int) -> None:
     """Markers that are missing, nested or out of order are refused, with the line where that shows."""
     assert split(GOOD) == (b"a\nb\nd\n", b"a\nc\nd\n")
     assert merging_conflict.has_markers(data)
@@ -122,7 +122,7 @@ def test_marker_inside_a_string_is_text(data: bytes) -> None:
 
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("size", [3, 7, 9])
-def test_markers_that_were_left_are_no_damage(tmp_path: Path, style: str, size: int) -> None:
+def test_leftover_markers_lose_no_cycle(tmp_path: Path, style: str, size: int) -> None:
     """Whichever of its markers somebody removed: what stood between them is neither given up nor taken twice."""
     chosen = [] if style == "--no-diff3" else [style]
     three = [OURS([*PAST, *more]) for more in ([], LEFT, RIGHT)]

@@ -31,7 +31,9 @@ def grown(layout: Layout, *parts: list[Cycle]) -> bytes:
 
 @EXAMPLES
 @given(base=some_cycles, left=some_cycles, right=some_cycles, layout=layouts)
-def test_all_of_both_once(base: list[Cycle], left: list[Cycle], right: list[Cycle], layout: Layout) -> None:
+def test_merge_has_the_cycles_of_both_sides_once(
+    base: list[Cycle], left: list[Cycle], right: list[Cycle], layout: Layout
+) -> None:
     """The result has what was common, and what either side added, as often as the side that has it most often."""
     ours, theirs = grown(layout, base, left), grown(layout, base, right)
     result = cycles_of(merge(layout(base), ours, theirs))
@@ -41,7 +43,9 @@ def test_all_of_both_once(base: list[Cycle], left: list[Cycle], right: list[Cycl
 
 @EXAMPLES
 @given(base=some_cycles, left=some_cycles, right=some_cycles, layout=layouts)
-def test_either_way_round(base: list[Cycle], left: list[Cycle], right: list[Cycle], layout: Layout) -> None:
+def test_merge_has_the_same_bytes_in_both_directions(
+    base: list[Cycle], left: list[Cycle], right: list[Cycle], layout: Layout
+) -> None:
     """Ours into theirs and theirs into ours come to the same bytes."""
     past, ours, theirs = layout(base), grown(layout, base, left), grown(layout, base, right)
     assert merge(past, ours, theirs) == merge(past, theirs, ours)
@@ -79,7 +83,9 @@ def test_second_merge_changes_nothing(
 
 @EXAMPLES
 @given(base=some_cycles, left=some_cycles, right=some_cycles, third=some_cycles)
-def test_in_any_order(base: list[Cycle], left: list[Cycle], right: list[Cycle], third: list[Cycle]) -> None:
+def test_merge_has_the_same_bytes_in_any_order(
+    base: list[Cycle], left: list[Cycle], right: list[Cycle], third: list[Cycle]
+) -> None:
     """Three branches come to the same file in whatever order they are merged."""
     past = WRITE(base)
     one, two, three = (grown(WRITE, base, in_order(part)) for part in (left, right, third))
@@ -141,7 +147,7 @@ def test_a_changed_past_is_not_decided(theirs: str) -> None:
     assert titles(merge(base, other, ours, descends=False)) == sorted([*titles(other), 3])
 
 
-def test_a_past_behind_something_new() -> None:
+def test_missing_old_cycle_after_a_new_one_is_detected() -> None:
     """What both added at the same place, before a part of the past, does not hide that a side lacks some of it."""
     past, ours, theirs = ([numbered(each) for each in numbers] for numbers in ((1, 2, 3), (1, 9, 3), (1, 9, 2, 3)))
     with pytest.raises(Undecided, match="our side lacks or has changed a cycle of"):
@@ -149,7 +155,7 @@ def test_a_past_behind_something_new() -> None:
     assert titles(merge(WRITE(past), WRITE(ours), WRITE(theirs), descends=False)) == [1, 9, 3]
 
 
-def test_a_past_that_both_changed_alike() -> None:
+def test_same_change_of_the_past_on_both_sides_is_kept() -> None:
     """What both sides took away, or changed in the same way, stays so."""
     base = WRITE([numbered(1), numbered(2), numbered(3), numbered(3)])
     edited = [numbered(2, branch="edited"), numbered(3)]
@@ -173,7 +179,7 @@ ONE, TWO, THREE, FOUR, FIVE = (numbered(number) for number in range(1, 6))
      ([X, TWO, LAST_X, FOUR], [X, TWO, LAST_X, FIVE], [X, TWO, LAST_X, FOUR, FIVE]),
      ([THREE, FOUR], [THREE, FIVE], [THREE, FOUR, FIVE])],
 )  # fmt: skip
-def test_a_past_that_both_changed(
+def test_different_changes_of_the_past_conflict(
     ours: list[Cycle], theirs: list[Cycle], result: list[Cycle] | None, descends: bool
 ) -> None:
     """A cycle that neither side has any more is decided only where both have the same in its place."""
@@ -214,7 +220,7 @@ def test_other_fields_come_from_the_changed_side(base: Cycle, ours: Cycle, their
         (WRITE([])[:-2] + b"\n<<<<<<< a\n=======\n>>>>>>> b\n", "conflict markers"),
     ],
 )
-def test_what_cannot_be_read_is_not_merged(data: bytes, reason: str) -> None:
+def test_unreadable_side_is_not_merged(data: bytes, reason: str) -> None:
     """A side, or a past, that is no history of ours gives no result, and the reason says which one it is."""
     good = WRITE([numbered(1)])
     for three, name in (((good, data, good), "our"), ((good, good, data), "their"), ((data, good, good), "common")):

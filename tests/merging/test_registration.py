@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nexus_mcp.errors import NexusError, PathRefused, UsageError
-from nexus_mcp.merging import registration
-from nexus_mcp.merging.registration import DRIVER_KEY, NAME_KEY, register, unregister
+from nexus_mcp.merging import driver
+from nexus_mcp.merging.driver import DRIVER_KEY, NAME_KEY, register, unregister
 from nexus_mcp.merging.repository import Repository
 from tests.conftest import git
 from tests.support import Project
@@ -42,16 +42,16 @@ def config(repository: Repository) -> bytes:
 def test_a_line_leaves_no_trace(text: list[str], more: str) -> None:
     """The line comes after what is there, is not added twice, and taken out again leaves what was there."""
     before = ("".join(text) + more).encode()
-    after = registration.add_line(before, LINE)
+    after = driver.add_line(before, LINE)
     if LINE in [line.strip() for line in before.split(b"\n")]:
         assert after is None
         return
     assert after is not None
     assert after.startswith(before)
     assert after[len(before) :].strip() == LINE
-    assert registration.add_line(after, LINE) is None
-    assert registration.remove_line(after, LINE) == before
-    assert registration.remove_line(before, LINE) is None
+    assert driver.add_line(after, LINE) is None
+    assert driver.remove_line(after, LINE) == before
+    assert driver.remove_line(before, LINE) is None
 
 
 def test_registration_and_removal_leave_no_trace(repository: Repository) -> None:
@@ -61,7 +61,7 @@ def test_registration_and_removal_leave_no_trace(repository: Repository) -> None
     assert (done.line, done.attribute, done.config, done.in_force) == (LINE.decode(), True, True, True)
     assert attributes_file(repository).read_bytes() == LINE + b"\n"
     registered = config(repository)
-    assert repository.config(NAME_KEY) == [registration.NAME]
+    assert repository.config(NAME_KEY) == [driver.NAME]
     again = register(repository, WORDS)
     assert (again.attribute, again.config, again.in_force) == (False, False, True)
     assert (attributes_file(repository).read_bytes(), config(repository)) == (LINE + b"\n", registered)
@@ -72,7 +72,7 @@ def test_registration_and_removal_leave_no_trace(repository: Repository) -> None
     assert not any([unregister(repository).attribute, unregister(repository).config])
 
 
-def test_a_moved_program(repository: Repository) -> None:
+def test_moved_program_is_registered_again(repository: Repository) -> None:
     """Registering again from another place replaces the command, also when it was there twice."""
     register(repository, WORDS)
     git(Path(repository.top), "config", "--add", DRIVER_KEY, "other")
@@ -81,7 +81,7 @@ def test_a_moved_program(repository: Repository) -> None:
     assert command.startswith("'/else where/nexus-mcp' history merge --marker-size=%L %O %A %B || ")
 
 
-def test_what_is_there_stays(repository: Repository) -> None:
+def test_registration_keeps_other_settings(repository: Repository) -> None:
     """Other lines, settings of the section that are not ours, and permissions are kept."""
     file = attributes_file(repository)
     file.write_bytes(b"*.png binary\r\n# x")
@@ -114,7 +114,7 @@ def test_an_empty_file_stays(repository: Repository) -> None:
         (LINE + b"\n" + LINE + b"\n", None),
     ],
 )
-def test_a_line_that_others_left(repository: Repository, before: bytes, after: bytes | None) -> None:
+def test_existing_attribute_line_is_not_added_twice(repository: Repository, before: bytes, after: bytes | None) -> None:
     """A line that is there, behind a byte order mark or twice after a merge, is not added, and is taken out."""
     file = attributes_file(repository)
     file.write_bytes(before)
@@ -159,7 +159,9 @@ def test_attribute_line_matches_any_folder_name(real_repository: Project, name: 
     assert unregister(repository).attribute
 
 
-def test_variables_of_another_repository(real_repository: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_variables_of_another_repository_are_ignored(
+    real_repository: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What an outer git says of its own repository does not lead to that one."""
     other = real_repository.root.parent / "other"
     other.mkdir()
@@ -187,7 +189,7 @@ def inside_git(root: Path) -> Path:
 
 
 @pytest.mark.parametrize("make", [no_repository, bare, inside_git])
-def test_no_working_tree(tmp_path: Path, make: Callable[[Path], Path]) -> None:
+def test_registration_needs_a_working_tree(tmp_path: Path, make: Callable[[Path], Path]) -> None:
     """Without a repository, or without a working tree in it, there is nothing to register in."""
     (tmp_path / "root").mkdir()
     folder = make(tmp_path / "root")
@@ -216,7 +218,7 @@ def test_attributes_behind_a_link_are_refused(repository: Repository) -> None:
     assert (elsewhere.read_bytes(), config(repository)) == (b"", before)
 
 
-def test_a_configuration_that_is_locked(repository: Repository) -> None:
+def test_locked_configuration_changes_nothing(repository: Repository) -> None:
     """When git cannot change its configuration, its own words are told, and .gitattributes is as it was."""
     Path(repository.top, ".git/config.lock").touch()
     with pytest.raises(NexusError, match=r"git could not change its configuration: error: could not lock config file"):
@@ -226,14 +228,14 @@ def test_a_configuration_that_is_locked(repository: Repository) -> None:
 
 def test_concurrent_change_of_attributes_is_kept(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     """A .gitattributes that somebody writes at the same moment is built upon."""
-    added = registration.add_line
+    added = driver.add_line
 
     def late(data: bytes | None, line: bytes) -> bytes | None:
         if data is None:
             attributes_file(repository).write_bytes(b"new\n")
         return added(data, line)
 
-    monkeypatch.setattr(registration, "add_line", late)
+    monkeypatch.setattr(driver, "add_line", late)
     assert register(repository, WORDS).attribute
     written = attributes_file(repository).read_bytes()
     assert written.startswith(b"new\n")

@@ -29,7 +29,7 @@ HISTORY = ".nexus/history.json"
 BACKUP = ".nexus/history.backup.json"
 
 
-def test_both_sides_of_a_conflict(project: Project) -> None:
+def test_conflict_is_repaired_to_the_union_of_its_sides(project: Project) -> None:
     """A conflict becomes the union of its sides, and the file as it was lies beside; no other file is touched.
 
     Where it makes the folder of the lock, `.gitignore` comes with it, so that git does not track the lock.
@@ -51,7 +51,7 @@ def test_both_sides_of_a_conflict(project: Project) -> None:
     assert (project.nexus / "history.json").stat().st_mode & 0o777 == 0o640
 
 
-def test_damage_only_when_agreed(project: Project) -> None:
+def test_damage_is_repaired_only_when_agreed(project: Project) -> None:
     """What is damaged is mended only when giving up the rest was agreed to."""
     project.put("history.json", CUT)
     before = project.snapshot()
@@ -124,7 +124,7 @@ def nothing_in_git(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("nothing_in_git")
-def test_whenever_it_dies(project: Project) -> None:
+def test_repair_killed_at_any_step_can_be_repeated(project: Project) -> None:
     """Killed before any of its steps, the history is as it was or mended with the backup beside; again mends it."""
     root = str(project.root)
     steps = 0
@@ -170,7 +170,7 @@ def test_failed_repair_leaves_a_whole_history(project: Project) -> None:
     raise AssertionError("no end")
 
 
-def test_what_git_wrote_meanwhile_stays(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_save_during_a_repair_is_kept(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that another program changed since it was read is not replaced."""
     project.put("history.json", MARKED)
     keep = merging_repair.write_backup

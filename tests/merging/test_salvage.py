@@ -27,7 +27,7 @@ CYCLES = [
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(layout=layouts, cut=st.floats(0, 1), nuls=st.sampled_from([0, 1, 4096]))
-def test_a_file_that_was_cut_off(layout: Layout, cut: float, nuls: int) -> None:
+def test_truncated_file_keeps_its_whole_cycles(layout: Layout, cut: float, nuls: int) -> None:
     """Wherever a file ends too early, also in NULs: each cycle that is there whole is kept, byte for byte, no other."""
     data = layout(CYCLES)
     at = int(cut * len(data.rstrip()))
@@ -50,7 +50,7 @@ def test_a_file_that_was_cut_off(layout: Layout, cut: float, nuls: int) -> None:
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(layout=layouts, at=st.floats(0, 1), garbage=st.sampled_from([b"\0\0", b"\xff", b'"', b"]]", b"\x1b[2J", b"{,"]))
-def test_a_file_that_was_written_over(layout: Layout, at: float, garbage: bytes) -> None:
+def test_overwritten_file_keeps_its_other_cycles(layout: Layout, at: float, garbage: bytes) -> None:
     """Whatever lands wherever in a cycle or at its end: the others are kept, and what is given up is told."""
     data = layout(CYCLES)
     begin, end = len(begin_of(data, 1)) + 10, len(begin_of(data, 2)) + 1 - len(garbage)
@@ -112,7 +112,7 @@ def test_missing_comma_loses_no_cycle(broken: str, mended: str) -> None:
         (json.dumps({"cycles": CYCLES}).encode("utf-16"), "does not begin like a history"),
     ],
 )  # fmt: skip
-def test_what_takes_a_human(data: bytes, reason: str) -> None:
+def test_ambiguous_file_is_left_to_a_human(data: bytes, reason: str) -> None:
     """Without a beginning, without a cycle, or with JSON that may mean two things, nothing is recovered."""
     with pytest.raises(Undecided, match=reason):
         salvage(data)
@@ -138,7 +138,7 @@ def test_a_bracket_too_many_ends_nothing() -> None:
     assert cycles_of(salvage(short + long[len(short) :]).data) == [numbered(7), numbered(3)]
 
 
-def test_histories_one_behind_the_other() -> None:
+def test_two_histories_in_one_file_are_refused() -> None:
     """Two histories in one file are for a human to make one of: nothing is dropped, nothing is there twice."""
     one, two = OURS(CYCLES[:2]), OURS([*CYCLES, numbered(4)])
     for data in (one + two, one[:-30] + two, one.rstrip() + b"," + two):
@@ -146,7 +146,7 @@ def test_histories_one_behind_the_other() -> None:
             salvage(data)
 
 
-def test_what_else_a_history_holds_is_no_cycle() -> None:
+def test_objects_in_other_fields_are_no_cycles() -> None:
     """Objects like cycles in another member are left where they are, also behind a cycle that cannot be read."""
     draft = {"completed_at": "2030-01-01T00:00:00Z", "tasks": []}
     whole = json.dumps({"cycles": CYCLES, "drafts": [draft, draft], "more": 1})

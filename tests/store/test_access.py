@@ -102,13 +102,16 @@ def test_a_lock_file_that_goes_meanwhile_is_closed(access: Access) -> None:
     assert descriptors() == before
 
 
-def test_what_came_with_a_write_stays_with_it(tmp_path: Path) -> None:
+def test_failure_after_the_first_write_keeps_the_gitignore(tmp_path: Path) -> None:
     """Where memory runs out once a first change is written, `.gitignore` stays, and nobody is told that it failed."""
+    receipt = tmp_path / ".nexus/state/closed-1.json"
+    receipt.parent.mkdir(parents=True)
+    receipt.touch()
     with patch.object(close_receipt.Receipts, "forget", side_effect=MemoryError):
         told = App(Workspace(str(tmp_path))).call("task_add", TASK).result["structuredContent"]["error"]
     assert "look at what is there" in told
     found = {path.name for path in (tmp_path / ".nexus").rglob("*") if path.is_file()}
-    assert found == {".gitignore", "lock", "tasks.json", "oplog.jsonl"}
+    assert found == {".gitignore", "lock", "tasks.json", "oplog.jsonl", receipt.name}
 
 
 def test_after_a_change_that_failed_the_next_one_sweeps(access: Access) -> None:

@@ -48,7 +48,7 @@ def test_a_first_write_syncs_each_thing_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("left", [b"", b"4711      \n"])
-def test_who_died_in_a_first_write_is_not_relied_upon(tmp_path: Path, left: bytes) -> None:
+def test_dead_creator_of_folders_is_not_trusted(tmp_path: Path, left: bytes) -> None:
     """Nobody knows whether he synced the folders: who comes next does it, and says so in the lock."""
     synced(tmp_path)
     (tmp_path / LOCK).write_bytes(left)
@@ -56,7 +56,7 @@ def test_who_died_in_a_first_write_is_not_relied_upon(tmp_path: Path, left: byte
     assert synced(tmp_path) == FILE
 
 
-def test_what_is_put_beside_later_is_synced_too(tmp_path: Path) -> None:
+def test_gitignore_written_later_is_synced(tmp_path: Path) -> None:
     """A `.gitignore` that somebody removed comes again with the next write, and is on disk with it."""
     synced(tmp_path)
     (tmp_path / ".nexus" / ".gitignore").unlink()
@@ -85,7 +85,7 @@ def test_a_lock_from_elsewhere_vouches_for_nothing(tmp_path: Path, left: str) ->
     assert synced(tmp_path) == FILE
 
 
-def test_what_is_somebody_elses_is_not_taken_back(tmp_path: Path) -> None:
+def test_files_of_another_process_are_not_removed(tmp_path: Path) -> None:
     """A first write whose lock was removed fails; the lock and the `.gitignore` of who came after it stay."""
     real = commit.write_one
 
@@ -102,7 +102,7 @@ def test_what_is_somebody_elses_is_not_taken_back(tmp_path: Path) -> None:
     assert found == {".gitignore", "lock", "tasks.json", "oplog.jsonl"}
 
 
-def test_a_neighbour_that_takes_back_is_no_reason_to_fail(tmp_path: Path) -> None:
+def test_failed_neighbour_does_not_fail_a_first_write(tmp_path: Path) -> None:
     """A first write goes on when another one, which failed, removed the folders that both had begun to use."""
     real, left = lock.acquire, [2]
 
@@ -118,7 +118,7 @@ def test_a_neighbour_that_takes_back_is_no_reason_to_fail(tmp_path: Path) -> Non
     assert left == [0]
 
 
-def test_where_there_are_no_locks_nothing_is_left(tmp_path: Path) -> None:
+def test_file_system_without_locks_is_left_unchanged(tmp_path: Path) -> None:
     """A file system without locks refuses the first write, and looks as before."""
     with patch("fcntl.flock", side_effect=OSError(errno.ENOLCK, "No locks available")):
         refused = App(Workspace(str(tmp_path))).call("task_add", TASK, "Client 1").result

@@ -19,7 +19,7 @@ TEXTS = st.text(alphabet="ab\nä漢😀", max_size=30)
 @example("漢x", "漬x")
 @example("aa", "aaa")
 @example("", "")
-def test_there_and_back(before: str, after: str) -> None:
+def test_delta_restores_the_old_bytes(before: str, after: str) -> None:
     """Whatever the two texts are, the way back leads to the very bytes, also through JSON."""
     way = oplog.make_delta(before.encode(), after.encode())
     assert way is not None
@@ -28,7 +28,7 @@ def test_there_and_back(before: str, after: str) -> None:
 
 @settings(max_examples=200)
 @given(st.binary(max_size=12), st.binary(max_size=12))
-def test_bytes_that_are_no_text(before: bytes, after: bytes) -> None:
+def test_bytes_that_are_no_text_have_no_delta(before: bytes, after: bytes) -> None:
     """Of bytes that are no text there is an exact way back or none."""
     way = oplog.make_delta(before, after)
     assert way is None or oplog.apply_delta(after, way) == before
@@ -51,7 +51,7 @@ def test_only_what_differs(before: bytes, after: bytes, way: object) -> None:
     assert oplog.make_delta(before, after) == way
 
 
-def test_numbers_that_lead_nowhere() -> None:
+def test_wrong_delta_yields_other_bytes_without_an_error() -> None:
     """A way back that does not fit the file, as a damaged log may have it, ends in other bytes and not in an error."""
     for prefix, suffix in ((10**9, 0), (0, 10**9), (10**9, 10**9)):
         assert oplog.apply_delta(b"abc", {"prefix": prefix, "suffix": suffix, "text": "x\ud800"}) != b"abc"

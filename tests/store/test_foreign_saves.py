@@ -58,7 +58,7 @@ def test_a_save_after_the_last_look_is_built_upon(app: App, tmp_path: Path) -> N
     assert list(path.parent.glob("conflict-*")) == list(path.parent.glob(".nexus-tmp-*")) == []
 
 
-def test_who_saves_without_end_is_told(app: App, tmp_path: Path) -> None:
+def test_endless_saves_end_the_call_unchanged(app: App, tmp_path: Path) -> None:
     """After so many tries the call is refused with nothing changed, and the last save is there."""
     path = tmp_path / ".nexus/state/tasks.json"
     with _before_exchange(lambda: _edited(path, os.urandom(4).hex()), times=1000):
@@ -112,7 +112,7 @@ def test_copies_are_bounded_and_none_is_replaced(app: App, tmp_path: Path) -> No
     assert {copy.read_text() for copy in path.parent.glob("conflict-*")} == {"kept"}
 
 
-def test_where_names_cannot_be_exchanged(app: App, tmp_path: Path) -> None:
+def test_save_is_kept_without_exchange_of_names(app: App, tmp_path: Path) -> None:
     """What is written in place right before the rename is kept as a copy; all else is as ever."""
     path = tmp_path / ".nexus/state/tasks.json"
     real = Folder.rename

@@ -48,7 +48,7 @@ def test_folders_are_synced(tmp_path: Path, tool: str, arguments: dict[str, Any]
     assert len(set(seen)) == 1
 
 
-def test_whoever_comes_meanwhile_builds_upon_it(tmp_path: Path) -> None:
+def test_next_change_builds_on_an_unsynced_one(tmp_path: Path) -> None:
     """A change that is not synced yet is there for the next one, and is on the disk when that one is answered."""
     answered(tmp_path, "task_add", TASK)
     real = Folder.sync
@@ -112,7 +112,7 @@ def test_a_sync_that_fails_is_told(tmp_path: Path) -> None:
     assert answered(tmp_path, "task_add", TASK)["task"]["id"] == 3
 
 
-def test_what_is_told_of_a_sync_that_fails_after_others_went_on(tmp_path: Path) -> None:
+def test_failed_sync_is_reported_after_later_changes(tmp_path: Path) -> None:
     """It is so even where another one archived the change meanwhile: it names no file that had to be there still."""
     answered(tmp_path, "task_add", TASK)
     closed: list[Any] = []

@@ -21,7 +21,7 @@ def refused(root: Path, tool: str) -> str:
     return str(answer.result["structuredContent"]["error"])
 
 
-def test_a_change_that_could_not_be_completed(tmp_path: Path) -> None:
+def test_change_too_large_for_its_journal_is_refused(tmp_path: Path) -> None:
     """Before the commit point: an undo, or a close, whose journal would be too large to read changes nothing."""
     answered(tmp_path, "plan_start", PLAN)
     answered(tmp_path, "artifact_write", {"filename": "a", "content": "x" * 3000})
@@ -41,7 +41,7 @@ def test_a_change_that_could_not_be_completed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tool", ["context", "plan_status", "task_close"])
-def test_a_journal_that_is_too_large(tmp_path: Path, tool: str) -> None:
+def test_too_large_journal_stops_every_call(tmp_path: Path, tool: str) -> None:
     """No call answers beside a journal that cannot be read, not even context."""
     answered(tmp_path, "task_add", TASK)
     (tmp_path / ".nexus/state/txn.json").write_bytes(bytes(1001))
@@ -55,7 +55,7 @@ def test_a_journal_that_is_too_large(tmp_path: Path, tool: str) -> None:
 @pytest.mark.parametrize(
     ("content", "kind"), [('{"version": 3}', NewerJournal), ('{"version": 1}', JournalError), ("", JournalError)]
 )
-def test_what_is_newer_is_not_damaged(tmp_path: Path, content: str, kind: type[JournalError]) -> None:
+def test_newer_journal_is_not_reported_as_damaged(tmp_path: Path, content: str, kind: type[JournalError]) -> None:
     """A journal of a later version is told apart from one that is spoilt."""
     (tmp_path / "txn.json").write_text(content)
     with Folder.root(str(tmp_path)) as state, pytest.raises(JournalError) as raised:
@@ -64,7 +64,7 @@ def test_what_is_newer_is_not_damaged(tmp_path: Path, content: str, kind: type[J
 
 
 @pytest.mark.parametrize("name", ["a" * 33, "é", "a-b", "", 5])
-def test_ids_that_are_none(name: object) -> None:
+def test_invalid_ids_are_refused(name: object) -> None:
     """An id is short and plain enough to be part of the name of a file."""
     assert journal.is_id("a" * 32)
     assert not journal.is_id(name)

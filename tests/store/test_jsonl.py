@@ -48,7 +48,7 @@ def test_a_torn_line_is_ended_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("oplog.torn")
-def test_a_write_that_fails_in_the_middle(tmp_path: Path) -> None:
+def test_half_written_line_is_ended_by_the_next_one(tmp_path: Path) -> None:
     """A full disk may leave half a line; the next one begins on its own."""
     append(tmp_path, b'{"a": 1}')
     with failing_at(10**6, errno.ENOSPC) as seen:
@@ -60,7 +60,7 @@ def test_a_write_that_fails_in_the_middle(tmp_path: Path) -> None:
     assert [value for _, value in lines(tmp_path)] == [{"a": 1}, {"b": 2}, None, {"c": 3}]
 
 
-def test_a_system_that_takes_little_at_a_time(tmp_path: Path) -> None:
+def test_short_writes_are_continued(tmp_path: Path) -> None:
     """A write that takes a few bytes only is gone on with."""
     real = os.write
     with patch.object(os, "write", lambda fd, data: real(fd, bytes(data)[:3])):
@@ -71,7 +71,7 @@ def test_a_system_that_takes_little_at_a_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", [b"\xff", b"{", b"[]", b"1", b'{"a": 1, "a": 2}', b"NaN", b"[" * 90 + b"]" * 90, b"\x00" * 9]
 )
-def test_lines_that_are_none(tmp_path: Path, content: bytes) -> None:
+def test_malformed_lines_are_counted(tmp_path: Path, content: bytes) -> None:
     """A line that is no JSON object is counted where it stands; blank ones are not lines."""
     (tmp_path / NAME).write_bytes(b"\n" + content + b'\n  \n{"a": 1}')
     assert lines(tmp_path) == [(2, None), (4, {"a": 1})]
@@ -84,7 +84,7 @@ def test_missing_file_has_no_lines(tmp_path: Path) -> None:
     assert not (tmp_path / NAME).exists()
 
 
-def test_a_file_too_large_to_read(tmp_path: Path) -> None:
+def test_file_beyond_the_limit_is_not_read(tmp_path: Path) -> None:
     """More than the limit is not read."""
     (tmp_path / NAME).write_bytes(b"x" * 11)
     with pytest.raises(StateError, match="larger"):
@@ -111,7 +111,7 @@ def test_the_older_half_goes(tmp_path: Path, size: int) -> None:
 
 @pytest.mark.requirement("oplog.bounded")
 @pytest.mark.parametrize("content", [b"x" * 5000, b"\n" * 5000, b"y\n" * 2500, b'{"a": 1}\n' * 600 + b'{"to'])
-def test_a_file_that_others_let_grow(tmp_path: Path, content: bytes) -> None:
+def test_file_beyond_the_limit_is_shortened_by_the_next_line(tmp_path: Path, content: bytes) -> None:
     """One that is far too large already is brought below the limit by the next line."""
     (tmp_path / NAME).write_bytes(content)
     append(tmp_path, b'{"new": 1}')
@@ -121,7 +121,7 @@ def test_a_file_that_others_let_grow(tmp_path: Path, content: bytes) -> None:
 
 @pytest.mark.requirement("oplog.own-file")
 @pytest.mark.parametrize("kind", ["link", "dangling", "hard link", "folder", "pipe"])
-def test_what_is_not_written_to(tmp_path: Path, kind: str) -> None:
+def test_links_and_folders_are_not_appended_to(tmp_path: Path, kind: str) -> None:
     """A link, a second name of a file, a folder and a pipe are refused, and nothing hangs or is written elsewhere."""
     folder, outside = tmp_path / "folder", tmp_path / "outside"
     folder.mkdir()

@@ -72,7 +72,7 @@ def test_it_fails_nothing(artifacts: Path, tmp_path: Path) -> None:
     assert (artifacts / LEFT).exists()
 
 
-def test_a_removal_that_is_checked(tmp_path: Path) -> None:
+def test_removal_is_checked_like_a_replacement(tmp_path: Path) -> None:
     """What is checked before a file is replaced is checked before it is removed, too."""
     (tmp_path / "a").write_bytes(b"kept")
 

@@ -60,7 +60,7 @@ def test_threads_of_one_process_exclude_each_other(state: Folder) -> None:
     assert most == 1
 
 
-def test_who_died_with_the_lock_stays_known(state: Folder) -> None:
+def test_dead_holder_is_remembered_until_the_sweep(state: Folder) -> None:
     """Until somebody has swept what he may have left: whoever only looks says nothing of him to the next one."""
     path = Path(state.path) / lock.NAME
     path.write_text("4711\n")
@@ -102,7 +102,7 @@ def test_a_link_in_place_of_the_lock_is_refused(state: Folder, tmp_path: Path) -
     assert victim.read_text() == "kept"
 
 
-def test_a_lock_file_that_was_replaced_locks_nobody_in_twice(state: Folder, tmp_path: Path) -> None:
+def test_replaced_lock_file_lets_no_two_holders_in(state: Folder, tmp_path: Path) -> None:
     """Who waited for a file that is gone takes the new one; who held it is told before it writes."""
     path = tmp_path / lock.NAME
     with lock.acquire(state) as first:

@@ -30,7 +30,7 @@ def parsed() -> Any:
         yield seen
 
 
-def test_a_folder_of_that_name(tmp_path: Path) -> None:
+def test_folder_named_like_a_receipt_is_skipped(tmp_path: Path) -> None:
     """A folder that is called like a marker is in no call's way."""
     answered(tmp_path, "task_add", TASK)
     (tmp_path / ".nexus/state/closed-abc.json").mkdir()

@@ -123,7 +123,7 @@ def test_the_newest_of_two_answers_is_given_when_the_clock_went_back(tmp_path: P
     assert list((tmp_path / ".nexus/state").glob("closed-*.json")) == []
 
 
-def test_what_is_left_of_forgetting_is_the_newest(tmp_path: Path) -> None:
+def test_newest_receipt_is_removed_last(tmp_path: Path) -> None:
     """A process that dies while it forgets two answers leaves the newer one last, whatever their names."""
     journals = []
     for id_ in ("f" * 16, "0" * 16):
@@ -144,7 +144,7 @@ def test_what_is_left_of_forgetting_is_the_newest(tmp_path: Path) -> None:
     assert [*map(list, dict.fromkeys(map(tuple, left)))] == [names, names[1:], []]
 
 
-def test_artifacts_forget_no_answer(tmp_path: Path) -> None:
+def test_artifacts_leave_an_undelivered_answer(tmp_path: Path) -> None:
     """An answer that is still owed survives an artifact of somebody else, and its undo; a plan ends it."""
     marker = closed_without_answer(tmp_path)
     kept = marker.read_bytes()
@@ -160,7 +160,7 @@ def test_artifacts_forget_no_answer(tmp_path: Path) -> None:
     assert not marker.exists()
 
 
-def test_a_close_of_something_forgets_older_ones(tmp_path: Path) -> None:
+def test_close_of_a_plan_drops_older_receipts(tmp_path: Path) -> None:
     """A plan that another program left is closed for itself; what went unanswered before is past."""
     older = closed_without_answer(tmp_path)
     plan = {"id": 7, "topic": "Theirs", "issues": [], "created_at": "2026-01-01T00:00:00.000Z"}

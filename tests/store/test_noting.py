@@ -46,7 +46,7 @@ def test_a_change_that_fails_is_neither_noted_nor_answered(app: App, tmp_path: P
     assert len(entries(tmp_path)) == noted + 1
 
 
-def test_a_line_that_cannot_be_made(app: App, tmp_path: Path) -> None:
+def test_failed_entry_is_not_retried(app: App, tmp_path: Path) -> None:
     """Making the entry is not tried again: the change is made, and not noted."""
     noted = len(entries(tmp_path))
     with patch.object(logged, "entry", side_effect=MemoryError) as entry:

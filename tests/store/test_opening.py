@@ -20,9 +20,9 @@ from tests.store.logged import TASK, answered
 UNDATED = getattr(os, "O_NOATIME", 0)
 AT_FIRST = folder._no_atime[0]
 OPENS: dict[str, Callable[[int], int]] = {
-    "folder": lambda place: folder.open_folder("folder", place),
-    "file": lambda place: folder.open_file("file", os.O_RDWR, 0o600, place),
-    "new file": lambda place: folder.open_file("new", os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600, place),
+    "folder": lambda place: folder.open_at("folder", folder._FOLDER, place),
+    "file": lambda place: folder.open_at("file", os.O_RDWR | folder.FILE, place),
+    "new file": lambda place: folder.open_at("new", os.O_RDWR | os.O_CREAT | os.O_EXCL | folder.FILE, place, 0o600),
 }
 
 
@@ -52,7 +52,7 @@ def flags_of(fd: int) -> int:
 
 
 @pytest.mark.parametrize(("what", "undated"), [("folder", UNDATED), ("file", UNDATED), ("new file", 0)])
-def test_what_is_asked_for(place: int, what: str, undated: int) -> None:
+def test_access_time_is_not_requested(place: int, what: str, undated: int) -> None:
     """What is there is read without a time of access; a file that is made is not asked to be."""
     assert flags_of(OPENS[what](place)) & UNDATED == undated
 
@@ -76,7 +76,7 @@ def refusing(code: int, asked: list[int], meanwhile: Callable[[], None] = lambda
 
 @pytest.mark.parametrize("code", REFUSED)
 @pytest.mark.parametrize("what", ["folder", "file"])
-def test_where_it_is_refused(place: int, what: str, code: int) -> None:
+def test_refused_flag_is_not_used_again(place: int, what: str, code: int) -> None:
     """What only its owner may read so is opened all the same, and nothing is asked for any more."""
     asked: list[int] = []
     with refusing(code, asked):
@@ -85,7 +85,7 @@ def test_where_it_is_refused(place: int, what: str, code: int) -> None:
     assert asked == [*[UNDATED] * bool(UNDATED), 0, 0]
 
 
-def test_two_threads_that_are_refused(place: int) -> None:
+def test_two_refused_threads_both_open_the_file(place: int) -> None:
     """Another thread may have come to know while this one was asking: it is opened all the same."""
     with refusing(errno.EPERM, [], lambda: folder._no_atime.__setitem__(0, 0)):
         assert flags_of(OPENS["file"](place)) & UNDATED == 0
@@ -93,7 +93,7 @@ def test_two_threads_that_are_refused(place: int) -> None:
 
 @pytest.mark.parametrize("what", OPENS)
 @pytest.mark.parametrize("code", [*REFUSED, errno.EACCES, errno.ENOENT, errno.EMFILE])
-def test_what_fails_all_the_same(place: int, what: str, code: int) -> None:
+def test_other_errors_are_raised_unchanged(place: int, what: str, code: int) -> None:
     """What fails for another reason fails as it does, tried twice at most, and tells nothing of times."""
     asked = []
 

@@ -28,7 +28,7 @@ def mark(data: bytes) -> dict[str, int]:
 
 
 @pytest.mark.requirement("oplog.entry")
-def test_what_an_entry_says(project: Project, clock: Clock) -> None:
+def test_entry_has_tool_harness_and_client(project: Project, clock: Clock) -> None:
     """An entry has time, tool, harness, client, and of the file what is no longer there."""
     app = App(Workspace(str(project.root), "claude-code"), "nx_", now=clock)
     app.call("nx_task_add", {**TASK, "title": "Ä"}, "Cl\ud800 1").delivered()
@@ -109,7 +109,7 @@ def test_refusals_and_reads_have_none(call: Client, project: Project) -> None:
 
 
 @pytest.mark.requirement("oplog.in-order")
-def test_entries_of_four_processes(tmp_path: Path) -> None:
+def test_four_processes_log_every_change_in_order(tmp_path: Path) -> None:
     """Of four processes at once every change is noted, whole, and in the order in which they were made."""
     code = (
         "import sys\nfrom tests.store.logged import *\n"
@@ -142,7 +142,7 @@ def test_it_stays_below_its_limit(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("oplog.bounded")
-def test_a_text_that_is_too_long(tmp_path: Path) -> None:
+def test_too_long_text_is_left_out_of_the_entry(tmp_path: Path) -> None:
     """What a file was is left out where the line would become too long, and nothing else is."""
     answered(tmp_path, "artifact_write", {"filename": "a", "content": "\x01" * 50_000})  # \u0001 in JSON
     answered(tmp_path, "artifact_write", {"filename": "a", "content": "short"})
@@ -158,7 +158,7 @@ def test_a_text_that_is_too_long(tmp_path: Path) -> None:
     assert kept[-1] == [{"name": "artifacts/a", "after": mark(b"again")}]
 
 
-def test_lines_of_other_versions_and_names(tmp_path: Path) -> None:
+def test_lines_of_other_versions_are_no_entries(tmp_path: Path) -> None:
     """A line of a newer version, one that breaks the schema, and one that names a file elsewhere are not entries."""
     answered(tmp_path, "task_add", TASK)
     (good,) = entries(tmp_path)
@@ -176,7 +176,7 @@ def test_lines_of_other_versions_and_names(tmp_path: Path) -> None:
     assert [entry is not None for _, entry in found] == [False] * 11 + [True, True]
 
 
-def test_journals_without_an_entry(project: Project, clock: Clock) -> None:
+def test_journal_without_an_entry_is_logged_anyway(project: Project, clock: Clock) -> None:
     """A close that an older nexus-mcp recorded is noted by whoever completes it, with what can be told."""
     cycle: dict[str, Any] = {
         "schema_version": "0.5",

@@ -35,7 +35,7 @@ def warnings() -> Iterator[list[str]]:
 
 @pytest.mark.requirement("oplog.no-hindrance", "oplog.own-file")
 @pytest.mark.parametrize("kind", ["folder", "link", "dangling", "hard link", "pipe"])
-def test_something_else_in_its_place(tmp_path: Path, kind: str, warnings: list[str]) -> None:
+def test_other_file_in_place_of_the_log_is_kept(tmp_path: Path, kind: str, warnings: list[str]) -> None:
     """With something else in the log's place every change is made and answered, it is told once, and it stays."""
     answered(tmp_path, "plan_start", PLAN)
     place, outside = tmp_path / ".nexus/state/oplog.jsonl", tmp_path / "outside"
@@ -65,7 +65,7 @@ def test_something_else_in_its_place(tmp_path: Path, kind: str, warnings: list[s
 @pytest.mark.requirement("oplog.no-hindrance")
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES, errno.EMFILE])
 @pytest.mark.parametrize("name", ["task_add", "task_close", "artifact_write"])
-def test_a_disk_that_takes_no_line(tmp_path: Path, name: str, code: int, warnings: list[str]) -> None:
+def test_failing_log_does_not_fail_the_change(tmp_path: Path, name: str, code: int, warnings: list[str]) -> None:
     """Whichever call of noting fails, the change is answered as made, it is told once, and the next one is noted."""
     noting = "note_cycle" if name == "task_close" else "note"
     real = getattr(oplog, noting)
@@ -93,7 +93,7 @@ def test_a_disk_that_takes_no_line(tmp_path: Path, name: str, code: int, warning
 
 @pytest.mark.requirement("oplog.entry")
 @pytest.mark.parametrize("name", ["task_add", "artifact_write"])
-def test_a_change_that_the_disk_did_not_confirm(tmp_path: Path, name: str) -> None:
+def test_unconfirmed_change_is_logged(tmp_path: Path, name: str) -> None:
     """A change that readers see is noted, although its call ended with an error because nobody knows how long."""
     answered(tmp_path, name, SMALLEST[name])
     real = Folder.rename
@@ -111,7 +111,7 @@ def test_a_change_that_the_disk_did_not_confirm(tmp_path: Path, name: str) -> No
 
 
 @pytest.mark.requirement("oplog.no-hindrance")
-def test_an_entry_that_cannot_be_made(tmp_path: Path, warnings: list[str]) -> None:
+def test_failed_entry_does_not_fail_the_change(tmp_path: Path, warnings: list[str]) -> None:
     """Not even a fault of our own in noting fails a change."""
     with patch.object(oplog, "_line", side_effect=ZeroDivisionError("oops")):
         answered(tmp_path, "task_add", TASK)
@@ -147,7 +147,7 @@ def test_bad_lines_cost_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("oplog.bounded")
-def test_a_log_of_a_size_that_is_none_of_ours(tmp_path: Path) -> None:
+def test_too_large_log_is_refused(tmp_path: Path) -> None:
     """A log of more than twice the limit is refused, and not read."""
     with (tmp_path / "oplog.jsonl").open("wb") as file:
         file.truncate(2 * oplog.LIMIT + 1)
@@ -156,7 +156,7 @@ def test_a_log_of_a_size_that_is_none_of_ours(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("oplog.bounded", "oplog.own-file")
-def test_a_log_that_is_somebody_elses(tmp_path: Path, warnings: list[str]) -> None:
+def test_foreign_log_is_kept_aside(tmp_path: Path, warnings: list[str]) -> None:
     """A file without a note of ours in what would go is kept whole beside the log, and a new log begun."""
     answered(tmp_path, "task_add", TASK)
     state = tmp_path / ".nexus/state"
@@ -172,7 +172,7 @@ def test_a_log_that_is_somebody_elses(tmp_path: Path, warnings: list[str]) -> No
 
 @pytest.mark.requirement("oplog.no-hindrance", "undo.all-or-nothing")
 @pytest.mark.parametrize("tool", ["task_close", "plan_start"])
-def test_a_checksum_that_cannot_be_made(tmp_path: Path, tool: str, warnings: list[str]) -> None:
+def test_missing_checksum_module_does_not_fail_a_close(tmp_path: Path, tool: str, warnings: list[str]) -> None:
     """A module that cannot be loaded (no descriptor left) fails no change with a cycle; undo then changes nothing."""
     answered(tmp_path, "plan_start", PLAN)
     answered(tmp_path, "task_add", TASK)

@@ -74,7 +74,7 @@ def test_plans_of_four_processes_are_all_archived(tmp_path: Path) -> None:
     assert times == sorted(set(times))
 
 
-def test_adding_and_closing_at_once_archives_each_task_once(tmp_path: Path) -> None:
+def test_simultaneous_adding_and_closing_archives_each_task_once(tmp_path: Path) -> None:
     """Whatever the closers catch, each added task is archived once or still open, and each close has its cycle."""
     answered = together(tmp_path, (ADD, 30), (ADD, 30), (CLOSE, 12), (CLOSE, 12))
     cycles = json.loads((tmp_path / ".nexus/history.json").read_text())["cycles"]

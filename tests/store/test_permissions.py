@@ -93,7 +93,7 @@ def test_a_file_that_is_replaced_keeps_its_bits(
     assert by(BEN, root, replaced) == found
 
 
-def test_a_group_that_cannot_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused_group_makes_the_file_no_more_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a mount refuses a change of permissions, the file is made all the same, and is no more open than asked."""
     root = made(tmp_path / "project", 0o2770)
 

@@ -30,7 +30,7 @@ def private(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_journal_and_its_marker(private: Path) -> None:
+def test_journal_and_receipt_are_private(private: Path) -> None:
     """What a close is completed from, and what is left of it, is its owner's alone; so is what is set aside."""
     state = private / ".nexus/state"
     with patch.object(journal, "apply", side_effect=Died), pytest.raises(Died):
@@ -43,7 +43,7 @@ def test_a_journal_and_its_marker(private: Path) -> None:
     assert modes(private / ".nexus/history.json") == ["0o600"]
 
 
-def test_a_file_that_all_may_read(private: Path) -> None:
+def test_file_set_aside_keeps_its_permissions(private: Path) -> None:
     """What is set aside keeps the permissions that it had, also where they are wider."""
     plan = private / ".nexus/state/plan.json"
     plan.chmod(0o640)
@@ -54,7 +54,7 @@ def test_a_file_that_all_may_read(private: Path) -> None:
     assert modes(*plan.parent.glob("conflict-*")) == ["0o640"]
 
 
-def test_the_copy_of_a_repaired_history(private: Path) -> None:
+def test_copy_of_a_repaired_history_is_as_private_as_it(private: Path) -> None:
     """The copy that a repair makes is as private as the history."""
     history = private / ".nexus/history.json"
     history.write_bytes(history.read_bytes()[:-4])

@@ -35,7 +35,7 @@ def test_a_copy_needs_no_help_of_the_kernel(fast_path: Path, told: list[int]) ->
     assert (fast_path / "b").read_bytes() == data
 
 
-def test_a_copy_that_fails_is_not_tried_otherwise(fast_path: Path) -> None:
+def test_failed_copy_is_not_tried_in_another_way(fast_path: Path) -> None:
     """A full disk is one for every way."""
     (fast_path / "a").write_bytes(b"abc")
     with (

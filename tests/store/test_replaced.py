@@ -41,7 +41,7 @@ def test_until_it_was_answered(tmp_path: Path, end: str) -> None:
     assert kept_open(tmp_path) == []
 
 
-def test_one_at_a_time(tmp_path: Path) -> None:
+def test_one_replaced_file_at_most_stays_open(tmp_path: Path) -> None:
     """Whoever never says that an answer is out has one file open at most, and none when the store is gone."""
     app = App(Workspace(str(tmp_path)))
     for _ in range(5):

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.store.turns import HELD, LATER, Turn, taken, told
 
 
-def test_nobody_is_left_out(tmp_path: Path) -> None:
+def test_every_waiting_process_gets_its_turns(tmp_path: Path) -> None:
     """Of processes that come back for the lock at once, each gets all its turns, one after the other."""
     turns = taken(tmp_path, 4, 40, 0)
     assert len(turns) == 160

@@ -43,7 +43,7 @@ CHANGES = st.sampled_from(
 @pytest.mark.requirement("undo.exact", "undo.last-first", "undo.history")
 @settings(max_examples=120)
 @given(st.lists(CHANGES, max_size=14), st.integers(1, 4))
-def test_any_calls_and_then_undo(calls: list[tuple[str, dict[str, Any]]], count: int) -> None:
+def test_undo_after_any_calls_restores_or_refuses(calls: list[tuple[str, dict[str, Any]]], count: int) -> None:
     """After any calls, undo N leaves the files as they were before the last N changes, or refuses and leaves all."""
     with tempfile.TemporaryDirectory(dir=MEMORY if os.path.isdir(MEMORY) else None) as folder:
         root = Path(folder)
@@ -75,7 +75,7 @@ def _history(root: Path) -> bytes:
 
 
 @pytest.mark.requirement("undo.exact")
-def test_what_it_answers_and_notes(tmp_path: Path) -> None:
+def test_undo_answers_and_logs_what_it_took_back(tmp_path: Path) -> None:
     """The answer has the entries that were taken back; the log gets one of its own, with nobody's text in it."""
     answered(tmp_path, "task_add", TASK)
     answered(tmp_path, "plan_start", PLAN)
@@ -112,7 +112,7 @@ def test_a_second_undo_takes_the_one_before(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("undo.exact")
-def test_the_bytes_of_another_writer(tmp_path: Path) -> None:
+def test_undo_restores_the_bytes_of_another_writer(tmp_path: Path) -> None:
     """A file in somebody's own layout, with members unknown here, comes back as it was, BOM and line ends included."""
     answered(tmp_path, "plan_start", PLAN)
     theirs = '\ufeff{"x": 1.50,\r\n "goal":"ä","decisions":[],"tasks":[]}'.encode()
@@ -136,7 +136,7 @@ def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("undo.dry-run")
-def test_a_dry_run_beside_a_change(tmp_path: Path) -> None:
+def test_dry_run_waits_for_a_running_change(tmp_path: Path) -> None:
     """A dry run waits for the change that is being made: its note is not there yet."""
     answered(tmp_path, "task_add", TASK)
     with Store(Workspace(str(tmp_path))).locked_state(), pytest.raises(LockTimeout):

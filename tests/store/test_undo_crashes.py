@@ -64,7 +64,7 @@ def until_through(folder: Path, template: Template, run: Callable[[Path, int], b
 
 @pytest.mark.requirement("undo.all-or-nothing")
 @pytest.mark.parametrize("count", [1, 3])
-def test_a_death_at_any_call_of_an_undo(fast_path: Path, count: int) -> None:
+def test_undo_killed_at_any_call_is_whole_or_absent(fast_path: Path, count: int) -> None:
     """Wherever an undo dies, all of it is done or nothing, the log says which, and the next one goes on from there."""
     template = Template(fast_path / "template", changes=True)
     wanted = template.before if count == 3 else {**template.now, "artifacts/a/b.md": b"old"}
@@ -88,7 +88,7 @@ def test_a_death_at_any_call_of_an_undo(fast_path: Path, count: int) -> None:
 
 
 @pytest.mark.requirement("undo.all-or-nothing", "oplog.in-order")
-def test_a_death_during_the_recovery_of_an_undo(fast_path: Path) -> None:
+def test_recovery_of_an_undo_can_be_killed_too(fast_path: Path) -> None:
     """Recovery may be cut short as well; in the end the undo is done, and noted once."""
     template = Template(fast_path / "template", changes=True)
     pairs = 0
@@ -113,7 +113,7 @@ def test_a_death_during_the_recovery_of_an_undo(fast_path: Path) -> None:
 
 @pytest.mark.requirement("undo.all-or-nothing", "storage.disk")
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES], ids=lambda code: errno.errorcode[code])
-def test_an_error_at_any_call_of_an_undo(fast_path: Path, code: int) -> None:
+def test_undo_error_at_any_call_is_reported_truthfully(fast_path: Path, code: int) -> None:
     """Whatever the system refuses, what is told is true of the files, and the next call works."""
     template = Template(fast_path / "template", changes=True)
 
@@ -138,7 +138,7 @@ def test_an_error_at_any_call_of_an_undo(fast_path: Path, code: int) -> None:
 
 @pytest.mark.requirement("undo.refused", "undo.exact")
 @pytest.mark.parametrize("name", CHANGES)
-def test_undo_after_a_death_at_any_call_of_a_change(fast_path: Path, name: str) -> None:
+def test_undo_after_a_killed_change_is_right_or_refused(fast_path: Path, name: str) -> None:
     """A change that a death kept out of the log is not crossed; one that is in it is taken back."""
     template = Template(fast_path / "template", changes=False)
     there = len(entries(fast_path / "template"))
@@ -166,7 +166,7 @@ def test_undo_after_a_death_at_any_call_of_a_change(fast_path: Path, name: str) 
 
 @pytest.mark.requirement("oplog.in-order", "undo.history")
 @pytest.mark.parametrize("name", ["task_close", "plan_start"])
-def test_a_cycle_is_noted_whoever_completes_it(fast_path: Path, name: str) -> None:
+def test_interrupted_cycle_is_logged_once(fast_path: Path, name: str) -> None:
     """Wherever a close or an archiving start dies: the cycle that is there is noted once, by its own tool."""
     template = Template(fast_path / "template", changes=True)
 

@@ -38,7 +38,7 @@ def unlogged(clock: Clock, root: Path, name: str, failing: str) -> None:
 @pytest.mark.requirement("undo.history")
 @pytest.mark.parametrize("failing", ["append", "line", "sync"])
 @pytest.mark.parametrize("barrier", ["task_close", "plan_start"])
-def test_a_cycle_whose_note_failed_is_not_crossed(tmp_path: Path, clock: Clock, barrier: str, failing: str) -> None:
+def test_unlogged_cycle_stops_undo(tmp_path: Path, clock: Clock, barrier: str, failing: str) -> None:
     """The log that lacks a cycle is set aside, so that undo takes nothing back from before the cycle."""
     call(tmp_path, clock, "plan_start", PLAN)
     call(tmp_path, clock, "task_add", TASK)

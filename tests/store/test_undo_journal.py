@@ -50,7 +50,7 @@ def test_any_call_completes_it(recorded: tuple[Path, Files], tool: str) -> None:
 
 @pytest.mark.requirement("undo.interrupted", "undo.dry-run")
 @pytest.mark.parametrize("dry_run", [False, True])
-def test_an_undo_that_is_repeated(recorded: tuple[Path, Files], dry_run: bool) -> None:
+def test_repeated_undo_after_an_interrupted_one_is_refused_once(recorded: tuple[Path, Files], dry_run: bool) -> None:
     """An undo that completes an interrupted one takes back nothing itself and says so, once; the next one goes on."""
     root, before = recorded
     told = "interrupted was completed just now: it took back 3 changes; this call changed nothing itself"
@@ -62,7 +62,7 @@ def test_an_undo_that_is_repeated(recorded: tuple[Path, Files], dry_run: bool) -
 
 
 @pytest.mark.requirement("undo.interrupted")
-def test_an_undo_that_another_call_completed(recorded: tuple[Path, Files]) -> None:
+def test_undo_completed_by_another_call_is_logged(recorded: tuple[Path, Files]) -> None:
     """An undo that another call completed is in the log, and no later undo is refused for it."""
     root, _ = recorded
     answered(root, "context")
@@ -87,7 +87,9 @@ def test_a_cycle_keeps_the_older_version(fast_path: Path) -> None:
         ("artifacts/a/b.md", "artifacts/a/conflict-{}-b.md"),
     ],
 )
-def test_a_file_that_changed_meanwhile(recorded: tuple[Path, Files], name: str, kept: str) -> None:
+def test_file_changed_before_the_recovery_of_an_undo_is_kept(
+    recorded: tuple[Path, Files], name: str, kept: str
+) -> None:
     """A file that somebody wrote between crash and recovery is kept under another name."""
     root, before = recorded
     id_ = record_of(root)["id"]
@@ -99,7 +101,7 @@ def test_a_file_that_changed_meanwhile(recorded: tuple[Path, Files], name: str, 
     assert (root / ".nexus/state" / kept.format(id_)).read_bytes() == b"theirs"
 
 
-def test_a_folder_that_went_meanwhile(recorded: tuple[Path, Files]) -> None:
+def test_artifact_is_restored_without_its_folder(recorded: tuple[Path, Files]) -> None:
     """An artifact comes back although its folder is gone."""
     root, before = recorded
     (root / ".nexus/state/artifacts/a/b.md").unlink()
@@ -135,7 +137,7 @@ NAMES = ("../../src.py", "artifacts/../../../src.py", "artifacts/a\\b", "artifac
     ],
     ids=str,
 )  # fmt: skip
-def test_journals_that_are_not_ours(recorded: tuple[Path, Files], change: dict[str, Any]) -> None:
+def test_foreign_journals_are_not_applied(recorded: tuple[Path, Files], change: dict[str, Any]) -> None:
     """A journal without a cycle that is not whole, or names files elsewhere, is not applied and stays."""
     root, _ = recorded
     there = record_of(root)
@@ -151,7 +153,7 @@ def test_journals_that_are_not_ours(recorded: tuple[Path, Files], change: dict[s
     assert everything(root) == before
 
 
-def test_a_marker_of_an_undo(recorded: tuple[Path, Files]) -> None:
+def test_journal_without_a_cycle_is_no_receipt(recorded: tuple[Path, Files]) -> None:
     """A journal without a cycle in the place of a close that went unanswered is no answer, and stays."""
     root, _ = recorded
     marker = root / f".nexus/state/closed-{record_of(root)['id']}.json"

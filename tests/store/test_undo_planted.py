@@ -52,7 +52,7 @@ def plant(root: Path, *of: list[dict[str, Any]]) -> None:
     ],
     ids=str,
 )
-def test_files_that_cannot_be_together(tmp_path: Path, planted: list[list[dict[str, Any]]]) -> None:
+def test_incompatible_files_are_refused(tmp_path: Path, planted: list[list[dict[str, Any]]]) -> None:
     """A file that would be the folder of another, and one whose folder is missing, are refused before the journal."""
     answered(tmp_path, "plan_start", PLAN)
     answered(tmp_path, "artifact_write", {"filename": "other", "content": ""})
@@ -80,7 +80,7 @@ def test_a_way_back_to_what_is_no_text(tmp_path: Path, others: list[dict[str, An
 
 
 @pytest.mark.requirement("undo.refused")
-def test_an_artifact_that_was_no_text(tmp_path: Path) -> None:
+def test_artifact_that_was_no_text_cannot_be_restored(tmp_path: Path) -> None:
     """What was no text is not kept, also when the bytes that were replaced would be text by themselves."""
     answered(tmp_path, "artifact_write", {"filename": "a.md", "content": "zz"})
     (tmp_path / ".nexus/state/artifacts/a.md").write_bytes(b"a\xc3z")

@@ -75,7 +75,7 @@ def test_refused_undo_takes_nothing_back(tmp_path: Path, case: str) -> None:
 
 @pytest.mark.requirement("undo.refused")
 @pytest.mark.parametrize("there", ["nothing", ".nexus", ".nexus/state"])
-def test_where_nothing_was_ever_done(tmp_path: Path, there: str) -> None:
+def test_undo_without_a_log_is_refused(tmp_path: Path, there: str) -> None:
     """Where there is no log there is nothing to take back, and nothing is made."""
     root = tmp_path / "project"
     (root / ("" if there == "nothing" else there)).mkdir(parents=True)
@@ -86,7 +86,7 @@ def test_where_nothing_was_ever_done(tmp_path: Path, there: str) -> None:
 
 
 @pytest.mark.requirement("undo.refused")
-def test_a_log_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_log_is_refused(tmp_path: Path) -> None:
     """A link in the log's place is not followed, and a log of a size that is none of ours is not read."""
     answered(tmp_path, "task_add", TASK)
     log = tmp_path / LOG
@@ -105,7 +105,7 @@ def test_a_log_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("undo.history")
-def test_a_line_that_says_a_close_was_taken_back(tmp_path: Path) -> None:
+def test_forged_undo_of_a_close_is_ignored(tmp_path: Path) -> None:
     """A cycle stays a barrier, whatever another line of the log says of it."""
     answered(tmp_path, "task_add", TASK)
     answered(tmp_path, "task_close")
@@ -137,7 +137,7 @@ def test_a_cycle_is_never_crossed(tmp_path: Path, barrier: str) -> None:
 
 
 @pytest.mark.requirement("undo.valid")
-def test_a_log_that_would_bring_back_what_no_reader_takes(tmp_path: Path) -> None:
+def test_log_with_invalid_content_is_refused(tmp_path: Path) -> None:
     """Whatever a log says, nothing is written that would be refused when it is read."""
     answered(tmp_path, "plan_start", PLAN)
     answered(tmp_path, "plan_decide", SMALLEST["plan_decide"])

@@ -61,7 +61,7 @@ def test_waits_in_vain_do_not_add_up(state: Folder) -> None:
         pass
 
 
-def test_who_takes_the_place_of_a_wait_in_vain_has_the_lock(state: Folder) -> None:
+def test_lock_of_an_abandoned_wait_goes_to_the_next_waiter(state: Folder) -> None:
     """The lock that comes to a thread which nobody waited for any more is held by whoever waits for it now."""
     queues, entered = threading.Event(), []
 

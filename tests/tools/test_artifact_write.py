@@ -23,7 +23,7 @@ LONGEST = "a" * 200
         "consul", "auxiliary.md", "e\u0301.md", "😀",
     ],
 )  # fmt: skip
-def test_names_that_are_fine(call: Client, project: Project, name: str) -> None:
+def test_valid_names_are_written(call: Client, project: Project, name: str) -> None:
     """An ordinary relative name is written below the artifacts folder and answered as an absolute path."""
     path = project.state / "artifacts" / name
     assert call("artifact_write", filename=name, content="text") == {"success": True, "path": str(path)}
@@ -108,7 +108,7 @@ def test_invisible_characters_are_refused(call: Client, project: Project, charac
 
 @pytest.mark.requirement("artifact_write.characters", "calls.nul", "calls.surrogates")
 @pytest.mark.parametrize("name", ["\0", "a\0b", "a\0/../../b", "\ud800", "a\udc00b", "d\udfff/a"])
-def test_nul_and_surrogates(call: Client, project: Project, name: str) -> None:
+def test_nul_and_surrogates_are_refused(call: Client, project: Project, name: str) -> None:
     """Neither NUL nor half a character is in a name."""
     refused(call, project, name)
 
@@ -122,7 +122,7 @@ def test_trailing_dot_or_space_is_refused(call: Client, project: Project, name: 
 
 @pytest.mark.requirement("artifact_write.devices")
 @pytest.mark.parametrize("name", attack([d.upper() for d in DEVICES[:6]]))
-def test_devices_in_every_place(call: Client, project: Project, name: str) -> None:
+def test_device_name_is_refused_in_every_segment(call: Client, project: Project, name: str) -> None:
     """A device name is refused as any segment."""
     refused(call, project, name)
 
@@ -138,7 +138,7 @@ def test_device_names_are_refused(call: Client, project: Project, device: str, f
 
 @pytest.mark.requirement("artifact_write.devices")
 @pytest.mark.parametrize("name", ["nul .txt", "con  .a", "NUL. .txt", "aux.  x"])
-def test_devices_before_a_padded_extension(call: Client, project: Project, name: str) -> None:
+def test_device_name_before_a_padded_extension_is_refused(call: Client, project: Project, name: str) -> None:
     """Windows ignores blanks before the extension, so they do not help."""
     refused(call, project, name)
 
@@ -193,7 +193,7 @@ def test_link_on_the_way_is_refused(call: Client, project: Project, tmp_path: Pa
 
 
 @pytest.mark.requirement("artifact_write.links")
-def test_a_link_inside_the_folder(call: Client, project: Project) -> None:
+def test_link_inside_the_folder_is_refused(call: Client, project: Project) -> None:
     """A link is refused even when it stays inside."""
     project.put("state/artifacts/real/x", b"kept")
     (project.state / "artifacts" / "alias").symlink_to("real")
@@ -202,7 +202,7 @@ def test_a_link_inside_the_folder(call: Client, project: Project) -> None:
 
 
 @pytest.mark.requirement("files.kind")
-def test_a_folder_in_place_of_the_file(call: Client, project: Project) -> None:
+def test_folder_in_place_of_the_file_is_refused(call: Client, project: Project) -> None:
     """A folder is not replaced by a file, nor a file by a folder."""
     project.put("state/artifacts/d/x", b"kept")
     call.error("artifact_write", filename="d", content="text")
@@ -210,7 +210,7 @@ def test_a_folder_in_place_of_the_file(call: Client, project: Project) -> None:
 
 
 @pytest.mark.requirement("files.kind")
-def test_a_pipe_in_place_of_the_file(call: Client, project: Project) -> None:
+def test_pipe_in_place_of_the_file_is_refused(call: Client, project: Project) -> None:
     """A pipe is neither written to nor waited for."""
     project.put("state/artifacts/keep", b"")
     os.mkfifo(project.state / "artifacts" / "x")
@@ -239,7 +239,7 @@ def test_both_parameters_are_required_texts(call: Client) -> None:
 
 
 @pytest.mark.requirement("artifact_write.place", "files.broken-kept")
-def test_independent_of_other_files(call: Client, project: Project) -> None:
+def test_artifact_is_written_despite_broken_files(call: Client, project: Project) -> None:
     """An artifact can be written while plan, tasks and history are broken."""
     for name in ("history.json", "state/plan.json", "state/tasks.json"):
         project.put(name, b"{")

@@ -42,7 +42,7 @@ def test_context_counts_pending_tasks(call: Client, project: Project) -> None:
 
 
 @pytest.mark.requirement("context.result")
-def test_with_an_empty_task_file(call: Client, project: Project) -> None:
+def test_empty_goal_is_answered(call: Client, project: Project) -> None:
     """An empty goal is answered as it is."""
     project.put("state/tasks.json", tasks())
     assert call("context") == {

@@ -119,7 +119,7 @@ def test_odd_cycles_are_found(call: Client, project: Project, stored: Any) -> No
 
 @pytest.mark.requirement("history_search.blank", "history_search.default")
 @pytest.mark.parametrize("query", ["", " ", "\t\n", "\u00a0", "\u3000", None])
-def test_a_blank_query(call: Client, project: Project, query: str | None) -> None:
+def test_blank_query_finds_every_cycle(call: Client, project: Project, query: str | None) -> None:
     """A blank query finds every cycle."""
     project.put("history.json", {"cycles": [cycle(at=stamp(n)) for n in range(12)]})
     answer = call("history_search", query=query)
@@ -165,7 +165,7 @@ def test_the_limit_comes_after_the_query(call: Client, project: Project) -> None
 
 @pytest.mark.requirement("history_search.last-n", "calls.types", "calls.booleans", "calls.number-grammar")
 @pytest.mark.parametrize("value", [0, -1, 1.5, True, False, "x", "", "0", "1.5", [1], {}, float("inf"), float("nan")])
-def test_wrong_last_n(call: Client, value: Any) -> None:
+def test_wrong_last_n_is_refused(call: Client, value: Any) -> None:
     """last_n is a whole number of at least 1."""
     assert "last_n" in call.error("history_search", last_n=value)
 

@@ -122,7 +122,7 @@ def test_unknown_issue_is_refused(call: Client, project: Project, given: Any, to
 @pytest.mark.requirement("calls.ids", "calls.number-text", "files.ids")
 @pytest.mark.parametrize("given", [2, 2.0, "2", "2.0", "2e0", "20e-1"])
 @pytest.mark.parametrize("stored", [2, 2.0])
-def test_spellings_of_an_id(call: Client, project: Project, given: Any, stored: Any) -> None:
+def test_fractional_spelling_names_the_same_issue(call: Client, project: Project, given: Any, stored: Any) -> None:
     """2 and 2.0 are one id, in the call and in the file."""
     project.put("state/plan.json", plan(issues=[issue(1, "One"), issue(stored, "Two")]))
     assert call("plan_decide", issue_id=given, decision="Yes")["issue"] == "Two"

@@ -62,7 +62,7 @@ def test_an_active_plan_is_archived(call: Client, project: Project, clock: Clock
         ([{"plan": {"topic": '"plan":{"id":90}', "id": 8}}], 9),
     ],
 )
-def test_next_plan_id(call: Client, project: Project, cycles: list[Any], expected: int) -> None:
+def test_next_plan_id_is_above_the_highest(call: Client, project: Project, cycles: list[Any], expected: int) -> None:
     """The new id is one above the highest plan id found in the history, wherever in the file that plan stands."""
     project.put("history.json", {"cycles": cycles})
     answer = call("plan_start", topic="T", issues=[], research_summary="")
@@ -78,7 +78,7 @@ def test_next_id_is_above_both_history_and_active_plan(call: Client, project: Pr
 
 
 @pytest.mark.requirement("plan_start.no-issues", "plan_start.empty-research")
-def test_empty_issues_and_research(call: Client, project: Project, clock: Clock) -> None:
+def test_empty_issues_and_research_are_recorded(call: Client, project: Project, clock: Clock) -> None:
     """No issues and an empty research summary are both recorded as such, and the summary is answered."""
     call("plan_start", topic="T", issues=[], research_summary="")
     assert project.get("state/plan.json") == pretty(
@@ -96,7 +96,7 @@ def test_missing_research_changes_nothing(call: Client, project: Project) -> Non
 
 
 @pytest.mark.requirement("calls.missing", "calls.joined")
-def test_all_missing_parameters_at_once(call: Client) -> None:
+def test_all_missing_parameters_are_reported_at_once(call: Client) -> None:
     """Every missing parameter is told, joined by a semicolon."""
     faults = call.error("plan_start").split("; ")
     assert sorted(faults) == ["issues is required", "research_summary is required", "topic is required"]
@@ -159,7 +159,7 @@ def test_unknown_fields_of_the_archived_plan_are_kept(call: Client, project: Pro
 
 
 @pytest.mark.requirement("history.unique-time")
-def test_archives_with_a_clock_that_stands_still(call: Client, project: Project, clock: Clock) -> None:
+def test_plans_in_one_millisecond_get_different_times(call: Client, project: Project, clock: Clock) -> None:
     """Three plans in the same millisecond give cycles one millisecond apart."""
     for _ in range(4):
         call("plan_start", topic="T", issues=[], research_summary="s")
@@ -178,7 +178,7 @@ def test_a_broken_file_refuses_the_start(call: Client, project: Project, file: s
 
 
 @pytest.mark.requirement("plan_start.keeps-tasks")
-def test_one_task_file_for_two_plans(call: Client, project: Project) -> None:
+def test_tasks_of_an_archived_plan_stay_open(call: Client, project: Project) -> None:
     """Tasks of the plan before are still there for the next close."""
     project.put("state/tasks.json", tasks(task(1)))
     call("plan_start", topic="T", issues=[], research_summary="s")

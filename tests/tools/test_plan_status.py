@@ -37,7 +37,7 @@ def test_status_has_issues_and_summary(call: Client, project: Project) -> None:
 
 
 @pytest.mark.requirement("plan_status.result", "files.foreign")
-def test_no_research_summary(call: Client, project: Project) -> None:
+def test_absent_research_summary_stays_absent(call: Client, project: Project) -> None:
     """A plan of another harness without a research summary is answered without one."""
     project.put("state/plan.json", plan(1, "T", [], research_summary=None))
     assert call("plan_status") == {
@@ -50,7 +50,7 @@ def test_no_research_summary(call: Client, project: Project) -> None:
 
 
 @pytest.mark.requirement("plan_status.issues", "files.tolerated", "files.ids")
-def test_unknown_and_odd_members(call: Client, project: Project) -> None:
+def test_unknown_and_odd_fields_are_read(call: Client, project: Project) -> None:
     """Members we do not know, odd optional values and 2.0 as an id are read; ids are answered as whole numbers."""
     stored = [{"id": 2.0, "title": " ", "status": "pending", "decision": None, "how_agents": "one", "x": {"y": [1]}}]
     project.put("state/plan.json", b"\xef\xbb\xbf" + pretty(plan(7.0, "T", stored, schema_version="0.9", z=1)))

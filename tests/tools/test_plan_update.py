@@ -35,7 +35,7 @@ def test_added_issue_is_last_and_pending(call: Client, project: Project) -> None
 
 
 @pytest.mark.requirement("plan_update.next-id")
-def test_add_to_no_issues(call: Client, project: Project) -> None:
+def test_first_issue_of_an_empty_plan_is_number_1(call: Client, project: Project) -> None:
     """The first issue of an empty plan is number 1."""
     project.put("state/plan.json", plan(issues=[]))
     assert call("plan_update", action="add", title="A")["issue"]["id"] == 1
@@ -52,7 +52,7 @@ def test_removed_issue_leaves_other_ids(call: Client, project: Project) -> None:
 
 
 @pytest.mark.requirement("plan_update.remove", "plan_update.next-id")
-def test_remove_the_highest_then_add(call: Client, project: Project) -> None:
+def test_id_of_a_removed_highest_issue_is_used_again(call: Client, project: Project) -> None:
     """The highest id is that of the issues that are there."""
     project.put("state/plan.json", three())
     call("plan_update", action="remove", issue_id=4)
@@ -86,7 +86,7 @@ def test_reopen_drops_the_decision(call: Client, project: Project) -> None:
 
 
 @pytest.mark.requirement("plan_update.reopen")
-def test_reopen_a_pending_issue(call: Client, project: Project) -> None:
+def test_reopening_a_pending_issue_changes_nothing(call: Client, project: Project) -> None:
     """Reopening what is open changes nothing and is no error."""
     project.put("state/plan.json", three())
     assert call("plan_update", action="reopen", issue_id=3)["issue"] == issue(3, "Three")

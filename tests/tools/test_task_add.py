@@ -30,7 +30,7 @@ def test_first_task_creates_the_file(call: Client, project: Project, clock: Cloc
 @pytest.mark.requirement(
     "task_add.optional", "tasks.keys", "files.key-order", "files.closed", "task_add.plan-issue-free",
 )  # fmt: skip
-def test_every_optional_parameter(call: Client, project: Project, clock: Clock) -> None:
+def test_every_optional_parameter_is_stored(call: Client, project: Project, clock: Clock) -> None:
     """Each optional parameter has its place in the task or in the file."""
     answer = call(
         "task_add",
@@ -77,7 +77,9 @@ ONE_AT_A_TIME: list[tuple[str, Any]] = [
 
 @pytest.mark.requirement("task_add.optional", "files.absent", "tasks.policy")
 @pytest.mark.parametrize(("name", "value"), ONE_AT_A_TIME)
-def test_one_optional_parameter(call: Client, project: Project, clock: Clock, name: str, value: Any) -> None:
+def test_one_optional_parameter_adds_one_key(
+    call: Client, project: Project, clock: Clock, name: str, value: Any
+) -> None:
     """An optional parameter alone adds one key and no other."""
     expected = task(1, created_at=clock.stamp(), **{name: value})
     assert call("task_add", title="Do it", context="Because", **{name: value}) == {"task": expected}
@@ -85,7 +87,7 @@ def test_one_optional_parameter(call: Client, project: Project, clock: Clock, na
 
 
 @pytest.mark.requirement("calls.null-optional", "files.absent")
-def test_null_for_every_optional_parameter(call: Client, project: Project, clock: Clock) -> None:
+def test_null_leaves_every_optional_parameter_out(call: Client, project: Project, clock: Clock) -> None:
     """Null leaves an optional parameter out."""
     names = (
         "deps", "approach", "acceptance", "risk", "plan_issue", "goal", "decisions", "owner", "owner_agent_id",

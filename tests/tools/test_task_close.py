@@ -14,7 +14,7 @@ from tests.support import SMALLEST, Client, Clock, Project, cycle, issue, plan, 
     "task_close.hint", "task_close.total", "history.cycle-keys", "history.cycle-version", "history.cycle-plan",
     "history.cycle-tasks", "history.no-goal",
 )  # fmt: skip
-def test_plan_and_tasks(call: Client, project: Project, clock: Clock) -> None:
+def test_plan_and_tasks_become_one_cycle(call: Client, project: Project, clock: Clock) -> None:
     """Plan and tasks become one cycle; goal and decisions of the task file are only hinted at."""
     the_plan = plan(
         3, "Storage", [issue(1, "A", "decided", decision="x"), issue(2, "B"), issue(3, "C", "decided", decision="y")]
@@ -77,7 +77,7 @@ def test_tasks_without_plan_are_archived(call: Client, project: Project, clock: 
 
 
 @pytest.mark.requirement("task_close.empty", "tree.first-write")
-def test_closing_nothing_appends_an_empty_cycle(call: Client, project: Project, clock: Clock) -> None:
+def test_closing_nothing_archives_an_empty_cycle(call: Client, project: Project, clock: Clock) -> None:
     """Closing nothing appends an empty cycle, even in an untouched project."""
     for number in (1, 2):
         assert call("task_close") == {
@@ -112,7 +112,7 @@ def test_topics_are_plan_topic_and_goal(
 
 
 @pytest.mark.requirement("history.unique-time")
-def test_a_clock_that_stands_still(call: Client, project: Project, clock: Clock) -> None:
+def test_cycles_in_one_millisecond_get_different_times(call: Client, project: Project, clock: Clock) -> None:
     """Every cycle has a time of its own, one millisecond after the last."""
     answers = [call("task_close")["cycle"] for _ in range(3)]
     assert answers == [clock.stamp(0), clock.stamp(1), clock.stamp(2)]
@@ -157,7 +157,7 @@ def test_a_cycle_dated_in_the_future_moves_no_later_one(
 
 
 @pytest.mark.requirement("history.unique-time")
-def test_a_time_that_an_older_cycle_has(call: Client, project: Project, clock: Clock) -> None:
+def test_time_of_an_older_cycle_is_not_used_again(call: Client, project: Project, clock: Clock) -> None:
     """Where an older cycle already has the moment, as after a merge, the next free millisecond is taken."""
     times = [clock.stamp(0), clock.stamp(1), clock.stamp(2), clock.stamp(-5000)]
     project.put("history.json", {"cycles": [{"completed_at": at} for at in times]})
@@ -172,7 +172,9 @@ def test_a_time_that_an_older_cycle_has(call: Client, project: Project, clock: C
         {"completed_at": "9999-12-31T23:59:59.999Z "},
     ],
 )  # fmt: skip
-def test_odd_times_in_the_history(call: Client, project: Project, clock: Clock, odd: dict[str, Any]) -> None:
+def test_odd_time_in_the_history_does_not_stop_a_close(
+    call: Client, project: Project, clock: Clock, odd: dict[str, Any]
+) -> None:
     """A last cycle without a time that can be read does not hinder the close."""
     project.put("history.json", {"cycles": [odd]})
     answer = call("task_close")

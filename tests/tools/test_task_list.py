@@ -51,7 +51,7 @@ def test_ready_tasks_come_in_file_order(call: Client, project: Project) -> None:
 
 
 @pytest.mark.requirement("files.ids", "files.tolerated")
-def test_ids_spelled_as_fractions(call: Client, project: Project) -> None:
+def test_fractional_ids_are_answered_as_integers(call: Client, project: Project) -> None:
     """2.0 in the file is 2: in the answer, and where a dep names it."""
     stored = [task(1.0, status="completed"), task(2, deps=[1.0]), task(3.0, deps=[1])]
     project.put("state/tasks.json", tasks(*stored))
@@ -105,7 +105,7 @@ ODD: list[dict[str, Any]] = [
 
 @pytest.mark.requirement("files.tolerated")
 @pytest.mark.parametrize("odd", ODD)
-def test_odd_optional_values(call: Client, project: Project, odd: dict[str, Any]) -> None:
+def test_odd_optional_values_are_answered(call: Client, project: Project, odd: dict[str, Any]) -> None:
     """An odd optional value or a blank text is answered as it stands."""
     stored = {**task(1), **odd}
     project.put("state/tasks.json", tasks(stored))

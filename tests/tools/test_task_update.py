@@ -14,7 +14,7 @@ STATUSES = ("pending", "in_progress", "completed")
 @pytest.mark.requirement("task_update.any", "task_update.result")
 @pytest.mark.parametrize("before", STATUSES)
 @pytest.mark.parametrize("after", STATUSES)
-def test_any_to_any(call: Client, project: Project, before: str, after: str) -> None:
+def test_any_status_may_follow_any_other(call: Client, project: Project, before: str, after: str) -> None:
     """Every status may follow every other, and nothing but the status changes."""
     other = task(1, deps=[2])
     changed = task(2, status=before, owner="o", note="n")
@@ -72,7 +72,7 @@ def test_wrong_values_are_reported_together(
 
 @pytest.mark.requirement("calls.number-text")
 @pytest.mark.parametrize("given", [2, 2.0, "2", "2.0", "2e0", "0.2e1", "0.2E+1"])
-def test_spellings_of_an_id(call: Client, project: Project, given: Any) -> None:
+def test_text_spelling_of_an_id_is_accepted(call: Client, project: Project, given: Any) -> None:
     """An id may be text in JSON's number grammar."""
     project.put("state/tasks.json", tasks(task(1), task(2)))
     assert call("task_update", id=given, status="completed")["task"]["id"] == 2
@@ -84,7 +84,7 @@ def test_spellings_of_an_id(call: Client, project: Project, given: Any) -> None:
     ["", " ", "+2", "02", "2.", ".2e1", "0x2", "1_0", "two", "2 ", " 2", "NaN", "Infinity", "-2", "2,0", "２", "1e999",
     "9" * 5001],
 )  # fmt: skip
-def test_text_that_is_no_number(call: Client, project: Project, given: str) -> None:
+def test_text_that_is_no_number_is_refused(call: Client, project: Project, given: str) -> None:
     """Text outside JSON's grammar, or no id when read, is refused, and quickly so."""
     project.put("state/tasks.json", tasks(task(1), task(2), task(10)))
     message = call.error("task_update", id=given, status="completed")
@@ -93,7 +93,7 @@ def test_text_that_is_no_number(call: Client, project: Project, given: str) -> N
 
 
 @pytest.mark.requirement("files.ids")
-def test_an_id_stored_as_a_fraction(call: Client, project: Project) -> None:
+def test_id_stored_as_a_fraction_is_found(call: Client, project: Project) -> None:
     """A task stored as 2.0 is found by 2 and answered as 2."""
     project.put("state/tasks.json", tasks(task(2.0)))
     answer = call("task_update", id=2, status="completed")

@@ -7,6 +7,6 @@ each cycle lies, `cache` keeps that on disk, `texts` searches the cycles (docs/d
 NAME = "history.json"
 SHOWN = f".nexus/{NAME}"
 LIMIT = 512 << 20
-"""Bytes. A longer file is not read, and none is made longer than that."""
+"""Largest history that is read or written, in bytes."""
 EMPTY = '{\n  "cycles": []\n}\n'
-"""What an absent file counts as."""
+"""The text that stands for an absent file."""

@@ -77,9 +77,6 @@ class Growth:
         assert nexus is not None
         return atomic.prepare(nexus, self.parts(), nexus.permissions(NAME))
 
-    def _copied(self) -> Copied:
-        return Copied(self._archive.index.identity, self._archive.index.tail)
-
     def install(self, temporary: str) -> None:
         """Replace the history by the file that was prepared from `parts`, durably, and add the cycle to the index.
 
@@ -87,8 +84,10 @@ class Growth:
         """
         nexus = self._archive.nexus
         assert nexus is not None
-        Replacement(nexus, NAME, self._copied()).install(temporary, (self.size, self._tail))
-        # At once: only its end reveals an earlier write to the new file that sets its time back.
+        copied = Copied(self._archive.index.identity, self._archive.index.tail)
+        Replacement(nexus, NAME, copied).install(temporary, (self.size, self._tail))
+        # Before the sync: a program that writes to the new file and sets its time back is detected only by the end of
+        # the file.
         self.installed()
         atomic.confirm(nexus)
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 
 _TRIES = 5
+_CYCLES = Frame()  # reads single cycles
 _CHANGED = "it was changed meanwhile"
 
 
@@ -49,8 +50,7 @@ class Archive:
         self._memory = memory
         self.cache: Cache | None = None
         self.fd: int | None = None
-        self.index = Index()
-        self.index.opening, self.index.closing = EMPTY.index("[") + 1, EMPTY.index("]")
+        self.index: Index
         try:
             self._open()
         except OSError as error:
@@ -94,7 +94,7 @@ class Archive:
         """Return one cycle, parsed. Raises StorageError if the file was changed since."""
         assert self.fd is not None
         try:
-            found = Frame().element(atomic.read_range(self.fd, *self.index.span(number)).decode(), 0, first=True)
+            found = _CYCLES.element(atomic.read_range(self.fd, *self.index.span(number)).decode(), 0, first=True)
         except (OSError, ValueError, RecursionError) as error:
             raise self.changed() from error
         if found is None or not isinstance(found[0], dict):
@@ -161,6 +161,8 @@ class Archive:
         for _ in range(_TRIES):
             self.fd = None if self.nexus is None else _opened(self.nexus)
             if self.fd is None:
+                self.index = Index()
+                self.index.opening, self.index.closing = EMPTY.index("[") + 1, EMPTY.index("]")
                 return
             info = os.fstat(self.fd)
             if self._state is not None and info.st_size >= history_index.CACHE_FROM_BYTES:

@@ -30,7 +30,7 @@ class Frame:
     def __init__(self) -> None:
         self.members: dict[str, Any] = {}
         self.floats = 0
-        """How many numbers were read that several spellings may stand for."""
+        """Count of the numbers read so far that JSON can write in several ways."""
         self._names: set[str] = set()
         self._decoder = strict_decoder(self._float, self._int)
 

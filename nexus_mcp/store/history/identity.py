@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 _BY_DESCRIPTOR = os.utime in os.supports_fd
 TAIL = 4096
-"""Bytes at the end of a file that are looked at each time."""
+"""Bytes at the end of a file that are compared each time."""
 _SECOND = 1_000_000_000
 _TICK = 50_000_000
-"""Nanoseconds: several ticks of the slowest clock that kernels take file times from (100 Hz)."""
+"""Nanoseconds: several ticks of 100 Hz, the slowest clock from which kernels take file times."""
 _COARSE_TICK = 2 * _SECOND
-"""For a time without fractions: file systems have that which count seconds, or two at a time."""
+"""Nanoseconds for a time without fractions: some file systems count in steps of one or two seconds."""
 
 
 def of(info: os.stat_result) -> Identity:

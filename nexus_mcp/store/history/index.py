@@ -24,18 +24,19 @@ if TYPE_CHECKING:
     Verified = tuple[tuple[str | int, ...], int, int]
 
 RECORD = struct.Struct("=QQQQ24s16s")
-"""Of each cycle: begin, end, where the line of its text ends (0 while there is none), the highest plan id up to here,
-`completed_at` where that has 24 ASCII characters (else NULs), and a digest of the bytes from the end of the one before
-(for the first: from the bracket) to its end, NULs where none was made."""
+"""The record of a cycle: its begin and end, the end of its line of text (0 without one), the highest plan id up to
+here, `completed_at` if it has 24 ASCII characters (else NULs), and a digest of the bytes from the end of the cycle
+before (for the first: from the bracket) to its own end (NULs without one).
+"""
 NUMBERS = RECORD.size // 8
-"""A record, as so many unsigned numbers of 8 bytes; the first three are those above."""
+"""Numbers of 8 bytes in a record; the first three are begin, end and end of the line."""
 STAMP = 24
 NO_DIGEST = bytes(16)
 _TEXT_AT = 2 * 8
 _STAMP_AT = 4 * 8
 _STAMPS = struct.Struct(f"={_STAMP_AT}x{STAMP}s{RECORD.size - _STAMP_AT - STAMP}x")
-"""A record, of which the stamp alone is read."""
-_BEYOND = (1 << 64) - 1  # stands for any plan id from it on
+"""Reads only the stamp of a record."""
+_BEYOND = (1 << 64) - 1  # stands for this plan id and all higher ones
 
 
 class Index:
@@ -182,12 +183,12 @@ class Memory:
 
 
 CACHE_FROM_BYTES = 256 << 10
-"""Bytes. A shorter history is read again, in a few milliseconds, by each process: it leaves no file behind."""
+"""Smallest history, in bytes, whose index is cached. Each process reads a shorter one itself, in a few milliseconds."""
 
 
 def digest(data: bytes) -> bytes:
-    """16 bytes that no other data has, however it was made."""
-    import hashlib  # 4 MB, which a server without a long history saves
+    """Return 16 bytes that identify the data: no one can make other data with the same digest."""
+    import hashlib  # imported late: it takes 4 MB, and only a long history needs it
 
     return hashlib.sha256(data).digest()[: len(NO_DIGEST)]
 

@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     Cycle = tuple[int, int, object, int]
-    """Begin, end, `completed_at`, and the id of its plan or 0."""
+    """A cycle: begin, end, `completed_at`, and the id of its plan or 0."""
 
 
 class Window:
@@ -95,7 +95,7 @@ class Window:
 _NO_HISTORY = (ValueError, RecursionError)
 _NEAR_THE_END = 16  # characters: longer than any literal that may be truncated
 FAST_FROM_BYTES = 2 << 20
-"""Bytes. Below that, msgspec takes longer to load than to be of use."""
+"""Smallest history, in bytes, for which msgspec is loaded: for a shorter one loading takes longer than it saves."""
 _VERSION = "schema_version"
 _BETWEEN = b",\n    "
 _NEXT = _BETWEEN + b"{\n"
@@ -239,8 +239,9 @@ class _FastParser:
 
 
 WHOLE = 16 << 20
-"""Bytes. A file up to that is read again as a whole, which tells the very place. It takes five times as much memory, so
-of a longer one the error names the line after which it is wrong."""
+"""Largest malformed file, in bytes, that is read again as a whole to find the exact place, which takes five times as
+much memory. For a larger one the error names the line after which the fault is.
+"""
 _MARKERS = (b"\n<<<<<<< ", b"\n>>>>>>> ")
 _LONGEST = 8
 

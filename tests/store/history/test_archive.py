@@ -186,7 +186,7 @@ def test_a_history_that_is_too_large_is_refused(fast_path: Path) -> None:
         pass
 
 
-def test_no_cache_for_a_short_history(fast_path: Path) -> None:
+def test_short_history_is_not_cached(fast_path: Path) -> None:
     """Nor where there is no folder of state: whoever only reads makes none of it."""
     site = Site(fast_path, ours_of([CYCLE] * 3))
     with site.archive() as archive:

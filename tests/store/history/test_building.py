@@ -103,7 +103,7 @@ def test_each_cycle_may_have_a_layout_of_its_own(data: st.DataObject, made: list
         '"completed_at": "x", "completed_at": "x"',
     ],
 )
-def test_what_is_odd_in_one_cycle_makes_the_file_unreadable(inner: str, quick_from: int) -> None:
+def test_odd_cycle_makes_the_file_unreadable(inner: str, quick_from: int) -> None:
     """A member that is there twice, a number that is none, a depth that nothing reads: on the quick way, too."""
     cycle = '\n    {\n      "schema_version": "0.5",\n      %s\n    }'
     good = cycle % '"branch": "say \\": [{"'
@@ -134,7 +134,7 @@ def test_most_cycles_of_ours_are_judged_quickly() -> None:
 
 
 @pytest.mark.parametrize("end", [b"", b",\n    {\n    },\n    {\n    }"])
-def test_what_only_begins_as_ours_is_searched_once(end: bytes) -> None:
+def test_foreign_layout_is_searched_once(end: bytes) -> None:
     """Many cycles whose ends are not where ours are, or one end far away, take no longer than others."""
     file = b'{"cycles": [{}' + b",\n    {\n}" * 3000 + end + b"]}"
     searched = 0

@@ -59,7 +59,7 @@ def test_a_history_is_read_once(fast_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640])
-def test_the_cache_is_for_whoever_may_read_the_history(fast_path: Path, mode: int) -> None:
+def test_cache_is_readable_by_readers_of_the_history_only(fast_path: Path, mode: int) -> None:
     """It has the words of it."""
     site = Site(fast_path, ours_of(MANY))
     site.path.chmod(mode)
@@ -67,7 +67,7 @@ def test_the_cache_is_for_whoever_may_read_the_history(fast_path: Path, mode: in
     assert {path.stat().st_mode & 0o777 for path in (site.state / "cache").iterdir()} == {mode}
 
 
-def test_what_we_append_is_added(fast_path: Path) -> None:
+def test_appended_cycle_is_added_to_the_index(fast_path: Path) -> None:
     """Nothing old is read again, although the file is a new one and was written this instant."""
     site = Site(fast_path, ours_of(MANY))
     read(site)
@@ -89,7 +89,7 @@ def test_what_we_append_is_added(fast_path: Path) -> None:
         (lambda cycles: [], 0),
     ],
 )
-def test_what_others_change_is_read_from_the_first_cycle_that_changed(
+def test_foreign_change_is_read_from_the_first_changed_cycle(
     fast_path: Path, change: Callable[[list[Cycle]], list[Cycle]], known: int
 ) -> None:
     """After a merge or an edit: the cycles before it, and their texts where all of them stayed, are still known."""
@@ -126,7 +126,7 @@ def test_an_edit_in_place_within_a_tick_is_seen(fast_path: Path) -> None:
                 assert archive.matches(f"branch {letter}") == [4]
 
 
-def test_what_we_write_is_told_from_what_is_written_in_the_same_tick(fast_path: Path) -> None:
+def test_own_write_is_distinguished_from_others_in_the_same_tick(fast_path: Path) -> None:
     """Ours has a time between two ticks, which no write gives."""
     site = Site(fast_path, ours_of(MANY))
     with small(), site.archive() as archive:

@@ -25,7 +25,7 @@ def coded(*stamps: str) -> set[bytes]:
 
 
 @given(st.lists(st.tuples(st.integers(0, 4000), st.integers(1, 2500)), max_size=4), st.integers(0, 3000))
-def test_the_first_free_millisecond(runs: list[tuple[int, int]], start: int) -> None:
+def test_first_free_millisecond_is_found(runs: list[tuple[int, int]], start: int) -> None:
     """What is found is free, not before the clock's time, and nothing between the two is free."""
     taken = {ms for begin, length in runs for ms in range(begin, begin + length)}
     expected = next(ms for ms in range(start, 8000) if ms not in taken)
@@ -49,7 +49,7 @@ def test_a_run_of_many_milliseconds_takes_few_steps() -> None:
     assert steps.call_count <= 200 + 500
 
 
-def test_at_the_end_of_time() -> None:
+def test_no_stamp_is_free_after_the_last_one() -> None:
     """After the last stamp that there is none is free."""
     last = "9999-12-31T23:59:59.999Z"
     assert times.first_free(last, coded(last)) == last

@@ -44,7 +44,7 @@ def files(site: Site) -> list[str]:
     ],
     ids=range(5),
 )
-def test_what_came_with_a_clone_is_not_looked_into(fast_path: Path, planted: bytes) -> None:
+def test_cache_from_a_clone_is_ignored(fast_path: Path, planted: bytes) -> None:
     """It cannot know its own inode."""
     site = Site(fast_path, ours_of(CYCLES))
     (site.state / "cache").mkdir()
@@ -144,7 +144,7 @@ def test_a_full_disk_is_not_filled_with_what_is_of_no_use(fast_path: Path) -> No
     assert len(files(site)) == 2
 
 
-def test_texts_that_somebody_writes_are_not_swept(fast_path: Path) -> None:
+def test_texts_in_use_are_not_swept(fast_path: Path) -> None:
     """He holds them; when he is dead they go."""
     site = Site(fast_path, ours_of(CYCLES))
     look(site)
@@ -209,7 +209,7 @@ def test_an_index_that_is_too_large_is_not_kept(fast_path: Path, capfd: pytest.C
     ],
     ids=range(9),
 )
-def test_what_is_wrong_with_a_long_history_is_told_without_all_of_it(
+def test_fault_of_a_long_history_is_located_without_reading_all_of_it(
     fast_path: Path, broken: Callable[[bytes], bytes], told: str
 ) -> None:
     """The line after which it cannot be read, and why."""
@@ -218,7 +218,7 @@ def test_what_is_wrong_with_a_long_history_is_told_without_all_of_it(
         pass
 
 
-def test_no_more_is_read_than_it_takes_to_see_that_it_is_wrong(fast_path: Path) -> None:
+def test_malformed_history_is_read_no_further_than_needed(fast_path: Path) -> None:
     """A window does not grow for what no further text can mend."""
     site = Site(fast_path, ours_of([{**CYCLE, "x": 1}, *CYCLES * 300]).replace(b'"x": 1', b'"x": ]'))
     sizes: list[int] = []

@@ -88,7 +88,7 @@ def test_a_history_whose_old_time_was_put_back_is_not_replaced(fast_path: Path) 
             atomic.prepare(archive.nexus, growth.parts())
 
 
-def test_a_pipe_in_place_of_the_history_keeps_nobody_waiting(fast_path: Path) -> None:
+def test_pipe_in_place_of_the_history_is_not_waited_for(fast_path: Path) -> None:
     """Somebody puts one there after it was read: looking for it, before and after the change, comes to an end."""
     site = Site(fast_path, ours_of([CYCLE]))
     site.path.chmod(0o600)
@@ -141,7 +141,7 @@ def test_an_end_changed_right_after_the_rename_shows(fast_path: Path) -> None:
     assert len(json.loads(path.read_bytes())["cycles"]) == 3
 
 
-def test_what_was_written_is_known_at_once(fast_path: Path) -> None:
+def test_written_history_is_known_at_once(fast_path: Path) -> None:
     """The new history is looked at before its folder is synced: the less time there is to write to it unseen."""
     site = Site(fast_path, ours_of([CYCLE]))
     with site.archive() as archive:

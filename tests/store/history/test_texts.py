@@ -54,7 +54,7 @@ def test_a_write_shows_in_what_was_dated_apart(tmp_path: Path) -> None:
         assert identity.of(path.stat()) != before
 
 
-def test_texts_that_somebody_else_adds_to_are_copied_first(fast_path: Path) -> None:
+def test_texts_of_another_writer_are_copied_first(fast_path: Path) -> None:
     """Bytes that an index speaks of are never written over."""
     site = Site(fast_path, ours_of(MANY[:5]))
     read(site)

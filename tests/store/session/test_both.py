@@ -103,7 +103,7 @@ def test_an_undisturbed_look_takes_no_lock(begun: Path) -> None:
 
 
 @pytest.mark.parametrize("place", range(1, PLACES + 1))
-def test_a_close_in_between(begun: Path, place: int) -> None:
+def test_close_between_two_reads_is_seen_whole(begun: Path, place: int) -> None:
     """A close at whatever place is seen whole or not at all."""
     with meddling({place: lambda: call(begun, "task_close")}):
         found = both(begun)
@@ -113,7 +113,7 @@ def test_a_close_in_between(begun: Path, place: int) -> None:
 
 @pytest.mark.parametrize("begin", range(1, PLACES + 1))
 @pytest.mark.parametrize("later", range(1, PLACES))
-def test_a_close_in_two_halves(begun: Path, begin: int, later: int) -> None:
+def test_close_in_two_halves_is_seen_whole(begun: Path, begin: int, later: int) -> None:
     """So is one that has its journal and plan.json done at one place, and the rest at a later one."""
     with meddling({begin: lambda: half_closed(begun), begin + later: lambda: complete(begun)}):
         assert both(begun) in ((("Topic", "pending"), ["Do"]), (None, None))
@@ -133,14 +133,14 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("place", range(1, PLACES + 1))
 @pytest.mark.parametrize("order", [list(CHANGES), list(reversed(CHANGES))])
-def test_changes_of_one_file_each(begun: Path, place: int, order: list[str]) -> None:
+def test_later_change_is_never_seen_without_the_earlier_one(begun: Path, place: int, order: list[str]) -> None:
     """A later change is not seen without an earlier one, in whichever order they come."""
     with meddling({place: lambda: [call(begun, tool, **CHANGES[tool]) for tool in order]}):
         assert both(begun) in ((("Topic", "pending"), ["Do"]), (("Topic", "decided"), ["Do", "Then"]))
     assert both(begun) == (("Topic", "decided"), ["Do", "Then"])
 
 
-def test_whoever_never_stops(begun: Path) -> None:
+def test_constant_changes_are_read_under_the_lock(begun: Path) -> None:
     """Where the files are others at every look they are read under the lock at last."""
     real, held = lock.acquire, []
 
@@ -161,7 +161,7 @@ def test_whoever_never_stops(begun: Path) -> None:
     assert found == both(begun)
 
 
-def test_one_that_cannot_be_used(begun: Path) -> None:
+def test_unusable_file_is_reported_when_requested(begun: Path) -> None:
     """What is wrong with a file is told by who asks for that one, and takes no lock."""
     state = begun / ".nexus/state"
     (state / "plan.json").write_text("{")
@@ -176,7 +176,7 @@ def test_one_that_cannot_be_used(begun: Path) -> None:
         Store(Workspace(str(begun))).snapshot().tasks()
 
 
-def test_a_folder_that_cannot_be_used(tmp_path: Path) -> None:
+def test_unusable_folder_is_reported_when_requested(tmp_path: Path) -> None:
     """It is told by who asks for either file."""
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / ".nexus").symlink_to("elsewhere")
@@ -205,7 +205,7 @@ SHOWING: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("show", SHOWING)
-def test_whoever_shows_both(begun: Path, show: str) -> None:
+def test_plan_and_tasks_are_shown_of_one_moment(begun: Path, show: str) -> None:
     """No plan is shown whose tasks are not, when a close comes between the two."""
     closes: Iterator[Act] = iter([lambda: call(begun, "task_close")])
     real = Folder.read

@@ -33,7 +33,7 @@ for number in range(1, count + 1):
 """
 
 
-def test_somebody_writes_all_the_time(project: Project) -> None:
+def test_constant_foreign_writes_are_read_whole(project: Project) -> None:
     """What is read is whole, never older than what a fresh reader saw before, never newer than what one sees after."""
     path = project.put("state/tasks.json", tasks(*(task(n, "000000") for n in range(1, 8)), goal="000000"))
     store = Store(Workspace(str(project.root)))
@@ -85,7 +85,7 @@ LOOKS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("tool", LOOKS)
-def test_a_change_that_begins_meanwhile(
+def test_change_begun_during_a_read_is_completed(
     call: Client, project: Project, monkeypatch: pytest.MonkeyPatch, tool: str
 ) -> None:
     """A journal that comes while a file is read is completed, and the file is read again."""

@@ -66,7 +66,9 @@ def exact(value: Any) -> str:
 
 @settings(max_examples=250, deadline=None)
 @given(FILE, LAYOUT, st.randoms(use_true_random=False), st.booleans())
-def test_as_read_whole(value: Any, layout: dict[str, Any], rnd: random.Random, recognise: bool) -> None:
+def test_cached_read_equals_a_whole_read(
+    value: Any, layout: dict[str, Any], rnd: random.Random, recognise: bool
+) -> None:
     """Whatever others make of a file, time after time: it is what one who never saw it reads, faults included."""
     known: Document | None = None
     data = laid_out(value, layout)
@@ -85,7 +87,7 @@ def test_as_read_whole(value: Any, layout: dict[str, Any], rnd: random.Random, r
             data = laid_out(value, layout)
 
 
-def test_every_slip_of_the_keyboard() -> None:
+def test_cached_read_equals_a_whole_read_after_any_slip() -> None:
     """Wherever in a file a mark is put, lost or struck for another one: it is read as by one who never saw it."""
     row = {"id": 1, "title": "t", "context": "c", "status": "pending", "deps": [1], "created_at": ""}
     for rows, layout in (([row, {**row, "id": 2}], {"indent": 2}), ([row, row, row], {"separators": (",", ":")})):
@@ -104,7 +106,7 @@ def test_every_slip_of_the_keyboard() -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(FILE, LAYOUT, st.randoms(use_true_random=False))
-def test_as_written_whole(value: Any, layout: dict[str, Any], rnd: random.Random) -> None:
+def test_composed_bytes_equal_the_encoded_value(value: Any, layout: dict[str, Any], rnd: random.Random) -> None:
     """Bytes put together from the texts of rows are the bytes of the whole value, and cached as a reader would."""
     known: Document | None = None
     try:
