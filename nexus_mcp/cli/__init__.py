@@ -31,6 +31,8 @@ COMMANDS = {
     for name in (
         "serve",
         "init",
+        "install",
+        "uninstall",
         "hook",
         "log",
         "undo",

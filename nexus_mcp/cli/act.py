@@ -16,12 +16,13 @@ def run(values: Values) -> int:
     from nexus_mcp.cli.workspace_options import load_catalog
     from nexus_mcp.quoting import inert
     from nexus_mcp.store.store import Store
-    from nexus_mcp.tags.act import FAILED, act, lines
+    from nexus_mcp.tags.act import act, lines
+    from nexus_mcp.tags.actions.decide import FAILED
     from nexus_mcp.tags.parse import tag_name
 
     message = read_message(values)
     workspace = workspace_from(values)
-    done = act(message, load_catalog(workspace.root), Store(workspace))
+    done = act(message, load_catalog(workspace.root), Store(workspace), workspace.harness_id)
     if JSON.name in values:
         print_json(done)
     else:
@@ -39,11 +40,12 @@ def run(values: Values) -> int:
 
 COMMAND = Command(
     "act",
-    "carry out [m], [m:gc] and [rule:...] of a message",
-    "Does the file work of the tags in a message that are actions: keeps a note,\n"
-    "adds a rule, proposes a clean-up. [d] is left to the agent, which calls\n"
-    "plan_decide; [plan], [run] and [sync] start skills: nothing is done for them.\n"
-    "Exit code 0: done; 1: an action failed, and the line says why.",
+    "carry out [m], [m:gc], [rule:...] and [d] of a message",
+    "Carries out the tags of a message that change files: [m] stores a note, [m:gc]\n"
+    "proposes a clean-up, [rule] adds a rule, [d] records a decision. Of several\n"
+    "pending questions [d:2] names one; without it the agent calls plan_decide.\n"
+    "[plan], [run] and [sync] start skills: nothing is done for them.\n"
+    "Exit code 0: done; 1: an action failed, and its line says why.",
     (JSON, PROJECT),
     run,
     argument=MESSAGE,

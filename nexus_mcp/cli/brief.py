@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
 AGENT = Option("--agent", "ID", "the agent that does it (default: the task's owner)")
+NO_ROLE = Option("--no-role", "", "leave out the agent's role: it has it already")
+LEAD = Option("--lead", "", "with how agents are started and resumed")
 JSON = Option("--json", "", "print the parts as JSON")
 
 
@@ -37,7 +39,9 @@ def run(values: Values) -> int:
         notes = index(nexus)
     binding = binding_text(task, tasks, None if task.get("plan_issue") is None else both.plan())
     own = placeholders.read_notes(harness)
-    found = parts(catalog, task, agent, harness, binding=binding, notes=notes, harness_notes=own)
+    own = own if LEAD.name in values else placeholders.worker_notes(own)
+    role = "" if NO_ROLE.name in values else _role(catalog, agent, harness)
+    found = parts(catalog, task, agent, harness, binding=binding, notes=notes, harness_notes=own, role=role)
     warn_unmapped(catalog, harness, values)
     if JSON.name in values:
         import json
@@ -48,6 +52,15 @@ def run(values: Values) -> int:
     for line in join_parts(found).split("\n"):
         print(printable(line))
     return exits.OK
+
+
+def _role(catalog: Catalog, agent: str | None, harness: str) -> str:
+    """Return the text of the agent; "" without one. Raise UnknownEntry, CatalogError, PathRefused, StorageError."""
+    from nexus_mcp.catalog.load import has_text
+
+    if agent is None or not has_text(catalog.agent(agent)):
+        return ""
+    return catalog.resolved_body("agents", agent, harness)
 
 
 def _owner(task: dict[str, Any], catalog: Catalog) -> str | None:
@@ -70,11 +83,11 @@ def _owner(task: dict[str, Any], catalog: Catalog) -> str | None:
 COMMAND = Command(
     "brief",
     "print the brief for the agent that does a task",
-    "The task with context, approach, acceptance and risk, the goal and decisions\n"
-    "that bind it, the notes of the project, what the tools are called in the\n"
-    "harness, and what the agent may not do. What is stored is quoted as data.\n"
-    "Changes nothing.",
-    (AGENT, JSON, PROJECT, HARNESS_ID),
+    "Prints the role of the agent, the task with context, approach, acceptance and\n"
+    "risk, the goal and the decisions that bind it, the notes of the project, the\n"
+    "harness's names of the tools, and what the agent may not do. Stored text is\n"
+    "quoted as data. Changes nothing.",
+    (AGENT, NO_ROLE, LEAD, JSON, PROJECT, HARNESS_ID),
     run,
     argument=TASK_ID,
 )

@@ -1,7 +1,7 @@
 """`nexus-mcp capabilities`: show, check and change the restrictions of agents and the tools they cover.
 
-UsageError is for what no project could make right, so that the exit code is 2; NexusError for a name that is unknown
-here, which is 1 like all that is refused.
+A command line that is wrong in every project raises UsageError (exit code 2). A name that this project does not have
+raises NexusError (exit code 1, as for a refused change).
 """
 
 from __future__ import annotations
@@ -174,9 +174,10 @@ def _document(
 
 SHOW = Command(
     "show",
-    "show what agents may not do, and which tools that is",
-    "Without options a line for each agent. With --agent what it may not do, and the\n"
-    "tools of each harness that this takes away. With --class the tools of a class.",
+    "show what agents may not do, and which tools this forbids",
+    "Without options it prints a line for each agent. With --agent it prints what\n"
+    "the agent may not do, and the tools of each harness that this forbids. With\n"
+    "--class it prints the tools of a class.",
     (AGENT, CLASS, HARNESS, JSON, PROJECT),
     _show,
 )
@@ -246,10 +247,11 @@ def _standing(catalog: Catalog, harness: str, tool: str) -> tuple[bool, bool, st
 CHECK = Command(
     "check",
     "check the tools of classes, or whether an agent may use one",
-    "Without options: whether the maps are whole, those of this project too. With\n"
-    "--tool its classes, and with --agent whether that agent may use it, and what it\n"
-    "is to do instead. Tools that a map does not know are allowed. Exit code 1: it\n"
-    "may not, or a map is not whole.",
+    "Without options it checks that the maps are complete, this project's too. With\n"
+    "--tool it prints the classes of the tool. With --tool and --agent it says\n"
+    "whether the agent may use the tool, and if not, what to do instead. A tool that\n"
+    "a map does not know is allowed. Exit code 1: the agent may not, or a map is\n"
+    "incomplete.",
     (AGENT, CLASS, TOOL, HARNESS, PROJECT),
     _check,
 )
@@ -257,18 +259,10 @@ CHECK = Command(
 
 CAPABILITY = Argument("[CAPABILITY]", "what the agent may not do, with --agent", least=0)
 _FROZEN = (
-    "The list there says what is shipped now, and stays because of a comment in it or beside it. Take it out by\n"
-    "hand, or this project goes without what a later release adds to it."
+    "The list now equals the shipped one, and stays because of a comment in it or beside it.\n"
+    "Delete it by hand, or this project does not get what a later release adds to it."
 )
 _EXAMPLES = "no_shell_exec --agent writer, or --class shell_command_exec --tool NAME --harness-id codex"
-
-
-def _add(values: Values) -> int:
-    return _change(values, add=True)
-
-
-def _remove(values: Values) -> int:
-    return _change(values, add=False)
 
 
 def _change(values: Values, *, add: bool) -> int:
@@ -374,23 +368,23 @@ _CHANGING = (AGENT, CLASS, TOOL, HARNESS, PROJECT)
 
 ADD = Command(
     "add",
-    "keep an agent from something, or name a tool of a class",
-    "With --agent: adds a capability to what the agent may not do. With --class and\n"
-    "--tool: says that a tool of a harness is of that class. The comments of the\n"
-    "file that is changed stay.",
+    "forbid an agent something, or add a tool to a class",
+    "With --agent it adds a capability to an agent: what the agent may not do. With\n"
+    "--class, --tool and --harness-id it adds a tool to a class. It keeps the\n"
+    "comments of the file.",
     _CHANGING,
-    _add,
+    lambda values: _change(values, add=True),
     argument=CAPABILITY,
 )
 REMOVE = Command(
     "remove",
     "take back what this project added",
-    "With --agent: takes a capability away that this project added; one that a\n"
-    "shipped agent has of itself stays. With --class and --tool: takes a tool out of\n"
-    "that class that this project added; one of the shipped map stays. A list that\n"
-    "then says what is shipped goes, and the comments of the file stay.",
+    "With --agent it removes a capability that this project added. With --class,\n"
+    "--tool and --harness-id it removes a tool that this project added to a class.\n"
+    "Shipped capabilities and tools stay. It also removes a list that is then the\n"
+    "same as the shipped one, and keeps the comments of the file.",
     _CHANGING,
-    _remove,
+    lambda values: _change(values, add=False),
     argument=CAPABILITY,
 )
 
@@ -398,7 +392,8 @@ REMOVE = Command(
 COMMAND = Group(
     "capabilities",
     "show, check and change what agents may not do",
-    "What each agent may not do, and which tools of a harness that takes away, by\n"
-    "what is shipped and by .nexus/agents and .nexus/capability-map.yml.",
+    "Shows and changes what each agent may not do, and which tools of a harness this\n"
+    "forbids. Projects add to the shipped files in .nexus/agents and\n"
+    ".nexus/capability-map.yml.",
     {"show": lambda: SHOW, "check": lambda: CHECK, "add": lambda: ADD, "remove": lambda: REMOVE},
 )

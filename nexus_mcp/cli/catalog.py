@@ -7,7 +7,7 @@ import sys
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.mount import SERVER_NAME
 from nexus_mcp.cli.options import Argument, Command, Group, Option, count_noun
-from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
+from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, warn_unmapped, workspace_from
 from nexus_mcp.errors import UnknownEntry
 
 TYPE_CHECKING = False
@@ -67,8 +67,8 @@ def _origin(entry: dict[str, Any]) -> str:
 LIST = Command(
     "list",
     "list the agents and skills",
-    "Of each its id, for an agent its category, how long it is kept and how strong a\n"
-    "model it needs, and when to choose it.",
+    "Prints the id of each agent and skill, and when to choose it. For an agent it\n"
+    "also prints the category, how long it is kept and how strong a model it needs.",
     (_SELECTABLE, PROJECT),
     _list,
 )
@@ -85,6 +85,8 @@ _ROWS = (
     "added",
     "manual_only",
     "harness_notes",
+    "triggers",
+    "hint",
     "origin",
     "body_hash",
 )
@@ -96,7 +98,11 @@ def _show(values: Values) -> int:
     from nexus_mcp.log import printable
     from nexus_mcp.quoting import inert
 
-    catalog = load(workspace_from(values).root)
+    workspace = workspace_from(values)
+    catalog = load(workspace.root)
+    harness = workspace.harness_id if HARNESS_ID.name in values else ""
+    if harness:
+        warn_unmapped(catalog, harness, values)
     for number, (kind, entry) in enumerate(_entries_of(catalog, values[ID.name])):
         if number:
             print()
@@ -105,7 +111,8 @@ def _show(values: Values) -> int:
             if row in entry and entry[row] not in ([], ""):
                 print(inert(f"  {row:13} {_cell(entry[row])}"))
         print()
-        for line in catalog.body(kind, entry["id"]).splitlines():
+        text = catalog.resolved_body(kind, entry["id"], harness) if harness else catalog.body(kind, entry["id"])
+        for line in text.splitlines():
             print(printable(line))
     return exits.OK
 
@@ -130,8 +137,9 @@ def _cell(value: object) -> str:
 SHOW = Command(
     "show",
     "show one agent or skill with its text",
-    "Placeholders such as {{tool:plan_decide}} stand for what a harness calls it.",
-    (PROJECT,),
+    "Prints the fields and the text. A placeholder such as {{tool:plan_decide}}\n"
+    "stands for the name in the harness; with --harness-id that name is printed.",
+    (PROJECT, HARNESS_ID),
     _show,
     argument=ID,
 )
@@ -169,10 +177,10 @@ def _counts(agents: int, skills: int, maps: int) -> str:
 
 CHECK = Command(
     "check",
-    "tell what is wrong with agents, skills and maps",
-    "Reads every file of the catalog, shipped and of this project, against its\n"
-    "schema, and looks whether what they name is there. Each fault has its file,\n"
-    "line and column. The rest of .nexus/ is for nexus-mcp doctor to look at.\n"
+    "check agents, skills and capability maps",
+    "Checks every file of the catalog, shipped or of this project, against its\n"
+    "schema, and checks that the names in it exist. Each fault has its file, line\n"
+    "and column. nexus-mcp doctor checks the rest of .nexus/.\n"
     "Exit code 0: nothing is wrong; 1: something is.",
     (PROJECT,),
     _check,
@@ -194,16 +202,28 @@ def _manifest(values: Values) -> int:
 MANIFEST = Command(
     "manifest",
     "print ids, tiers, capabilities and digests as JSON",
-    "For a consumer that keeps copies of agents and skills: body_hash tells whether\na copy is current.",
+    "For programs that keep copies of agents and skills: a copy is current if its\nbody_hash is the same.",
     (PROJECT,),
     _manifest,
 )
 
 
+def _import_command() -> Command:
+    from nexus_mcp.cli.catalog_import import IMPORT
+
+    return IMPORT
+
+
 COMMAND = Group(
     "catalog",
-    "show and check the agents and skills",
-    "The agents and skills that come with nexus-mcp, with what this project adds or\n"
-    "changes in .nexus/agents and .nexus/skills.",
-    {"list": lambda: LIST, "show": lambda: SHOW, "check": lambda: CHECK, "manifest": lambda: MANIFEST},
+    "show, check and import agents and skills",
+    "Works with the agents and skills that nexus-mcp ships, and with those that\n"
+    "this project adds or changes in .nexus/agents and .nexus/skills.",
+    {
+        "list": lambda: LIST,
+        "show": lambda: SHOW,
+        "check": lambda: CHECK,
+        "manifest": lambda: MANIFEST,
+        "import": _import_command,
+    },
 )

@@ -52,10 +52,11 @@ def _has_colour() -> bool:
 
 COMMAND = Command(
     "doctor",
-    "tell what is wrong with .nexus/, and change nothing",
-    "Looks at every file of .nexus/, at the lock, at what interrupted calls left and\n"
-    "at what git knows of them. Tells all at once, each with its place and one safe\n"
-    "next step. Exit code 0: healthy; 1: there is something; 2: could not look.",
+    "report what is wrong with .nexus/, and change nothing",
+    "Checks every file of .nexus/, the lock, the remains of interrupted calls, and\n"
+    "the state of all this in git. Lists every finding with its place and one safe\n"
+    "next step. Exit code 0: healthy; 1: an error or a warning; 2: the check could\n"
+    "not run.",
     (PROJECT, JSON),
     run,
 )

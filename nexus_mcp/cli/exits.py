@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 OK = 0
 FAILED = 1
 USAGE = 2
+EDITED = 3
+"""`install` and `uninstall`: a file was edited by hand since, and nothing was changed."""
 HUNG_UP = 129
 """The demo's terminal was closed: the code that shells report for SIGHUP."""
 INTERRUPTED = 130

@@ -22,9 +22,10 @@ agents that speak the Model Context Protocol (MCP)."""
 
 ENVIRONMENT = (
     ("NEXUS_PROJECT_ROOT", PROJECT, "the project, without --project"),
+    ("CLAUDE_PROJECT_DIR", PROJECT, "the same, for a start in a folder of plugins"),
     ("NEXUS_LOG", LOG_LEVEL, "the log level, without --log-level"),
 )
-GLOBAL_OPTIONS = (("--help", "this text, or that of a command"), ("--version", "the version"))
+GLOBAL_OPTIONS = (("--help", "show this text, or the help of a command"), ("--version", "show the version"))
 
 
 def overview(commands: Sequence[AnyCommand]) -> str:
@@ -40,7 +41,7 @@ def overview(commands: Sequence[AnyCommand]) -> str:
             "Environment:",
             _table([(name, text) for name, _, text in ENVIRONMENT]),
             "",
-            "nexus-mcp COMMAND --help tells more about a command.",
+            "nexus-mcp COMMAND --help explains one command.",
         ),
     )
 
@@ -50,7 +51,7 @@ def command_help(command: AnyCommand, prog: str) -> str:
     if isinstance(command, Group):
         rows = [(name, load().summary) for name, load in command.subcommands.items()]
         parts = [f"Usage: {prog} COMMAND [OPTIONS]", "", command.text, "", "Commands:", _table(rows)]
-        return "\n".join((*parts, "", f"{prog} COMMAND --help tells more about a command."))
+        return "\n".join((*parts, "", f"{prog} COMMAND --help explains one command."))
     argument = command.argument
     word = f" {argument.name}" if argument else ""
     parts = [f"Usage: {prog}{word} [OPTIONS]", "", command.text]

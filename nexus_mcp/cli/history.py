@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from nexus_mcp.merging.threeway import Origin
 
 DRY_RUN = Option("--dry-run", "", "show what would be done, and change nothing")
-YES = Option("--yes", "", "drop the unreadable parts of a damaged file")
-FROM = Option("--from", "COMMIT", "put the cycles of a git commit back, e.g. HEAD")
+YES = Option("--yes", "", "give up the unreadable parts of a damaged file")
+FROM = Option("--from", "COMMIT", "restore the cycles of a git commit, e.g. HEAD")
 
 FILE = ".nexus/history.json"
 _ONLY_THE_FILE = (
@@ -220,20 +220,20 @@ def _repair(values: Values) -> int:
 
 REPAIR = Command(
     "repair",
-    "mend a history.json that cannot be read, or merged",
-    "A conflict of git, with markers or without: keeps the cycles of both sides,\n"
-    "each once, ordered by the time they were completed. A damaged file: shows what\n"
-    "can be read and what cannot. With --yes it keeps the readable cycles, and those\n"
-    "of HEAD; with --from it puts the cycles of a commit back, whatever the file is\n"
-    "like, and keeps what else can be read. It prints which cycles come from where.\n"
-    "The file as it was is kept beside. Exit code 0: whole, or mended; 1: still not\n"
-    "whole.",
+    "repair a damaged or conflicted history.json",
+    "In a conflict of git, with or without markers, it keeps the cycles of both\n"
+    "sides, each once, ordered by the time at which they were closed. Of a damaged\n"
+    "file it shows what can be read and what cannot. With --yes it keeps the\n"
+    "readable cycles and those of HEAD. With --from it restores the cycles of a\n"
+    "commit, and keeps what else can be read. It prints where each cycle comes from,\n"
+    "and keeps a copy of the old file. Exit code 0: the history is whole, or was\n"
+    "repaired; 1: it is not.",
     (PROJECT, DRY_RUN, YES, FROM),
     _repair,
 )
 
 
-FILES = Argument("%O %A %B", "three files: what both sides come from, our side, their side", count=3)
+FILES = Argument("%O %A %B", "three files: the common ancestor, our side, their side", count=3)
 _DIGITS = 3
 _HINT = "; nexus-mcp history repair --dry-run tells what can be kept."
 MARKER_SIZE = Option("--marker-size", "N", "length of conflict markers (default, and least: 7)")
@@ -264,9 +264,10 @@ def _size(text: str) -> int:
 MERGE = Command(
     "merge",
     "merge two versions of history.json; git calls this",
-    "Puts the cycles of both sides into the file %A, each once, ordered by the time\n"
-    "they were completed. Where it cannot decide it leaves a conflict there, as git\n"
-    "would, and ends with exit code 1. nexus-mcp init --git-merge has git call it.",
+    "Writes the cycles of both sides to the file %A, each once, ordered by the time\n"
+    "at which they were closed. If it cannot decide, %A gets a conflict as git would\n"
+    "leave it, and the exit code is 1. nexus-mcp init --git-merge makes git call\n"
+    "this.",
     (MARKER_SIZE,),
     _merge,
     argument=FILES,
@@ -275,8 +276,8 @@ MERGE = Command(
 
 COMMAND = Group(
     "history",
-    "mend history.json after a merge or a crash, or merge it",
-    "history.json when git left conflict markers in it, when something cut it off,\n"
-    "and when git asks how to merge it. Cycles are taken whole; none is changed.",
+    "repair history.json after a merge or a crash, or merge it",
+    "Repairs history.json if git left a conflict in it or if it is damaged, and\n"
+    "merges two versions of it when git calls this. No cycle is changed.",
     {"repair": lambda: REPAIR, "merge": lambda: MERGE},
 )

@@ -14,7 +14,7 @@ from nexus_mcp.workspace import find_root
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
-    from nexus_mcp.merging.registration import Registration
+    from nexus_mcp.merging.driver import Registration
     from nexus_mcp.merging.repository import Repository
     from nexus_mcp.workspace import Workspace
 
@@ -22,8 +22,8 @@ GIT_MERGE = Option("--git-merge", "", "instead, have git merge history.json with
 REMOVE = Option("--remove", "", "with --git-merge: take that back")
 IGNORE = ".nexus/.gitignore"
 NOTES = {
-    ".nexus/": "the history, for git to keep",
-    ".nexus/state/": "the open plan and tasks, for this machine only",
+    ".nexus/": "the history; commit it",
+    ".nexus/state/": "the open plan and tasks; stays on this machine",
     IGNORE: "keeps state/ out of git",
 }
 _OTHERS = "Each user of the repository runs nexus-mcp init --git-merge once: git takes no command from a repository."
@@ -47,7 +47,7 @@ def run(values: Values) -> int:
     print(printable(workspace.root))
     notes = NOTES if IGNORE in made else {**NOTES, IGNORE: _ignored(workspace)}
     for path, note in notes.items():
-        print(f"  {'made' if path in made else 'there already':13}  {path:17}  {note}")
+        print(f"  {'created' if path in made else 'kept':7}  {path:17}  {note}")
     around = find_root(None, {}, workspace.root)
     options = [PROJECT.name, workspace.root] if around != workspace.root else []
     if options:
@@ -102,17 +102,17 @@ def _register(workspace: Workspace) -> int:
     """Register the merge driver; return 1 when another git attribute overrides it. Raise NexusError."""
     import shlex
 
-    from nexus_mcp.merging.registration import FILE, register
+    from nexus_mcp.merging.driver import FILE, register
     from nexus_mcp.merging.repository import Repository
     from nexus_mcp.program import own_command
 
     repository = Repository.around(workspace.root)
     done = register(repository, own_command())
-    _print_result(repository, done, ("added", "set", "there already"))
+    _print_result(repository, done, ("added", "set", "kept"))
     if not done.in_force:
-        print(f"\ngit will not use it: another line, in {FILE} or beside it, says something else of this file.")
+        print(f"\ngit will not use it: another attribute for this file, in {FILE} or elsewhere, overrides it.")
         path = shlex.quote(printable(f"{repository.prefix}.nexus/history.json"))
-        print(f"git check-attr --all {path}, run at the root of the repository, tells what is in force.")
+        print(f"git check-attr --all {path}, run at the root of the repository, shows which one.")
         return exits.FAILED
     print(f"\nCommit {FILE}. {_OTHERS}\nTo take it back: nexus-mcp init --git-merge --remove")
     return exits.OK
@@ -120,7 +120,7 @@ def _register(workspace: Workspace) -> int:
 
 def _unregister(workspace: Workspace) -> int:
     """Take the registration back and return 0. Raise NexusError."""
-    from nexus_mcp.merging.registration import unregister
+    from nexus_mcp.merging.driver import unregister
     from nexus_mcp.merging.repository import Repository
 
     repository = Repository.around(workspace.root)
@@ -130,7 +130,7 @@ def _unregister(workspace: Workspace) -> int:
 
 
 def _print_result(repository: Repository, done: Registration, words: tuple[str, str, str]) -> None:
-    from nexus_mcp.merging.registration import DRIVER, FILE
+    from nexus_mcp.merging.driver import DRIVER, FILE
 
     attribute, config, neither = words
     print(printable(repository.top))
@@ -140,11 +140,11 @@ def _print_result(repository: Repository, done: Registration, words: tuple[str, 
 
 COMMAND = Command(
     "init",
-    "make .nexus/ and print how to mount the server",
-    "Makes .nexus/ with its .gitignore in the project, leaves alone what is there\n"
-    "already, and prints the lines that mount the server in each client. With\n"
-    "--git-merge it does nothing but register the merge driver of history.json in\n"
-    "the git repository.",
+    "create .nexus/ and print how to mount the server",
+    "Creates .nexus/ with its .gitignore in the project, keeps what is already\n"
+    "there, and prints the lines that mount the server in each client. With\n"
+    "--git-merge it only registers the merge driver of history.json in the git\n"
+    "repository.",
     (PROJECT, HARNESS_ID, TOOL_PREFIX, GIT_MERGE, REMOVE),
     run,
 )

@@ -21,7 +21,7 @@ STAYS = "stays"
 WIDEST = 100
 """Characters of a cell, at most: a longer one would pad every other line."""
 SHOWN = 20
-NUMBER = Option("--number", "N", f"show the last N changes, also -n N (default: {SHOWN})", short="-n")
+NUMBER = Option("--number", "N", "show the last N changes, also -n N (default: 20)", short="-n")
 JSON = Option("--json", "", "print the entries as JSON, with the old files")
 
 
@@ -99,8 +99,8 @@ def _row(entry: Entry, undone: Collection[str]) -> list[str]:
 COMMAND = Command(
     "log",
     "show the last changes of plan, tasks and artifacts",
-    "Shows which tool changed what, when, and for whom; the newest change comes\n"
-    "last. nexus-mcp undo takes the last of them back.",
+    "Shows which tool changed what, when, and for which client; the newest change\n"
+    "comes last. nexus-mcp undo takes back the last ones.",
     (NUMBER, JSON, PROJECT),
     run,
 )

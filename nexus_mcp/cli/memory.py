@@ -1,4 +1,4 @@
-"""`nexus-mcp memory gc`: propose notes for deletion, and delete them with --apply."""
+"""`nexus-mcp memory`: the group, and `memory gc`, which proposes notes for deletion and deletes them with --apply."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from nexus_mcp.errors import UsageError
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from nexus_mcp.cli.options import Values
 
 APPLY = Option("--apply", "", "delete all that is proposed, as one git commit")
@@ -47,18 +49,33 @@ def run(values: Values) -> int:
 GC = Command(
     "gc",
     "propose notes for deletion, or delete them",
-    "Proposes unread old notes for deletion, each with the reason.\n"
-    "With --apply they are deleted as one git commit, which says how to get each\n"
-    "back. Without it nothing is deleted, unless .nexus/config.yml has thresholds\n"
-    "for that.",
+    "Proposes unread old notes for deletion, each with the reason. With --apply it\n"
+    "deletes them as one git commit, which says how to restore each note. Without\n"
+    "--apply it deletes nothing, unless .nexus/config.yml has thresholds for that.",
     (APPLY, DRY_RUN, JSON, PROJECT),
     run,
 )
 
 
+def _of_notes(name: str) -> Callable[[], Command]:
+    def load() -> Command:
+        from nexus_mcp.cli import memory_notes
+
+        found: Command = getattr(memory_notes, name)
+        return found
+
+    return load
+
+
 COMMAND = Group(
     "memory",
-    "clean up the notes in .nexus/memory/",
-    "The notes in .nexus/memory/. nexus-mcp act '[m] text' keeps a new one.",
-    {"gc": lambda: GC},
+    "list, show, add, import and clean up notes",
+    "Works with the notes in .nexus/memory/. To store one from a message:\nnexus-mcp act '[m] text'.",
+    {
+        "list": _of_notes("LIST"),
+        "show": _of_notes("SHOW"),
+        "add": _of_notes("ADD"),
+        "import": _of_notes("IMPORT"),
+        "gc": lambda: GC,
+    },
 )

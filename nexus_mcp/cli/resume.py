@@ -64,10 +64,11 @@ def _owner(task: dict[str, Any]) -> dict[str, Any]:
 
 COMMAND = Command(
     "resume",
-    "tell whether a task's owner is resumed, and why",
-    "Decides from the task's owner_reuse_policy, the agent's tier, the agents of\n"
-    "this session, the files that they touched and the log of the tools. Without a\n"
-    "recorded id, and where the harness cannot resume, it is fresh. Changes nothing.",
+    "say whether a task's owner is resumed, and why",
+    "Says whether to start the owner of a task fresh or to resume it. It uses the\n"
+    "task's owner_reuse_policy, the agent's tier, the agents of this session, the\n"
+    "files that they touched and the tool log. An owner without a recorded id, or in\n"
+    "a harness that cannot resume, starts fresh. Changes nothing.",
     (JSON, PROJECT, HARNESS_ID),
     run,
     argument=TASK_ID,

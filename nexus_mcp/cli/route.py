@@ -61,6 +61,8 @@ def _describe(tag: dict[str, Any]) -> list[str]:
     would = tag["would"]
     if "pending" in would:
         open_ones = [f"open: {issue['id']} {quoted(issue['title'], _LONGEST)}" for issue in would["pending"]]
+        if "result" in would:
+            return [lines(would)[0], *text]
         return ["records a decision (plan_decide)", *text, *open_ones]
     return [f"{tag['action']}: {lines(would)[0]}", *text, *lines(would)[1:]]
 
@@ -68,8 +70,8 @@ def _describe(tag: dict[str, Any]) -> list[str]:
 COMMAND = Command(
     "route",
     "show what the bracket tags of a message would do",
-    "Finds the tags of a message, such as [plan] or [m], and tells what each would\n"
-    "do in this project as it is, or what to do first. Changes nothing.",
+    "Finds the tags of a message, such as [plan] or [m], and says what each would do\n"
+    "in this project now, or what to do first. Changes nothing.",
     (JSON, PROJECT, HARNESS_ID),
     run,
     argument=MESSAGE,

@@ -8,6 +8,7 @@ import sys
 from nexus_mcp.cli.options import Command, Option
 from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, TOOL_PREFIX, check_prefix, workspace_from
 from nexus_mcp.log import LEVELS, info, set_level
+from nexus_mcp.workspace import misplaced_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 LOG_VARIABLE = "NEXUS_LOG"
 LOG_LEVEL = Option("--log-level", "LEVEL", "debug, info, warning or error (default: warning)", LEVELS)
 SDK = Option("--sdk", "", "serve through the official SDK instead of our own loop")
+HOOK_TOOL = Option("--hook-tool", "", "offer a tool that hooks of the harness call")
 
 WAITING = "nexus-mcp waits for an MCP client on stdin; Ctrl-D or Ctrl-C stops it. nexus-mcp init tells how to mount it."
 
@@ -25,10 +27,11 @@ def run(values: Values) -> int:
     set_level(_level(values))
     prefix = check_prefix(values.get(TOOL_PREFIX.name, ""))
     workspace = workspace_from(values)
+    outside = misplaced_in(values.get(PROJECT.name), os.environ, os.getcwd())
     from nexus_mcp.server.app import App
 
-    app = App(workspace, prefix)
-    info(f"serving {workspace.root} as {workspace.harness_id}")
+    app = App(workspace, prefix, outside=outside, has_hook_tool=HOOK_TOOL.name in values)
+    info(f"serving {workspace.root} as {workspace.harness_id}{', outside of a project' if outside else ''}")
     if os.isatty(0):
         print(WAITING, file=sys.stderr)
     if SDK.name in values:
@@ -41,7 +44,7 @@ def run(values: Values) -> int:
 
 
 def _level(values: Values) -> str:
-    """Return the option, else the environment variable (empty counts as unset), else warning."""
+    """Return the option, else the environment variable (empty counts as unset), else the level `warning`."""
     if LOG_LEVEL.name in values:
         return values[LOG_LEVEL.name]
     return LOG_LEVEL.check(os.environ.get(LOG_VARIABLE) or "warning", LOG_VARIABLE)
@@ -51,6 +54,6 @@ COMMAND = Command(
     "serve",
     "speak MCP on stdin and stdout; this is what a client starts",
     "Serves the tools over stdin and stdout until stdin ends. Logs go to stderr.",
-    (PROJECT, HARNESS_ID, TOOL_PREFIX, LOG_LEVEL, SDK),
+    (PROJECT, HARNESS_ID, TOOL_PREFIX, LOG_LEVEL, SDK, HOOK_TOOL),
     run,
 )

@@ -59,10 +59,10 @@ def _print_result(done: dict[str, Any], *, dry: bool) -> None:
 
 COMMAND = Command(
     "undo",
-    "take the last changes of plan, tasks and artifacts back",
-    "Takes the last changes that nexus-mcp log shows back: all of them, or none\n"
-    "when one must stay. What went into the history stays there, and a file that\n"
-    "something else has changed since is left alone.",
+    "take back the last changes of plan, tasks and artifacts",
+    "Takes back the last changes that nexus-mcp log shows: all of them, or none if\n"
+    "one of them must stay. A closed cycle stays in the history. Undo is refused if\n"
+    "another program has changed one of the files since.",
     (DRY_RUN, PROJECT, HARNESS_ID),
     run,
     argument=COUNT,

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from nexus_mcp.store.store import Store
 
 PROJECT = Option("--project", "DIR", "the project (default: the git repository around you)")
-HARNESS_ID = Option("--harness-id", "ID", f"which client this is (default: {DEFAULT_HARNESS_ID})")
-TOOL_PREFIX = Option("--tool-prefix", "PREFIX", "put before every tool name, e.g. nx_")
+HARNESS_ID = Option("--harness-id", "ID", f"the id of your harness (default: {DEFAULT_HARNESS_ID})")
+TOOL_PREFIX = Option("--tool-prefix", "PREFIX", "the text before every tool name, e.g. nx_")
 
 TASK_ID = Argument("TASK-ID", "the id of a task, as task_list has it", is_number=True)
 MESSAGE = Argument("[MESSAGE]", "what a user typed; without it, stdin", least=0)

@@ -32,7 +32,7 @@ def some_tasks(project: Project) -> Project:
 def test_brief_prints_every_part_escaped(some_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """Task, notes, names of tools, limits of the owner, notes of the harness; nothing acts on the terminal."""
     before = some_tasks.snapshot()
-    code, out, err = brief(some_tasks, capsys, "1", "--harness-id", "codex")
+    code, out, err = brief(some_tasks, capsys, "1", "--no-role", "--harness-id", "codex")
     assert (code, err) == (0, "")
     heads = [line.partition(":")[0] for line in out.splitlines() if line.partition(":")[0].isupper()]
     assert heads == ["TASK", "CONTEXT", "ACCEPTANCE", "GOAL", "DECISION", "NOTES", "TOOLS", "LIMITS", "HARNESS"]
@@ -66,7 +66,7 @@ def test_brief_json_has_the_parts_by_name(some_tasks: Project, capsys: pytest.Ca
     }
 
 
-def test_a_broken_plan(some_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_task_that_needs_a_broken_plan_has_no_brief(some_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """What the plan decided cannot be told from a broken file: a task that needs it has no text, another one has."""
     some_tasks.put("state/plan.json", "{")
     code, out, err = brief(some_tasks, capsys, "1")
@@ -75,13 +75,38 @@ def test_a_broken_plan(some_tasks: Project, capsys: pytest.CaptureFixture[str]) 
     assert brief(some_tasks, capsys, "3")[0] == 0
 
 
-def test_an_unknown_harness(some_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_harness_causes_a_warning(some_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """A harness without a capability map is named, with the near name; the text goes out all the same."""
-    code, out, err = brief(some_tasks, capsys, "1", "--harness-id", "claudecode")
+    code, out, err = brief(some_tasks, capsys, "1", "--no-role", "--harness-id", "claudecode")
     assert (code, out.partition("\n")[0]) == (0, "TASK: Do it")
     assert err.startswith("nexus-mcp: There is no capability map of claudecode, so no tool is refused, ")
     assert "; did you mean claude-code? " in err
     assert brief(some_tasks, capsys, "1")[2].startswith("nexus-mcp: --harness-id is missing, so the tools that ")
+
+
+def test_brief_begins_with_the_role(some_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """The text of the agent comes first, with the harness's names for tools; --no-role leaves it out."""
+    some_tasks.put("agents/engineer/meta.yml", "id: engineer\n")
+    some_tasks.put("agents/engineer/body.md", "# The engineer\n\nCall {{tool:task_list}}.\n")
+    out = brief(some_tasks, capsys, "1", "--harness-id", "codex")[1]
+    assert out.startswith("ROLE:\n# The engineer\n\nCall `mcp__nexus__task_list`.\n\nTASK: Do it\n")
+    without = brief(some_tasks, capsys, "1", "--no-role", "--harness-id", "codex")[1]
+    assert out == f"ROLE:\n# The engineer\n\nCall `mcp__nexus__task_list`.\n\n{without}"
+    assert brief(some_tasks, capsys, "3", "--harness-id", "codex")[1].startswith("TASK: ")
+
+
+@pytest.mark.parametrize("harness", ["claude-code", "codex", "opencode"])
+def test_only_a_lead_is_told_how_to_start_agents(
+    some_tasks: Project, capsys: pytest.CaptureFixture[str], harness: str
+) -> None:
+    """--lead adds the chapters on starting and resuming; how to ask and what tools are called is for all."""
+    plain = brief(some_tasks, capsys, "1", "--harness-id", harness)[1]
+    lead = brief(some_tasks, capsys, "1", "--lead", "--harness-id", harness)[1]
+    chapters = [line for line in lead.split("HARNESS:")[1].splitlines() if line.startswith("## ")]
+    assert chapters == ["## Start an agent", "## Resume an agent", "## Ask the user", "## Names of tools"]
+    chapters = [line for line in plain.split("HARNESS:")[1].splitlines() if line.startswith("## ")]
+    assert chapters == ["## Ask the user", "## Names of tools"]
+    assert "spawn_agent" not in plain.split("HARNESS:")[1]
 
 
 def test_agent_option_wins_over_the_owner(some_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,7 +129,7 @@ def test_agent_option_wins_over_the_owner(some_tasks: Project, capsys: pytest.Ca
         (("4",), 'The owner of task 4 is "bob", and no agent has that id. Name the agent'),
     ],
 )
-def test_what_is_unknown(
+def test_unknown_task_agent_and_owner_are_refused(
     some_tasks: Project, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
 ) -> None:
     """Bad input: an unknown task, an unknown agent, an owner without an agent."""

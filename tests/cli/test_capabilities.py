@@ -22,7 +22,9 @@ def run(project: Project, capsys: pytest.CaptureFixture[str], *words: str) -> tu
 class TestShow:
     """`show` changes nothing."""
 
-    def test_a_line_for_each_agent(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_list_marks_capabilities_that_the_project_added(
+        self, project: Project, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         """What the project added has a plus."""
         project.put("agents/writer/meta.yml", "id: writer\ncapabilities: [no_task_create, no_shell_exec]\n")
         code, out, err = run(project, capsys, "show")
@@ -61,7 +63,9 @@ class TestShow:
         assert (code, max(map(len, out.splitlines())) <= 80) == (0, True)
         assert ("\n    " in out) is bool(words)
 
-    def test_a_server_of_another_name(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_names_from_nexus_tools_are_shown_with_their_class(
+        self, project: Project, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         """What nexus_tools makes of a tool is shown with its class, for a program too."""
         project.put("capability-map.yml", "codex: {nexus_tools: work_nx_*}\n")
         words = ("show", "--class", "nexus_task_creation", "--harness-id", "codex")
@@ -105,7 +109,9 @@ class TestCheck:
             "",
         )
 
-    def test_a_map_without_a_class(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_missing_class_of_a_map_is_reported_with_its_place(
+        self, project: Project, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         """Bad input: file, line and column, and what it means."""
         project.put("capability-map.yml", "codex:\n  classes:\n    file_creation: []\n")
         code, out, err = run(project, capsys, "check")
@@ -125,7 +131,9 @@ class TestCheck:
         code, out, _ = run(project, capsys, "check", "--tool", "write_stdin", "--harness-id", "codex")
         assert (code, out) == (0, "codex: write_stdin is of interactive_shell_session.\n")
 
-    def test_an_agent_and_a_tool(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_check_tells_whether_the_agent_may_use_the_tool(
+        self, project: Project, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         """Whether it may use it; if not, what to do instead, and exit code 1."""
         words = ("check", "--harness-id", "claude-code", "--tool", "Write", "--agent")
         assert run(project, capsys, *words, "writer") == (0, "claude-code: writer may use Write.\n", "")
@@ -150,7 +158,7 @@ class TestCheck:
             ("mcp__nexus__plan_start", "."),
         ],
     )
-    def test_a_tool_of_no_class(
+    def test_tool_without_a_class_is_allowed(
         self, project: Project, capsys: pytest.CaptureFixture[str], tool: str, told: str
     ) -> None:
         """It is allowed; told is when it only reads, and when no list of the map has it, by a pattern neither."""
@@ -219,7 +227,7 @@ SHELL = ("--class", "shell_command_exec")
         ),
     ],
 )
-def test_what_cannot_be_done(
+def test_impossible_capability_changes_are_refused(
     project: Project, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], code: int, told: str
 ) -> None:
     """Bad input: what is wrong, and the near names; nothing is changed."""

@@ -17,8 +17,8 @@ META = ".nexus/agents/writer/meta.yml"
 SHELL = ("--class", "shell_command_exec", "--harness-id", "opencode")
 SHELL_MAP = "# ours\nopencode:\n  classes:\n    shell_command_exec:{}\n"
 FROZEN = [
-    "The list there says what is shipped now, and stays because of a comment in it or beside it. Take it out by",
-    "hand, or this project goes without what a later release adds to it.",
+    "The list now equals the shipped one, and stays because of a comment in it or beside it.",
+    "Delete it by hand, or this project does not get what a later release adds to it.",
 ]
 
 
@@ -38,7 +38,9 @@ class TestChanges:
         )
         assert load(str(project.root)).agent("writer")["added"] == []
 
-    def test_back_to_nothing(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_removing_all_added_tools_deletes_the_file(
+        self, project: Project, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         """What `add` made and `remove` emptied is gone, so that what a later release ships holds here too."""
 
         def own_files() -> list[str]:
@@ -106,7 +108,9 @@ class TestChanges:
         )
         assert project.snapshot() == before
 
-    def test_one_of_the_projects_own_agent(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_capability_of_the_projects_own_agent_can_be_removed(
+        self, project: Project, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         """What is not shipped belongs to the project."""
         meta = (
             "id: dba  # ours\nname: D\ndescription: D.\ncategory: how\nresume_tier: persistent\nmodel_tier: high\n"

@@ -86,6 +86,16 @@ def test_show_has_the_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     )
 
 
+def test_show_replaces_placeholders_for_a_harness(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With --harness-id the text names tools and commands as that harness needs them."""
+    code, out, err = ran(capsys, tmp_path, "show", "nx-run", "--harness-id", "opencode")
+    assert (code, err, "{{" in out) == (0, "", False)
+    assert "`nexus_task_list`" in out
+    assert "brief --harness-id opencode" in out
+    assert "{{tool:task_list}}" in ran(capsys, tmp_path, "show", "nx-run")[1]
+    assert "There is no capability map of mine" in ran(capsys, tmp_path, "show", "nx-run", "--harness-id", "mine")[2]
+
+
 def test_show_has_both_of_one_id(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An agent and a skill may have the same id."""
     own = {"skills/gardener/meta.yml": SKILL.format(id="gardener"), "skills/gardener/body.md": "Dig.\n"}

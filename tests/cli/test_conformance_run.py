@@ -186,7 +186,7 @@ def test_compare_reports_where_servers_differ(folder: Path) -> None:
     }
 
 
-def test_compare_without_a_server(folder: Path) -> None:
+def test_compare_without_a_server_exits_with_2(folder: Path) -> None:
     """A command that is not there ends the comparison with exit code 2, and what to give is told."""
     ran = conformance(folder, "compare", "--server", SERVE, "--server", "/no/such", "--fixtures", "mixed.json")
     assert (ran.code, ran.out) == (2, "")

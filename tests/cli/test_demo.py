@@ -78,14 +78,14 @@ def test_it_fits_80_columns_without_colour(piped: Ran) -> None:
     ] == []
 
 
-def test_colour_on_a_terminal() -> None:
+def test_terminal_gets_colours() -> None:
     """A terminal gets colours."""
     ran = nexus_on_terminal("demo")
     assert (ran.code, ran.err) == (0, "")
     assert "\x1b[1;36mplan_start" in ran.out
 
 
-def test_no_colour_when_asked() -> None:
+def test_no_color_switches_colours_off() -> None:
     """With NO_COLOR a terminal gets no colours."""
     ran = nexus_on_terminal("demo", env={"NO_COLOR": "1"})
     assert ran.code == 0
@@ -102,7 +102,9 @@ def test_keep_leaves_a_clean_repository(tmp_path: Path) -> None:
     assert (kept / ".git").is_dir()
 
 
-def test_a_server_that_does_not_start(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_server_that_cannot_start_ends_the_demo(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A server that ends at once is told in one line, and the project is removed all the same."""
     monkeypatch.setattr(mount, "serve_command", lambda: [sys.executable, "-c", "pass"])
     before = set(Path(tempfile.gettempdir()).glob("nexus-demo-*"))
@@ -136,7 +138,7 @@ def test_selection_says_whether_fields_were_left_out() -> None:
     assert select({"a": 1}, ("a",)) == ({"a": 1}, True)
 
 
-def test_an_odd_temporary_folder(tmp_path: Path) -> None:
+def test_odd_folder_name_is_shown_escaped(tmp_path: Path) -> None:
     """A temporary folder whose name holds control characters is shown escaped throughout."""
     odd = tmp_path / "a\x1b[31m\u202eb"
     odd.mkdir()

@@ -24,7 +24,7 @@ def broken(project: Project) -> Project:
     return project
 
 
-def test_a_fresh_project(project: Project) -> None:
+def test_fresh_project_is_healthy(project: Project) -> None:
     """Before init and after it a project is healthy, and doctor makes nothing."""
     before = traces(project.root)
     assert nexus("doctor", "--project", str(project.root)) == (
@@ -66,7 +66,7 @@ def test_json_output_keeps_its_schema(broken: Project) -> None:
     assert (ran.code, json.loads(ran.out)["healthy"]) == (0, True)
 
 
-def test_on_a_terminal(broken: Project) -> None:
+def test_terminal_gets_colours_unless_switched_off(broken: Project) -> None:
     """A terminal gets colours, unless it or its user wants none."""
     arguments = ("doctor", "--project", str(broken.root))
     assert "\x1b[1;33mwarning\x1b[0m  .nexus/state" in nexus_on_terminal(*arguments).out
@@ -74,20 +74,20 @@ def test_on_a_terminal(broken: Project) -> None:
         assert "\x1b" not in nexus_on_terminal(*arguments, env=env).out
 
 
-def test_in_the_c_locale(broken: Project) -> None:
+def test_report_is_complete_in_the_c_locale(broken: Project) -> None:
     """Where only ASCII can be printed the report is whole."""
     ran = nexus("doctor", cwd=broken.root, env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"})
     assert ran.code == 1
     assert ran.out.isascii()
 
 
-def test_no_such_project(tmp_path: Path) -> None:
+def test_missing_project_exits_with_2(tmp_path: Path) -> None:
     """A project that is not there is told in one line with exit code 2."""
     ran = nexus("doctor", "--project", "nowhere", cwd=tmp_path)
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
 
 
-def test_could_not_look(project: Project) -> None:
+def test_linked_nexus_exits_with_2(project: Project) -> None:
     """A `.nexus` that is a link is not looked into: exit code 2, one line on stderr, with --json, too."""
     os.symlink(project.root.parent, project.nexus)
     for arguments in ((), ("--json",)):

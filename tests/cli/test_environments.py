@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from nexus_mcp.cli import hook, main, text_output
+from nexus_mcp.cli import hook, hook_event, main, text_output
 from nexus_mcp.errors import PathRefused
 from nexus_mcp.lifecycle import EVENTS, guard
 from nexus_mcp.server.faults import Fault
@@ -53,7 +53,7 @@ def test_a_stamp_is_always_a_time(seconds: float) -> None:
 
 
 @pytest.mark.parametrize("seconds", TIMES)
-def test_tools_and_events_at_any_time(project: Project, seconds: float) -> None:
+def test_tools_and_events_work_with_any_clock(project: Project, seconds: float) -> None:
     """Every tool succeeds, every event is carried out: an agent is recorded, and a change is saved."""
     from nexus_mcp.server.app import App
 
@@ -112,7 +112,7 @@ def run(project: Path, poor: dict[str, str], *words: str, given: bytes = b"") ->
 
 @pytest.mark.parametrize("poor", POOR)
 @pytest.mark.parametrize("name", [os.fsencode("Käse 日本"), b"raw\xff"])
-def test_a_locale_without_other_characters(tmp_path: Path, poor: dict[str, str], name: bytes) -> None:
+def test_names_of_any_characters_work_in_any_locale(tmp_path: Path, poor: dict[str, str], name: bytes) -> None:
     """Names, notes and project folders of any characters work for server, hooks and commands."""
     root = Path(os.fsdecode(os.path.join(os.fsencode(tmp_path), name)))
     root.mkdir()
@@ -140,7 +140,7 @@ def test_a_locale_without_other_characters(tmp_path: Path, poor: dict[str, str],
         assert done.returncode in (0, 1), words
 
 
-def test_where_the_program_cannot_start_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_restart_continues_in_the_old_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
     """It goes on as it is; a process that is somebody else's, and one in UTF-8 already, is left alone."""
     begun: list[list[str]] = []
 
@@ -158,7 +158,7 @@ def test_where_the_program_cannot_start_again(monkeypatch: pytest.MonkeyPatch) -
     assert begun == [[sys.executable, "-X", "utf8", *sys.orig_argv[1:]]]
 
 
-def test_a_name_that_no_file_can_have_here(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_name_outside_the_locale_is_refused(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is refused with what to do, nothing is written, and it is not there to be read."""
     from nexus_mcp.server.app import App
 
@@ -180,7 +180,7 @@ def test_a_name_that_no_file_can_have_here(project: Project, monkeypatch: pytest
 
 @pytest.mark.parametrize("event", EVENTS)
 @pytest.mark.parametrize("broken", ["answer_event", "answer_failure"])
-def test_the_last_resort_of_a_hook(
+def test_hook_answers_even_if_its_error_handling_fails(
     project: Project,
     monkeypatch: pytest.MonkeyPatch,
     capsysbinary: pytest.CaptureFixture[bytes],
@@ -195,7 +195,7 @@ def test_the_last_resort_of_a_hook(
     monkeypatch.chdir(project.root)
     monkeypatch.setattr(guard, broken, fail)
     if broken == "answer_failure":
-        monkeypatch.setattr(hook, "parse_params", unusable)
+        monkeypatch.setattr(hook_event, "parse_params", unusable)
     monkeypatch.setattr(hook, "read_payload", lambda data, _: data.extend(b"{}"))
     assert main(["hook", event]) == 0
     answer = json.loads(capsysbinary.readouterr().out)
@@ -204,4 +204,4 @@ def test_the_last_resort_of_a_hook(
 
 
 def unusable(_: bytes) -> object:
-    raise hook.Unusable("no payload")
+    raise hook_event.Unusable("no payload")

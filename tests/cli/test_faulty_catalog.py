@@ -27,14 +27,16 @@ def faulty(project: Project) -> Project:
 @pytest.mark.parametrize(
     ("words", "shown"),
     [
-        (("brief", "1", *CODEX), "TASK: Do it"),
+        (("brief", "1", *CODEX), "ROLE:\n# Engineer"),
         (("resume", "1", *CODEX), "fresh"),
         (("route", "[plan] x", *CODEX), "[plan]  starts the skill nx-plan"),
         (("act", "[m] The tests need a display."), "[m]  "),
         (("memory", "gc"), ""),
     ],
 )
-def test_what_goes_on(faulty: Project, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], shown: str) -> None:
+def test_commands_continue_with_the_valid_entries(
+    faulty: Project, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], shown: str
+) -> None:
     """The answer is that of a project without the fault, and stderr has a warning."""
     code = main([*words, "--project", str(faulty.root)])
     out, err = capsys.readouterr()
@@ -51,7 +53,9 @@ def test_what_goes_on(faulty: Project, capsys: pytest.CaptureFixture[str], words
         ("capabilities", "remove", "no_shell_exec", "--agent", "writer"),
     ],
 )
-def test_what_does_not(faulty: Project, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+def test_checks_and_edits_refuse_a_faulty_catalog(
+    faulty: Project, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
     """What checks, what others copy from, and what edits wants a catalog without a fault."""
     before = {path: content for path, content in faulty.snapshot().items() if "/cache" not in path}
     code = main([*words, "--project", str(faulty.root)])

@@ -34,7 +34,7 @@ def test_registers_and_takes_back(real_repository: Project) -> None:
     assert " history merge --marker-size=%L %O %A %B || " in driver
     assert driver.startswith(own_command()[0])
     assert not real_repository.nexus.exists()
-    assert nexus("init", "--git-merge", cwd=root).out.count("there already") == 2
+    assert nexus("init", "--git-merge", cwd=root).out.count("kept") == 2
     gone = nexus("init", "--git-merge", "--remove", cwd=root)
     assert (gone.code, gone.out.count("  removed  ")) == (0, 2)
     assert (root / ".git/config").read_bytes() == before
@@ -49,10 +49,10 @@ def test_another_line_wins(real_repository: Project, capsys: Capture) -> None:
     assert main(["init", "--git-merge", "--project", str(below.root)]) == 1
     out = capsys.readouterr().out
     assert "git will not use it" in out
-    assert "git check-attr --all 'a b/.nexus/history.json', run at the root of the repository, tells" in out
+    assert "git check-attr --all 'a b/.nexus/history.json', run at the root of the repository, shows" in out
 
 
-def test_in_use_elsewhere(real_repository: Project, capsys: Capture) -> None:
+def test_command_stays_while_another_project_uses_it(real_repository: Project, capsys: Capture) -> None:
     """Taken back for one project of a repository, the command stays for the other."""
     below = real_repository.root / "below"
     below.mkdir()
@@ -82,9 +82,7 @@ def test_remove_needs_git_merge(tmp_path: Path, capsys: Capture) -> None:
 
 @pytest.mark.parametrize("option", ["--harness-id", "--tool-prefix"])
 @pytest.mark.parametrize("also", [[], ["--remove"]])
-def test_an_option_that_means_nothing_is_refused(
-    real_repository: Project, capsys: Capture, option: str, also: list[str]
-) -> None:
+def test_meaningless_option_is_refused(real_repository: Project, capsys: Capture, option: str, also: list[str]) -> None:
     """The registration is the same for every client, so what names one is refused rather than ignored."""
     assert main(["init", "--git-merge", *also, option, "x", "--project", str(real_repository.root)]) == 2
     err = capsys.readouterr().err

@@ -68,7 +68,7 @@ def test_an_interrupt_while_it_is_written(project: Project, capsys: Capture) -> 
     assert titles(project.get("history.json")) == [1, 2, 3]
 
 
-def test_a_dry_run(project: Project, capsys: Capture) -> None:
+def test_dry_run_changes_nothing_and_exits_with_1(project: Project, capsys: Capture) -> None:
     """A dry run tells what there is, ends with 1 and touches nothing, whatever else is given."""
     for data, told in (
         (MARKED, "keeps the cycles of both sides, each once."),
@@ -154,7 +154,9 @@ def test_a_comma_is_called_a_comma(project: Project, capsys: Capture, data: str,
         (b'{"cycles": [{"a": 1, "a": 2}]}', 1, "an object with the same key twice"),
     ],
 )  # fmt: skip
-def test_nothing_to_mend(project: Project, capsys: Capture, data: bytes | None, code: int, told: str) -> None:
+def test_exit_code_distinguishes_whole_missing_and_unreadable(
+    project: Project, capsys: Capture, data: bytes | None, code: int, told: str
+) -> None:
     """A whole history, none, and one past mending are told apart by the exit code; nothing is touched."""
     if data is not None:
         project.put("history.json", data)
@@ -166,7 +168,7 @@ def test_nothing_to_mend(project: Project, capsys: Capture, data: bytes | None, 
     assert project.snapshot() == before
 
 
-def test_an_interrupted_change(project: Project, capsys: Capture) -> None:
+def test_interrupted_change_is_reported_and_left(project: Project, capsys: Capture) -> None:
     """A change that waits is told of, and left."""
     project.put("history.json", MARKED)
     project.put("state/txn.json", b"{}")

@@ -46,7 +46,7 @@ def test_an_answer_is_one_line(project: Project) -> None:
 
 
 @pytest.mark.requirement("events.command", "agents.harness-id")
-def test_the_project_and_the_harness(project: Project) -> None:
+def test_hook_finds_the_project_and_the_harness(project: Project) -> None:
     """The working directory and the environment lead to the project, --harness-id and the params to the harness."""
     below = project.root / "src"
     below.mkdir()
@@ -87,7 +87,7 @@ def test_wrong_command_line_exits_with_2(project: Project, words: tuple[str, ...
 
 
 @pytest.mark.requirement("events.usage")
-def test_on_a_terminal() -> None:
+def test_hook_on_a_terminal_does_not_wait() -> None:
     """With a keyboard at stdin it does not wait for params."""
     message = (
         "nexus-mcp: The params come on stdin as JSON, and stdin is a terminal. "
@@ -153,7 +153,7 @@ def test_a_message_without_markup_loads_no_markdown_parser(project: Project, pro
     assert {"nexus_mcp.tags.markdown", "markdown_it"} & set(done.stderr.split()) == expected
 
 
-def test_stdout_that_nobody_reads(project: Project) -> None:
+def test_closed_stdout_does_not_undo_the_event(project: Project) -> None:
     """A reader that went away does not undo the event, and ends it without a word."""
     process = subprocess.Popen(
         [*COMMAND, "hook", "agent_spawn"],

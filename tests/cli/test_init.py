@@ -18,12 +18,12 @@ FILES = {".nexus/", ".nexus/state/", ".nexus/.gitignore"}
 
 
 def told(out: str) -> dict[str, str]:
-    """What init says about each path: path -> made | there already."""
+    """What init says about each path: path -> created | kept."""
     return {
         path: verdict
         for line in out.splitlines()
         for path in FILES
-        for verdict in ("made", "there already")
+        for verdict in ("created", "kept")
         if line.split(path + " ")[0].strip() == verdict
     }
 
@@ -33,7 +33,7 @@ def test_makes_the_folder(project: Project) -> None:
     ran = nexus("init", "--project", str(project.root))
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.splitlines()[0] == str(project.root)
-    assert told(ran.out) == dict.fromkeys(FILES, "made")
+    assert told(ran.out) == dict.fromkeys(FILES, "created")
     assert project.get(".gitignore") == b"state/\n"
     assert project.state.is_dir()
 
@@ -43,7 +43,7 @@ def test_may_be_run_again(project: Project) -> None:
     nexus("init", "--project", str(project.root))
     before = without_lock(project.snapshot())
     ran = nexus("init", cwd=project.root)
-    assert (ran.code, told(ran.out)) == (0, dict.fromkeys(FILES, "there already"))
+    assert (ran.code, told(ran.out)) == (0, dict.fromkeys(FILES, "kept"))
     assert without_lock(project.snapshot()) == before
 
 
@@ -51,7 +51,7 @@ def test_keeps_what_is_there(project: Project) -> None:
     """Init makes only what is missing: a .gitignore of the user's own stays as it is."""
     project.put(".gitignore", "state/\n*.tmp\n")
     ran = nexus("init", cwd=project.root)
-    assert told(ran.out) == {".nexus/": "there already", ".nexus/state/": "made", ".nexus/.gitignore": "there already"}
+    assert told(ran.out) == {".nexus/": "kept", ".nexus/state/": "created", ".nexus/.gitignore": "kept"}
     assert project.get(".gitignore") == b"state/\n*.tmp\n"
 
 
@@ -69,7 +69,7 @@ def test_tells_what_a_gitignore_does(project: Project, rules: bytes, told: str) 
     """Of a .gitignore that was there init says whether its rules leave state/ out, and else which line to add."""
     project.put(".gitignore", rules)
     lines = nexus("init", cwd=project.root).out.splitlines()
-    assert lines[3] == f"  there already  .nexus/.gitignore  {told}"
+    assert lines[3] == f"  kept     .nexus/.gitignore  {told}"
     assert project.get(".gitignore") == rules
 
 
@@ -127,7 +127,7 @@ def test_each_client_has_its_own_id(project: Project, options: tuple[str, ...]) 
     assert list(load(None).maps) == list(CLIENTS)
 
 
-def test_a_folder_of_a_repository(project: Project) -> None:
+def test_project_in_a_folder_of_a_repository_is_named_in_the_lines(project: Project) -> None:
     """Where a server that is started in the project would serve another folder, the lines name the project, and why."""
     folder = project.root / "my sub"
     folder.mkdir()
@@ -142,7 +142,7 @@ def test_a_folder_of_a_repository(project: Project) -> None:
     assert "--project" not in nexus("init", "--project", str(project.root), cwd=folder).out
 
 
-def test_a_folder_of_git_itself(project: Project) -> None:
+def test_folder_within_git_is_refused(project: Project) -> None:
     """Init makes nothing within a folder .git, and names the project around it."""
     git(project.root, "init", "-q")
     ran = nexus("init", "--project", ".git", cwd=project.root)
@@ -163,7 +163,7 @@ def test_remove_needs_git_merge(project: Project) -> None:
     assert project.nexus.is_dir()
 
 
-def test_an_id_of_ones_own(project: Project) -> None:
+def test_other_harness_id_replaces_those_in_all_lines(project: Project) -> None:
     """An id that is none of the clients' stands in every line; that it has no capability map is told at the end."""
     found = printed(project, "--harness-id", "claudecode")
     assert [words[-2:] for words in found.values()] == [["--harness-id", "claudecode"]] * 4

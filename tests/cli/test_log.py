@@ -43,7 +43,7 @@ def log(capsys: pytest.CaptureFixture[str], project: Project, *arguments: str) -
 
 
 @pytest.mark.requirement("oplog.shown")
-def test_one_line_each(capsys: pytest.CaptureFixture[str], project: Project, clock: Clock) -> None:
+def test_each_change_has_one_line(capsys: pytest.CaptureFixture[str], project: Project, clock: Clock) -> None:
     """Time, tool, what it did, client and harness, in columns, the newest last; marks say what undo makes of it."""
     some_changes(project, clock)
     take_back(project.root)
@@ -88,7 +88,7 @@ def test_json_prints_the_entries_of_the_log(capsys: pytest.CaptureFixture[str], 
 
 
 @pytest.mark.requirement("oplog.torn", "oplog.shown")
-def test_lines_that_cannot_be_read(capsys: pytest.CaptureFixture[str], project: Project, clock: Clock) -> None:
+def test_unreadable_lines_are_counted(capsys: pytest.CaptureFixture[str], project: Project, clock: Clock) -> None:
     """Torn lines, and those of a newer version, are shown in their place by number, and counted."""
     some_changes(project, clock)
     newer = json.dumps({**entries(project.root)[0], "version": oplog.VERSION + 1}).encode()
@@ -121,7 +121,7 @@ def test_invalid_number_is_a_usage_error(capsys: pytest.CaptureFixture[str], pro
     assert (code, out, err) == (2, "", f"nexus-mcp: --number needs a number from 1, not {text!r}.\n")
 
 
-def test_what_became_of_a_file() -> None:
+def test_line_without_description_tells_what_became_of_the_file() -> None:
     """Where no tool says what it did, it is told by the file: made, removed, replaced, or no more than written."""
     by = oplog.By("artifact_write", "codex", "")
     made = [
@@ -141,7 +141,9 @@ def test_what_became_of_a_file() -> None:
 
 
 @pytest.mark.parametrize("words", [["-n", "-3"], ["-n-3"], ["--number", "-3"]])
-def test_a_negative_number(capsys: pytest.CaptureFixture[str], project: Project, words: list[str]) -> None:
+def test_negative_number_is_refused_as_a_number(
+    capsys: pytest.CaptureFixture[str], project: Project, words: list[str]
+) -> None:
     """A negative number is one that was given, and is refused as that."""
     assert log(capsys, project, *words) == (2, "", "nexus-mcp: --number needs a number from 1, not '-3'.\n")
 
@@ -158,7 +160,7 @@ def test_link_in_place_of_the_log_is_not_followed(
     assert ".nexus/state/oplog.jsonl is a symbolic link where a file belongs" in err
 
 
-def test_a_cell_that_is_too_wide(capsys: pytest.CaptureFixture[str], project: Project, clock: Clock) -> None:
+def test_too_wide_cell_is_cut(capsys: pytest.CaptureFixture[str], project: Project, clock: Clock) -> None:
     """A text of any length is cut, so that it widens no other line."""
     some_changes(project, clock)
     wide = json.dumps({**entries(project.root)[0], "what": "w" * 300_000}).encode()

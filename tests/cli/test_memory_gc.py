@@ -34,7 +34,7 @@ def old(real_repository: Project) -> Project:
 
 @pytest.mark.requirement("memory.commit")
 @pytest.mark.parametrize("step", ["commit-tree", "update-ref", "update-index"])
-def test_ctrl_c_at_a_terminal(old: Project, tmp_path: Path, step: str) -> None:
+def test_ctrl_c_does_not_stop_a_begun_deletion(old: Project, tmp_path: Path, step: str) -> None:
     """It goes to all in the foreground, and not to git: what was begun is carried through, and told."""
     programs = tmp_path / "programs"
     programs.mkdir()

@@ -12,7 +12,7 @@ from tests.support import Project
 from tests.tags.support import aged, check
 
 
-def test_a_message_on_stdin(project: Project) -> None:
+def test_message_is_read_from_stdin(project: Project) -> None:
     """It may be long, and begin with anything."""
     message = "- [sync] now\n" + "`[plan]` and so on\n" * 100_000
     ran = nexus("route", "--json", cwd=project.root, stdin=message)
@@ -22,7 +22,7 @@ def test_a_message_on_stdin(project: Project) -> None:
 
 
 @pytest.mark.parametrize("command", ["route", "act"])
-def test_a_message_that_is_too_long(project: Project, command: str) -> None:
+def test_too_long_message_is_refused(project: Project, command: str) -> None:
     """Beyond 4 MiB it is not read."""
     ran = nexus(command, cwd=project.root, stdin="x" * ((4 << 20) + 1))
     assert ran == (2, "", "nexus-mcp: The message on stdin is larger than the 4 MiB that are read.\n")
@@ -37,22 +37,32 @@ def test_terminal_without_message_is_refused() -> None:
     )
 
 
-def test_what_is_shown_is_printable(project: Project) -> None:
+def test_shown_texts_are_printable(project: Project) -> None:
     """Text of a message and of the plan is quoted, on one line, without what acts on a terminal."""
     issue = {"id": 1, "title": "Wh\x1b[31mere\n?", "status": "pending"}
     project.put("state/plan.json", {"id": 1, "topic": "T", "issues": [issue], "created_at": "2026-01-01T00:00:00.000Z"})
     ran = nexus("route", "[d] a\x1b[2J\u202e\nb [d:\x07x]", cwd=project.root)
     assert ran.out.split("\n") == [
-        "[d]  records a decision (plan_decide)",
+        '[d]  would record the decision on issue 1 "Wh\\x1b[31mere\\n?"',
         '  with "a\\x1b[2J\\u202e\\nb"',
-        '  open: 1 "Wh\\x1b[31mere\\n?"',
+        '  > The text ends before the next tag; not in it is "[d:\\x07x]". To keep that too, write \\ before the '
+        "tag's bracket and send the whole text again.",
         '[d:"\\x07x"]  does nothing as things are',
-        '  > There is no [d:"\\x07x"]. Write [d], and what belongs to it behind it.',
+        '  > There is no [d:"\\x07x"]. Write [d], or [d:2] with the id of the question, and the decision behind it.',
+        "",
+    ]
+    issues = [issue, {**issue, "id": 2}]
+    project.put("state/plan.json", {"id": 1, "topic": "T", "issues": issues, "created_at": "2026-01-01T00:00:00.000Z"})
+    assert nexus("route", "[d] a", cwd=project.root).out.split("\n") == [
+        "[d]  records a decision (plan_decide)",
+        '  with "a"',
+        '  open: 1 "Wh\\x1b[31mere\\n?"',
+        '  open: 2 "Wh\\x1b[31mere\\n?"',
         "",
     ]
 
 
-def test_the_other_lines_of_route(project: Project) -> None:
+def test_route_prints_skill_mode_and_notes(project: Project) -> None:
     """A skill, its mode and the notes of the harness; a message without tags; one with too many."""
     ran = nexus("route", "[run:x]", "--harness-id", "codex", cwd=project.root)
     assert ran.out.startswith("[run:x]  does nothing as things are\n")
@@ -63,7 +73,7 @@ def test_the_other_lines_of_route(project: Project) -> None:
     assert nexus("route", "[d] " * 22, cwd=project.root).out.endswith("\n2 more tags are not looked at.\n")
 
 
-def test_a_message_that_looks_like_an_option(project: Project) -> None:
+def test_words_after_two_dashes_are_the_message(project: Project) -> None:
     """What stands behind -- is the message: no option of the command, and not the one that asks for help."""
     for word in ("-h", "--help"):
         assert nexus("act", "--", word, cwd=project.root) == (0, "The message has no tag that is an action.\n", "")
@@ -79,7 +89,16 @@ def test_act_exits_with_1_when_an_action_failed(project: Project) -> None:
     assert (ran.code, ran.err, [step["result"] for step in value["steps"]]) == (1, "", ["created", "failed"])
     assert nexus("act", "[plan] x", cwd=project.root) == (0, "The message has no tag that is an action.\n", "")
     ran = nexus("act", "[d] x", cwd=project.root)
+    assert (ran.code, ran.out.split("\n")[0]) == (1, "[d]  not done")
+    issues = [{"id": number, "title": "Where?", "status": "pending"} for number in (1, 2)]
+    project.put("state/plan.json", {"id": 1, "topic": "T", "issues": issues, "created_at": "2026-01-01T00:00:00.000Z"})
+    ran = nexus("act", "[d] x", cwd=project.root)
     assert (ran.code, ran.out.split("\n")[0]) == (0, "[d]  left to the agent")
+    ran = nexus("act", "[d:2] x", cwd=project.root)
+    assert (ran.code, ran.out) == (
+        0,
+        '[d:2]  recorded the decision on issue 2 "Where?"\n  > Pending: issue 1 "Where?".\n',
+    )
 
 
 def test_dry_run_deletes_nothing(project: Project) -> None:

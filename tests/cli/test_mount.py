@@ -9,7 +9,7 @@ import pytest
 from nexus_mcp.cli import mount
 
 
-def test_the_absolute_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_init_prints_the_absolute_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A client is told the absolute path, quoted for the shell, whatever the PATH has."""
     script = str(tmp_path / "my tools" / "nexus-mcp")
     monkeypatch.setattr(mount, "own_command", lambda: [script])

@@ -186,12 +186,12 @@ def test_group_loads_only_the_named_subcommand(
     assert (code, out, err.removeprefix("nexus-mcp: ").rstrip("\n")) == ran
 
 
-def test_help_of_subcommands(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_subcommands_have_their_own_help(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A group and a subcommand each have a help of their own."""
     group = Group("files", "do it", "Does it.", {"copy": copying})
     monkeypatch.setitem(nexus_mcp.cli.COMMANDS, "files", lambda: group)
     assert [main(["files", "--help"]), main(["files", "copy", "--help"])] == [0, 0]
-    whole, _, single = capsys.readouterr().out.partition("tells more about a command.\n")
+    whole, _, single = capsys.readouterr().out.partition("explains one command.\n")
     assert whole == (
         "Usage: nexus-mcp files COMMAND [OPTIONS]\n\nDoes it.\n\nCommands:\n  copy   copy it\n\n"
         "nexus-mcp files COMMAND --help "

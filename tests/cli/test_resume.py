@@ -78,7 +78,7 @@ def test_fresh_is_no_failure(
         (("--harness-id", "claudecode"), "claudecode", "did you mean claude-code?"),
     ],
 )
-def test_an_unknown_harness(
+def test_unknown_harness_is_reported_with_near_names(
     two_tasks: Project, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], harness: str, near: str
 ) -> None:
     """A harness without a capability map is named, with the near name: it may be a slip that nothing is resumed."""
@@ -114,7 +114,7 @@ def test_missing_harness_lists_known_ids(two_tasks: Project, capsys: pytest.Capt
         ((), 2, "nexus-mcp resume needs an argument TASK-ID."),
     ],
 )
-def test_no_such_task(
+def test_unknown_task_is_refused_with_the_known_ids(
     two_tasks: Project, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], code: int, told: str
 ) -> None:
     """Bad input: the tasks there are."""
@@ -130,7 +130,7 @@ def test_project_without_tasks_is_refused(project: Project, capsys: pytest.Captu
     assert resume(project, capsys, "1") == (1, "", told)
 
 
-def test_a_broken_tracker(two_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_broken_tracker_is_refused_and_kept(two_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """Bad input: a tracker edited by hand is named, with what is wrong, and stays as it is."""
     two_tasks.put(TRACKER, '[{"agent_id": "e1"}]')
     before = two_tasks.snapshot()
@@ -140,22 +140,22 @@ def test_a_broken_tracker(two_tasks: Project, capsys: pytest.CaptureFixture[str]
     assert two_tasks.snapshot() == before
 
 
-def test_an_edit_of_the_main_agent(two_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    """What a hook logged of the main agent's edit since; a broken line is told and does not count."""
+def test_edit_of_the_main_session_prevents_a_resume(two_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a hook logged of the main session's edit since; a broken line is told and does not count."""
     words = ("hook", "post_tool_use", "--project", str(two_tasks.root), "--harness-id", "claude-code")
     for tool, mode in (("Read", "resume"), ("Edit", "fresh")):
         payload = {"tool": tool, "tool_input": {"file_path": f"{two_tasks.root}/src/a.py"}}
         assert nexus(*words, stdin=json.dumps(payload)).code == 0
         code, out, err = resume(two_tasks, capsys, "1", "--harness-id", "claude-code", "--json")
         assert (code, json.loads(out)["mode"], err) == (0, mode, "")
-    assert json.loads(out)["reason"] == 'the main agent may have edited src/a.py since "e1\\u202e" did'
+    assert json.loads(out)["reason"] == 'the main session may have edited src/a.py since "e1\\u202e" did'
     two_tasks.put("state/tool-log.jsonl", "{broken\n")
     code, out, err = resume(two_tasks, capsys, "1", "--harness-id", "claude-code")
     told = "nexus-mcp: .nexus/state/tool-log.jsonl has 1 unreadable line; they are ignored.\n"
     assert (code, out.partition(" ")[0], err) == (0, "resume", told)
 
 
-def test_a_spoilt_agent(two_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_spoilt_entry_does_not_hide_the_other_agents(two_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """What somebody spoilt of one agent says nothing about the others; a tracker with none that can be read is told."""
     spoilt = {**entry("x1", "writer"), "status": "resting"}
     two_tasks.put(TRACKER, [entry("e1", "engineer", "src/a.py"), spoilt])

@@ -56,7 +56,7 @@ def test_variable_names_the_project(project: Project) -> None:
     assert answers(ran.out)[0]["structuredContent"]["path"] == str(project.state / "artifacts" / "a")
 
 
-def test_the_folder_around(project: Project) -> None:
+def test_repository_around_the_working_directory_is_served(project: Project) -> None:
     """Without both, the repository around the working directory is served."""
     inside = project.root / "src" / "deep"
     inside.mkdir(parents=True)
@@ -79,7 +79,7 @@ def test_log_level_filters_stderr_only(project: Project) -> None:
     assert quiet.out == loud.out == by_variable.out
 
 
-def test_on_a_terminal() -> None:
+def test_serve_on_a_terminal_explains_itself() -> None:
     """serve typed on a terminal says what it waits for, and Ctrl-D ends it."""
     ran = nexus_on_terminal("serve", keys=b"\x04")
     assert ran.code == 0
@@ -87,7 +87,7 @@ def test_on_a_terminal() -> None:
     assert len(ran.err.splitlines()) == 1
 
 
-def test_no_word_in_a_pipe() -> None:
+def test_serve_on_a_pipe_prints_nothing_on_stderr() -> None:
     """A client that reads stderr finds nothing there."""
     assert nexus("serve") == (0, "", "")
 

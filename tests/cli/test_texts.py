@@ -77,7 +77,7 @@ def test_help_names_all_there_is(words: tuple[str, ...], command: Command | Grou
     assert [name for name in names if not any(line.startswith(f"  {name} ") for line in lines)] == []
 
 
-def test_bare_on_a_terminal() -> None:
+def test_bare_command_on_a_terminal_explains_itself() -> None:
     """A bare command on a terminal explains itself and ends, whether options are given or not."""
     for arguments in ((), ("--tool-prefix", "nx_")):
         ran = nexus_on_terminal(*arguments)
@@ -86,7 +86,7 @@ def test_bare_on_a_terminal() -> None:
         assert [name for name in COMMANDS if f"\n  {name} " not in ran.out] == []
 
 
-def test_help_into_a_closed_pipe() -> None:
+def test_help_into_a_closed_pipe_prints_no_error() -> None:
     """A reader that goes away early leaves no message behind."""
     process = subprocess.Popen(
         [sys.executable, "-m", "nexus_mcp", "--help"],
@@ -101,7 +101,7 @@ def test_help_into_a_closed_pipe() -> None:
     assert (process.returncode, err) == (141, "")
 
 
-def test_help_onto_a_full_disk() -> None:
+def test_help_onto_a_full_disk_is_reported_in_one_line() -> None:
     """Output that cannot be written is told in one line."""
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = subprocess.run(

@@ -39,7 +39,7 @@ def there(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 
 @pytest.mark.requirement("undo.command")
-def test_the_last_change(capsys: pytest.CaptureFixture[str], there: Project) -> None:
+def test_undo_without_a_number_takes_back_the_last_change(capsys: pytest.CaptureFixture[str], there: Project) -> None:
     """Without a number it is the last change, and the answer names it and its file."""
     at = entries(there.root)[-1]["at"]
     assert run(capsys) == (
@@ -52,7 +52,7 @@ def test_the_last_change(capsys: pytest.CaptureFixture[str], there: Project) -> 
 
 
 @pytest.mark.requirement("undo.command")
-def test_several_as_a_process(there: Project) -> None:
+def test_undo_with_a_number_takes_back_as_many_changes(there: Project) -> None:
     """With a number it is so many, and the note says that a command did it, for which harness."""
     ran = nexus("undo", "2", "--harness-id", "codex", cwd=there.root)
     assert (ran.code, ran.err) == (0, "")
@@ -63,7 +63,7 @@ def test_several_as_a_process(there: Project) -> None:
 
 
 @pytest.mark.requirement("undo.dry-run")
-def test_a_dry_run(capsys: pytest.CaptureFixture[str], there: Project) -> None:
+def test_dry_run_changes_nothing(capsys: pytest.CaptureFixture[str], there: Project) -> None:
     """--dry-run tells what would be taken back and changes nothing."""
     before = there.snapshot()
     code, out, err = run(capsys, "2", "--dry-run", "--project", str(there.root))
@@ -112,7 +112,7 @@ def test_second_number_is_refused(capsys: pytest.CaptureFixture[str], there: Pro
 
 
 @pytest.mark.requirement("undo.command")
-def test_an_output_that_takes_nothing(capsys: pytest.CaptureFixture[str], there: Project) -> None:
+def test_unprintable_result_is_reported_on_stderr(capsys: pytest.CaptureFixture[str], there: Project) -> None:
     """When what was done cannot be printed, stderr says that it was done all the same."""
     with patch.object(command, "_print_result", side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))):
         code, _, err = run(capsys)
@@ -122,7 +122,7 @@ def test_an_output_that_takes_nothing(capsys: pytest.CaptureFixture[str], there:
 
 
 @pytest.mark.requirement("undo.command", "undo.all-or-nothing")
-def test_an_interrupt_in_the_middle(capsys: pytest.CaptureFixture[str], there: Project) -> None:
+def test_ctrl_c_waits_until_the_undo_is_recorded(capsys: pytest.CaptureFixture[str], there: Project) -> None:
     """Ctrl-C while files are replaced waits until that is noted, and Python's own handler is back afterwards."""
     real, before = Folder.rename, signal.getsignal(signal.SIGINT)
 
@@ -152,7 +152,7 @@ def test_an_interrupt_while_it_waits(capsys: pytest.CaptureFixture[str], there: 
     assert files(there.root) == before
 
 
-def test_an_interrupt_that_is_ignored() -> None:
+def test_ignored_sigint_ends_no_wait() -> None:
     """Where SIGINT is ignored, as by nohup, it ends no wait."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

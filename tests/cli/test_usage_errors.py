@@ -88,7 +88,7 @@ def test_usage_error_is_one_line(argv: list[str], message: str) -> None:
 
 
 @pytest.mark.parametrize("argv", [[], ["serve"], ["init"]])
-def test_bad_root_variable(argv: list[str]) -> None:
+def test_bad_root_variable_is_refused(argv: list[str]) -> None:
     """A root variable that names no folder ends the command with one line."""
     assert nexus(*argv, env={"NEXUS_PROJECT_ROOT": "gone"}) == (
         2,
@@ -97,7 +97,7 @@ def test_bad_root_variable(argv: list[str]) -> None:
     )
 
 
-def test_bad_log_variable() -> None:
+def test_bad_log_variable_is_refused() -> None:
     """A log level from the environment is checked like the option."""
     ran = nexus("serve", env={"NEXUS_LOG": "loud"})
     assert ran == (2, "", f"nexus-mcp: NEXUS_LOG is one of {LEVELS}, not 'loud'.\n")
@@ -108,12 +108,12 @@ def test_log_option_wins() -> None:
     assert nexus("serve", "--log-level", "error", env={"NEXUS_LOG": "loud"}) == (0, "", "")
 
 
-def test_empty_variables_count_as_unset() -> None:
+def test_empty_variables_are_ignored() -> None:
     """Empty variables are no fault."""
     assert nexus("serve", env={"NEXUS_LOG": "", "NEXUS_PROJECT_ROOT": ""}) == (0, "", "")
 
 
-def test_working_directory_gone(tmp_path: Path) -> None:
+def test_deleted_working_directory_is_reported_in_one_line(tmp_path: Path) -> None:
     """A working directory that was deleted is told in one line."""
     script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
     done = subprocess.run(

@@ -8,8 +8,8 @@ from nexus_mcp.cli.options import Group
 COMMAND = Group(
     "conformance",
     "judge any Nexus server by the conformance suite",
-    "Sends the requests of the fixtures to a server, and reports where its\n"
-    "answers and its files differ from what they must be.",
+    "Sends the requests of the fixtures to a server, and reports where its responses\n"
+    "and files differ from the expected ones.",
     {
         "run": lambda: run.COMMAND,
         "compare": lambda: compare.COMMAND,

@@ -111,9 +111,9 @@ def _write(values: Values, screen: Screen, found: RunResult) -> list[str]:
 COMMAND = Command(
     "run",
     "run the fixtures against a server",
-    "Runs every fixture in an empty project of its own and reports what differs.\n"
+    "Runs every fixture in an empty project of its own and reports the differences.\n"
     "Without --server and --url the target is nexus-mcp itself, in memory.\n"
-    "Exit code 0: all pass; 1: some fail, or an expected failure passes;\n"
+    "Exit code 0: all passed; 1: one failed, or an expected failure passed;\n"
     "2: the server could not be judged.",
     (SERVER, URL, SERVED, TOOL_PREFIX, *ASKING, *SELECTING, LIST, JOBS, REPORT, EXPECTED),
     run,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.demo.screen import Screen
     from nexus_mcp.cli.options import Values
 
-KEEP = Option("--keep", "", "leave the temporary project there afterwards")
+KEEP = Option("--keep", "", "keep the temporary project")
 
 
 def run(values: Values) -> int:
@@ -100,9 +100,9 @@ def _mount(screen: Screen) -> None:
 
 COMMAND = Command(
     "demo",
-    "show a whole plan and its tasks on a temporary project",
-    "Makes a temporary git repository, starts the server there, sends it the calls\n"
-    "of a whole cycle with the official MCP client, and shows the files it left.",
+    "run one whole cycle on a temporary project",
+    "Creates a temporary git repository, starts the server there, sends it the calls\n"
+    "of a whole cycle with the official MCP client, and shows the resulting files.",
     (KEEP,),
     run,
 )

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import tempfile
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from nexus_mcp.cli import exits
+from nexus_mcp.conformance.stopping import block_signals, handle_signals
 from nexus_mcp.errors import NexusError
 from nexus_mcp.log import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import FrameType
 
 FILES = {
     "README.md": "# shortlink\n\nTurns long addresses into short ones.\n",
@@ -35,52 +33,27 @@ FILES = {
     ),
 }
 
-ENDINGS = {"SIGTERM": exits.TERMINATED, "SIGHUP": exits.HUNG_UP}
-"""Signals that would end the process at once, and the exit codes they have here."""
-
 
 @contextmanager
 def temporary_folder(*, keep: bool) -> Iterator[str]:
     """Create a temporary folder for the block, and print afterwards whether it was removed or kept.
 
-    A signal of ENDINGS leaves the block with SystemExit. To be entered in the main thread only.
+    A signal leaves the block with SystemExit, with the exit code that shells report. Call this in the main thread.
     """
-    codes = {getattr(signal, name): code for name, code in ENDINGS.items() if hasattr(signal, name)}
-
-    def end(number: int, _frame: FrameType | None) -> None:
-        raise SystemExit(codes[number])
-
-    # Signals that the caller ignores (nohup) stay ignored.
-    before = {number: signal.getsignal(number) for number in codes}
-    before = {number: handler for number, handler in before.items() if handler != signal.SIG_IGN}
-    try:
-        for number in before:
-            signal.signal(number, end)
+    with handle_signals(instead=True):
         folder = os.path.realpath(tempfile.mkdtemp(prefix="nexus-demo-"))
         try:
             yield folder
         finally:
-            _finish(folder, (*before, signal.SIGINT), keep=keep)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _finish(folder: str, held: tuple[int, ...], *, keep: bool) -> None:
-    # A second signal must not stop the removal half-way; it is only a moment.
-    handlers = {number: signal.signal(number, signal.SIG_IGN) for number in held}
-    try:
-        if not keep:
-            shutil.rmtree(folder, ignore_errors=True)
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-    # When stdout is closed, report what ended the demo instead of this failure.
-    with suppress(OSError):
-        if keep:
-            print(f"\nThe project is still there: {printable(folder)}", flush=True)
-        else:
-            print(f"\nThe project {printable(folder)} is removed again; --keep leaves it.", flush=True)
+            with block_signals():  # a second signal must not stop the removal half-way
+                if not keep:
+                    shutil.rmtree(folder, ignore_errors=True)
+                text = f"The project is still there: {printable(folder)}"
+                if not keep:
+                    text = f"The project {printable(folder)} is removed again; --keep leaves it."
+                # When stdout is closed, report what ended the demo instead of this failure.
+                with suppress(OSError):
+                    print(f"\n{text}", flush=True)
 
 
 def make_project(folder: str) -> None:

@@ -100,12 +100,7 @@ CYCLE = (
             Step(
                 "",
                 "task_add",
-                {
-                    "title": "Load test",
-                    "context": "8 writers at once",
-                    "deps": [1, 2],
-                    "owner": "tester",
-                },
+                {"title": "Load test", "context": "8 writers at once", "deps": [1, 2], "owner": "tester"},
                 TASK,
             ),
             Step("What can be started now?", "task_list", {}, READY),

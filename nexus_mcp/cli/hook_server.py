@@ -1,0 +1,71 @@
+"""`nexus-mcp hook --native opencode --serve`: answer the plugin's reports, a line of JSON each, until stdin ends.
+
+OpenCode's plugin keeps one such process, so that an event costs no start of a program. Each event is answered as by a
+process of its own: the files are read anew, and an error stops nothing but its own event. A tool is refused when its
+report cannot be read, because any agent may have sent it.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.hook_event import NATIVE, Unusable, host_of, parse_params, write_line
+from nexus_mcp.cli.workspace_options import HARNESS_ID, workspace_from
+from nexus_mcp.errors import UsageError
+from nexus_mcp.harness.opencode_dialect import LIMIT, Sessions
+from nexus_mcp.lifecycle.definition import DENY, UNREADABLE, own_fault
+from nexus_mcp.lifecycle.guard import answer_event
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nexus_mcp.cli.options import Values
+
+_OPENCODE = "opencode"
+_LONGEST = 24 << 20
+"""Bytes of a report, at most."""
+
+
+def serve(values: Values) -> int:
+    """Answer reports until stdin ends, then end the sessions. Raise UsageError for another harness."""
+    if values[NATIVE.name] != _OPENCODE:
+        raise UsageError("--serve is for opencode: the others start a process for each event.")
+    values.setdefault(HARNESS_ID.name, _OPENCODE)
+    workspace, host = workspace_from(values), host_of(values, limit=LIMIT)
+
+    def ask(event: str, params: dict[str, Any]) -> dict[str, Any]:
+        return answer_event(event, params, workspace, host)
+
+    sessions = Sessions(ask)
+    stdin = sys.stdin.buffer
+    while line := stdin.readline(_LONGEST + 1):
+        if len(line) > _LONGEST and not line.endswith(b"\n"):
+            _skip_line(stdin)
+            line = b""
+        if line.strip() or not line:
+            write_line(_answer(sessions, line), lambda error: {"deny": own_fault(error)})
+    sessions.end()
+    return exits.OK
+
+
+def _answer(sessions: Sessions, line: bytes) -> dict[str, Any]:
+    """Return the answer to one report, with its id. What cannot be read is denied."""
+    number: object = None
+    try:
+        report = parse_params(line)
+        if not isinstance(report, dict) or not line:
+            raise Unusable("A report is an object.")
+        number = report.get("id")
+        return {**sessions.handle(report), "id": number}
+    except Unusable:
+        return {"deny": UNREADABLE, "id": number}
+    except Exception as error:  # noqa: BLE001 - one report must not end the process
+        return {DENY: f"{UNREADABLE} {own_fault(error)}", "id": number}
+
+
+def _skip_line(stdin: Any) -> None:
+    while chunk := stdin.readline(_LONGEST):
+        if chunk.endswith(b"\n"):
+            return

@@ -1,0 +1,269 @@
+"""`nexus-mcp install`: write server, hooks, agents and skills into the configuration of a harness."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import partial
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.options import Argument, Command, Option
+from nexus_mcp.cli.workspace_options import JSON, PROJECT, TOOL_PREFIX, check_prefix, print_json, workspace_from
+from nexus_mcp.errors import EditedByHand, InstallRefused, UsageError
+from nexus_mcp.log import printable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nexus_mcp.catalog.load import Catalog
+    from nexus_mcp.cli.options import Values
+    from nexus_mcp.harness.definition import Harness, Request, Site
+    from nexus_mcp.harness.plan import Plan
+
+NAMES = {"claude-code": "Claude Code", "codex": "Codex", "opencode": "OpenCode"}
+HARNESS = Argument("[HARNESS]", "where to install; without it, each one that is found", NAMES, least=0)
+SCOPE = Option("--scope", "SCOPE", "project or user (default: project)", ("project", "user"))
+WITH = Option("--with", "PARTS", "some of server,hooks,agents,skills (default: all)")
+GATE = Option("--gate", "GATE", "edits without a task: block, auto, warn or off", ("block", "auto", "warn", "off"))
+COMMAND_WORD = Option("--command", "COMMAND", "the nexus-mcp to start, a name or a path")
+LIST = Option("--list", "", "instead, print what is installed where")
+CHECK = Option("--check", "", "change nothing; exit code 1 if something differs")
+DRY_RUN = Option("--dry-run", "", "change nothing, and print what would change")
+FORCE = Option("--force", "", "replace what is edited by hand, or is not ours")
+YES = Option("--yes", "", "do not ask")
+_DONE = {"absent": "added", "same": "unchanged", "outdated": "updated", "edited": "replaced", "foreign": "replaced"}
+_DONE["obsolete"] = "removed"
+_MISSING = {"absent": "missing", "outdated": "outdated", "edited": "edited by hand", "foreign": "not ours"}
+_MISSING["obsolete"] = "no longer needed"
+
+
+def run(values: Values) -> int:
+    """Install, check or list. Raise UsageError, InstallRefused, CatalogError."""
+    check_prefix(values.get(TOOL_PREFIX.name, ""))
+    if LIST.name in values:
+        return _list(values)
+    names = chosen(values, "install")
+    return max([report_edits(partial(_install, values, name)) for name in names], default=exits.OK)
+
+
+def site_of(values: Values) -> Site:
+    """Return where the command line wants the installation to be. Raise UsageError."""
+    from nexus_mcp.harness.definition import Site
+
+    return Site(values.get(SCOPE.name, "project"), workspace_from(values).root, os.environ)
+
+
+def chosen(values: Values, verb: str) -> list[str]:
+    """Return the harness that is named, else those that are found, after a question. Raise UsageError."""
+    import shutil
+
+    from nexus_mcp.harness import HARNESSES, load
+
+    if values.lists[HARNESS.name]:
+        return values.lists[HARNESS.name]
+    found = [name for name in HARNESSES if shutil.which(load(name).program)]
+    words = ", ".join(HARNESSES)
+    if not found:
+        raise UsageError("No harness is found on the PATH.", next_step=f"Name one of {words}.")
+    if YES.name in values:
+        return found
+    if not (os.isatty(0) and os.isatty(1)):
+        raise UsageError(f"nexus-mcp {verb} needs a harness, one of {words}, or --yes.")
+    titles = " and ".join(NAMES[name] for name in found)
+    print(f"{verb.capitalize()} for {titles}? [y/N] ", end="", flush=True)
+    return found if sys.stdin.readline().strip().lower() in ("y", "yes") else []
+
+
+def report_edits(action: Callable[[], int]) -> int:
+    """Return what `action` returns; EDITED, with a line for each edit, when files were edited by hand."""
+    try:
+        return action()
+    except EditedByHand as error:
+        for fault in [*error.faults, "Nothing was changed.", error.next_step]:
+            print(f"nexus-mcp: {printable(fault)}", file=sys.stderr)
+        return exits.EDITED
+    except InstallRefused as error:
+        for fault in [*error.faults, "Nothing was changed."]:
+            print(f"nexus-mcp: {printable(fault)}", file=sys.stderr)
+        for path, lines in error.lines.items():
+            print(f"\nThe lines for {path}:\n\n{lines}\n", file=sys.stderr)
+        return exits.FAILED
+
+
+def _install(values: Values, name: str) -> int:
+    import shutil
+
+    from nexus_mcp.harness import load
+    from nexus_mcp.harness.installing import install, plan_for, read_record
+
+    site, harness = site_of(values), load(name)
+    known = read_record(site).options(name)
+    named = {one.name: values[one.name] for one in (GATE, TOOL_PREFIX, COMMAND_WORD) if one.name in values}
+    options = {**known, **named}
+    request = _request(values, site, harness, options)
+    print(f"{harness.title}, {'in this project' if site.scope == 'project' else 'for all your projects'}")
+    if CHECK.name in values or DRY_RUN.name in values:
+        plan = plan_for(site, harness, request, force=CHECK.name in values or FORCE.name in values)
+        if CHECK.name in values:
+            return _print_check(site, plan)
+        _print_states(site, plan)
+        print_diff(site, plan)
+        return exits.OK
+    outcome = install(site, harness, request, options, force=FORCE.name in values)
+    _print_states(site, outcome.plan)
+    for copy in outcome.copies:
+        print(f"  {'copied':10} {printable(copy)}: a file as it was, with the edits by hand")
+    if shutil.which(harness.program) is None:
+        print(f"\nThe program {harness.program} is not on the PATH: install {harness.title} to use this.")
+    if "agents" in request.parts and (warning := request.models.warning(request.catalog.agents)):
+        print(f"\n{warning}")
+    if site.scope == "project" and os.path.isabs(request.command[0]):
+        shown = printable(request.command[0])
+        print(f"\nThese files name {shown}, which colleagues may not have. For files in git use --command nexus-mcp.")
+    _print_steps(harness.next_steps(site, request))
+    return exits.OK
+
+
+def _request(values: Values, site: Site, harness: Harness, options: dict[str, str]) -> Request:
+    from nexus_mcp.catalog.load import usable
+    from nexus_mcp.harness.definition import DEFAULT_GATE, PARTS, Request
+    from nexus_mcp.harness.models import read_models
+    from nexus_mcp.workspace import find_root
+
+    parts = [part.strip() for part in values.get(WITH.name, ",".join(PARTS)).split(",")]
+    if unknown := [part for part in parts if part not in PARTS]:
+        raise UsageError(f"--with takes some of {', '.join(PARTS)}, not {unknown[0]!r}.")
+    is_project = site.scope == "project"
+    around = find_root(None, {}, site.root)
+    own = ["--project", site.root] if is_project and around != site.root else []
+    return Request(
+        parts=parts,
+        command=_command(options.get(COMMAND_WORD.name, ""), is_forced=FORCE.name in values),
+        gate=options.get(GATE.name, DEFAULT_GATE),
+        prefix=options.get(TOOL_PREFIX.name, ""),
+        fast_hooks=False,
+        catalog=usable(site.root) if is_project else _shipped(),
+        models=read_models(harness.id, _settings(site) if is_project else {}),
+        server_options=own,
+    )
+
+
+def _shipped() -> Catalog:
+    from nexus_mcp.catalog.load import load
+
+    return load(None)
+
+
+def _settings(site: Site) -> dict[str, object]:
+    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.tags import config
+
+    with Folder.root(site.root) as root:
+        nexus = root.child(".nexus")
+        if nexus is None:
+            return {}
+        with nexus:
+            return config.read(nexus)
+
+
+def _command(word: str, *, is_forced: bool) -> list[str]:
+    """Return the words that start nexus-mcp. Raise UsageError for a program that is not there."""
+    import shutil
+
+    from nexus_mcp.program import own_command
+
+    if not word:
+        return own_command()
+    path = os.path.abspath(word) if os.sep in word else word
+    if shutil.which(path) is None and not is_forced:
+        raise UsageError(f"--command: {word!r} is no program.", next_step="Name one that is there, or add --force.")
+    return [path]
+
+
+def _rows(site: Site, plan: Plan, words: dict[str, str]) -> list[tuple[str, str, str]]:
+    """Return (word, part, path) of each file, those of a folder as one row."""
+    counted: dict[tuple[str, str, str], int] = {}
+    for row in plan.states:
+        shown = site.shown(row.path)
+        if row.part == "skills":
+            shown = f"{os.path.dirname(os.path.dirname(shown))}/"
+        elif row.part == "agents":
+            shown = f"{os.path.dirname(shown)}/"
+        key = (words.get(row.state, row.state), row.part, shown)
+        counted[key] = counted.get(key, 0) + 1
+    return [
+        (word, part if count == 1 or part == "server" else f"{count} {part}", shown)
+        for (word, part, shown), count in counted.items()
+    ]
+
+
+def _print_states(site: Site, plan: Plan) -> None:
+    for word, what, shown in _rows(site, plan, _DONE):
+        print(f"  {word:10} {what:10} {shown}")
+
+
+def _print_check(site: Site, plan: Plan) -> int:
+    rows = [row for row in _rows(site, plan, _MISSING) if row[0] != "same"]
+    for word, what, shown in rows:
+        print(f"  {word:16} {what:10} {shown}")
+    if not rows:
+        print("  Everything is installed as it should be.")
+    return exits.FAILED if rows else exits.OK
+
+
+def _print_steps(steps: list[str]) -> None:
+    from nexus_mcp.cli.text_output import wrap
+
+    print("\nNext:")
+    for step in [*steps, "Type [plan] and what you want to do; [run] carries out the tasks."]:
+        print("\n".join(wrap(step, "- ", "  ")))
+
+
+def print_diff(site: Site, plan: Plan) -> None:
+    """Print the changes of a plan as unified diffs, without the lines around them: those may hold credentials."""
+    import difflib
+
+    for change in plan.changes:
+        old = (change.found.data or b"").decode("utf-8", "replace").splitlines()
+        new = (change.data or b"").decode("utf-8", "replace").splitlines()
+        shown = site.shown(change.found.path)
+        for line in difflib.unified_diff(old, new, shown, shown, lineterm="", n=0):
+            print(printable(line))
+
+
+def _list(values: Values) -> int:
+    """Print what is installed where, in both scopes."""
+    from nexus_mcp.harness import HARNESSES, load
+    from nexus_mcp.harness.status import status
+
+    site = site_of(values)
+    names = values.lists[HARNESS.name] or HARNESSES
+    found = [status(load(name), site) for name in names]
+    if JSON.name in values:
+        print_json({"harnesses": found})
+        return exits.OK
+    for one in found:
+        version = one["version"] or "not found"
+        print(f"{one['title']}: {printable(version)}")
+        for scope, where in one["scopes"].items():
+            parts = ", ".join(where["parts"]) or "nothing"
+            print(f"  {scope:8} {parts}{'; the server answers' * (where['answers'] is True)}")
+            for notice in where["notices"]:
+                print(f"           {printable(notice)}")
+        for double in one["doubles"]:
+            print(f"  twice: {printable(double)}")
+    return exits.OK
+
+
+COMMAND = Command(
+    "install",
+    "write server, hooks, agents and skills into a harness",
+    "Changes only the entries of nexus-mcp in the files of the harness, and keeps\n"
+    "every other byte; nexus-mcp uninstall takes them out again. Exit code 1:\n"
+    "refused, or --check found a difference. 3: a file was edited by hand since;\n"
+    "nothing was changed.",
+    (PROJECT, SCOPE, WITH, GATE, TOOL_PREFIX, COMMAND_WORD, LIST, JSON, CHECK, DRY_RUN, FORCE, YES),
+    run,
+    argument=HARNESS,
+)

@@ -1,0 +1,64 @@
+"""`nexus-mcp uninstall`: take out what `nexus-mcp install` wrote."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.install import (
+    DRY_RUN,
+    FORCE,
+    NAMES,
+    SCOPE,
+    YES,
+    chosen,
+    print_diff,
+    report_edits,
+    site_of,
+)
+from nexus_mcp.cli.options import Argument, Command
+from nexus_mcp.cli.workspace_options import PROJECT
+from nexus_mcp.log import printable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.cli.options import Values
+
+HARNESS = Argument("[HARNESS]", "where to take it out; without it, each one that is found", NAMES, least=0)
+
+
+def run(values: Values) -> int:
+    """Uninstall. Raise UsageError."""
+    return max([report_edits(partial(_uninstall, values, name)) for name in chosen(values, "uninstall")], default=0)
+
+
+def _uninstall(values: Values, name: str) -> int:
+    from nexus_mcp.harness import load
+    from nexus_mcp.harness.installing import plan_without, read_record, uninstall
+
+    site, harness = site_of(values), load(name)
+    if not read_record(site).parts(name):
+        print(f"Nothing is installed for {harness.title} in {site.scope} scope.")
+        return exits.OK
+    if DRY_RUN.name in values:
+        print_diff(site, plan_without(site, harness, force=FORCE.name in values))
+        return exits.OK
+    outcome = uninstall(site, harness, force=FORCE.name in values)
+    print(f"{harness.title}: removed from {site.scope} scope. Plans, tasks and history in .nexus/ stay.")
+    for change in outcome.plan.changes:
+        print(f"  {'deleted' if change.data is None else 'restored':10} {site.shown(change.found.path)}")
+    for copy in outcome.copies:
+        print(f"  {'copied':10} {printable(copy)}: a file as it was, with the edits by hand")
+    return exits.OK
+
+
+COMMAND = Command(
+    "uninstall",
+    "take out what install wrote",
+    "Takes the entries of nexus-mcp out of the files of a harness and deletes the\n"
+    "files that install made. A file that did not change since gets back the bytes\n"
+    "that it had before. Exit codes: as for nexus-mcp install.",
+    (PROJECT, SCOPE, DRY_RUN, FORCE, YES),
+    run,
+    argument=HARNESS,
+)

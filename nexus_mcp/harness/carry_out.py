@@ -1,0 +1,70 @@
+"""Carry out the changes of a plan: all of them or, after an error or Ctrl-C, none."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from nexus_mcp.errors import InstallRefused
+from nexus_mcp.harness import files
+from nexus_mcp.harness.files import Found, Interference
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from nexus_mcp.harness.plan import Change
+
+
+def carry_out(changes: Sequence[Change], finish: Callable[[list[str]], None]) -> None:
+    """Write the files, then call `finish` with the folders that were made. Take everything back after an error.
+
+    Raise Interference, InstallRefused, and whatever `finish` raises. Ctrl-C and SIGTERM wait until the files are all
+    written or all restored.
+    """
+    written: list[Change] = []
+    folders: list[str] = []
+    with _signals_wait():
+        try:
+            for change in changes:
+                if change.data is not None:
+                    folders += files.make_folders(os.path.dirname(change.found.real))
+                files.write(change.found, change.data)
+                written.append(change)
+                _check_signals()
+            finish(folders)
+        except BaseException:
+            _take_back(written)
+            files.remove_folders(folders)
+            raise
+
+
+def _take_back(written: Sequence[Change]) -> None:
+    """Restore the files in reverse order. Raise InstallRefused naming those that could not be restored."""
+    failed = []
+    for change in reversed(written):
+        found = change.found
+        try:
+            now = Found(found.path, found.real, change.data, files.look(found.path).info)
+            files.write(now, found.data)
+        except (Interference, InstallRefused):
+            failed.append(f"{found.path} could not be restored after an error: look at it.")
+    if failed:
+        raise InstallRefused(failed)
+
+
+@contextmanager
+def _signals_wait() -> Iterator[None]:
+    """Hold SIGINT and SIGTERM back while the block runs."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _check_signals() -> None:
+    """Raise KeyboardInterrupt when Ctrl-C or SIGTERM came meanwhile."""
+    if {signal.SIGINT, signal.SIGTERM} & signal.sigpending():
+        raise KeyboardInterrupt

@@ -1,0 +1,160 @@
+"""Claude Code: where its files are, and what an installation writes for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from nexus_mcp.catalog.load import has_text
+from nexus_mcp.harness import files, texts
+from nexus_mcp.harness.definition import (
+    AGENTS,
+    HOOK_TIMEOUT_S,
+    HOOKS,
+    JSON,
+    PROJECT,
+    SERVER,
+    SERVER_NAME,
+    SKILLS,
+    Double,
+    Row,
+    Site,
+    Spliced,
+    Whole,
+    our_command,
+    our_hook,
+)
+from nexus_mcp.harness.marks import marked
+
+if TYPE_CHECKING:
+    from nexus_mcp.harness.definition import Harness, Request
+    from nexus_mcp.harness.record import Record
+
+ID = "claude-code"
+EVENTS = (
+    "SessionStart",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "SubagentStart",
+    "SubagentStop",
+    "Stop",
+    "PreCompact",
+    "SessionEnd",
+)
+_RESULT = (
+    "Your last message is the result: Claude Code hands it to the lead, as the answer of the tool `Agent` or as a "
+    "message when you have ended. The user does not see it, and nothing else of this conversation reaches the lead. So "
+    "put everything that the lead needs into that one message."
+)
+
+
+class ClaudeCode:
+    """Claude Code. Its user files are in CLAUDE_CONFIG_DIR or ~/.claude, the server of the user in ~/.claude.json."""
+
+    id = ID
+    title = "Claude Code"
+    program = "claude"
+    package = "@anthropic-ai/claude-code"
+
+    def rows(self, site: Site, request: Request, record: Record) -> list[Row]:
+        rows: list[Row] = []
+        if SERVER in request.parts:
+            first, *rest = request.serve_words(ID)
+            value = {"type": "stdio", "command": first, "args": rest}
+            pointer = ("mcpServers", SERVER_NAME)
+            rows.append(Spliced(SERVER, _server_file(site), JSON, pointer, value))
+        if HOOKS in request.parts:
+            line = shlex.join(request.hook_words(ID))
+            hook = {"type": "command", "command": line, "timeout": HOOK_TIMEOUT_S}
+            for event in EVENTS:
+                pointer = ("hooks", event)
+                rows.append(Spliced(HOOKS, _settings(site), JSON, pointer, {"hooks": [hook]}, is_item=True))
+        if AGENTS in request.parts:
+            rows += _agents(site, request)
+        if SKILLS in request.parts:
+            rows += skill_rows(request, os.path.join(_folder(site), "skills"), (ID, "opencode"))
+        return rows
+
+    def recognizes(self, value: Any) -> bool:
+        return our_command(value) or our_hook(value, ID)
+
+    def next_steps(self, site: Site, request: Request) -> list[str]:
+        steps = []
+        if SERVER in request.parts and site.scope == PROJECT:
+            steps.append("Start claude in the project once, and approve the server nexus of .mcp.json.")
+        if SERVER in request.parts:
+            own = texts.mount(request.catalog, ID, request.prefix)
+            names = ", ".join(json.dumps(name) for name in texts.reading_tools(request.catalog, own))
+            shown = site.shown(_settings(site))
+            steps.append(
+                "If Claude Code shall not ask before it reads plan, tasks and history, add to "
+                f"permissions.allow in {shown}: {names}"
+            )
+        return steps
+
+    def doubles(self, site: Site) -> list[Double]:
+        found = []
+        for path in (_settings(site), _settings(site._replace(scope="user"))):
+            enabled = files.read_settings(path).get("enabledPlugins")
+            for name, is_on in enabled.items() if isinstance(enabled, dict) else ():
+                if is_on and name.partition("@")[0] == SERVER_NAME:
+                    step = f"Run claude plugin uninstall {name} first."
+                    found += [Double(part, f"the plugin {name}", step) for part in (SERVER, HOOKS)]
+        return found
+
+    def notices(self, site: Site, record: Record) -> list[str]:
+        if files.read_settings(_settings(site)).get("disableAllHooks") is True:
+            return [f"{site.shown(_settings(site))} has disableAllHooks: no hook runs."]
+        return []
+
+
+def skill_rows(request: Request, folder: str, readers: tuple[str, ...]) -> list[Row]:
+    """Return SKILL.md of each skill below `folder`, for the harnesses that read it."""
+    command = shlex.join(request.command)
+    skills = {name: skill for name, skill in request.catalog.skills.items() if has_text(skill)}
+    return [
+        Whole(
+            SKILLS,
+            os.path.join(folder, name, "SKILL.md"),
+            marked(texts.skill_file(request.catalog, name, command, readers), "#"),
+        )
+        for name in skills
+    ]
+
+
+def _agents(site: Site, request: Request) -> list[Row]:
+    catalog = request.catalog
+    naming = texts.naming_of(catalog, ID, request.prefix, shlex.join(request.command))
+    rows: list[Row] = []
+    for name, agent in texts.usable_agents(catalog).items():
+        lines = [f"name: {name}", f"description: {json.dumps(agent['description'], ensure_ascii=False)}"]
+        if model := request.models.of(agent):
+            lines.append(f"model: {json.dumps(model, ensure_ascii=False)}")
+        if tools := texts.exact_tools(catalog, name, ID, request.prefix):
+            lines.append(f"disallowedTools: {', '.join(tools)}")
+        text = texts.front_matter(lines, texts.role(catalog, name, naming, _RESULT))
+        rows.append(Whole(AGENTS, os.path.join(_folder(site), "agents", f"{name}.md"), marked(text, "#")))
+    return rows
+
+
+def _folder(site: Site) -> str:
+    if site.scope == PROJECT:
+        return os.path.join(site.root, ".claude")
+    return site.folder("CLAUDE_CONFIG_DIR", ".claude")
+
+
+def _server_file(site: Site) -> str:
+    if site.scope == PROJECT:
+        return os.path.join(site.root, ".mcp.json")
+    return os.path.join(site.folder("CLAUDE_CONFIG_DIR"), ".claude.json")
+
+
+def _settings(site: Site) -> str:
+    return os.path.join(_folder(site), "settings.json")
+
+
+HARNESS: Harness = ClaudeCode()

@@ -1,0 +1,213 @@
+"""What a harness is to `install`: where its files are, and which rows an installation writes for it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from nexus_mcp.errors import InstallRefused
+from nexus_mcp.log import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from nexus_mcp.catalog.load import Catalog
+    from nexus_mcp.harness.models import Models
+    from nexus_mcp.harness.record import Record
+
+PROJECT, USER = "project", "user"
+SCOPES = (PROJECT, USER)
+SERVER, HOOKS, AGENTS, SKILLS = "server", "hooks", "agents", "skills"
+PARTS = (SERVER, HOOKS, AGENTS, SKILLS)
+GATES = ("block", "auto", "warn", "off")
+DEFAULT_GATE = "auto"
+SERVER_NAME = "nexus"
+JSON, TOML = "json", "toml"
+HOOK_TIMEOUT_S = 10
+"""Seconds a harness waits for a hook; our own deadline is shorter."""
+SHARED_FOLDERS = (".claude/skills", ".agents/skills")
+"""Folders of skills that several harnesses read."""
+
+
+class Site(NamedTuple):
+    """Where an installation goes: its scope, the project folder, and the environment that names the user's folders."""
+
+    scope: str
+    root: str
+    environ: Mapping[str, str]
+
+    @property
+    def home(self) -> str:
+        """The home folder. Raises InstallRefused when there is none."""
+        home = self.environ.get("HOME") or os.path.expanduser("~")
+        if not os.path.isabs(home) or not os.path.isdir(home):
+            raise InstallRefused([f"The home folder {printable(home)} does not exist. Set HOME to one that does."])
+        return home
+
+    def folder(self, variable: str, *default: str) -> str:
+        """Return the absolute folder that an environment variable names, else the default below the home folder."""
+        named = self.environ.get(variable, "")
+        return os.path.abspath(named) if named else os.path.join(self.home, *default)
+
+    @property
+    def within(self) -> str:
+        """The folder that links may not lead out of; "" in user scope."""
+        return self.root if self.scope == PROJECT else ""
+
+    @property
+    def record_folder(self) -> str:
+        """The folder of `generated.json`."""
+        if self.scope == PROJECT:
+            return os.path.join(self.root, ".nexus")
+        return os.path.join(self.folder("XDG_STATE_HOME", ".local", "state"), "nexus-mcp", "install")
+
+    @property
+    def vault(self) -> str:
+        """The folder with the bytes that files had before an installation."""
+        return os.path.join(self.root, ".nexus", "state", "install") if self.scope == PROJECT else self.record_folder
+
+    def key(self, path: str) -> str:
+        """Return the path as the record has it: relative to the project, absolute in user scope."""
+        return os.path.relpath(path, self.root).replace(os.sep, "/") if self.scope == PROJECT else path
+
+    def path(self, key: str) -> str:
+        """Return the absolute path for a key of the record. Raise InstallRefused for one that leaves the project."""
+        if self.scope == USER:
+            if os.path.isabs(key) and os.path.normpath(key) == key:
+                return key
+        elif not os.path.isabs(key) and os.path.normpath(key) == key and not key.startswith(".."):
+            return os.path.join(self.root, key)
+        raise InstallRefused([f"The record of installations names {printable(key)[:200]!r}, which is no path of ours."])
+
+    def shown(self, path: str) -> str:
+        """Return the path for messages: from the project, or with ~ for the home folder."""
+        for base, sign in ((self.root, ""), (self.environ.get("HOME", ""), "~/")):
+            if base and path.startswith(os.path.join(base, "")) and (sign or self.scope == PROJECT):
+                return printable(sign + os.path.relpath(path, base))
+        return printable(path)
+
+
+class Request(NamedTuple):
+    """What to install: the parts, the words that start nexus-mcp, and the options."""
+
+    parts: Sequence[str]
+    command: Sequence[str]
+    gate: str
+    prefix: str
+    fast_hooks: bool
+    catalog: Catalog
+    models: Models
+    server_options: Sequence[str] = ()
+    native_skills: bool = True
+    """Whether the skills are, or will be, installed for the harness."""
+
+    def serve_words(self, harness: str) -> list[str]:
+        """Return the words that start the server."""
+        prefix = ["--tool-prefix", self.prefix] if self.prefix else []
+        return [*self.command, "serve", "--harness-id", harness, *prefix, *self.server_options]
+
+    def hook_words(self, harness: str, *options: str) -> list[str]:
+        """Return the words that start the hook of a harness."""
+        skills = ["--skills"] if self.native_skills else []
+        return [*self.command, "hook", "--native", harness, *options, "--gate", self.gate, *skills]
+
+
+class Spliced(NamedTuple):
+    """An entry in a file of the user: `value` at `pointer`, or as an item of the array there (`is_item`)."""
+
+    part: str
+    path: str
+    format: str
+    pointer: tuple[str, ...]
+    value: Any
+    is_item: bool = False
+
+    @property
+    def key(self) -> str:
+        """The pointer as the record has it; an item of an array ends with `/-`."""
+        parts = [part.replace("~", "~0").replace("/", "~1") for part in self.pointer]
+        return "".join(f"/{part}" for part in parts) + ("/-" if self.is_item else "")
+
+
+class Whole(NamedTuple):
+    """A generated file. `text` has its mark already."""
+
+    part: str
+    path: str
+    text: str
+
+
+Row = Spliced | Whole
+
+
+class Double(NamedTuple):
+    """Another installation that does the same as one of ours: which part, and where."""
+
+    part: str
+    place: str
+    next_step: str
+
+
+class Harness(Protocol):
+    """One harness. A module of its own has it as HARNESS; the table HARNESSES names it."""
+
+    id: str
+    title: str
+    program: str
+    package: str
+    """The npm package, whose package.json has the version."""
+
+    def rows(self, site: Site, request: Request, record: Record) -> list[Row]:
+        """Return what an installation writes. Raise InstallRefused."""
+
+    def recognizes(self, value: Any) -> bool:
+        """Return whether an entry is one of ours, even if no record names it."""
+
+    def next_steps(self, site: Site, request: Request) -> list[str]:
+        """Return what the user does after an installation, one step each."""
+
+    def doubles(self, site: Site) -> list[Double]:
+        """Return installations in another way, such as a plugin, that would run beside ours."""
+
+    def notices(self, site: Site, record: Record) -> list[str]:
+        """Return what the harness does not use yet, such as hooks that it does not trust."""
+
+
+def pointer_of(key: str) -> tuple[tuple[str, ...], bool]:
+    """Return (the pointer, whether it is an item of an array) for a key of the record."""
+    parts = [part.replace("~1", "/").replace("~0", "~") for part in key.split("/")[1:]]
+    is_item = parts[-1:] == ["-"]
+    return tuple(parts[:-1] if is_item else parts), is_item
+
+
+def our_command(value: Any) -> bool:
+    """Return whether an entry of a configuration, with `command` and `args`, starts our server."""
+    if not isinstance(value, dict):
+        return False
+    command, arguments = value.get("command"), value.get("args")
+    words = [
+        *(command if isinstance(command, list) else [command]),
+        *(arguments if isinstance(arguments, list) else []),
+    ]
+    return starts_server(words)
+
+
+def our_hook(value: Any, harness: str) -> bool:
+    """Return whether an entry of a table of hooks holds our hook for the harness and no other."""
+    hooks = value.get("hooks") if isinstance(value, dict) else None
+    if not isinstance(hooks, list) or len(hooks) != 1 or not isinstance(hooks[0], dict):
+        return False
+    return starts_hook(hooks[0].get("command"), harness)
+
+
+def starts_server(words: Sequence[Any]) -> bool:
+    """Return whether the words of a command line start our server."""
+    texts = [word for word in words if isinstance(word, str)]
+    return "serve" in texts and any(
+        os.path.basename(text) == "nexus-mcp" or text == "nexus_mcp" for text in texts[: texts.index("serve")]
+    )
+
+
+def starts_hook(line: object, harness: str) -> bool:
+    """Return whether a command line starts our hook for the harness."""
+    return isinstance(line, str) and f" hook --native {harness}" in line

@@ -1,0 +1,172 @@
+"""Translate hook payloads of Claude Code and Codex into our events, and answers into their form.
+
+Both send one JSON object with `hook_event_name`. Codex parses an answer strictly: one unknown field, and a denial is
+dropped. So an answer has only the fields that both accept for the event. `allow` prints nothing: it must not grant what
+the rules of the user would ask about.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nexus_mcp.lifecycle.definition import BLOCK, DENY, is_failure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    Payload = Mapping[str, Any]
+    Params = dict[str, Any]
+
+EVENT_NAME = "hook_event_name"
+LIMIT = 9000
+"""Characters of a context. Claude Code and Codex shorten more than 10 000."""
+NAMES = {
+    "tool_name": "tool",
+    "tool_input": "tool_input",
+    "agent_id": "agent_id",
+    "agent_type": "agent_name",
+    "session_id": "session_id",
+}
+"""Their names of the fields that decide about a tool → ours."""
+DECIDING = "PreToolUse"
+_STOPPING = "Stop"
+_GIVING = ("SessionStart", "UserPromptSubmit", DECIDING, "PostToolUse", "PostToolUseFailure", "SubagentStart")
+"""Events whose additionalContext reaches a model."""
+_SILENT = ("SessionEnd", "PreCompact", "PostCompact")
+"""Events whose answer reaches nobody, or must have another form."""
+# Their own reports and notices begin with an element whose name has a hyphen, such as <task-notification>.
+_NOTICE = re.compile(r"\s*<([a-z]+(?:-[a-z]+)+)[\s>/]")
+_REPORT = "task-notification"
+
+
+def _session(payload: Payload) -> Params:
+    return _take(payload, {"session_id": "session_id"})
+
+
+def _start(payload: Payload) -> Params:
+    return _session(payload) | _take(payload, {"source": "source"})
+
+
+def _message(payload: Payload) -> Params:
+    return _session(payload) | _take(payload, {"prompt": "prompt"}) | {"origin": origin_of(payload)}
+
+
+def _before(payload: Payload) -> Params:
+    return _take(payload, NAMES)
+
+
+def _after(payload: Payload) -> Params:
+    response = payload.get("tool_response")
+    is_error = isinstance(response, dict) and bool(response.get("isError") or response.get("is_error"))
+    return _take(payload, NAMES) | {"status": "error" if is_error else "ok"}
+
+
+def _failed(payload: Payload) -> Params:
+    return _take(payload, NAMES) | {"status": "interrupted" if payload.get("is_interrupt") is True else "error"}
+
+
+def _spawned(payload: Payload) -> Params:
+    return {"agent_name": "", **_take(payload, NAMES)}
+
+
+def _stopped(payload: Payload) -> Params | None:
+    if payload.get("agent_type") == "":  # the summariser of a compaction, which was never started as an agent
+        return None
+    return _take(payload, {**NAMES, "last_assistant_message": "last_message"})
+
+
+def _turn(payload: Payload) -> Params:
+    names = {"stop_hook_active": "stop_hook_active", "last_assistant_message": "last_message"}
+    return _session(payload) | _take(payload, names)
+
+
+def _nothing(_payload: Payload) -> Params | None:
+    return None
+
+
+EVENTS: dict[str, tuple[str, Callable[[Payload], Params | None]]] = {
+    "SessionStart": ("session_start", _start),
+    "UserPromptSubmit": ("user_message", _message),
+    DECIDING: ("pre_tool_use", _before),
+    "PostToolUse": ("post_tool_use", _after),
+    "PostToolUseFailure": ("post_tool_use", _failed),
+    "SubagentStart": ("subagent_spawn", _spawned),
+    "SubagentStop": ("subagent_complete", _stopped),
+    _STOPPING: ("turn_end", _turn),
+    # The context of these would reach only the summary, and count as given: SessionStart with "compact" gives it.
+    "PreCompact": ("context_compact", _nothing),
+    "PostCompact": ("context_compact", _nothing),
+    "SessionEnd": ("session_end", _session),
+}
+"""Their event → (ours, a function that returns our params, or None where there is nothing to do)."""
+OTHERS = frozenset(
+    {
+        *("UserPromptExpansion", "PermissionRequest", "PostToolBatch", "TaskCreated", "TaskCompleted"),
+        *("InstructionsLoaded", "Setup", "Notification", "StopFailure", "PermissionDenied", "PreModelSwitch"),
+        *("PostModelSwitch", "TeammateIdle", "Elicitation", "ElicitationResult", "ConfigChange", "WorktreeCreate"),
+        *("WorktreeRemove", "CwdChanged", "FileChanged", "DirectoryAdded", "MessageDisplay", "Interrupt"),
+    }
+)
+"""Events of these harnesses that are no concern of ours: they are ignored without a word."""
+
+
+def origin_of(payload: Payload) -> str:
+    """Return whose message it is: a subagent's, the harness's, or the user's.
+
+    Claude Code sends the report of a subagent as a message, Codex the task of one.
+    """
+    if payload.get("agent_id"):
+        return "agent"
+    prompt = payload.get("prompt")
+    found = _NOTICE.match(prompt) if isinstance(prompt, str) else None
+    if found is None:
+        return "user" if payload.get("source", "user") == "user" else "system"
+    return "agent" if found[1] == _REPORT else "system"
+
+
+def render(event: str, answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return our answer to their `event` in their form; {} where nothing is to be printed."""
+    if event in _SILENT:
+        return {}
+    if answer["decision"] in (DENY, BLOCK):
+        if event == _STOPPING:
+            return {"decision": "block", "reason": answer["reason"]}
+        if event == DECIDING:
+            return denial(answer["reason"])
+    failures = [text for text in answer["warnings"] if is_failure(text)]
+    found: dict[str, Any] = {"systemMessage": "\n".join(failures)[:LIMIT]} if failures else {}
+    text = text_of({**answer, "warnings": [text for text in answer["warnings"] if text not in failures]}, LIMIT)
+    if text and event in _GIVING:
+        found["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": text}
+    return found
+
+
+def denial(reason: str) -> dict[str, Any]:
+    """Return the refusal of a tool in their form."""
+    fields = {"permissionDecision": "deny", "permissionDecisionReason": reason}
+    return {"hookSpecificOutput": {"hookEventName": DECIDING, **fields}}
+
+
+def text_of(answer: Mapping[str, Any], limit: int) -> str:
+    """Return warnings and context as one text for the model, at most `limit` characters.
+
+    The context fits already; beside it as many warnings are given as there is room for, and the others are counted.
+    """
+    context = answer.get("context", "")
+    lines: list[str] = []
+    left = limit - len(context) - 60
+    warnings = answer["warnings"]
+    for text in warnings:
+        line = f"Warning: {text}"
+        if len(line) + 2 > left:
+            lines.append(f"({len(warnings) - len(lines)} more warnings are left out here.)")
+            break
+        lines.append(line)
+        left -= len(line) + 2
+    return "\n\n".join([*lines, *filter(None, [context])])
+
+
+def _take(payload: Payload, names: Mapping[str, str]) -> Params:
+    return {ours: payload[theirs] for theirs, ours in names.items() if payload.get(theirs) is not None}

@@ -1,0 +1,177 @@
+"""Install, check and uninstall one harness: read the record, plan, and carry out the plan."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nexus_mcp import __version__
+from nexus_mcp.errors import InstallRefused
+from nexus_mcp.harness import files, marks
+from nexus_mcp.harness import record as records
+from nexus_mcp.harness.carry_out import carry_out
+from nexus_mcp.harness.definition import HOOKS, PROJECT, USER, Harness, Request, Site
+from nexus_mcp.harness.files import Interference
+from nexus_mcp.harness.plan import Plan, plan_install, plan_removal
+from nexus_mcp.harness.vault import Vault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from nexus_mcp.harness.record import Record
+
+_TRIES = 4
+
+
+class Outcome(NamedTuple):
+    """What was carried out: the plan, and where copies of edited files are."""
+
+    plan: Plan
+    copies: list[str]
+
+
+def read_record(site: Site) -> Record:
+    """Return the record of the scope. Raise InstallRefused."""
+    path = os.path.join(site.record_folder, records.NAME)
+    return records.decode(files.look(path, site.within).data, site.shown(path))
+
+
+def plan_for(site: Site, harness: Harness, request: Request, *, force: bool = False) -> Plan:
+    """Return what an installation would do. Write nothing. Raise InstallRefused, EditedByHand."""
+    record = read_record(site)
+    rows = harness.rows(site, request, record)
+    return plan_install(site, harness, rows, request.parts, record, force=force)
+
+
+def plan_without(site: Site, harness: Harness, *, force: bool = False) -> Plan:
+    """Return what the removal would do. Write nothing. Raise InstallRefused, EditedByHand."""
+    return plan_removal(site, harness, read_record(site), Vault(site.vault, harness.id).read(), force=force)
+
+
+def install(site: Site, harness: Harness, request: Request, options: dict[str, Any], *, force: bool) -> Outcome:
+    """Install the parts for the harness. `options` are those that were named. Raise InstallRefused, EditedByHand."""
+    _check_doubles(site, harness, request)
+    if site.scope == PROJECT:
+        _initialise(site)
+    above = files.make_folders(os.path.dirname(site.vault))
+
+    def attempt() -> Outcome:
+        plan = plan_for(site, harness, request, force=force)
+        vault = Vault(site.vault, harness.id)
+        old = vault.read()
+        rows = dict(old)
+        after = {change.found.path: change.data for change in plan.changes}
+        current = {change.found.path: change.found.data for change in plan.changes}
+        for path, before in plan.befores.items():
+            data = after.get(path)
+            if data is None:
+                continue  # it stays as it is
+            there, known = current[path], old.get(path)
+            is_ours = known is not None and there is not None and marks.digest(there) == known[0]
+            rows[path] = (marks.digest(data), known[1] if is_ours and known is not None else before)
+        if site.scope == USER:
+            plan.record.folders += above
+        plan.record.installed[harness.id] = {"nexus_mcp": __version__, "options": options}
+        copies = vault.copy(plan.copies)
+        vault.write(rows)
+        _finish(site, plan)
+        return Outcome(plan, copies)
+
+    try:
+        return _locked(site, attempt)
+    except BaseException:
+        files.remove_folders(above)
+        raise
+
+
+def uninstall(site: Site, harness: Harness, *, force: bool) -> Outcome:
+    """Take out everything that installations of the harness wrote. Raise InstallRefused, EditedByHand."""
+
+    def attempt() -> Outcome:
+        plan = plan_without(site, harness, force=force)
+        vault = Vault(site.vault, harness.id)
+        copies = vault.copy(plan.copies)
+        folders = [site.path(key) for key in plan.record.folders]
+        is_last = plan.record.encode() is None
+        _finish(site, plan)
+        vault.delete()
+        files.remove_folders([*folders, *(_above(site) if is_last and site.scope == USER else ())])
+        return Outcome(plan, copies)
+
+    return _locked(site, attempt)
+
+
+def _finish(site: Site, plan: Plan) -> None:
+    """Carry out the changes and write the record."""
+    path = os.path.join(site.record_folder, records.NAME)
+
+    def finish(folders: list[str]) -> None:
+        plan.record.folders = sorted({*plan.record.folders, *map(site.key, folders)})
+        found = files.look(path, site.within)
+        data = plan.record.encode()
+        if data != found.data:
+            if data is not None:
+                files.make_folders(os.path.dirname(path))
+            files.write(found, data)
+
+    carry_out(plan.changes, finish)
+
+
+def _check_doubles(site: Site, harness: Harness, request: Request) -> None:
+    """Raise InstallRefused when another installation does the same: each event would be reported twice."""
+    faults = [
+        f"{double.place} of {harness.title} already has the {double.part} of nexus-mcp. {double.next_step}"
+        for double in harness.doubles(site)
+        if double.part in request.parts
+    ]
+    other = site._replace(scope=USER if site.scope == PROJECT else PROJECT)
+    if HOOKS in request.parts and HOOKS in read_record(other).parts(harness.id):
+        faults.append(
+            f"The hooks are installed in {other.scope} scope already, and both would run. Run nexus-mcp uninstall "
+            f"{harness.id} --scope {other.scope} first, or leave out hooks with --with."
+        )
+    if faults:
+        raise InstallRefused(list(dict.fromkeys(faults)))
+
+
+def _initialise(site: Site) -> None:
+    """Make .nexus with its .gitignore, so that git never sees the stored bytes."""
+    from nexus_mcp.store.store import Store
+    from nexus_mcp.workspace import Workspace
+
+    Store(Workspace(site.root)).initialise()
+
+
+def _locked(site: Site, attempt: Callable[[], Outcome]) -> Outcome:
+    """Return what `attempt` returns, one installation at a time; repeat it when a file changed meanwhile."""
+    with _lock(site):
+        for number in range(_TRIES):
+            try:
+                return attempt()
+            except Interference as error:
+                if number == _TRIES - 1:
+                    fault = f"{site.shown(error.path)} keeps changing. End the program that writes it, then run again."
+                    raise InstallRefused([fault]) from error
+    raise AssertionError("unreachable")
+
+
+@contextmanager
+def _lock(site: Site) -> Iterator[None]:
+    """Hold a lock on the project folder, or on the home folder, while the block runs. Raise InstallRefused."""
+    fd = os.open(site.root if site.scope == PROJECT else site.home, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise InstallRefused(["Another installation is running. Wait until it has ended."]) from error
+        yield
+    finally:
+        os.close(fd)
+
+
+def _above(site: Site) -> list[str]:
+    """Return the folders of the record in user scope."""
+    folder = site.record_folder
+    return [folder, os.path.dirname(folder)]

@@ -1,0 +1,433 @@
+"""Plan what an installation changes: the state of each row, and the new bytes of each file. Writes nothing.
+
+An entry or file is `absent`, `same`, `outdated` (ours, as we wrote it), `edited` (ours, edited by hand) or `foreign`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nexus_mcp.errors import EditedByHand, InstallRefused
+from nexus_mcp.harness import files, marks
+from nexus_mcp.harness.definition import TOML, Harness, Row, Site, Spliced, Whole, pointer_of
+from nexus_mcp.harness.json_document import JsonDocument, Unsuitable
+from nexus_mcp.harness.jsonc import Unreadable
+from nexus_mcp.harness.record import WHOLE_FILE, Record
+from nexus_mcp.harness.toml_document import TomlDocument, table_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nexus_mcp.harness.files import Found
+
+ABSENT, SAME, OUTDATED, EDITED, FOREIGN = "absent", "same", "outdated", "edited", "foreign"
+OBSOLETE = "obsolete"
+"""Recorded as ours, and no longer written: it is removed."""
+
+Document = JsonDocument | TomlDocument
+
+
+class State(NamedTuple):
+    """The state of one row or recorded entry: its part, its path, its key in the record, and one of the words above."""
+
+    part: str
+    path: str
+    key: str
+    state: str
+
+
+class Change(NamedTuple):
+    """A file to replace by `data`, or to remove for None."""
+
+    found: Found
+    data: bytes | None
+
+
+class Plan(NamedTuple):
+    """What an installation or its removal does. `record` is the record afterwards.
+
+    `befores`: absolute path → the bytes that a file of the user has without our entries, None for no file.
+    `copies`: edited files to copy before they are replaced.
+    """
+
+    states: list[State]
+    changes: list[Change]
+    record: Record
+    befores: dict[str, bytes | None]
+    copies: dict[str, bytes]
+
+    def has(self, *states: str) -> bool:
+        """Return whether a row has one of the states."""
+        return any(row.state in states for row in self.states)
+
+
+def open_document(path: str, data: bytes | None) -> Document:
+    """Return the document of a configuration file. Raise Unreadable, Unsuitable."""
+    try:
+        text = (data or b"").decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"is not text in UTF-8 (byte {error.start})") from error
+    return TomlDocument(text) if path.endswith(".toml") else JsonDocument(text)
+
+
+def plan_install(
+    site: Site, harness: Harness, rows: Sequence[Row], parts: Sequence[str], record: Record, *, force: bool
+) -> Plan:
+    """Return the plan. `record` is changed to what it will be. Raise InstallRefused, EditedByHand with all faults."""
+    work = _Work(site, harness, record, force=force)
+    spliced: dict[str, list[Spliced]] = {}
+    for row in rows:
+        if isinstance(row, Spliced):
+            spliced.setdefault(row.path, []).append(row)
+    planned = {(site.key(row.path), row.key if isinstance(row, Spliced) else "") for row in rows}
+    gone: dict[str, list[str]] = {}
+    for key, pointer in record.owned_entries(harness.id):
+        if (key, pointer) not in planned and record.entries[key][pointer]["part"] in parts:
+            gone.setdefault(site.path(key), []).append(pointer)
+    for path in dict.fromkeys([*spliced, *gone]):
+        work.splice(path, spliced.get(path, []), gone.get(path, []))
+    for row in rows:
+        if isinstance(row, Whole):
+            work.whole(row)
+    for key in record.owned_files(harness.id):
+        if (key, "") not in planned and record.files[key]["part"] in parts:
+            work.drop_file(key)
+    return work.finish()
+
+
+def plan_removal(
+    site: Site, harness: Harness, record: Record, befores: dict[str, tuple[str, bytes | None]], *, force: bool
+) -> Plan:
+    """Return the plan that takes out everything of a harness. `record` is changed to what it will be.
+
+    `befores`: absolute path → (hash of the file as we left it, the bytes that it had before), from the vault.
+    Raise InstallRefused, EditedByHand with all faults.
+    """
+    work = _Work(site, harness, record, force=force)
+    entries: dict[str, list[str]] = {}
+    for key, pointer in record.owned_entries(harness.id):
+        entries.setdefault(site.path(key), []).append(pointer)
+    for path, pointers in entries.items():
+        work.restore(path, pointers, befores.get(path))
+    for key in record.owned_files(harness.id):
+        work.drop_file(key, befores.get(site.path(key)))
+    record.installed.pop(harness.id, None)
+    return work.finish()
+
+
+class _Work:
+    """Collects states, changes and faults of one plan."""
+
+    def __init__(self, site: Site, harness: Harness, record: Record, *, force: bool) -> None:
+        self._site = site
+        self._harness = harness.id
+        self._recognizes = harness.recognizes
+        self._record = record
+        self._force = force
+        self._states: list[State] = []
+        self._changes: list[Change] = []
+        self._befores: dict[str, bytes | None] = {}
+        self._copies: dict[str, bytes] = {}
+        self._faults: list[str] = []
+        self._edited: list[str] = []
+        self._lines: dict[str, str] = {}
+
+    def finish(self) -> Plan:
+        """Return the plan. Raise InstallRefused, EditedByHand."""
+        if self._faults:
+            raise InstallRefused(self._faults, lines=self._lines)
+        if self._edited:
+            raise EditedByHand(
+                self._edited, next_step="Take your edits back, or add --force: it replaces them, and keeps a copy."
+            )
+        return Plan(self._states, self._changes, self._record, self._befores, self._copies)
+
+    def splice(self, path: str, rows: list[Spliced], gone: list[str]) -> None:
+        """Plan the entries of one file of the user: put `rows`, take out the recorded pointers `gone`."""
+        key = self._site.key(path)
+        try:
+            found = files.look(path, self._site.within)
+            document = open_document(path, found.data)
+            finds = [self._find(document, row) for row in rows]
+            before = None  # the text without our entries
+            if key in self._record.entries or any(current is not None for current, _ in finds):
+                before = open_document(path, found.data)
+            for row, (current, _) in zip(rows, finds, strict=True):
+                if (state := self._accepted(row, found, current)) is not None:
+                    if state not in (ABSENT, FOREIGN):
+                        self._take_quietly(before, row.path, row.key, current)
+                    self._put(document, row, state, is_new=found.data is None)
+            for pointer in gone:
+                self._take(document, path, pointer, found)
+                self._take_quietly(before, path, pointer)
+            self._remove_empty(document, path)
+            self._set_before(path, found, before)
+            self._change(found, document)
+            for pointer in gone:
+                self._record.forget_entry(key, pointer)
+        except InstallRefused as error:
+            self._faults += error.faults
+            self._lines |= _lines_to_paste(self._site, rows)
+        except (Unreadable, Unsuitable) as error:
+            fault = f"{self._site.shown(path)} {error}. Correct it and run this again, or put the lines below into it."
+            self._faults.append(fault if rows else f"{self._site.shown(path)} {error}. Correct it and run this again.")
+            self._lines |= _lines_to_paste(self._site, rows)
+
+    def whole(self, row: Whole) -> None:
+        """Plan a generated file."""
+        key = self._site.key(row.path)
+        try:
+            found = files.look(row.path, self._site.within)
+        except InstallRefused as error:
+            self._faults += error.faults
+            return
+        known = self._record.files.get(key)
+        state = _file_state(found, row.text, known)
+        if self._refuses(state, self._site.shown(row.path)):
+            return
+        self._states.append(State(row.part, row.path, key, state))
+        data = row.text.encode()
+        if state == EDITED and found.data is not None:
+            self._copies[row.path] = found.data
+        if state == FOREIGN:
+            self._befores[row.path] = found.data
+        if state == SAME and found.data is not None:
+            data = found.data
+        else:
+            self._changes.append(Change(found, data))
+        owners = [*(known["owners"] if known else ()), self._harness]
+        self._record.files[key] = {
+            "hash": marks.digest(data),
+            "part": row.part,
+            "owners": sorted(set(owners)),
+        }
+
+    def drop_file(self, key: str, before: tuple[str, bytes | None] | None = None) -> None:
+        """Plan to remove a generated file, unless another harness owns it, too.
+
+        `before`: (hash of the file as we left it, the bytes that we replaced).
+        """
+        path = self._site.path(key)
+        known = self._record.files[key]
+        if known["owners"] != [self._harness]:
+            self._record.disown(key, self._harness)
+            return
+        try:
+            found = files.look(path, self._site.within)
+        except InstallRefused as error:
+            self._faults += error.faults
+            return
+        if found.data is not None:
+            is_ours = marks.digest(found.data) == known["hash"]
+            if not is_ours and self._refuses(EDITED, self._site.shown(path)):
+                return
+            if not is_ours:
+                self._copies[path] = found.data
+            self._states.append(State(known["part"], path, key, OBSOLETE))
+            self._changes.append(Change(found, before[1] if before is not None and is_ours else None))
+        self._record.disown(key, self._harness)
+
+    def restore(self, path: str, pointers: list[str], before: tuple[str, bytes | None] | None) -> None:
+        """Plan to take our entries out of a file: by its bytes from before if nothing else changed since."""
+        key = self._site.key(path)
+        rows = [self._record.entries[key][pointer] for pointer in pointers]
+        try:
+            found = files.look(path, self._site.within)
+            if before is not None and found.data is not None and marks.digest(found.data) == before[0]:
+                self._changes.append(Change(found, before[1]))
+                self._states += [
+                    State(row["part"], path, pointer, OBSOLETE) for row, pointer in zip(rows, pointers, strict=True)
+                ]
+            elif found.data is not None:
+                document = open_document(path, found.data)
+                for pointer in pointers:
+                    self._take(document, path, pointer, found)
+                self._remove_empty(document, path)
+                self._change(found, document, may_remove=WHOLE_FILE in self._record.made.get(key, ()))
+        except InstallRefused as error:
+            self._faults += error.faults
+        except (Unreadable, Unsuitable) as error:
+            self._faults.append(f"{self._site.shown(path)} {error}. Correct it and run this again.")
+        for pointer in pointers:
+            self._record.forget_entry(key, pointer)
+
+    def _accepted(self, row: Spliced, found: Found, current: Any) -> str | None:
+        """Return the state of a row and note it; None when it stops the installation."""
+        known = self._record.entry(self._site.key(row.path), row.key)
+        state = self._entry_state(current, row, known)
+        if self._refuses(state, f"{'.'.join(row.pointer)} in {self._site.shown(row.path)}"):
+            return None
+        self._states.append(State(row.part, row.path, row.key, state))
+        if state in (EDITED, FOREIGN) and found.data is not None:
+            self._copies[row.path] = found.data
+        return state
+
+    def _put(self, document: Document, row: Spliced, state: str, *, is_new: bool) -> None:
+        """Put an entry into the document and the record."""
+        key = self._site.key(row.path)
+        made: list[str] = []
+        if state == ABSENT:
+            if isinstance(document, JsonDocument) and row.is_item:
+                paths = document.append(row.pointer, row.value)
+            else:
+                paths = document.set(row.pointer, row.value)
+            made += ["/".join(("", *path)) for path in paths]
+            if is_new:
+                made.append(WHOLE_FILE)
+        elif state != SAME:
+            if row.is_item and isinstance(document, JsonDocument):
+                document.replace_item(row.pointer, self._find(document, row)[1], row.value)
+            else:
+                document.set(row.pointer, row.value)
+        self._record.entries.setdefault(key, {})[row.key] = {
+            "hash": marks.value_digest(row.value),
+            "part": row.part,
+            "owner": self._harness,
+        }
+        self._record.add_made(key, made)
+
+    def _take(self, document: Document, path: str, pointer: str, found: Found) -> None:
+        """Take a recorded entry out of the document. An edited one is a fault without --force."""
+        known = self._record.entries[self._site.key(path)][pointer]
+        parts, is_item = pointer_of(pointer)
+        current = document.get(parts)
+        if current is None:
+            return
+        what = f"{'.'.join(parts)} in {self._site.shown(path)}"
+        if is_item:
+            index = self._index(current, known["hash"])
+            if index < 0:
+                return  # the entry is gone; what is there belongs to the user
+            is_edited = marks.value_digest(current[index]) != known["hash"]
+            if is_edited and self._refuses(EDITED, what):
+                return
+            if is_edited and found.data is not None:
+                self._copies[path] = found.data
+            assert isinstance(document, JsonDocument)
+            document.remove_item(parts, index)
+        elif marks.value_digest(current) != known["hash"] and self._refuses(EDITED, what):
+            return
+        else:
+            if marks.value_digest(current) != known["hash"] and found.data is not None:
+                self._copies[path] = found.data
+            document.remove(parts)
+        self._states.append(State(known["part"], path, pointer, OBSOLETE))
+
+    def _index(self, items: Any, digest: str) -> int:
+        """Return the index of the item with this hash, else of one that is recognized as ours; -1 without one."""
+        there = items if isinstance(items, list) else []
+        exact = [index for index, one in enumerate(there) if marks.value_digest(one) == digest]
+        ours = [index for index, one in enumerate(there) if self._recognizes(one)]
+        return next(iter([*exact, *ours]), -1)
+
+    def _take_quietly(self, document: Document | None, path: str, pointer: str, current: Any = None) -> None:
+        """Take our entry out of the text as it is without us, as far as it is there."""
+        if document is None:
+            return
+        known = self._record.entry(self._site.key(path), pointer)
+        parts, is_item = pointer_of(pointer)
+        there = document.get(parts)
+        if there is None:
+            return
+        if is_item and isinstance(document, JsonDocument) and isinstance(there, list):
+            digests = [marks.value_digest(one) for one in there]
+            wanted = marks.value_digest(current) if current is not None else known["hash"] if known else ""
+            if wanted in digests:
+                document.remove_item(parts, digests.index(wanted))
+        elif not is_item:
+            document.remove(parts)
+
+    def _remove_empty(self, document: Document, path: str) -> None:
+        """Remove the containers that we made, if they are empty now; the deepest first."""
+        if not isinstance(document, JsonDocument):
+            return
+        made = self._record.made.get(self._site.key(path), [])
+        for pointer in sorted((one for one in made if one), key=len, reverse=True):
+            parts = tuple(pointer.split("/")[1:])
+            if document.get(parts) in ({}, []):
+                document.remove(parts)
+
+    def _set_before(self, path: str, found: Found, before: Document | None) -> None:
+        if before is None:
+            self._befores[path] = found.data
+            return
+        self._remove_empty(before, path)
+        text = before.finish()
+        is_made = WHOLE_FILE in self._record.made.get(self._site.key(path), ())
+        self._befores[path] = None if is_made and _is_empty(before, text) else text.encode()
+
+    def _change(self, found: Found, document: Document, *, may_remove: bool = False) -> None:
+        text = document.finish()
+        data: bytes | None = text.encode()
+        if may_remove and _is_empty(document, text):
+            data = None
+        if data != (found.data or b""):
+            self._changes.append(Change(found, data))
+
+    def _refuses(self, state: str, what: str) -> bool:
+        """Return whether a row of this state stops the installation, and note why."""
+        if state == EDITED and not self._force:
+            self._edited.append(f"{what} was edited by hand.")
+            return True
+        if state == FOREIGN and not self._force:
+            self._faults.append(
+                f"{what} is there already and is not ours. Rename it, or leave this part out with --with, "
+                "or add --force: it replaces it, and uninstall brings it back."
+            )
+            return True
+        return False
+
+    def _find(self, document: Document, row: Spliced) -> tuple[Any, int]:
+        """Return (the value that is there for the row, its index in an array); (None, -1) without one."""
+        there = document.get(row.pointer)
+        if not row.is_item or there is None:
+            return there, -1
+        if not isinstance(there, list):
+            raise Unsuitable(f"has no array at {'.'.join(row.pointer)}")
+        known = self._record.entry(self._site.key(row.path), row.key)
+        digest = known["hash"] if known else ""
+        index = there.index(row.value) if row.value in there else self._index(there, digest)
+        return (None, -1) if index < 0 else (there[index], index)
+
+    def _entry_state(self, current: Any, row: Spliced, known: dict[str, Any] | None) -> str:
+        if current is None:
+            return ABSENT
+        if current == row.value:
+            return SAME
+        if known is not None:
+            return OUTDATED if marks.value_digest(current) == known["hash"] else EDITED
+        return OUTDATED if self._recognizes(current) else FOREIGN
+
+
+def _file_state(found: Found, text: str, known: dict[str, Any] | None) -> str:
+    if found.data is None:
+        return ABSENT
+    there = found.data.decode("utf-8", "surrogateescape")
+    if marks.is_intact(there) and marks.unmarked(there) == marks.unmarked(text):
+        return SAME
+    if known is not None:
+        return OUTDATED if marks.digest(found.data) == known["hash"] else EDITED
+    if marks.is_marked(there):
+        return OUTDATED if marks.is_intact(there) else EDITED
+    return FOREIGN
+
+
+def _is_empty(document: Document, text: str) -> bool:
+    """Return whether nothing is left but brackets and white space."""
+    return not document.value and text.strip().lstrip("\ufeff") in ("", "{}", "{\n}", "{\r\n}")
+
+
+def _lines_to_paste(site: Site, rows: list[Spliced]) -> dict[str, str]:
+    """Return path → the lines that put the rows into their file by hand."""
+    if not rows:
+        return {}
+    if rows[0].format == TOML:
+        text = "\n".join(line for row in rows for line in table_lines(row.pointer, row.value))
+        return {site.shown(rows[0].path): text}
+    document = JsonDocument("")
+    for row in rows:
+        if row.is_item:
+            document.append(row.pointer, row.value)
+        else:
+            document.set(row.pointer, row.value)
+    return {site.shown(rows[0].path): document.finish().rstrip()}

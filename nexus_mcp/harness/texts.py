@@ -1,0 +1,132 @@
+"""Compose the texts of generated files: roles of agents and skills, with placeholders resolved.
+
+A skill in a folder that several harnesses read names our tools plainly, and ends with a chapter for each of them.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+from nexus_mcp.catalog.capabilities import all_capabilities, forbidden_tools, tools_of
+from nexus_mcp.catalog.load import has_text
+from nexus_mcp.catalog.placeholders import OF_A_HARNESS, find_placeholders, read_notes
+from nexus_mcp.catalog.tool_files import ANY, own_name, own_tools
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from nexus_mcp.catalog.load import Catalog
+
+PLAIN = f"the nexus tool `{ANY}`"
+"""How texts for several harnesses name a tool of ours."""
+SOME_HARNESS = "<harness>"
+_TITLES = {"claude-code": "Claude Code", "codex": "Codex", "opencode": "OpenCode"}
+
+
+class Naming(NamedTuple):
+    """How a text names things: our tools (`*` for the name), the harness in commands, the words that start us."""
+
+    tools: str
+    harness: str
+    command: str
+
+
+def naming_of(catalog: Catalog, harness: str, prefix: str, command: str) -> Naming:
+    """Return the naming for a text that only `harness` reads."""
+    return Naming(f"`{mount(catalog, harness, prefix)}`", harness, command)
+
+
+def mount(catalog: Catalog, harness: str, prefix: str) -> str:
+    """Return how the harness names our tools, with `*` for the name of the tool."""
+    return own_name(catalog.maps[harness]["nexus_tools"], f"{prefix}{ANY}")
+
+
+def resolve(text: str, naming: Naming, catalog: Catalog) -> str:
+    """Return the text with each placeholder replaced; unknown ones stay."""
+    invocations = catalog.vocabulary["invocations"]
+    parts, done = [], 0
+    for start, end, kind, name in find_placeholders(text):
+        word = name
+        if kind == "tool":
+            word = own_name(naming.tools, name)
+        elif kind == "command":
+            word = f"{naming.command} {name}" + f" --harness-id {naming.harness}" * (name in OF_A_HARNESS)
+        elif kind == "action" and name in invocations:
+            word = str(invocations[name]["say"])
+        elif kind not in ("action", "agent", "skill"):
+            continue
+        parts += [text[done:start], word]
+        done = end
+    return "".join([*parts, text[done:]])
+
+
+def role(catalog: Catalog, agent: str, naming: Naming, result: str) -> str:
+    """Return the text of an agent. `result` says how its result reaches the lead. Raises CatalogError."""
+    text = resolve(catalog.body("agents", agent), naming, catalog).strip()
+    return f"{text}\n\n## How your result reaches the lead\n\n{result}\n"
+
+
+def usable_agents(catalog: Catalog) -> dict[str, dict[str, Any]]:
+    """Return the agents that have a text."""
+    return {name: agent for name, agent in catalog.agents.items() if has_text(agent)}
+
+
+def skill_file(catalog: Catalog, skill: str, command: str, readers: Sequence[str]) -> str:
+    """Return SKILL.md of a skill for the harnesses `readers`, without its mark. Raises CatalogError."""
+    entry = catalog.skill(skill)
+    harness = readers[0] if len(readers) == 1 else SOME_HARNESS
+    text = resolve(catalog.body("skills", skill), Naming(PLAIN, harness, command), catalog).strip()
+    parts = [text]
+    if entry["harness_notes"] and (notes := [(name, read_notes(name)) for name in readers]):
+        chapters = [f"### In {_TITLES.get(name, name)}\n\n{_lowered(note)}" for name, note in notes if note]
+        head = "## The harness\n\nRead the chapter of the harness that you run in."
+        parts.append("\n\n".join([head, *chapters]))
+    if SOME_HARNESS in text:
+        names = " or ".join([", ".join(f"`{name}`" for name in readers[:-1]), f"`{readers[-1]}`"])
+        parts.append(f"In commands write for `{SOME_HARNESS}` the harness that you run in: {names}.")
+    fields = {"name": skill, "description": entry["description"]}
+    front = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items()]
+    if entry["manual_only"]:
+        front.append("disable-model-invocation: true")
+    return front_matter(front, "\n\n".join(parts))
+
+
+def front_matter(lines: Sequence[str], text: str) -> str:
+    """Return a Markdown file with these lines of YAML before the text."""
+    return "\n".join(("---", *lines, "---", "", text.rstrip(), ""))
+
+
+def exact_tools(catalog: Catalog, agent: str, harness: str, prefix: str) -> list[str]:
+    """Return the tools that an agent may not use, by their exact names.
+
+    Patterns are left out: the harness does not know them, and the hook denies what they match.
+    """
+    own = mount(catalog, harness, prefix)
+    bare = mount(catalog, harness, "")
+    first, last = bare.split(ANY, 1)
+    names = []
+    for name in forbidden_tools(catalog, agent, harness):
+        if prefix and name.startswith(first) and name.endswith(last) and ANY not in name:
+            names.append(own_name(own, name.removeprefix(first).removesuffix(last)))
+        elif ANY not in name:
+            names.append(name)
+    return list(dict.fromkeys(names))
+
+
+def forbids_shell(catalog: Catalog, agent: str, harness: str, shell: str) -> bool:
+    """Return whether the agent may not use the tool `shell`."""
+    return any(shell in tools_of(catalog, name, harness) for name in all_capabilities(catalog.agent(agent)))
+
+
+def reading_tools(catalog: Catalog, naming: str = ANY) -> list[str]:
+    """Return our tools that change nothing, under a naming with `*` for the name."""
+    return [own_name(naming, name) for name in own_tools(catalog.vocabulary, "reading")]
+
+
+def _lowered(notes: str) -> str:
+    """Return the notes of a harness without their title, and with their headings two levels lower."""
+    lines = notes.splitlines()
+    body = lines[1:] if lines and lines[0].startswith("# ") else lines
+    return "\n".join(f"##{line}" if line.startswith("## ") else line for line in body).strip()

@@ -1,0 +1,90 @@
+"""Keep the bytes that files had before an installation, and copies of files that were edited by hand.
+
+Some of these files hold credentials: the folder is for its owner only, git ignores it, and uninstall deletes it. The
+copies of edited files stay.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+from contextlib import suppress
+from typing import Any
+
+from nexus_mcp.harness import files, marks
+
+EDITED = "edited"
+_INDEX = "before.json"
+
+
+class Vault:
+    """The stored bytes of one harness in one scope: absolute path → (hash as we left the file, bytes before)."""
+
+    def __init__(self, folder: str, harness: str) -> None:
+        self._top = folder
+        self._folder = os.path.join(folder, harness)
+
+    def read(self) -> dict[str, tuple[str, bytes | None]]:
+        """Return what is stored; {} when nothing is, or nothing that can be used."""
+        found: dict[str, tuple[str, bytes | None]] = {}
+        try:
+            with open(os.path.join(self._folder, _INDEX), encoding="utf-8") as file:
+                rows: dict[str, Any] = json.load(file)
+            for path, row in rows.items():
+                before = None if row["before"] is None else base64.b64decode(row["before"])
+                found[path] = (str(row["after"]), before)
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return {}
+        return found
+
+    def write(self, rows: dict[str, tuple[str, bytes | None]]) -> None:
+        """Store these rows in the place of the earlier ones. Raise OSError."""
+        if not rows:
+            return
+        self._make(self._folder)
+        value = {
+            path: {"after": after, "before": None if before is None else base64.b64encode(before).decode()}
+            for path, (after, before) in rows.items()
+        }
+        target = os.path.join(self._folder, _INDEX)
+        self._write(target, json.dumps(value).encode())
+
+    def copy(self, edited: dict[str, bytes]) -> list[str]:
+        """Store copies of edited files; return their paths. Raise OSError."""
+        made = []
+        for path, data in edited.items():
+            self._make(os.path.join(self._top, EDITED))
+            name = f"{marks.digest(data)[7:19]}-{os.path.basename(path)}"
+            made.append(os.path.join(self._top, EDITED, name))
+            self._write(made[-1], data)
+        return made
+
+    def delete(self) -> None:
+        """Delete what is stored for the harness."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+        with suppress(OSError):
+            if os.listdir(self._top) == [".gitignore"]:
+                os.unlink(os.path.join(self._top, ".gitignore"))
+            os.rmdir(self._top)
+
+    def _make(self, folder: str) -> None:
+        files.make_folders(os.path.dirname(self._top))
+        for path in (self._top, folder):
+            with suppress(FileExistsError):
+                os.mkdir(path, 0o700)
+        ignore = os.path.join(self._top, ".gitignore")
+        if not os.path.exists(ignore):
+            self._write(ignore, b"*\n")
+
+    def _write(self, path: str, data: bytes) -> None:
+        temporary = f"{path}.new"
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)

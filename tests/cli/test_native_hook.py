@@ -1,0 +1,213 @@
+"""`nexus-mcp hook --native`: the process, with payloads that cannot be read, and the resident one for OpenCode."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tests.support import Project, task, tasks
+
+EDIT = {"tool_name": "Write", "tool_input": {"file_path": "a.py", "content": "x"}}
+
+
+def hook(project: Project, data: bytes, *options: str, harness: str = "claude-code", **env: str) -> Any:
+    """Return what the hook prints, as JSON; None where it prints nothing."""
+    command = [sys.executable, "-m", "nexus_mcp", "hook", "--native", harness, *options]
+    environment = {**os.environ, **env}
+    done = subprocess.run(command, input=data, cwd=project.root, env=environment, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return json.loads(done.stdout) if done.stdout else None
+
+
+def payload(**fields: Any) -> bytes:
+    return json.dumps({"session_id": "s", "cwd": "/", "hook_event_name": "PreToolUse", **fields}).encode()
+
+
+def decision(answer: Any) -> str:
+    if answer is None:
+        return "silent"
+    found: str = answer["hookSpecificOutput"].get("permissionDecision", "context")
+    return found
+
+
+def test_edit_without_a_task_is_denied_by_the_gate(project: Project) -> None:
+    """The gate of the command line decides about an edit; with `auto` a project without a plan is not locked."""
+    assert decision(hook(project, payload(**EDIT))) == "deny"
+    assert decision(hook(project, payload(**EDIT), "--gate", "auto")) == "silent"
+    assert decision(hook(project, payload(**EDIT), "--gate", "off")) == "silent"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b'{"a": ' * 100_000,
+        payload(**EDIT)[:-20],
+    ],
+    ids=["nothing", "brace", "list", "null", "deep", "cut"],
+)
+def test_unreadable_payload_is_denied(project: Project, data: bytes) -> None:
+    """What may be a tool of any agent is denied where it cannot be read."""
+    assert decision(hook(project, data, "--gate", "auto")) == "deny"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"hook_event_name": 3}',
+        payload(tool_name="Write", tool_input={"file_path": "a", "content": "x" * (20 << 20)}),
+    ],
+    ids=["number", "large"],
+)
+def test_unusable_payload_of_the_main_session_follows_the_gate(project: Project, data: bytes) -> None:
+    """Where it is certain that no agent is at work, the gate decides; the user sees the failure."""
+    assert decision(hook(project, data)) == "deny"
+    answer = hook(project, data, "--gate", "auto")
+    assert list(answer) == ["systemMessage"]
+
+
+def test_unreadable_payload_of_another_event_denies_nothing(project: Project) -> None:
+    """Where the name of the event can be read, a cut payload is only reported, to the user."""
+    data = payload(prompt="x" * 100, hook_event_name="UserPromptSubmit")[:-50]
+    answer = hook(project, data)
+    assert list(answer) == ["systemMessage"]
+    assert "could not be handled" in answer["systemMessage"]
+
+
+def test_unknown_event_is_logged_in_silence(project: Project) -> None:
+    """An event of a newer harness prints nothing and is a line in hook-errors.jsonl; a known other one is not."""
+    project.put("state/tasks.json", tasks(task(1)))
+    assert hook(project, payload(hook_event_name="PostToolBatch")) is None
+    assert not (project.state / "claude-code" / "hook-errors.jsonl").exists()
+    assert hook(project, payload(hook_event_name="BrandNew")) is None
+    (line,) = (project.state / "claude-code" / "hook-errors.jsonl").read_text().splitlines()
+    assert json.loads(line)["event"] == "BrandNew"
+
+
+def test_agent_is_denied_by_its_restrictions(project: Project) -> None:
+    """A subagent with restrictions is denied a tool by the hook, whatever the gate is."""
+    data = payload(**EDIT, agent_id="a", agent_type="architect")
+    answer = hook(project, data, "--gate", "off")
+    assert "architect may not use" in answer["hookSpecificOutput"]["permissionDecisionReason"]
+
+
+def test_project_of_claude_code_is_its_own(project: Project, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """CLAUDE_PROJECT_DIR names the project, not the working directory, which follows the model's cd."""
+    other = tmp_path_factory.mktemp("other")
+    answer = hook(project, payload(**EDIT), CLAUDE_PROJECT_DIR=str(other))
+    assert decision(answer) == "deny"
+    start = payload(hook_event_name="SessionStart", source="startup")
+    hook(project, start, CLAUDE_PROJECT_DIR=str(other))
+    assert (other / ".nexus").is_dir()
+    assert not project.nexus.exists()
+
+
+def serve(project: Project, *reports: Any, options: tuple[str, ...] = ()) -> list[Any]:
+    """Return the answers of the resident process to these reports."""
+    command = [sys.executable, "-m", "nexus_mcp", "hook", "--native", "opencode", "--serve", *options]
+    lines = [report if isinstance(report, bytes) else json.dumps(report).encode() for report in reports]
+    data = b"\n".join(lines) + b"\n"
+    done = subprocess.run(command, input=data, cwd=project.root, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_resident_process_follows_a_session(project: Project) -> None:
+    """A subagent is denied what it may not do, its end warns the lead, and the sessions end with the input."""
+    project.put("state/tasks.json", tasks(task(1, owner="architect")))
+    write = {"tool": "write", "input": {"filePath": "a.py", "content": "x"}}
+    answers = serve(
+        project,
+        {"id": 1, "event": "created", "session": "r"},
+        {"id": 2, "event": "message", "session": "r", "prompt": '"please [plan] a page"'},
+        {"id": 3, "event": "created", "session": "c", "parent": "r", "agent": "architect"},
+        {"id": 4, "event": "message", "session": "c", "prompt": "[m] look"},
+        {"id": 5, "event": "before", "session": "c", **write},
+        {"id": 6, "event": "before", "session": "r", **write},
+        {"id": 7, "event": "text", "session": "c", "text": "REPORT"},
+        {"id": 8, "event": "idle", "session": "c"},
+        {"id": 9, "event": "after", "session": "r", "tool": "task", "input": {}},
+        {"id": 10, "event": "idle", "session": "r"},
+    )
+    by_id = {answer["id"]: answer for answer in answers}
+    assert "starts the skill nx-plan" in by_id[2]["context"]
+    assert "LIMITS: you are architect" in by_id[4]["context"]
+    assert "architect may not use" in by_id[5]["deny"]
+    assert by_id[6] == {"id": 6}
+    assert "task 1" in by_id[9]["context"]
+    assert by_id[10] == {"id": 10}
+    assert not (project.state / "opencode" / "agent-tracker.json").exists()
+    assert not (project.nexus / "memory").exists()
+
+
+def test_resident_process_denies_unreadable_reports(project: Project) -> None:
+    """A report that cannot be read is denied, and the next one is answered."""
+    answers = serve(project, b"{", b"[]", {"id": 3, "event": "idle", "session": "r"}, {"id": 4, "event": "unknown"})
+    assert ["deny" in answer for answer in answers] == [True, True, False, False]
+
+
+def test_command_text_has_no_tags(project: Project) -> None:
+    """Fault 3: the text of a command arrives as a message, and a tag in it is text; the next message has tags."""
+    answers = serve(
+        project,
+        {"id": 1, "event": "command", "session": "r"},
+        {"id": 2, "event": "message", "session": "r", "prompt": "[plan] from a command"},
+        {"id": 3, "event": "message", "session": "r", "prompt": "[plan] typed"},
+    )
+    assert "nx-plan" not in answers[1].get("context", "")
+    assert "nx-plan" in answers[2]["context"]
+
+
+def test_finished_cycle_goes_on_once(project: Project) -> None:
+    """At the end of a turn with a finished cycle the plugin is told once to go on."""
+    project.put("state/tasks.json", tasks(task(1, status="completed")))
+    idle = {"event": "idle", "session": "r"}
+    start = {"id": 0, "event": "message", "session": "r", "prompt": "x"}
+    answers = serve(project, start, {"id": 1, **idle}, {"id": 2, **idle})
+    assert "task_close" in answers[1]["goes_on"]
+    assert answers[2] == {"id": 2}
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--native", "claude-code", "user_message"], "not both"),
+        (["--native", "claude-code", "--serve"], "is for opencode"),
+        (["--serve", "user_message"], "needs --native"),
+        ([], "needs an argument EVENT"),
+    ],
+)
+def test_wrong_command_line_says_what_is_missing(words: list[str], text: str, capsys: Any) -> None:
+    """A wrong command line ends with 2 and says what belongs together."""
+    from nexus_mcp.cli import main
+
+    assert main(["hook", *words]) == 2
+    assert text in capsys.readouterr().err
+
+
+def test_error_in_the_answer_denies_a_tool(capsysbinary: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If our own answer cannot be written in the harness's form, a tool is denied, and other events say nothing."""
+    from nexus_mcp.cli.native_hook import NativeEvent
+    from nexus_mcp.cli.options import Values
+    from nexus_mcp.harness import dialect
+
+    def fail(*_: object) -> object:
+        raise MemoryError
+
+    monkeypatch.setattr(dialect, "render", fail)
+    values = Values()
+    values["--native"] = "codex"
+    event = NativeEvent(values)
+    event.print({})
+    event.native_name = "SessionEnd"
+    event.print({})
+    (line,) = capsysbinary.readouterr().out.splitlines()
+    assert decision(json.loads(line)) == "deny"

@@ -1,0 +1,288 @@
+"""`nexus-mcp install` and `uninstall` in each harness and scope: what they write, refuse and restore."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nexus_mcp.cli import main
+from nexus_mcp.harness import HARNESSES, files
+from tests.support import Project
+
+NAMES = tuple(HARNESSES)
+FOREIGN = {
+    ".mcp.json": b'\xef\xbb\xbf{\r\n\t"mcpServers": {\r\n\t\t"x": {"command": "y"}, // mine\r\n\t},\r\n}',
+    ".claude/settings.json": b'{"hooks": {"Stop": [{"hooks": []}]}, "env": {"A": "1"}}',
+    ".codex/config.toml": b'# mine\r\nmodel = "m"\r\n[mcp_servers.x]\r\ncommand = "y" # c',
+    ".codex/hooks.json": b"{}\n",
+    "opencode.jsonc": b'{\n  // theme\n  "theme": "dark",\n  "plugin": ["a"],\n}\n',
+}
+
+
+def put(root: Path, files_: dict[str, bytes]) -> None:
+    for name, data in files_.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def tree(root: Path) -> dict[str, bytes | None]:
+    """Path → bytes of each file, None for a folder; .git and .nexus left out."""
+    found: dict[str, bytes | None] = {}
+    for path in sorted(root.rglob("*")):
+        name = path.relative_to(root).as_posix()
+        if name.split("/")[0] not in (".git", ".nexus"):
+            found[name] = None if path.is_dir() else path.read_bytes()
+    return found
+
+
+def run(*words: str) -> int:
+    return main(list(words))
+
+
+@pytest.fixture
+def at(project: Project, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The project, as the working directory."""
+    monkeypatch.chdir(project.root)
+    return project.root
+
+
+@pytest.mark.parametrize("scope", ["project", "user"])
+@pytest.mark.parametrize("foreign", [{}, FOREIGN], ids=["nothing", "files"])
+@pytest.mark.parametrize("name", NAMES)
+def test_uninstall_restores_the_bytes(
+    at: Path, tmp_path: Path, name: str, foreign: dict[str, bytes], scope: str
+) -> None:
+    """After install, install again and uninstall each file and folder is as it was."""
+    home = tmp_path / "home"
+    put(at, foreign)
+    if scope == "user" and foreign:
+        put(home, {".claude.json": FOREIGN[".mcp.json"], ".codex/config.toml": FOREIGN[".codex/config.toml"]})
+    before = tree(at), tree(home)
+    assert run("install", name, "--scope", scope) == 0
+    middle = tree(at), tree(home)
+    assert middle != before
+    assert run("install", name, "--scope", scope) == 0
+    assert (tree(at), tree(home)) == middle
+    assert run("install", name, "--scope", scope, "--check") == 0
+    assert run("uninstall", name, "--scope", scope) == 0
+    assert (tree(at), tree(home)) == before
+
+
+def test_entries_have_the_values_that_harnesses_read(at: Path) -> None:
+    """Server, hooks and plugin stand where each harness looks for them."""
+    for name in NAMES:
+        assert run("install", name, "--gate", "block", "--tool-prefix", "nx_") == 0
+    server = json.loads((at / ".mcp.json").read_text())["mcpServers"]["nexus"]
+    assert server["args"] == ["serve", "--harness-id", "claude-code", "--tool-prefix", "nx_"]
+    hooks = json.loads((at / ".claude/settings.json").read_text())["hooks"]
+    line = hooks["PreToolUse"][0]["hooks"][0]["command"]
+    assert line.endswith("hook --native claude-code --gate block --skills")
+    codex = tomllib.loads((at / ".codex/config.toml").read_text())["mcp_servers"]["nexus"]
+    assert codex["required"] is True
+    assert codex["tools"]["nx_context"] == {"approval_mode": "approve"}
+    opencode = json.loads((at / "opencode.json").read_text())
+    assert opencode["plugin"] == [(at / ".nexus/opencode/nexus.js").as_uri()]
+    assert "mcp__nexus__nx_task_add" in (at / ".claude/agents/tester.md").read_text().splitlines()[5]
+    role = tomllib.loads((at / ".codex/agents/tester.toml").read_text())
+    assert role["developer_instructions"].rstrip().endswith("into that one message.")
+
+
+def test_foreign_edits_stay_when_ours_are_taken_out(at: Path) -> None:
+    """After an edit by somebody else only our entries go."""
+    put(at, FOREIGN)
+    assert run("install", "claude-code") == 0
+    path = at / ".mcp.json"
+    path.write_bytes(path.read_bytes().replace(b'"y"', b'"other"'))
+    assert run("uninstall", "claude-code") == 0
+    assert path.read_bytes() == FOREIGN[".mcp.json"].replace(b'"y"', b'"other"')
+
+
+def test_skills_that_two_harnesses_read_go_with_the_last(at: Path) -> None:
+    """OpenCode becomes an owner of the skills that Codex has."""
+    assert run("install", "codex") == 0
+    assert run("install", "opencode") == 0
+    assert not (at / ".opencode/skill").exists()
+    assert run("uninstall", "codex") == 0
+    assert (at / ".agents/skills/nx-plan/SKILL.md").exists()
+    assert run("uninstall", "opencode") == 0
+    assert tree(at) == {}
+
+
+@pytest.mark.parametrize("path", [".claude/agents/tester.md", ".mcp.json", ".claude/settings.json"])
+@pytest.mark.parametrize("verb", ["install", "uninstall"])
+def test_an_edit_by_hand_stops_it(at: Path, capsys: pytest.CaptureFixture[str], path: str, verb: str) -> None:
+    """Exit code 3, nothing changes; --force replaces it and keeps a copy."""
+    assert run("install", "claude-code") == 0
+    file = at / path
+    file.write_bytes(
+        file.read_bytes().replace(b"serve", b"serve2").replace(b"# Tester", b"# T").replace(b": 10", b": 11")
+    )
+    before = tree(at)
+    capsys.readouterr()
+    assert run(verb, "claude-code") == 3
+    assert "edited by hand" in capsys.readouterr().err
+    assert tree(at) == before
+    assert run("install", "claude-code", "--check") == 1
+    assert run(verb, "claude-code", "--force") == 0
+    copies = [one for one in (at / ".nexus/state/install/edited").iterdir() if one.name != ".gitignore"]
+    assert [one.read_bytes() for one in copies] == [before[path]]
+    assert run("uninstall", "claude-code") == 0
+    assert tree(at) == {}
+
+
+def test_a_server_of_the_same_name_is_not_replaced(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is refused with the next step; with --force uninstall brings it back."""
+    text = b'{"mcpServers": {"nexus": {"command": "theirs"}}}'
+    put(at, {".mcp.json": text})
+    before = tree(at)
+    assert run("install", "claude-code") == 1
+    assert "is not ours" in capsys.readouterr().err
+    assert tree(at) == before
+    assert run("install", "claude-code", "--force") == 0
+    assert run("uninstall", "claude-code") == 0
+    assert tree(at) == before
+
+
+def _folder(path: Path) -> None:
+    path.mkdir()
+
+
+def _link(path: Path) -> None:
+    path.symlink_to(os.environ["HOME"] + "/elsewhere.json")
+
+
+def _read_only(path: Path) -> None:
+    path.write_text("{}")
+    path.chmod(0o444)
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (_folder, "is a folder where a file belongs"),
+        (_link, "leads out of the project"),
+        (_read_only, "is read-only"),
+        (os.mkfifo, "is a special file"),
+        (lambda path: path.write_bytes(b'{"a": 1, "a": 2}'), 'has the key "a" twice'),
+        (lambda path: path.write_bytes(b"{"), "is not JSON"),
+        (lambda path: path.write_bytes(b'{"a": "\xff"}'), "is not text in UTF-8"),
+        (lambda path: path.write_bytes(b'{"mcpServers": []}'), "has no object at mcpServers"),
+        (lambda path: path.write_bytes(b"[]"), "is not an object"),
+    ],
+)
+def test_an_unusable_file_is_refused(at: Path, capsys: pytest.CaptureFixture[str], make: Any, problem: str) -> None:
+    """One sentence with the next step, exit code 1, and no file is written."""
+    make(at / ".mcp.json")
+    before = sorted(path.name for path in at.iterdir() if path.name != ".nexus")
+    assert run("install", "claude-code") == 1
+    error = capsys.readouterr().err
+    assert problem in error
+    assert "Nothing was changed." in error
+    assert sorted(path.name for path in at.iterdir() if path.name != ".nexus") == before
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(28, "No space left on device")])
+def test_an_interruption_takes_everything_back(
+    at: Path, monkeypatch: pytest.MonkeyPatch, name: str, error: BaseException
+) -> None:
+    """Whichever file it comes after, all files are as before."""
+    put(at, FOREIGN)
+    before = tree(at)
+    write = files.write
+    for number in range(40):
+        calls: list[int] = []
+
+        def failing(found: files.Found, data: bytes | None, number: int = number, calls: list[int] = calls) -> None:
+            calls.append(1)
+            if len(calls) == number + 1:
+                raise error
+            write(found, data)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(files, "write", failing)
+            try:
+                code = run("install", name)
+            except KeyboardInterrupt:
+                code = 130
+        if len(calls) <= number:
+            assert code == 0
+            break
+        assert code in (1, 130)
+        assert tree(at) == before
+    assert run("uninstall", name) == 0
+    assert tree(at) == before
+
+
+@pytest.mark.parametrize("folder", ["a b", "q'uo\"te", "é", "$HOME"])
+def test_special_characters_in_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
+    """Each configuration can be read again."""
+    root = tmp_path / folder
+    (root / ".git").mkdir(parents=True)
+    monkeypatch.chdir(root)
+    for name in NAMES:
+        assert run("install", name) == 0
+        assert run("install", name, "--check") == 0
+        assert run("uninstall", name) == 0
+    assert tree(root) == {}
+
+
+def test_dry_run_writes_nothing(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It prints the lines that would change."""
+    assert run("install", "codex", "--dry-run") == 0
+    assert "+[mcp_servers.nexus]" in capsys.readouterr().out
+    assert tree(at) == {}
+    assert not (at / ".nexus").exists()
+
+
+def test_check_finds_what_is_missing(at: Path) -> None:
+    """Exit code 1 before, 0 after an installation."""
+    assert run("install", "codex", "--check") == 1
+    assert run("install", "codex") == 0
+    assert run("install", "codex", "--check") == 0
+
+
+def test_hooks_in_both_scopes_are_refused(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Both would run for each event."""
+    assert run("install", "codex", "--scope", "user") == 0
+    assert run("install", "codex") == 1
+    assert "both would run" in capsys.readouterr().err
+    assert run("install", "codex", "--with", "server,agents,skills") == 0
+
+
+def test_without_a_harness_and_a_terminal_it_is_a_usage_error(at: Path) -> None:
+    """Nothing is asked where nobody can answer."""
+    assert run("install") == 2
+
+
+def test_a_command_that_is_missing_is_refused(at: Path) -> None:
+    """A hook that does not start would allow everything."""
+    assert run("install", "codex", "--command", "no-such-nexus") == 2
+
+
+def test_list_tells_what_is_installed(at: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """Parts by scope, and whether the server answers."""
+    assert run("install", "codex", "--with", "server,hooks") == 0
+    capfdbinary.readouterr()
+    assert run("install", "codex", "--list", "--json") == 0
+    (found,) = json.loads(capfdbinary.readouterr().out)["harnesses"]
+    assert found["scopes"]["project"]["parts"] == ["server", "hooks"]
+    assert found["scopes"]["project"]["answers"] is True
+    assert any("trusts 0 of 9 hooks" in notice for notice in found["scopes"]["project"]["notices"])
+
+
+def test_stored_bytes_are_for_the_owner_only(at: Path) -> None:
+    """They may hold credentials."""
+    put(at, FOREIGN)
+    assert run("install", "claude-code") == 0
+    vault = at / ".nexus/state/install"
+    assert vault.stat().st_mode & 0o777 == 0o700
+    assert (vault / "claude-code/before.json").stat().st_mode & 0o777 == 0o600
+    assert run("uninstall", "claude-code") == 0
+    assert not vault.exists()
