@@ -97,13 +97,16 @@ def parts(
     binding: str = "",
     notes: Iterable[dict[str, Any]],
     harness_notes: str = "",
+    role: str = "",
 ) -> dict[str, str]:
-    """Return name → text of each non-empty part: task, notes, tools, limits, harness; in this order.
+    """Return name → text of each non-empty part: role, task, notes, tools, limits, harness; in this order.
 
     `binding` is the `binding_text` of the task, `notes` the index of the notes, `harness_notes` the notes of the
-    harness for the active skill. Without a task or an agent its part is absent. Raises UnknownEntry.
+    harness for the active skill, `role` the agent's text. Without a task or an agent its part is absent. Raises
+    UnknownEntry.
     """
     found = {
+        "role": _headed("ROLE", role.strip()),
         "task": "" if task is None else "\n\n".join(filter(None, (task_text(task), binding, _QUOTED))),
         "notes": _headed("NOTES", notes_text(notes)),
         "tools": inert_lines(tools_text(catalog, agent_id, harness)),

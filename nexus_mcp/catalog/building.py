@@ -60,6 +60,8 @@ def shipped_value(source: Source) -> Value:
     vocabulary = {name.replace("-", "_"): document.value for name, document in documents.items() if document}
     vocabulary["tools"] = {tool.name: list(tool.classes) for tool in TOOLS}
     _check(source, read, {**read, "vocabulary": vocabulary}, faults)
+    for entry in read[SKILLS].values():
+        _extend(faults, entry, reading.trigger_faults(entry, _merged(entry, None)))
     tags, capabilities = documents["tags"], documents["capabilities"]
     assert tags is not None
     assert capabilities is not None
@@ -100,7 +102,7 @@ def usable_value(source: Source, shipped: Value, work: Work | None = None) -> tu
     value: Value = {AGENTS: {}, SKILLS: {}, "maps": {}}
     names = {kind: _names(source, kind, faults) for kind in KINDS}
     digest = _digest(names)
-    # Read first, because it applies to all agents; reported last.
+    # The map is read first, because it applies to all agents; its faults are reported last.
     of_map = faults.for_entry()
     make_map = partial(maps.own_maps, source, shipped["maps"], shipped["vocabulary"], room=room)
     value["maps"] = work.row(MAP, room, of_map, "", make_map) or {}
@@ -222,6 +224,8 @@ class _Own:
             _extend(faults, entry, reading.canonical_faults(entry, below["capabilities"]))
         elif below is not None:
             _extend(faults, entry, reading.manual_faults(entry, below))
+        if kind == SKILLS:
+            _extend(faults, entry, reading.trigger_faults(entry, _merged(entry, below)))
         _check_entry(self._source, entry, self._known, self._shipped["vocabulary"], faults)
         if faults.entries():
             return None
@@ -258,10 +262,20 @@ def _agent(entry: Entry, origin: str, below: Value | None = None) -> Value:
 
 def _skill(entry: Entry, origin: str, below: Value | None = None) -> Value:
     """Merge an entry over the shipped one, with the fields in the order of the schema."""
-    merged = {**(below or {}), **(entry.document.value if entry.document else {})}
+    merged = _merged(entry, below)
+    if entry.kind == SKILLS and merged["manual_only"]:  # those of the shipped skill, which the project made manual
+        merged |= _NO_HINT
     body_hash = f"sha256:{hashlib.sha256(entry.body).hexdigest()}" if entry.body is not None else merged["body_hash"]
     members = {name: merged[name] for name in schemas.load(SCHEMAS[entry.kind])["properties"]}
     return {**members, "body_hash": body_hash, "origin": origin, "own_body": entry.body is not None}
+
+
+_NO_HINT: Value = {"triggers": [], "hint": ""}
+
+
+def _merged(entry: Entry, below: Value | None) -> Value:
+    """Return the fields of an entry over those of the shipped one; fields that a skill may lack are empty."""
+    return {**_NO_HINT, **(below or {}), **(entry.document.value if entry.document else {})}
 
 
 if __name__ == "__main__":

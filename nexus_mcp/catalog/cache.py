@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 NAME, ROWS, FOLDER = "catalog.json", "catalog-rows.json", "cache"
 LIMIT = 4 << 20
+LONGEST_HINT = 400
 _SPAN = 2_000_000_000  # nanoseconds: the resolution of times on FAT
 _BEGUN, _UNFINISHED = "catalog-", ".new"
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
@@ -63,9 +64,9 @@ _OF = {
         "own_body": bool,
     },
     SKILLS: {
-        **dict.fromkeys(("id", "name", "description", "body_hash", "origin"), str),
+        **dict.fromkeys(("id", "name", "description", "body_hash", "origin", "hint"), str),
         "manual_only": bool,
-        "harness_notes": list,
+        **dict.fromkeys(("harness_notes", "triggers"), list),
         "own_body": bool,
     },
 }
@@ -123,7 +124,15 @@ def _is_agent(entry: Value, below: Value | None, vocabulary: Value) -> bool:
 
 
 def _is_skill(entry: Value, below: Value | None) -> bool:
-    return _is_texts(entry["harness_notes"]) and (below is None or entry["manual_only"] or not below["manual_only"])
+    has_hint = bool(entry["hint"])
+    return (
+        _is_texts(entry["harness_notes"])
+        and _is_texts(entry["triggers"])
+        and has_hint == bool(entry["triggers"])
+        and not (has_hint and entry["manual_only"])
+        and len(entry["hint"]) <= LONGEST_HINT
+        and (below is None or entry["manual_only"] or not below["manual_only"])
+    )
 
 
 def _is_map(known: Any, vocabulary: Value) -> bool:

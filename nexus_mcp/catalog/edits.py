@@ -68,7 +68,7 @@ def put_file(nexus: Folder, path: str, original: Original, data: bytes, held: He
                 return
             target = stack.enter_context(own) if own is not None else folder
             conflicts.sweep(target)
-            Replacement(target, name, original).put(data, held.check)()
+            Replacement(target, name, original).put(data, held.check)
         except NotConfirmed:
             raise
         except BaseException:
@@ -86,7 +86,7 @@ def remove_file(nexus: Folder, path: str, original: Original, held: HeldLock) ->
     *folders, name = path.split("/")
     held.check()
     if not folders:
-        Replacement(nexus, name, original).put(None)()
+        Replacement(nexus, name, original).put(None)
         return True
     with ExitStack() as stack:
         try:
@@ -164,30 +164,18 @@ def _empty(above: Folder, name: str, folder: Folder) -> None:
     above.remove_folder(name)
 
 
-class Edit:
+class Edit(NamedTuple):
     """A change of the file at `path` from `.nexus`. A new file has the value `start` and the comment `head`.
 
     `tidy` removes what only repeats the shipped catalog. `removing` is the list item that `change` removes.
     """
 
-    __slots__ = ("change", "head", "path", "removing", "start", "tidy")
-
-    def __init__(
-        self,
-        path: str,
-        change: Callable[[Any], None],
-        start: dict[str, Any],
-        head: str,
-        *,
-        removing: str = "",
-        tidy: Callable[[Any], None] | None = None,
-    ) -> None:
-        self.path = path
-        self.change = change
-        self.start = start
-        self.head = head
-        self.removing = removing
-        self.tidy = tidy
+    path: str
+    change: Callable[[Any], None]
+    start: dict[str, Any]
+    head: str
+    removing: str = ""
+    tidy: Callable[[Any], None] | None = None
 
 
 class Done(NamedTuple):
@@ -303,7 +291,7 @@ def _made(
 
 
 def _rewritten(before: bytes, shown: str, edit: Edit) -> tuple[bytes, bool, bool]:
-    """As `_made`. Remove what only repeats the shipped catalog, unless a comment would go with it."""
+    """Return the same as `_made`, without what only repeats the shipped catalog, unless a comment would go with it."""
     data = changed_file(before, shown, edit.change, removing=edit.removing)
     if edit.tidy is None:
         return data, False, False

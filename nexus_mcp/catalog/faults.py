@@ -22,7 +22,7 @@ MOST_IN_ALL = 60
 """Faults of all files that are listed, in addition to the first of each file: suggesting names takes time."""
 _LONGEST = 500  # characters of a fault: it may quote the file
 _FEW = 3
-# For an agent of which only the folder is known: never resumed, and never suggested for work.
+# The fields of an agent of which only the folder is known: it is never resumed, and never suggested for work.
 _UNKNOWN = {"category": "check", "resume_tier": "ephemeral", "model_tier": "standard", "body_hash": ""}
 
 
@@ -134,23 +134,13 @@ def faulty_agents(faults: Faults, shipped: Value) -> dict[str, Value]:
     at = {name: faults.files(f"{kind}/{name}")[0] for kind, slash, name in found if slash and kind == AGENTS}
     if faults.of(AGENTS):
         at = dict.fromkeys(shipped[AGENTS], faults.files(AGENTS)[0])
-    return {name: _agent(name, file, shipped) for name, file in at.items()}
-
-
-def _closed(faults: Faults) -> str:
-    """Return the folder of the agents when it cannot be listed; else ""."""
-    return faults.files(AGENTS)[0] if faults.of(AGENTS) else ""
+    return {name: restricted_agent(name, file, shipped) for name, file in at.items()}
 
 
 def fault_fields(faults: Faults, shipped: Value) -> Value:
     """Return the fields beside agents, skills and maps: the warnings, and what faults leave unknown."""
-    lost = faults.files(MAP)[0] if faults.of(MAP) else ""
-    return {"told": warning_lines(faults, shipped), CLOSED: _closed(faults), LOST_MAP: lost}
-
-
-def restricted_agent(name: str, file: str, shipped: Value) -> Value:
-    """Return an entry with every capability for an agent that may be one of the project's own."""
-    return _agent(name, file, shipped)
+    closed, lost = (faults.files(entry)[0] if faults.of(entry) else "" for entry in (AGENTS, MAP))
+    return {"told": warning_lines(faults, shipped), CLOSED: closed, LOST_MAP: lost}
 
 
 def folder_error(error: NexusError) -> CatalogError:
@@ -183,7 +173,8 @@ def warning_lines(faults: Faults, shipped: Value) -> list[str]:
     return lines
 
 
-def _agent(name: str, file: str, shipped: Value) -> Value:
+def restricted_agent(name: str, file: str, shipped: Value) -> Value:
+    """Return an entry with every capability for an agent that may be one of the project's own."""
     below = shipped[AGENTS].get(name)
     own: Value = below or {"id": name, "name": name, "description": f"{file} cannot be used.", **_UNKNOWN}
     canonical = [] if below is None else below["capabilities"]

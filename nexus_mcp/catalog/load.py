@@ -6,6 +6,7 @@ Without such files only catalog.json is read. With them the result is cached (ca
 from __future__ import annotations
 
 from nexus_mcp.catalog.sources import AGENTS, BODY, CLOSED, LOST_MAP, MEND, PROJECT, SKILLS, Own, Shipped, read_shipped
+from nexus_mcp.catalog.tool_files import ANY
 from nexus_mcp.errors import CatalogError, NexusError, UnknownEntry
 
 TYPE_CHECKING = False
@@ -24,9 +25,9 @@ class Catalog:
 
     agents: id → {id, name, description, category, resume_tier, model_tier, capabilities (canonical), added (by the
     project), body_hash, origin "shipped"|"project", own_body}. skills: id → {id, name, description, manual_only,
-    harness_notes, body_hash, origin, own_body}. vocabulary: the files of assets/vocabulary, `-` as `_`. maps: harness
-    id → its capability map. A faulty agent also has the field `mend`: the file to correct. `warnings`: one
-    line for each of the first faults, for people and models.
+    harness_notes, triggers, hint, body_hash, origin, own_body}. vocabulary: the files of assets/vocabulary, `-` as `_`.
+    maps: harness id → its capability map. A faulty agent also has the field `mend`: the file to correct. `warnings`:
+    one line for each of the first faults, for people and models.
     """
 
     __slots__ = ("_closed", "_lost", "_mapped", "_root", "_value", "agents", "maps", "skills", "vocabulary", "warnings")
@@ -66,6 +67,22 @@ class Catalog:
     def skill(self, name: str) -> dict[str, Any]:
         """Return a skill. Raises UnknownEntry."""
         return self._entry(SKILLS, name)
+
+    def naming(self, harness: str, prefix: str = "") -> str:
+        """Return how a harness names our tools, with `*` for the name; `prefix` is the server's own.
+
+        Without a capability map that is the plain name.
+        """
+        known = self.maps.get(harness)
+        naming: str = ANY if known is None else known["nexus_tools"]
+        return naming.replace(ANY, prefix + ANY)
+
+    def resolved_body(self, kind: str, name: str, harness: str, prefix: str = "") -> str:
+        """Return the text of an entry with its placeholders resolved for a harness. Raises what `body` raises."""
+        from nexus_mcp.catalog.placeholders import resolve
+
+        text = self.body(kind, name)
+        return resolve(text, self.naming(harness, prefix), harness, self.vocabulary["invocations"])
 
     def body(self, kind: str, name: str) -> str:
         """Return the text of an entry ("agents" or "skills"), with its placeholders.
@@ -163,7 +180,7 @@ def _own(
 
         made, faults = building.usable_value(Own(nexus), value, _work(nexus, seen, is_over))
         own = {**made, **fault_fields(faults, value)}
-        if seen is not None and not cache.is_plausible(own, seen, value):  # the cached rows were not ours
+        if seen is not None and not cache.is_plausible(own, seen, value):  # another program wrote the cached rows
             made, faults = building.usable_value(Own(nexus), value, _work(nexus, None, is_over))
             own = {**made, **fault_fields(faults, value)}
         if seen is not None and not faults.may_pass:

@@ -61,8 +61,9 @@ def shipped_maps(source: Source, vocabulary: Mapping[str, Any], faults: Faults) 
 def _with_own_tools(known: Map, vocabulary: Mapping[str, Any]) -> Map:
     """Return the map with our own tools in their classes and under `reading`, under every name they may have.
 
-    Whatever the server is mounted as, `nexus_prefixes` goes before the name of a tool. A reading tool whose name is one
-    word, such as context, is known under `nexus_tools` only: another server may have a tool of that name that writes.
+    Whatever the server is mounted as, `nexus_prefixes` goes before the name of a tool. A reading tool has a prefix of
+    the server, or a name of one word such as context, only under `nexus_tools`: another server may have a tool whose
+    name ends so and that writes.
     """
     known = dict(known)
     prefixes, naming = known.pop("nexus_prefixes"), known["nexus_tools"]
@@ -71,7 +72,8 @@ def _with_own_tools(known: Map, vocabulary: Mapping[str, Any]) -> Map:
             names = [one for tool in own for one in (own_name(naming, tool), prefixes["classes"] + tool)]
             known["classes"] = {**known["classes"], name: [*known["classes"].get(name, ()), *names]}
     own = own_tools(vocabulary, "reading")
-    names = [prefixes["reading"] + tool if "_" in tool else own_name(naming, tool) for tool in own]
+    names = [own_name(naming, ANY + tool) for tool in own]
+    names += [prefixes["reading"] + tool for tool in own if "_" in tool]
     known["reading"] = [*known["reading"], *names]
     unknown = [name for name in known["classes"] if name not in classes_of(vocabulary)]
     known["classes"] = {name: known["classes"].get(name, []) for name in (*classes_of(vocabulary), *unknown)}
@@ -169,7 +171,8 @@ def _clashes(
         for index, tool in enumerate(class_tools(known, name, vocabulary)):
             place = _clash(tool, reading, patterns)
             if place is not None:
-                # Report the place in this file; the class first, because it is the intended one.
+                # Report a place that is in this file, in the class if possible: most likely the tool was meant to be
+                # there.
                 places = (f"/classes/{escape(name)}/{index}", f"/reading/{place}", "/nexus_tools")
                 at = next((one for one in places if document.has(f"{pointer}{one}")), "")
                 clashes[f"{pointer}{at}", tool] = None

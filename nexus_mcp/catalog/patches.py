@@ -17,7 +17,7 @@ BEGIN, END = "*** Begin Patch", "*** End Patch"
 MAX_BYTES, MAX_LINES = 1 << 19, 20_000
 """Bytes and lines of a patch, or of the script around it, that are read: a hook has to answer at once."""
 PROGRAMS = ("apply_patch", "applypatch")
-"""What the command is called that a shell of Codex hands a patch to."""
+"""The names of the command to which a shell of Codex hands a patch."""
 _FILE_HEADERS = ("*** Add File:", "*** Update File:", "*** Delete File:")
 _MOVE = "*** Move to:"
 _HEADERS = (*_FILE_HEADERS, _MOVE)
@@ -64,7 +64,7 @@ def command_patch_paths(command: object) -> tuple[list[str], bool] | None:
 
 
 def possible_paths(texts: Iterable[str]) -> tuple[list[str], bool]:
-    """Return what looks like a path in texts of which any may be the patch; what they touch is not certain."""
+    """Return (everything that looks like a path in a header, False): any of the texts may be the patch."""
     texts = list(texts)
     most = "\n".join(text for text in texts if "***" in text) if len(texts) <= MAX_LINES else ""
     return patch_paths(most)[0], False
@@ -110,7 +110,7 @@ def _unquoted(text: str) -> tuple[str, bool]:
 
 
 def _is_too_long(text: str) -> bool:
-    """Return whether a patch is too long to be read. A line ends wherever one of its readers may end it."""
+    """Return whether a patch is too long to be read. Every character at which some harness ends a line counts."""
     if len(text) > MAX_BYTES or (not text.isascii() and len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES):
         return True
     return sum(map(text.count, _ENDS if text.isascii() else _ENDS + _MORE_ENDS)) > MAX_LINES

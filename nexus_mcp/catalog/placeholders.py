@@ -26,6 +26,17 @@ def read_notes(harness: str) -> str:
         return ""
 
 
+_OF_THE_LEAD = ("Start an agent", "Resume an agent")
+_CHAPTER = "## "
+
+
+def worker_notes(notes: str) -> str:
+    """Return the notes of a harness without the chapters on starting and resuming agents."""
+    first, *chapters = f"\n{notes}".split(f"\n{_CHAPTER}")
+    kept = [text for text in chapters if text.partition("\n")[0].strip() not in _OF_THE_LEAD]
+    return f"\n{_CHAPTER}".join([first, *kept]).strip()
+
+
 OF_A_HARNESS = ("brief", "resume")
 """Commands whose output depends on the harness."""
 

@@ -27,17 +27,12 @@ if TYPE_CHECKING:
 
     FaultText = Callable[[], str]
 
-VOCABULARY = (
-    "capabilities",
-    "categories",
-    "resume-tiers",
-    "tags",
-    "invocations",
-    "memory-policy",
-    "task-exceptions",
-)
+VOCABULARY = ("capabilities", "categories", "resume-tiers", "tags", "invocations", "memory-policy", "task-exceptions")
 SCHEMAS = {"agents": "catalog/agent", "skills": "catalog/skill"}
-_REWORDED = {r"must match \S": "must not be blank"}
+_REWORDED = {
+    r"must match \S": "must not be blank",
+    r"must match ^([^\n]+\n?){0,3}$": "must have three lines at most, none of them empty",
+}
 
 # (field of an agent, vocabulary with its values)
 _FIELDS = (("category", "categories"), ("resume_tier", "resume_tiers"))
@@ -236,6 +231,29 @@ def manual_faults(entry: Entry, shipped: Mapping[str, Any]) -> Iterator[FaultTex
             f"the shipped skill {entry.name} is started by users only, and a project cannot change that; remove this "
             "field, or write a skill of your own under another id",
         )
+
+
+def trigger_faults(entry: Entry, merged: Mapping[str, Any]) -> Iterator[FaultText]:
+    """Yield a fault when a skill has triggers without a hint or the reverse, or has them and is manual only.
+
+    `merged` has the fields of the skill, those of the shipped one among them.
+    """
+    document = entry.document
+    if document is None or not all(map(document.keeps, ("/triggers", "/hint", "/manual_only"))):
+        return
+    own = [name for name in ("triggers", "hint") if document.value.get(name)]
+    if not own:
+        return
+    if merged.get("manual_only"):
+        yield partial(
+            document.fault_at,
+            f"/{own[0]}",
+            f"a skill that users alone start is not hinted at; remove {' and '.join(own)}, or set manual_only: false",
+        )
+    elif not merged.get("triggers"):
+        yield partial(document.fault_at, "/hint", "a hint needs triggers, the words of a message that it is given for")
+    elif not merged.get("hint"):
+        yield partial(document.fault_at, "/triggers", "triggers need a hint, the text that the model is given")
 
 
 def tag_faults(document: Document, skills: Mapping[str, object]) -> Iterator[FaultText]:

@@ -45,8 +45,8 @@ def decide(
     `agent` is the catalog's entry of the task's owner, None for an owner that is no agent. `mechanism`: whether the
     `harness` can resume. `targets` are the task's files, if the caller knows them better than the texts say; `root`,
     the project, is removed from absolute paths. `readers` are the names of agents that edit no files: they only read
-    the files that they touched. `edits` are the edits in the log of the tools, which also has those of agents that
-    still run, and the main agent's. The task's own policy comes before the tier of the agent.
+    the files that they touched. `edits` are the edits in the tool log, which also has those of running agents and of
+    the main session. The task's own policy comes before the tier of the agent.
     """
     policy = task.get("owner_reuse_policy")
     policy = policy if policy in _POLICIES else None  # tasks.json of another harness may hold anything
@@ -60,16 +60,19 @@ def decide(
         return _fresh(f"{harness} cannot resume an agent")
     entries = [_checked(entry, root) for entry in tracker_entries]
     named = _text(task, "owner_agent_id")
-    if rule == RESUME:
-        return _resume_owner(task, named, entries, why, explicit=policy == RESUME)
     files = list(target_files.of_task(task, root) if targets is None else targets)
+    editors = [other for other in entries if other["agent_name"] not in readers]
+    logged = [(editor, target_files.normal(path, root) or path, at) for editor, path, at in edits]
+    if rule == RESUME:
+        found = _resume_owner(task, named, entries, why, explicit=policy == RESUME)
+        entry = next((one for one in reversed(entries) if one["agent_id"] == found.get("agent_id")), None)
+        return (
+            {**found, "reread": _edited_files(entry, editors, logged, entries, files)} if "agent_id" in found else found
+        )
     entry, reason = _same_artifact(task, named, entries, files)
     if entry is None:
         return _fresh(reason)
-    edit = _later_edit([other for other in entries if other["agent_name"] not in readers], entry, files)
-    edit = edit or _logged_edit(
-        [(editor, target_files.normal(path, root) or path, at) for editor, path, at in edits], entries, entry, files
-    )
+    edit = _later_edit(editors, entry, files) or _logged_edit(logged, entries, entry, files)
     return _fresh(edit) if edit else _resumed(entry["agent_id"], f"{why}, {reason}", files)
 
 
@@ -122,6 +125,21 @@ def _later_edit(entries: Sequence[Entry], entry: Entry, targets: list[str]) -> s
     return ""
 
 
+def _edited_files(
+    entry: Entry | None, editors: Sequence[Entry], logged: Sequence[Edit], entries: Sequence[Entry], files: list[str]
+) -> list[str]:
+    """Return the files of the task, and those that the agent knows, that others may have edited since.
+
+    Of an agent that the tracker does not have, nothing is known: all files of the task.
+    """
+    if entry is None:
+        return files
+    known = list(dict.fromkeys([*files, *entry["files_touched"]]))
+    return [
+        file for file in known if _later_edit(editors, entry, [file]) or _logged_edit(logged, entries, entry, [file])
+    ]
+
+
 def _ran_between(other: Entry, entry: Entry) -> bool:
     """Return whether the other agent may have had a later run whose files the tracker does not have."""
     resumed, since = other["last_resumed_at"], _since(entry)
@@ -135,7 +153,7 @@ def _logged_edit(edits: Iterable[Edit], entries: Sequence[Entry], entry: Entry, 
     for editor, path, time in edits:
         both, at = target_files.covered_targets(targets, [path], target_files.may_cover), _stamp(time)
         if both and editor != entry["agent_id"] and (editor in running or not at or not since or at >= since):
-            return _edited(editor, both, entry, "the main agent")
+            return _edited(editor, both, entry, "the main session")
     return ""
 
 

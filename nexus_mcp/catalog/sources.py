@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 SHIPPED_NAME = "catalog.json"
-"""The file in assets/ that `make catalog` builds from those beside it: parsing YAML takes too long for a hook."""
+"""The file in assets/ that `make catalog` builds from the other files there: parsing YAML takes too long for a hook."""
 AGENTS, SKILLS = "agents", "skills"
 KINDS = (AGENTS, SKILLS)
 META, BODY = "meta.yml", "body.md"

@@ -21,66 +21,14 @@ LONGEST = 512
 _MOST_LOOKS = 2000
 _SEPARATORS = str.maketrans(dict.fromkeys("`'\"<>()[]{}|,;*=\u201c\u201d\u2018\u2019\u00ab\u00bb", " "))
 _AROUND = ".,:!?\u2026"
+_KNOWN_SUFFIXES = """
+adoc bash bat c cc cfg cjs conf cpp cs css csv cxx dart env erl ex exs fish go gradle graphql h hpp hs htm html ini
+ipynb java jl js json json5 jsonc jsonl jsx kt kts less lock lua md mdx mjs mk ml mm nix php pl plist po properties
+proto ps1 py pyi pyx r rb rs rst sass scala scss sh sql svelte svg swift tex tf toml ts tsv tsx txt vim vue xml yaml
+yml zig zsh
+"""
 # A word without a slash is a file name only with one of these suffixes, so "e.g.", "v0.5" and "task.owner" are not.
-_SUFFIXES = frozenset(
-    (
-        *(
-            "adoc",
-            "bash",
-            "bat",
-            "c",
-            "cc",
-            "cfg",
-            "cjs",
-            "conf",
-            "cpp",
-            "cs",
-            "css",
-            "csv",
-            "cxx",
-            "dart",
-            "env",
-            "erl",
-        ),
-        *(
-            "ex",
-            "exs",
-            "fish",
-            "go",
-            "gradle",
-            "graphql",
-            "h",
-            "hpp",
-            "hs",
-            "htm",
-            "html",
-            "ini",
-            "ipynb",
-            "java",
-            "jl",
-        ),
-        *("js", "json", "json5", "jsonc", "jsonl", "jsx", "kt", "kts", "less", "lock", "lua", "md", "mdx", "mjs", "mk"),
-        *("ml", "mm", "nix", "php", "pl", "plist", "po", "properties", "proto", "ps1", "py", "pyi", "pyx", "r", "rb"),
-        *(
-            "rs",
-            "rst",
-            "sass",
-            "scala",
-            "scss",
-            "sh",
-            "sql",
-            "svelte",
-            "svg",
-            "swift",
-            "tex",
-            "tf",
-            "toml",
-            "ts",
-            "tsv",
-        ),
-        *("tsx", "txt", "vim", "vue", "xml", "yaml", "yml", "zig", "zsh"),
-    )
-)
+_SUFFIXES = frozenset(_KNOWN_SUFFIXES.split())
 _LONGEST_SUFFIX = 10
 
 
@@ -148,7 +96,7 @@ def may_cover(target: str, path: str) -> bool:
 def covered_targets(
     targets: Iterable[str], paths: Iterable[str], test: Callable[[str, str], bool] = covers
 ) -> list[str]:
-    """Those of the targets that stand for one of the paths by `test`: `covers`, or else `may_cover`."""
+    """Return the targets for which `test` (`covers` or `may_cover`) is true of at least one path."""
     there = list(paths)
     return [target for target in targets if any(test(target, path) for path in there)]
 

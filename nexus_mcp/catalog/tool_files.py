@@ -17,13 +17,7 @@ if TYPE_CHECKING:
     Found = TypeVar("Found")
 
 ANY = "*"
-FILE_CLASSES = (
-    "file_creation",
-    "file_modification",
-    "file_deletion",
-    "partial_file_edit",
-    "structured_document_edit",
-)
+FILE_CLASSES = ("file_creation", "file_modification", "file_deletion", "partial_file_edit", "structured_document_edit")
 SHELL_CLASSES = ("shell_command_exec", "subprocess_spawn", "interactive_shell_session")
 FAILED = ("error", "fail", "den", "block", "cancel", "interrupt")
 """Prefixes of the status of a failed or refused call."""
@@ -143,7 +137,7 @@ def parameters_of(known: Mapping[str, Any], tool: str) -> tuple[str, str]:
 
 
 def read_paths(known: Mapping[str, Any], tool: str, tool_input: object) -> list[str]:
-    """The paths of the files that a call reads, as it names them, each once; none for any other tool."""
+    """Return the paths of the files that a call reads, as it names them, each once; [] for a tool that reads none."""
     parameter = entry_of(known["opening"], tool)
     value = tool_input.get(parameter) if parameter is not None and isinstance(tool_input, dict) else None
     paths = value if isinstance(value, list) else [value]
@@ -179,7 +173,7 @@ def _patched(known: Mapping[str, Any], tool: str, tool_input: object) -> tuple[l
 
 
 def _texts(value: object) -> list[str]:
-    """Return the texts in an input, those of its first _MAX_VALUES members."""
+    """Return the texts among the first _MAX_VALUES values of an input."""
     left, found, seen = [value], [], 0
     while left and seen < _MAX_VALUES:
         one = left.pop()

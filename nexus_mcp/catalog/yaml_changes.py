@@ -1,8 +1,8 @@
 """Change a YAML file and keep its comments, with ruamel.yaml.
 
 ruamel.yaml attaches to a leaf the comment on its line and all comments up to the next leaf. So an item that is added
-behind the last leaf of a collection takes those over, or it would end up below them. The same functions change plain
-values: the file is written only when it reads as the plain value with the same change.
+after the last leaf takes over the comments below that leaf: otherwise they would stand before the new item. The same
+functions change plain values: the file is written only when it reads as the plain value with the same change.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def take_out(items: list[Any], item: str) -> None:
 
 
 def remove(members: dict[str, Any], name: str) -> None:
-    """Remove a member. The comments below its last line stay, behind the member before."""
+    """Remove a field. The comments below its last line stay, after the field before it."""
     at, keys = list(members).index(name), list(members)
     token = _token(*_end(members, name)) if isinstance(members, CommentedMap) else None
     rest = _split(token) if token is not None else ""
@@ -75,7 +75,7 @@ def remove(members: dict[str, Any], name: str) -> None:
 
 
 def _end(members: Any, name: str) -> tuple[Any, Any]:
-    """Return (the collection of the last leaf of a member, its key or index there)."""
+    """Return (the collection that holds the last leaf of a field, the key or index of that leaf)."""
     return (None if _is_flow(members[name]) else _leaf(members[name])) or (members, name)
 
 
@@ -93,7 +93,7 @@ def _with_comments(value: Any) -> Any:
 
 
 def _scalar(value: Any) -> Any:
-    """Return a text that is a text in YAML 1.1, too, where `on` is a boolean."""
+    """Return the value; a text that YAML 1.1 reads as another type, such as `on`, is put between quotation marks."""
     if not isinstance(value, str):
         return value
     import yaml

@@ -1,4 +1,4 @@
-"""Read, create and extend the files of notes. Writes need the lock of the workspace."""
+"""Name the files of notes, and read, create and extend them. Writes need the lock of the workspace."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import os
 import stat
 from contextlib import contextmanager
 
-from nexus_mcp.errors import NexusError, NotConfirmed, StateError
+from nexus_mcp import schemas
+from nexus_mcp.errors import NexusError, NotConfirmed, PathRefused, StateError
 from nexus_mcp.knowledge import index
 from nexus_mcp.knowledge.index import SUFFIX
+from nexus_mcp.knowledge.merge import words
+from nexus_mcp.log import printable
 from nexus_mcp.store import conflicts
 from nexus_mcp.store.folder import close_fd
 from nexus_mcp.store.replacement import Replacement, retry
@@ -16,7 +19,7 @@ from nexus_mcp.store.replacement import read as original_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.lock import HeldLock
@@ -28,9 +31,62 @@ MAX_WRITE_BYTES = 1 << 20
 """Maximum bytes of a note to write."""
 COMPARED_BYTES = 1 << 12
 """Bytes at the beginning of a note that a new text is compared with."""
+LONGEST_NAME = 100
+_NAME_WORDS = 4
+_SHOWN_NAME = 60
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 _BOM = "\ufeff"
 _MARKERS = (b"<<<<<<< ", b">>>>>>> ")
+
+
+def check_name(name: str, pattern: str, folder: str) -> str:
+    """Return `name`. Raises PathRefused unless it matches `pattern` and is a valid file name on all systems.
+
+    `folder` is the folder of the note for the error message, e.g. ".nexus/memory".
+    """
+    from nexus_mcp.state import artifact_name
+    from nexus_mcp.store import atomic
+
+    advice = "Use lower-case letters, digits and -, and .md at the end, e.g. empirical-lock-order.md."
+    shown = f"{folder}/{printable(name[:_SHOWN_NAME])}{'…' * (len(name) > _SHOWN_NAME)}"
+    if len(name) > LONGEST_NAME:
+        raise PathRefused(shown, f"has a name of more than {LONGEST_NAME} characters", next_step=advice)
+    if not schemas.search(pattern)(name):
+        raise PathRefused(shown, "is not how a note may be called", next_step=advice)
+    try:
+        artifact_name.segments(name, atomic.PREFIX)
+    except PathRefused as error:
+        raise PathRefused(shown, error.problem, next_step=advice) from error
+    return name
+
+
+def split_name(text: str) -> tuple[str, str]:
+    """Return (name, rest) of a text such as `lock-order.md: text`; ("", text) if it begins with no name of a note.
+
+    The name is not checked.
+    """
+    name, colon, rest = text.partition(":")
+    is_name = bool(colon) and name.lower().endswith(SUFFIX) and not any(map(str.isspace, name))
+    return (name, rest.strip()) if is_name else ("", text)
+
+
+def make_name(text: str, taken: Container[str]) -> str:
+    """Return a name not in `taken` from the first words of `text`, or its checksum if they have no Latin letters."""
+    import unicodedata
+
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    stem = "-".join(words(plain)[:_NAME_WORDS])[: LONGEST_NAME - 20].strip("-")
+    if not any(map(str.isalpha, stem)):
+        import zlib
+
+        stem = f"note-{zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}"
+    elif "-" not in stem:
+        stem = f"note-{stem}"  # one word says little, and may be the name of a device
+    number, name = 1, f"{stem}{SUFFIX}"
+    while name in taken:
+        number += 1
+        name = f"{stem}-{number}{SUFFIX}"
+    return name
 
 
 def list_written(folder: Folder) -> list[tuple[str, float]]:
@@ -107,7 +163,7 @@ def _put(folder: Folder, name: str, text: str, tags: list[str], held: HeldLock) 
             f"would have {len(data)} bytes, more than the {MAX_WRITE_BYTES >> 20} MiB that a note may have",
             next_step="Keep what is worth remembering in a few sentences; an artifact can hold the whole.",
         )
-    Replacement(folder, name, original).put(data, held.check)()
+    Replacement(folder, name, original).put(data, held.check)
     return result
 
 

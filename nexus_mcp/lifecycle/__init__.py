@@ -51,6 +51,12 @@ def _post_tool_use() -> Event:
     return EVENT
 
 
+def _turn_end() -> Event:
+    from nexus_mcp.lifecycle.turn_end import EVENT
+
+    return EVENT
+
+
 def _session_end() -> Event:
     from nexus_mcp.lifecycle.session_end import EVENT
 
@@ -65,15 +71,16 @@ def _context_compact() -> Event:
 
 # Loaded on demand: each hook is a new process and pays for its imports.
 EVENTS: dict[str, Row] = {
-    "session_start": Row("a session begins, or goes on", _session_start),
+    "session_start": Row("a session begins or continues", _session_start),
     "user_message": Row("the user has sent a message", _user_message),
-    "subagent_spawn": Row("an agent begins its work, or goes on with it", _agent_spawn),
+    "subagent_spawn": Row("an agent begins or continues its work", _agent_spawn),
     "subagent_complete": Row("an agent has ended its work", _agent_complete),
     "pre_tool_use": Row("a tool is about to be used", _pre_tool_use),
     "post_tool_use": Row("a tool was used", _post_tool_use),
     "session_end": Row("the session is over", _session_end),
     "context_compact": Row("the context of the model was compacted", _context_compact),
+    "turn_end": Row("the model is about to stop", _turn_end),
     "agent_spawn": Row("subagent_spawn under its shorter name", _agent_spawn),
-    "agent_resume": Row("an agent goes on with its work", _agent_resume),
+    "agent_resume": Row("an agent continues its work", _agent_resume),
     "agent_complete": Row("subagent_complete under its shorter name", _agent_complete),
 }

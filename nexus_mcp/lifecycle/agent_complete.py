@@ -26,6 +26,21 @@ _STAMP = len("2026-01-01T00:00:00.000Z")
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
+    """Mark the agent as completed and warn about its unfinished tasks (_complete).
+
+    Where the answer reaches nobody, the next message of the session has the warnings.
+    """
+    fields = _complete(ctx, params)
+    if ctx.host.is_deaf and ctx.warnings:
+        from nexus_mcp.lifecycle.session_context import SessionMemory
+
+        memory = SessionMemory(ctx, params.get("session_id", ""))
+        memory.carry(ctx.warnings)
+        memory.save()
+    return fields
+
+
+def _complete(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     """Mark the agent as completed and warn about its unfinished tasks.
 
     Without files_touched in the params, the files come from the tool log; without a log they stay unknown. An agent

@@ -5,6 +5,7 @@ from __future__ import annotations
 from nexus_mcp.briefing.compose import parts
 from nexus_mcp.catalog.capabilities import all_capabilities, forbidden_tools, missing_map_warning
 from nexus_mcp.errors import StateError
+from nexus_mcp.lifecycle.budget import NOTES, OUTCOME
 from nexus_mcp.lifecycle.definition import Event, EventContext
 from nexus_mcp.lifecycle.sources import catalog_of, notes_of
 from nexus_mcp.state.agents import SPAWN
@@ -59,7 +60,8 @@ def _name(catalog: Catalog, given_name: str) -> str:
 def _give(ctx: EventContext, catalog: Catalog, name: str) -> None:
     """Add the context, and the fields about restrictions: none for an agent that is not in the catalog."""
     known = name if name in catalog.agents else None
-    ctx.give(*parts(catalog, None, known, ctx.harness_id, notes=notes_of(ctx)).values())
+    for part, text in parts(catalog, None, known, ctx.harness_id, notes=notes_of(ctx)).items():
+        ctx.give(text, kind=NOTES if part == "notes" else OUTCOME)
     if known is None:
         return
     own, closed = all_capabilities(catalog.agent(known)), forbidden_tools(catalog, known, ctx.harness_id)

@@ -44,20 +44,6 @@ _begun: Deadline | None = None
 class Deadline:
     """The deadline of one hook. `ctx` is the partial result of the event, None at first."""
 
-    __slots__ = (
-        "_answer",
-        "_claim",
-        "_cpu",
-        "_done",
-        "_ended",
-        "_is_over",
-        "_last",
-        "_records",
-        "_wall",
-        "_write",
-        "ctx",
-    )
-
     def __init__(
         self,
         answer: Callable[[], Answer],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from nexus_mcp import schemas
 from nexus_mcp.errors import InvalidArguments
+from nexus_mcp.lifecycle.budget import OUTCOME, SKILL, Part, fit
+from nexus_mcp.lifecycle.host import NEUTRAL
 from nexus_mcp.quoting import inert, inert_lines
 
 TYPE_CHECKING = False
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.catalog.load import Catalog
+    from nexus_mcp.lifecycle.host import Host
     from nexus_mcp.store.session import SessionSnapshot
     from nexus_mcp.store.store import Store
     from nexus_mcp.workspace import Workspace
@@ -23,18 +26,21 @@ WORD = {"type": "string", "minLength": 1}
 FIELDS: dict[str, dict[str, Any]] = {
     HARNESS_ID: TEXT,
     "session_id": TEXT,
-    # Not an enum: an unknown kind of start resets nothing.
+    # Not an enum: a session that starts in an unknown way keeps its agents.
     "source": TEXT,
     "prompt": TEXT,
     "agent_id": WORD,
     "agent_name": TEXT,
     "tool": WORD,
-    # Any type: the agent and the tool are enough for a refusal.
+    # Any type: a tool can be denied by its name, whatever its input is.
     "tool_input": {},
     "file": TEXT,
     "status": TEXT,
     "last_message": TEXT,
     "files_touched": {"type": "array", "items": TEXT},
+    # Not an enum: only the words of the user have tags, so an unknown origin has none.
+    "origin": TEXT,
+    "stop_hook_active": {"type": "boolean"},
 }
 LONGEST = 256
 """Maximum characters of an agent or session name; these names go into files that every event reads."""
@@ -61,44 +67,34 @@ class EventContext:
     tag. Only the text of a skill is added unchanged, by `instruct`.
     """
 
-    __slots__ = (
-        "catalog",
-        "context",
-        "decision",
-        "harness_id",
-        "members",
-        "reason",
-        "snapshot",
-        "store",
-        "warnings",
-        "workspace",
-    )
-
-    def __init__(self, workspace: Workspace, store: Store) -> None:
+    def __init__(self, workspace: Workspace, store: Store, host: Host = NEUTRAL) -> None:
         self.workspace = workspace
         self.store = store
+        self.host = host
+        self.limit = host.limit
         self.harness_id = workspace.harness_id
+        self.settings: dict[str, Any] | None = None  # read at most once: lifecycle/settings.py
         self.catalog: Catalog | None = None  # both read once for an event: lifecycle/sources.py
         self.snapshot: SessionSnapshot | None = None
         self.decision = CONTINUE
         self.reason = ""
-        self.context: list[str] = []
+        self.context: list[Part] = []
         self.members: dict[str, Any] = {}
         self.warnings: list[str] = []
 
     def warn(self, text: str) -> None:
         self.warnings.append(inert(text))
 
-    def give(self, *texts: str) -> None:
-        """Add texts, whose data is quoted, to the context."""
-        self.context += map(inert_lines, texts)
+    def give(self, *texts: str, kind: int = OUTCOME) -> None:
+        """Add texts, whose data is quoted, to the context; `kind` as in budget.py."""
+        self.context += [Part(inert_lines(text), kind) for text in texts]
 
-    def instruct(self, text: str) -> None:
+    def instruct(self, skill: str, text: str) -> None:
         """Add the text of a skill to the context unchanged."""
-        self.context.append(text)
+        self.context.append(Part(text, SKILL, skill))
 
     def decide(self, decision: str, reason: str = "") -> None:
-        self.decision, self.reason = decision, inert(reason)
+        self.decision, self.reason = decision, reason and inert(reason)
 
     def answer(self, name: str, members: dict[str, Any]) -> dict[str, Any]:
         """Return the complete answer to the event `name`, as in schemas/lifecycle/answer.schema.json."""
@@ -106,7 +102,8 @@ class EventContext:
         if self.reason:
             answer["reason"] = self.reason
         if self.context:
-            answer["context"] = "\n\n".join(self.context)
+            beside = min(sum(len(text) + 12 for text in self.warnings), self.limit // 4)
+            answer["context"] = fit(self.context, self.limit - beside)
         return {**answer, **self.members, **members, "warnings": self.warnings}
 
 
@@ -175,9 +172,17 @@ def check_params(event: Event, params: object) -> dict[str, Any]:
     return values
 
 
+_FAILED = "The event {} could not be handled: "
+
+
 def failure_text(name: str, fault: str) -> str:
     """Return the warning about an event that failed."""
-    return f"The event {name} could not be handled: {fault}"
+    return f"{_FAILED.format(name)}{fault}"
+
+
+def is_failure(warning: str) -> bool:
+    """Return whether a warning is the text of an event that failed. The user should see it, too."""
+    return warning.startswith(_FAILED.partition("{}")[0]) and _FAILED.partition("{}")[2] in warning
 
 
 def own_fault(error: Exception, where: str = "") -> str:

@@ -16,6 +16,8 @@ from nexus_mcp.lifecycle.definition import (
     failure_text,
     own_fault,
 )
+from nexus_mcp.lifecycle.host import NEUTRAL
+from nexus_mcp.lifecycle.settings import limit_of
 from nexus_mcp.store.store import Store
 from nexus_mcp.workspace import DEFAULT_HARNESS_ID, Workspace, check_harness_id
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.lifecycle.definition import Event
+    from nexus_mcp.lifecycle.host import Host
 
 WAIT_SECONDS = 2.0
 """Seconds that one event may wait for the lock and git in total; some harnesses kill a hook after 3 s."""
@@ -35,7 +38,13 @@ MEND = "Fix the hook that sends it."
 
 
 def begin(
-    name: str, params: object, workspace: Workspace, now: Callable[[], float] | None = None, wait: float = WAIT_SECONDS
+    name: str,
+    params: object,
+    workspace: Workspace,
+    now: Callable[[], float] | None = None,
+    wait: float = WAIT_SECONDS,
+    *,
+    host: Host = NEUTRAL,
 ) -> tuple[Event, EventContext, dict[str, Any]]:
     """Return (the event, its context, its checked params). The waiting time of `wait` seconds starts now.
 
@@ -44,7 +53,7 @@ def begin(
     event = EVENTS[name].load()
     values = check_params(event, params)
     own = Workspace(workspace.root, harness_of(values.pop(HARNESS_ID, None), workspace))
-    return event, EventContext(own, Store(own, now, wait, in_all=True)), values
+    return event, EventContext(own, Store(own, now, wait, in_all=True), host), values
 
 
 def harness_of(value: object, workspace: Workspace) -> str:
@@ -60,18 +69,20 @@ def harness_of(value: object, workspace: Workspace) -> str:
         raise InvalidArguments([problem]) from error
 
 
-def answer_event(name: str, params: object, workspace: Workspace) -> dict[str, Any]:
+def answer_event(name: str, params: object, workspace: Workspace, host: Host = NEUTRAL) -> dict[str, Any]:
     """Run an event and return its answer; after an error an answer with a warning. Never raises.
 
     After an error the decision is "continue", except for tools that are certainly forbidden (malformed_payload.py).
     """
     ctx: EventContext | None = None
     try:
-        event, ctx, values = begin(name, params, workspace)
+        event, ctx, values = begin(name, params, workspace, host=host)
         deadline.note(ctx)
-        return ctx.answer(name, event.run(ctx, values))
+        members = event.run(ctx, values)
+        ctx.limit = limit_of(ctx)
+        return ctx.answer(name, members)
     except Exception as error:  # noqa: BLE001 - an error of ours must not stop the work
-        result = answer_failure(name, fault_of(error), workspace, params)
+        result = answer_failure(name, fault_of(error), workspace, params, host=host)
     if ctx is None or name == DECIDING:
         return result
     ctx.warnings[:] = dict.fromkeys([*result["warnings"], *ctx.warnings])
@@ -79,7 +90,13 @@ def answer_event(name: str, params: object, workspace: Workspace) -> dict[str, A
 
 
 def answer_failure(
-    name: str, fault: str, workspace: Workspace | None, params: object = None, *, is_whole: bool = True
+    name: str,
+    fault: str,
+    workspace: Workspace | None,
+    params: object = None,
+    *,
+    is_whole: bool = True,
+    host: Host = NEUTRAL,
 ) -> dict[str, Any]:
     """Log the failure of an event and return its answer. Without a workspace nothing is logged.
 
@@ -105,7 +122,7 @@ def answer_failure(
         params, is_whole = {}, False
     if own is not None:
         try:
-            return _decided(answer, own, params, is_whole=is_whole)
+            return _decided(answer, own, params, host, is_whole=is_whole)
         except Exception as error:  # noqa: BLE001 - as above
             answer["warnings"].append(inert(fault_of(error)))
     if is_whole and not any(params.get(name) for name in ("agent_id", "agent_name")):
@@ -114,12 +131,14 @@ def answer_failure(
     return {**answer, "decision": DENY, "reason": UNREADABLE}
 
 
-def _decided(answer: dict[str, Any], own: Workspace, params: dict[str, Any], *, is_whole: bool) -> dict[str, Any]:
+def _decided(
+    answer: dict[str, Any], own: Workspace, params: dict[str, Any], host: Host, *, is_whole: bool
+) -> dict[str, Any]:
     from nexus_mcp.lifecycle import malformed_payload
     from nexus_mcp.lifecycle.definition import EventContext
     from nexus_mcp.store.store import Store
 
-    ctx = EventContext(own, Store(own, wait=0.0))
+    ctx = EventContext(own, Store(own, wait=0.0), host)
     malformed_payload.decide(ctx, params, is_whole=is_whole)
     decision = {"decision": ctx.decision, **({"reason": ctx.reason} if ctx.reason else {})}
     warnings = dict.fromkeys([*answer.pop("warnings"), *ctx.warnings])

@@ -11,9 +11,11 @@ import re
 from nexus_mcp.catalog.capabilities import all_capabilities, restricted_agents
 from nexus_mcp.lifecycle.agent_identity import identify
 from nexus_mcp.lifecycle.definition import BLOCK, CONTINUE, DENY
+from nexus_mcp.lifecycle.pre_tool_use import ask_gate, has_file
 from nexus_mcp.lifecycle.pre_tool_use import decide as decide_on
 from nexus_mcp.lifecycle.sources import catalog_of
 from nexus_mcp.quoting import quoted, quoted_name
+from nexus_mcp.store.paths import TASKS
 from nexus_mcp.wording import join_first
 
 TYPE_CHECKING = False
@@ -81,6 +83,8 @@ def decide(ctx: EventContext, fields: Mapping[str, object], *, is_whole: bool) -
         is_known = bool(identity.names) or identity.is_unknown or (is_whole and _is_agent_readable(fields))
         agents = identity.agents(catalog) if is_known else list(catalog.agents.values())
         _deny_if_limited(ctx, catalog, agents, is_one=len(identity.names) == 1)
+        if ctx.decision != DENY and ctx.host.limit and not has_file(ctx, TASKS):  # an installed hook
+            ask_gate(ctx, "There is no task list, and the payload does not say which tool would run. Use it again.")
     if ctx.decision not in (DENY, BLOCK):  # everything else is uncertain
         ctx.decide(CONTINUE)
 

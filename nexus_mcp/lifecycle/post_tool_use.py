@@ -45,9 +45,11 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
         from nexus_mcp.lifecycle.agent_identity import touch
 
         touch(ctx, params["session_id"])
+    if ctx.host.is_deaf and "agent_id" not in params:
+        _give_carried(ctx, params.get("session_id", ""))
     logged = harness_files.log_tool_uses(ctx.store, lines)
     if not logged:
-        ctx.warn("The use of the tool is not in the log of the tools: its names are too long.")
+        ctx.warn("The use of the tool is not in the tool log: its names are too long.")
     if not logged or came_to_nothing(status):
         return {"logged": logged}
     found = dict.fromkeys(inside(root, path) for path in read)
@@ -55,6 +57,16 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     counted = [note for note in notes if _count_read(ctx, params, note)]
     more = {"also_read": counted[1:]} if len(counted) > 1 else {}
     return {"logged": logged, **({"read": counted[0]} if counted else {}), **more}
+
+
+def _give_carried(ctx: EventContext, session: str) -> None:
+    """Give the main session the warnings about a subagent that ended within this call."""
+    from nexus_mcp.lifecycle.session_context import SessionMemory
+
+    memory = SessionMemory(ctx, session)
+    for warning in memory.take_carried():
+        ctx.warn(warning)
+    memory.save()
 
 
 def _is_note(root: str, path: str) -> bool:

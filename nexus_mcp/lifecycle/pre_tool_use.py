@@ -8,10 +8,12 @@ from nexus_mcp.catalog.tool_files import is_edit, only_reads, written_paths
 from nexus_mcp.errors import NexusError, PathRefused
 from nexus_mcp.lifecycle.agent_identity import identify, unknown_denial
 from nexus_mcp.lifecycle.definition import ALLOW, BLOCK, DENY, TEXT, Event, EventContext
+from nexus_mcp.lifecycle.host import AUTO, WARN
 from nexus_mcp.lifecycle.nexus_files import NOTE, Kinds, names_state, refusal
+from nexus_mcp.lifecycle.settings import gate_of
 from nexus_mcp.lifecycle.sources import catalog_of, fault_advice
 from nexus_mcp.quoting import quoted
-from nexus_mcp.store.paths import TASKS
+from nexus_mcp.store.paths import PLAN, TASKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,8 +78,17 @@ def _judge(
         ctx.decide(DENY, reason)
         return
     other = next((path for path, kind in kinds.of.items() if kind != NOTE), None)
-    if (other is not None or not is_certain) and not _has_tasks(ctx):
-        ctx.decide(BLOCK, _reason(catalog, agents, tool, other))
+    if (other is not None or not is_certain) and not has_file(ctx, TASKS):
+        ask_gate(ctx, _reason(catalog, agents, tool, other))
+
+
+def ask_gate(ctx: EventContext, reason: str) -> None:
+    """Block an edit without a task list, or warn, as the project's or the installation's gate says."""
+    gate = gate_of(ctx)
+    if gate == BLOCK or (gate == AUTO and has_file(ctx, PLAN)):
+        ctx.decide(BLOCK, reason)
+    elif gate == WARN:
+        ctx.warn(reason)
 
 
 def _is_denied(
@@ -102,15 +113,15 @@ def _is_denied(
     return False
 
 
-def _has_tasks(ctx: EventContext) -> bool:
-    """Return whether tasks.json exists. A malformed task list counts: our errors must not block the work."""
+def has_file(ctx: EventContext, name: str) -> bool:
+    """Return whether a state file exists. A malformed task list counts: our errors must not block the work."""
     try:
         with ctx.store.state() as state:
-            return state is not None and state.check_plain(TASKS)
+            return state is not None and state.check_plain(name)
     except PathRefused:
         return True
     except NexusError as error:
-        ctx.warn(f"Whether there are tasks is not known: {error}")
+        ctx.warn(f"Whether there is a {name} is not known: {error}")
         return True
 
 

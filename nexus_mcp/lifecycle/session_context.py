@@ -5,7 +5,11 @@ process. Without it the model only gets more text than needed. An entry has some
 
 - skill, mode: the active skill; work: whether there was a plan or a task list for it; history: the size of the history
   at its start;
-- DIGESTS: digests of the texts that the model has since a compaction; by: which event gave them.
+- HINTED: the first message of the session has passed, so no hints of skills are given any more;
+- DIGESTS: digests of the texts that the model has, since a compaction or the start; by: which event gave them after a
+  compaction;
+- CARRIED: warnings of events whose answer reached nobody, for the next one that reaches the model;
+- STOPPED: the state of the work for which the end of a turn was refused; HELD: whether the last one was.
 
 A harness may report one compaction twice: by context_compact, and by session_start with source "compact". The second
 event gives only what changed in between. A user message after that, or the same event again, starts anew.
@@ -20,6 +24,8 @@ from nexus_mcp.catalog.placeholders import read_notes, resolve
 from nexus_mcp.catalog.tool_files import ANY
 from nexus_mcp.errors import NexusError, StateError
 from nexus_mcp.knowledge.index import text as notes_text
+from nexus_mcp.lifecycle.budget import NOTES, STATE
+from nexus_mcp.lifecycle.budget import SKILL as SKILL_KIND
 from nexus_mcp.lifecycle.sources import both_of, catalog_of, notes_of
 from nexus_mcp.quoting import quoted_name
 from nexus_mcp.state.agents import ANONYMOUS
@@ -44,14 +50,18 @@ if TYPE_CHECKING:
 FILE = "remembered.extension.json"
 MAX_BYTES = 1 << 20
 MAX_SESSIONS = 16
-"""A session that comes back after so many others gets everything anew."""
+"""Sessions that are remembered; a session that resumes after more others gets all texts again."""
 _LONGEST_ID = 200
-_TEXTS = ("session_id", "at", "skill", "mode", "work", "history", "by")
+_TEXTS = ("session_id", "at", "skill", "mode", "work", "history", "by", "stopped", "held", "hinted", "carried")
 COMPACTED, STARTED, BOTH = "context_compact", "session_start", "both"
 OTHER = {COMPACTED: STARTED, STARTED: COMPACTED}
 SKILL, PLAN_TEXT, TASKS_TEXT = "skill", "plan", "tasks"
 SEEN = "seen"
+HINTED = "hinted"
 DIGESTS = "given"
+STOPPED, HELD, CARRIED = "stopped", "held", "carried"
+_MOST_CARRIED = 4000  # characters
+_GONE = {PLAN_TEXT: "No plan is open any more.", TASKS_TEXT: "There is no task list any more."}
 _OVER = dict.fromkeys(("skill", "mode", "work", "history"))
 
 
@@ -85,10 +95,13 @@ class SessionMemory:
         self._changes |= fields
         self.fields = {name: value for name, value in {**self.fields, **fields}.items() if value is not None}
 
-    def save(self, choose: Callable[[Entry], dict[str, Any]] | None = None) -> None:
-        """Write the changes, and with `choose` what it returns for the memory as it is under the lock."""
+    def save(self, choose: Callable[[Entry], dict[str, Any]] | None = None) -> bool:
+        """Write the changes, and with `choose` what it returns for the memory as it is under the lock.
+
+        Return whether the memory has the changes now; if not, a warning has the reason.
+        """
         if not (self._changes or choose):
-            return
+            return True
         now = self._ctx.store.stamp()
 
         def changed(entries: list[Entry]) -> list[Entry]:
@@ -98,7 +111,7 @@ class SessionMemory:
             new = {name: value for name, value in merged.items() if value is not None}
             return [*(entry for entry in entries if entry is not known), new][-MAX_SESSIONS:]
 
-        _change(self._ctx, changed)
+        return _change(self._ctx, changed)
 
     def forget(self) -> None:
         """Delete the memory of the session."""
@@ -106,18 +119,19 @@ class SessionMemory:
             _change(self._ctx, lambda entries: [one for one in entries if one["session_id"] != self._session])
 
     def select_new(self, parts: Mapping[str, str]) -> list[str]:
-        """Return the non-empty parts that the model does not have since a compaction, and note them.
+        """Return the non-empty parts that the model does not have, and a line about each that is gone; note both.
 
-        Before the first compaction every message gets all parts.
+        Without a session id, or where no session started, the model gets all parts until the first compaction.
         """
         known, before = self.fields, self.fields.get(DIGESTS, {})
-        if "by" not in known:
+        if "by" not in known and not (self._session and self.has_place):
             return [text for text in parts.values() if text]
         digests = {name: digest(text) for name, text in parts.items() if text}
         now = {**{name: seen for name, seen in before.items() if name not in parts}, **digests}
-        if now != before or known["by"] in OTHER:
-            self.note({DIGESTS: now or None, "by": BOTH})
-        return [text for name, text in parts.items() if text and digests[name] != before.get(name)]
+        if now != before or known.get("by") in OTHER:
+            self.note({DIGESTS: now or None, **({"by": BOTH} if "by" in known else {})})
+        new = {name: text or _GONE[name] for name, text in parts.items() if digests.get(name) != before.get(name)}
+        return [*new.values()]
 
     def select_skills(self, skills: Mapping[str, tuple[str, str]]) -> list[tuple[str, str, str]]:
         """Return (skill, mode, text) of the skills that tags start now, and note the last one as the active skill.
@@ -135,10 +149,31 @@ class SessionMemory:
                 found.append((skill, mode, ""))
             digests[key] = seen
         skill, (mode, _) = [*skills.items()][-1]
-        self.note({**_OVER, "skill": skill, "mode": mode or None, "history": _history(self._ctx)})
+        self.note_skill(skill, mode)
         if "by" in known:  # after a compaction no text is repeated
             self.note({DIGESTS: digests})
         return found
+
+    def note_skill(self, skill: str, mode: str) -> None:
+        """Note the active skill, and the size of the history at its start."""
+        self.note({**_OVER, "skill": skill, "mode": mode or None, "history": _history(self._ctx)})
+
+    def carry(self, warnings: list[str]) -> None:
+        """Note warnings for the next event of the session that reaches the model."""
+        text = "\n".join(filter(None, [self.fields.get(CARRIED, ""), *warnings]))
+        self.note({CARRIED: text[:_MOST_CARRIED]})
+
+    def take_carried(self) -> list[str]:
+        """Return the warnings of earlier events, and note that they are given."""
+        text = self.fields.get(CARRIED, "")
+        if text:
+            self.note({CARRIED: None})
+        return text.split("\n") if text else []
+
+    def begin_turn(self) -> None:
+        """Note that the end of the last turn is over: the next one may be refused again."""
+        if HELD in self.fields:
+            self.note({HELD: None})
 
     def end_skill(self, *, has_work: bool) -> None:
         """Drop a skill that has ended, and note whether there is work for it. `has_work`: a plan or tasks were read.
@@ -185,11 +220,16 @@ def give(ctx: EventContext, session: str, *, by: str) -> None:
     settled(memory.fields)  # also if the memory cannot be written
     if digests or memory.has_place:  # a project without Nexus is not written to
         memory.save(settled)
-    new = [text for name, text in parts.items() if digests[name] != before.get(name)]
+    new = {name: text for name, text in parts.items() if digests[name] != before.get(name)}
     if skill and digests[key] != before.get(key):
-        ctx.instruct(skill)
+        if ctx.host.has_skills:
+            ctx.give(f"The skill {active} is active. Start it again, so that you have its text.", kind=SKILL_KIND)
+        else:
+            ctx.instruct(active, skill)
     if new:
-        ctx.give(HEAD, *new)
+        ctx.give(HEAD, kind=STATE)
+        for name, text in new.items():
+            ctx.give(text, kind=NOTES if name == "notes" else STATE)
 
 
 def skill_text(catalog: Catalog, harness_id: str, routed: Mapping[str, str]) -> str:
@@ -274,22 +314,26 @@ def _agents(ctx: EventContext, session: str) -> str:
     return agents_text(entries)
 
 
-def _change(ctx: EventContext, make: Callable[[list[Entry]], list[Entry]]) -> None:
-    """Replace the entries with those that `make` returns. An unusable file is kept under another name."""
+def _change(ctx: EventContext, make: Callable[[list[Entry]], list[Entry]]) -> bool:
+    """Replace the entries with those that `make` returns. An unusable file is kept under another name.
+
+    Return whether that was done; if not, a warning has the reason.
+    """
     kept = ""
     try:
         with own_folder(ctx.store, ctx.harness_id) as (own, held):
             entries, is_usable = _read(own)
             made = make(entries)
             if is_usable and made == entries:
-                return
+                return True
             kept = "" if is_usable else own.show(atomic.set_aside(own, FILE, f"conflict-{FILE}"))
             atomic.put(own, FILE, encode({"sessions": made}), held.check)
     except NexusError as error:
         ctx.warn(f"The state of this session could not be saved, so texts may be repeated: {error}")
-        return
+        return False
     if kept:
         ctx.warn(f"The saved state of earlier sessions could not be read, and is kept as {kept}. Check its content.")
+    return True
 
 
 def _read(own: Folder) -> tuple[list[Entry], bool]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from nexus_mcp.errors import NexusError, PathRefused, StateError
 from nexus_mcp.quoting import fault, quoted_name
 from nexus_mcp.state.tasks import COMPLETED, IN_PROGRESS, ready
+from nexus_mcp.wording import join_first
 
 TYPE_CHECKING = False
 
@@ -110,9 +111,8 @@ def select_waiting(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def list_ids(tasks: list[dict[str, Any]]) -> str:
     """Return ids and statuses of the first 20 tasks: `tasks 1 (pending), 3 (in_progress)`."""
-    more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
-    named = ", ".join(f"{task['id']} ({task['status']})" for task in tasks[:_NAMED])
-    return f"{'task' if len(tasks) == 1 else 'tasks'} {named}{more}"
+    named = join_first(tasks, _NAMED, lambda task: f"{task['id']} ({task['status']})")
+    return f"{'task' if len(tasks) == 1 else 'tasks'} {named}"
 
 
 def tell_copies(ctx: EventContext) -> None:
@@ -132,12 +132,10 @@ def tell_copies(ctx: EventContext) -> None:
     except NexusError:
         return
     if copies:
-        more = f" and {len(copies) - _COPIES} more" if len(copies) > _COPIES else ""
-        named = ", ".join(map(quoted_name, copies[:_COPIES]))
         ctx.give(
-            f"Copies of files that another program saved while a call replaced them, or that could not be used: "
-            f"{named}{more}. Read them, compare them with the files, take over what is missing through the tools, and "
-            "tell the user, so that they can move the copies away."
+            "Copies of files that another program saved while a call replaced them, or that could not be used: "
+            f"{join_first(copies, _COPIES, quoted_name)}. Read them, compare them with the files, take over what is "
+            "missing through the tools, and tell the user, so that they can move the copies away."
         )
 
 

@@ -1,22 +1,30 @@
 """user_message: handle the tags of a message, and describe the progress.
 
-Tags that write files are carried out here. What the others ask for is told to the model, a decision among them: the
-model knows the question that it answers. The rules are in docs/tags.md.
+Tags that write files are carried out here. For any other tag the answer tells the model what to do. A [d] is one of
+these if only the model knows which question the user decided. The rules are in docs/tags.md.
+
+Only the words of the user have tags. Some harnesses report the answer of a subagent, the text of a command or their
+own notices as messages too: a tag in those is text.
 """
 
 from __future__ import annotations
 
 from nexus_mcp.briefing.progress import HEAD, plan_text, tasks_text
+from nexus_mcp.lifecycle.budget import SKILL, STATE
 from nexus_mcp.lifecycle.definition import Event, EventContext
 from nexus_mcp.lifecycle.session_context import PLAN_TEXT, TASKS_TEXT, SessionMemory, skill_text
+from nexus_mcp.lifecycle.skill_hints import give_hints
 from nexus_mcp.lifecycle.sources import both_of, catalog_of, snapshot_of, tell_copies
 from nexus_mcp.quoting import inert, quoted
+from nexus_mcp.wording import join_first
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_QUESTIONS, _TITLE = 20, 160
+USER = "user"
+"""The origin of a message that the user typed, and the default. The others are agent, command and system."""
+_QUESTIONS, _TITLE, _WORDS = 20, 160, 400
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
@@ -24,17 +32,21 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
 
     The message is never changed, and its text is not returned.
     """
-    prompt = params.get("prompt", "")
-    plan, tasks = both_of(ctx)
-    parts = {PLAN_TEXT: plan_text(plan), TASKS_TEXT: tasks_text(tasks)}
+    prompt = params.get("prompt", "") if params.get("origin", USER) == USER else ""
     memory = SessionMemory(ctx, params.get("session_id", ""))
+    for warning in memory.take_carried():
+        ctx.warn(warning)
     tags = _handle_tags(ctx, memory, prompt) if "[" in prompt else []
+    give_hints(ctx, memory, prompt)
+    plan, tasks = both_of(ctx)  # after the tags, one of which may have recorded a decision
+    parts = {PLAN_TEXT: plan_text(plan), TASKS_TEXT: tasks_text(tasks)}
     memory.end_skill(has_work=not (plan is None and tasks is None))
+    memory.begin_turn()
     tell_copies(ctx)
     new = memory.select_new(parts)
     memory.save()
     if new:
-        ctx.give(HEAD, *new)
+        ctx.give(HEAD, *new, kind=STATE)
     return {"tags": tags}
 
 
@@ -50,13 +62,15 @@ def _handle_tags(ctx: EventContext, memory: SessionMemory, prompt: str) -> list[
     if not message.tags:
         return []
     from nexus_mcp.tags.act import run_steps
-    from nexus_mcp.tags.actions import ACTIONS
+    from nexus_mcp.tags.actions import decide
     from nexus_mcp.tags.route import Outcomes
 
-    steps = run_steps(message, catalog, ctx.store)
-    done = {step["start"]: step for step in steps if step["action"] in ACTIONS}
+    steps = run_steps(message, catalog, ctx.store, ctx.harness_id)
+    # A decision that was not recorded is described with the open questions.
+    done = {step["start"]: step for step in steps if step["action"] != decide.NAME or "path" in step}
     outcomes = Outcomes(catalog, ctx.store, ctx.harness_id, snapshot_of(ctx))
     skills: dict[str, tuple[str, str]] = {}
+    words: dict[str, str] = {}
     for tag in message.tags:
         at, name = tag["start"], f"The user's tag [{tag_name(tag)}]"
         if at in done:
@@ -66,15 +80,27 @@ def _handle_tags(ctx: EventContext, memory: SessionMemory, prompt: str) -> list[
         ctx.give(_describe(name, one))
         if one["outcome"] == "skill":
             skills[one["skill"]] = one["mode"], skill_text(catalog, ctx.harness_id, one)
+            words[one["skill"]] = tag["text"]
     if message.left_out:
         ctx.warn(f"The message has {message.left_out} more tags, which were not looked at.")
+    if skills and ctx.host.has_skills:
+        for skill, (mode, _) in skills.items():
+            ctx.give(_start_text(skill, mode, words[skill]), kind=SKILL)
+        memory.note_skill(skill, mode)
+        skills = {}
     for skill, mode, text in memory.select_skills(skills) if skills else ():
         if text:
-            ctx.instruct(text)
+            ctx.instruct(skill, text)
         else:
             how = f"mode {mode}" if mode else "without a mode"
             ctx.give(f"The skill {skill} is active now, {how}. Follow its text, which you have.")
     return [inert(f"{tag['tag']}:{tag['variant']}" if tag["variant"] else tag["tag"]) for tag in message.tags]
+
+
+def _start_text(skill: str, mode: str, words: str) -> str:
+    """Return the instruction to start a skill that the harness has."""
+    with_words = f", with: {quoted(words.strip(), _WORDS)}" if words.strip() else ""
+    return f"Start the skill {skill} now{f', mode {mode}' if mode else ''}{with_words}."
 
 
 def _describe(name: str, tag: dict[str, Any]) -> str:
@@ -84,12 +110,15 @@ def _describe(name: str, tag: dict[str, Any]) -> str:
         return f"{name} starts the skill {tag['skill']}.{advice}"
     if tag["outcome"] == "nothing":
         return f"{name} does nothing as things are:{advice}"
-    open_ones = tag["would"]["pending"]
-    shown = [f"issue {issue['id']} {quoted(issue['title'], _TITLE)}" for issue in open_ones[:_QUESTIONS]]
-    more = f" and {len(open_ones) - len(shown)} more" if len(open_ones) > len(shown) else ""
+    if "issue" in tag["would"]:
+        issue = tag["would"]["issue"]
+        shown_issue = f"issue {issue['id']} {quoted(issue['title'], _TITLE)}"
+        return f"{name} records the text behind it as a decision: call plan_decide for {shown_issue}.{advice}"
+    pending = tag["would"]["pending"]
+    shown = join_first(pending, _QUESTIONS, lambda issue: f"issue {issue['id']} {quoted(issue['title'], _TITLE)}")
     return (
         f"{name} records the text behind it as a decision: call plan_decide for the question that it answers. "
-        f"Open are {', '.join(shown)}{more}.{advice}"
+        f"Open are {shown}.{advice}"
     )
 
 
@@ -110,4 +139,4 @@ def _describe_result(name: str, step: dict[str, Any]) -> str:
     return "\n".join([f"{name} is carried out already: {what}.", *more, f"Tell the user. {advice}{question}".rstrip()])
 
 
-EVENT = Event(optional=("prompt", "session_id"), run=run)
+EVENT = Event(optional=("prompt", "origin", "session_id"), run=run)

@@ -1,13 +1,15 @@
 """Carry out the inline actions of a message, and describe their results in lines of text.
 
-[m], [m:gc] and [rule:…] write files here. [d] is left to the agent, which knows the question that it answers.
+[m], [m:gc] and [rule:…] write notes here. [d] records a decision if its question is certain; else the agent does.
 """
 
 from __future__ import annotations
 
 from nexus_mcp.errors import NexusError
 from nexus_mcp.quoting import inert, quoted
+from nexus_mcp.tags.actions.decide import FAILED
 from nexus_mcp.tags.parse import Message
+from nexus_mcp.workspace import DEFAULT_HARNESS_ID
 
 TYPE_CHECKING = False
 
@@ -33,31 +35,33 @@ RESULTS = {
     "nothing": "no note could go",
     "for_the_agent": "left to the agent",
     "failed": "not done",
+    "records": "would record the decision on {issue}",
+    "replaces": "would replace the decision on {issue}",
+    "recorded": "recorded the decision on {issue}",
+    "replaced": "replaced the decision on {issue}",
 }
 
 
-FOR_THE_AGENT, FAILED = "for_the_agent", "failed"
-_DECIDE = "Call plan_decide for the question that it decides, with the text behind the tag."
-
-
-def act(text: str, catalog: Catalog, store: Store) -> dict[str, Any]:
+def act(text: str, catalog: Catalog, store: Store, harness_id: str = DEFAULT_HARNESS_ID) -> dict[str, Any]:
     """Carry out the actions of a message; return {"steps": […], "left_out": …} as in schemas/catalog/act.schema.json.
 
     There is one step for each tag with an action, in order; `left_out` counts the tags beyond the limit. The result of
     a step that cannot be done is FAILED, with the reason as `next_step`; the other steps are still done.
     """
     message = Message(text, catalog.vocabulary["tags"])
-    return {"steps": run_steps(message, catalog, store), "left_out": message.left_out}
+    return {"steps": run_steps(message, catalog, store, harness_id), "left_out": message.left_out}
 
 
-def run_steps(message: Message, catalog: Catalog, store: Store) -> list[dict[str, Any]]:
-    """Carry out the actions of a message; return its steps."""
+def run_steps(
+    message: Message, catalog: Catalog, store: Store, harness_id: str = DEFAULT_HARNESS_ID
+) -> list[dict[str, Any]]:
+    """Carry out the actions of a message; return its steps. `harness_id` is for the operation log."""
     if not message.tags:
         return []
     from nexus_mcp.tags.actions.definition import ActionContext
     from nexus_mcp.tags.route import SKILL
 
-    ctx, table = ActionContext(catalog, store), catalog.vocabulary["tags"]
+    ctx, table = ActionContext(catalog, store, harness_id), catalog.vocabulary["tags"]
     return [
         _with_warning(message, tag, _run_step(tag, ctx)) for tag in message.tags if table[tag["tag"]]["kind"] != SKILL
     ]
@@ -70,7 +74,8 @@ def lines(step: dict[str, Any], *, quoting: bool = False) -> list[str]:
     """
     shown = (lambda text: quoted(text, _LONGEST)) if quoting else str
     path = shown(f".nexus/{step.get('path', '')}")
-    found = [RESULTS[step["result"]].format(path=path, commit=step.get("commit", "")[:12])]
+    issue = f"issue {step['issue']['id']} {quoted(step['issue']['title'], _LONGEST)}" if "issue" in step else ""
+    found = [RESULTS[step["result"]].format(path=path, commit=step.get("commit", "")[:12], issue=issue)]
     found += [f"  also like it: {shown('.nexus/' + other)}" for other in step.get("similar", ())]
     found += [
         f"  gone: {shown('.nexus/' + gone['path'])}; back with: {shown(gone['restore'])}"
@@ -95,14 +100,12 @@ def _with_warning(message: Message, tag: dict[str, Any], step: dict[str, Any]) -
 def _run_step(tag: dict[str, Any], ctx: ActionContext) -> dict[str, Any]:
     from nexus_mcp.tags.actions import ACTIONS
     from nexus_mcp.tags.actions.definition import error_text
-    from nexus_mcp.tags.route import PLAN_DECIDE, variant_of
+    from nexus_mcp.tags.route import variant_of
 
     spec, unknown = variant_of(ctx.catalog.vocabulary["tags"][tag["tag"]], tag)
     step = {field: tag[field] for field in ("tag", "variant", "start", "end")} | {"action": spec["action"]}
     if unknown:
         return {**step, "result": FAILED, "next_step": unknown}
-    if spec["action"] == PLAN_DECIDE:
-        return {**step, "result": FOR_THE_AGENT, "next_step": _DECIDE}
     try:
         return {**step, **ACTIONS[spec["action"]]().run(ctx, tag["variant"], tag["text"])}
     except NexusError as error:

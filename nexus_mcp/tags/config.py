@@ -18,10 +18,7 @@ NAME = "config.yml"
 _SCHEMA = "catalog/config"
 LIMIT = YAML_BYTES
 _LONGEST = 40
-_NEXT_STEP = (
-    "Mend it, then call again; under memory: may stand propose: and delete_unasked:, each with days_unread, "
-    "max_access_count and min_age_days."
-)
+_NEXT_STEP = "Mend it, then call again. Its settings are gates:, context_limit:, tags: and memory:."
 
 
 def read(nexus: Folder | None) -> dict[str, Any]:

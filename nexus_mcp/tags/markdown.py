@@ -25,7 +25,7 @@ _DEFINITION = r"\[[^\[\]]+\]:[ \t\n]*(?:[#<]|mailto:|\S*/)"
 _MARKUP = re.compile(rf"[`\\]|~~~|\]\(|<[a-zA-Z]|://|{_DEFINITION}")
 _TARGET = re.compile(_DEFINITION)
 _INDENTED_FENCE = re.compile(r"\n(?=[ \t]{4,}(?:```|~~~))")
-"""Where a fence would belong to the paragraph before it."""
+"""A line that Markdown counts to the paragraph before it although it looks like a fence."""
 _PARAGRAPH_END = re.compile(r"\n[ \t\r]*\n")
 _PAIRS = {")": "(", "]": "["}
 _BLOCKS = ("blockquote", "fence", "heading", "hr", "lheading", "list", "reference")

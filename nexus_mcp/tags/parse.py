@@ -20,7 +20,7 @@ MOST = 20
 MAX_CHARACTERS = 1 << 18
 """Characters at the beginning of a message in which tags are searched."""
 _BEYOND = 1 << 16
-"""Characters behind these in which an earlier code span or link may end."""
+"""Characters after these in which a code span or link that began earlier may end."""
 _CANDIDATE = re.compile(rf"(?<![A-Za-z0-9_])\[([^\[\]]{{1,{LONGEST}}})\]")
 """A bracket directly behind a name is an index, as in `row[d]`."""
 _LONGEST = 80

@@ -9,9 +9,10 @@ from nexus_mcp.catalog.placeholders import near, read_notes
 from nexus_mcp.errors import NexusError
 from nexus_mcp.quoting import quoted_name
 from nexus_mcp.state import plan as plans
-from nexus_mcp.state import tasks as task_lists
 from nexus_mcp.tags.actions import ACTIONS
-from nexus_mcp.tags.actions.definition import ActionContext, error_text
+from nexus_mcp.tags.actions.decide import NAME as PLAN_DECIDE
+from nexus_mcp.tags.actions.decide import find_target, preview_target
+from nexus_mcp.tags.actions.definition import ActionContext, error_text, finished_text
 from nexus_mcp.tags.parse import Message
 
 TYPE_CHECKING = False
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from nexus_mcp.store.store import Store
 
 SKILL, ACTION, NOTHING = "skill", "action", "nothing"
-PLAN_DECIDE = "plan_decide"
 _CLOSE = (
     "Nothing is left to run. Close the cycle: see the whole once more, bring the notes in line with [sync], keep what "
     "closing drops (the goal and the decisions beside the tasks: in a note, or with plan_decide), then call task_close."
@@ -96,7 +96,7 @@ class Outcomes:
             return self._skill(spec["skill"], tag["variant"])
         action = spec["action"]
         if action == PLAN_DECIDE:
-            return self._decision(tag["text"])
+            return self._decision(tag["variant"], tag["text"])
         would = ACTIONS[action]().preview(self._context, tag["variant"], tag["text"])
         return {"outcome": ACTION, "action": action, "would": would, "advice": would["next_step"]}
 
@@ -132,23 +132,12 @@ class Outcomes:
             "advice": advice,
         }
 
-    def _decision(self, text: str) -> dict[str, Any]:
-        plan = self._plan()
-        if plan is None:
-            return _nothing(
-                "No plan is open, so there is no question to decide. Start one first: [plan] and the topic."
-            )
-        pending = plans.pending(plan)
-        if not plan["issues"]:
-            return _nothing("The plan has no question to decide. Add one with plan_update first.")
-        if not pending:
-            return _nothing("Every question of the plan is decided. Reopen one or add one with plan_update first.")
-        if not text.strip():
-            return _nothing("Nothing is written behind [d]. Write the decision there: [d] what was decided.")
-        finished = self._finished()
-        open_ones = [{"id": issue["id"], "title": issue["title"]} for issue in pending]
-        advice = f"{finished} If this belongs to something new, call task_close first." if finished else ""
-        return {"outcome": ACTION, "action": PLAN_DECIDE, "would": {"pending": open_ones}, "advice": advice}
+    def _decision(self, variant: str, text: str) -> dict[str, Any]:
+        target = find_target(self._plan(), variant, text)
+        if target.problem:
+            return _nothing(target.problem)
+        would = preview_target(self._store, target, text, self._tasks())
+        return {"outcome": ACTION, "action": PLAN_DECIDE, "would": would, "advice": would["next_step"]}
 
     def _nothing_to_run(self) -> str:
         """Return why [run] has nothing to run; "" if there is a task to run."""
@@ -171,13 +160,7 @@ class Outcomes:
         return f"{finished} {_CLOSE}" if finished else ""
 
     def _finished(self) -> str:
-        """Return a sentence about a cycle with all tasks completed that is not closed yet; "" if there is none."""
-        tasks = self._tasks()
-        if tasks is None or not tasks["tasks"] or task_lists.count(tasks, task_lists.COMPLETED) < len(tasks["tasks"]):
-            return ""
-        number = len(tasks["tasks"])
-        what = "The only task is" if number == 1 else f"All {number} tasks are"
-        return f"{what} completed, but the cycle is not closed."
+        return finished_text(self._tasks())
 
     def _plan(self) -> dict[str, Any] | None:
         return self._session().plan()

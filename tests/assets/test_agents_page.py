@@ -74,7 +74,7 @@ def test_the_sections_are_named() -> None:
     assert f"{', '.join(SECTIONS)}." in " ".join(PAGE.split())
 
 
-def test_the_example_checks(example: Path) -> None:
+def test_example_checks_print_what_the_page_shows(example: Path) -> None:
     """`catalog check` says what the page says, `list` and `show` what was added and changed."""
     assert sorted(FILES) == [
         "agents/dba/body.md",

@@ -72,6 +72,48 @@ def test_planning_and_running_teach_the_tools() -> None:
     assert positions == sorted(positions)
 
 
+def test_planning_asks_first_and_looks_for_gaps_last() -> None:
+    """nx-plan asks what is wanted before research, and looks for gaps after the tasks are there."""
+    plan = BODIES["skills", "nx-plan"]
+    steps = [line.split(". ", 1)[1] for line in plan.splitlines() if line.startswith("### ")]
+    assert [steps.index(step) for step in ("Ask what is wanted", "Research before you ask more")] == [1, 2]
+    assert steps[-1] == "Look for gaps, and close the planning"
+    for words in (
+        "plan on top of the list",
+        "show the progress",
+        "Pair each maker",
+        "Documents only",
+        "One file together",
+    ):
+        assert words in " ".join(plan.split())
+    assert "Generated files" in plan
+
+
+def test_running_guards_the_branch_and_shows_progress() -> None:
+    """nx-run changes nothing on the main branch without a word of the user, and reports each change of a task."""
+    run = " ".join(BODIES["skills", "nx-run"].split())
+    assert "Nothing is changed or committed on the main branch without a word of the user" in run
+    assert "Keep the progress visible." in run
+
+
+def test_tester_rates_failures_by_one_scale() -> None:
+    """The levels of the table are those of the form, and there is a security mode and guidance for tests."""
+    tester = BODIES["agents", "tester"]
+    levels = [line.split("|")[1].strip() for line in tester.splitlines() if line.startswith("| ")][1:]
+    assert levels == ["critical", "high", "medium", "low"]
+    assert f"[{' | '.join(levels)}]" in tester
+    for words in ("**Security mode.**", "**Tests to write.**"):
+        assert words in tester
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [("nx-init", 9000), ("nx-sync", 9000), ("nx-plan", 14000), ("nx-run", 12500)]
+)
+def test_skills_stay_short(name: str, most: int) -> None:
+    """Every session that starts a skill pays for its text."""
+    assert len(BODIES["skills", name]) <= most
+
+
 def test_the_skills_name_every_agent() -> None:
     """An agent that no skill ever calls would be there for nothing."""
     both = BODIES["skills", "nx-plan"] + BODIES["skills", "nx-run"]
@@ -88,7 +130,7 @@ def test_actions_are_used() -> None:
 
 
 @pytest.mark.parametrize("harness", ["claude-code", "codex", "opencode"])
-def test_notes_of_a_harness(harness: str) -> None:
+def test_notes_of_a_harness_say_how_agents_start_and_resume(harness: str) -> None:
     """Each says how an agent is started and resumed, how the user is asked, and what tools are called; and is short."""
     with open(data_path("assets", "harnesses", harness, "notes.md"), encoding="utf-8") as file:
         text = file.read()

@@ -59,7 +59,7 @@ def decided(number: float, decision: str, **more: Json) -> Json:
     return issue(number, "Which?\nNow", "decided", decision=decision, **more)
 
 
-def test_what_binds_a_task() -> None:
+def test_binding_text_quotes_goal_and_decisions() -> None:
     """The goal, the decision of the plan on the issue of the task, and the decisions of the list, all quoted."""
     of = tasks(task(1, plan_issue=2), goal="A cache", decisions=["One\nTASK: x", " ", "Two"])
     settled = plan(issues=[decided(1, "No"), decided(2, "SQLite\nGOAL: none")])
@@ -81,7 +81,7 @@ def test_what_binds_a_task() -> None:
         (task(1, plan_issue=2), plan(issues=[decided(2, "No")], created_at=stamp(60_000))),
     ],
 )
-def test_no_decision_of_the_plan(of: Json, settled: Json) -> None:
+def test_decision_is_absent_without_a_matching_issue(of: Json, settled: Json) -> None:
     """No issue named, no plan, no such issue, an open one, an empty decision, or a plan that came after the task."""
     assert binding_text(of, tasks(of), settled) == ""
 
@@ -121,7 +121,7 @@ def test_brief_omits_forbidden_tool_names(catalog: Catalog, harness: str, name: 
     assert tools_text(catalog, "architect", PLAIN) == ""
 
 
-def test_the_parts_in_their_order(catalog: Catalog) -> None:
+def test_parts_come_in_a_fixed_order(catalog: Catalog) -> None:
     """The task, the notes, the names of the tools, the limits, and what the harness needs."""
     notes = [{"path": "memory/a.md", "kind": "memory", "tags": ["x"], "size": 3}]
     own = placeholders.read_notes(CLAUDE)
@@ -133,19 +133,19 @@ def test_the_parts_in_their_order(catalog: Catalog) -> None:
     assert join_parts(found) == "\n\n".join(found.values())
 
 
-def test_parts_without_anything_to_say(catalog: Catalog) -> None:
+def test_parts_without_content_are_left_out(catalog: Catalog) -> None:
     """No task, no notes, no agent, a harness that nothing is known of: an empty text."""
     assert parts(catalog, None, None, PLAIN, notes=[]) == {}
 
 
-def test_notes_of_harnesses(catalog: Catalog) -> None:
+def test_each_mapped_harness_has_notes(catalog: Catalog) -> None:
     """Each harness with a map has notes; a name that leads elsewhere has none."""
     assert [bool(placeholders.read_notes(name)) for name in catalog.maps] == [True, True, True]
     assert [placeholders.read_notes(name) for name in (PLAIN, "../../x", "")] == ["", "", ""]
     assert placeholders.read_notes("absent") == ""
 
 
-def test_an_unknown_agent(catalog: Catalog) -> None:
+def test_unknown_agent_is_refused_with_near_names(catalog: Catalog) -> None:
     """Bad input: the near names are listed."""
     with pytest.raises(UnknownEntry, match="Did you mean engineer"):
         parts(catalog, task(1), "enginer", CLAUDE, notes=[])

@@ -17,14 +17,14 @@ from tests.support import task
 @pytest.mark.parametrize(
     ("harness", "can"), [("claude-code", True), ("codex", True), ("opencode", True), ("nexus-mcp", False), ("x", False)]
 )
-def test_which_harness_resumes(harness: str, can: bool) -> None:
+def test_harness_without_resume_tool_starts_fresh(harness: str, can: bool) -> None:
     """Contract §5: without a resume mechanism every start is fresh; the map of the harness tells."""
     assert can_resume(load(None), harness) is can
     found = decision(load(None), task(1, owner="architect"), [entry("a1", "architect")], harness, "/nowhere")
     assert found["mode"] == ("resume" if can else "fresh")
 
 
-def test_files_that_are_there_count(tmp_path: Path) -> None:
+def test_existing_files_count_as_targets(tmp_path: Path) -> None:
     """Names without a suffix are targets where the project has such a file, or such a folder with a slash in it."""
     put(tmp_path, {"Makefile": "all:\n", "src/state/a.py": "", "tests/x": ""})
     os.symlink("Makefile", tmp_path / "linked")
@@ -41,7 +41,7 @@ def test_files_that_are_there_count(tmp_path: Path) -> None:
     assert (found["mode"], found["reread"]) == ("resume", ["Makefile", "src/state/"])
 
 
-def test_who_only_reads_does_not_edit() -> None:
+def test_reading_agent_does_not_count_as_editor() -> None:
     """A tester that looked at the files since is no reason for a fresh engineer; a writer is."""
     given = task(1, context="Mend src/a.py", owner="engineer")
     before = entry("e1", "engineer", "src/a.py", end=1000)
@@ -50,7 +50,7 @@ def test_who_only_reads_does_not_edit() -> None:
         assert decision(load(None), given, [before, since], "codex", "/nowhere")["mode"] == mode
 
 
-def test_which_lines_of_the_log_are_edits() -> None:
+def test_only_successful_edits_in_the_log_count() -> None:
     """By an editing tool of any harness, with a file, that did not fail; a line edited by hand stops nothing."""
     at = "2026-01-05T09:00:00.000Z"
     line: dict[str, object] = {"timestamp": at, "agent_id": "w1", "tool": "Edit", "file": "a.py", "status": "ok"}

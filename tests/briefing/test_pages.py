@@ -56,13 +56,13 @@ def test_page_has_every_capability() -> None:
     ]
 
 
-def test_the_members_of_a_map() -> None:
+def test_page_has_a_row_for_each_field_of_a_map() -> None:
     """A row for each, in the order of the schema."""
     members = list(schemas.load("catalog/capability-map")["properties"])
     assert [row[0].strip("`") for row in rows(CAPABILITIES, "field ")] == members
 
 
-def test_the_examples_of_capabilities(project: Project) -> None:
+def test_capability_examples_print_what_the_page_shows(project: Project) -> None:
     """Each command prints what the page says, and the map reads at the end as the page shows it."""
     start = files(CAPABILITIES)
     assert list(start) == ["capability-map.yml"]
@@ -75,7 +75,7 @@ def test_the_examples_of_capabilities(project: Project) -> None:
     assert project.get("capability-map.yml").decode() == _FENCE.findall(CAPABILITIES)[-1][1]
 
 
-def test_the_examples_of_resume(project: Project) -> None:
+def test_resume_examples_print_what_the_page_shows(project: Project) -> None:
     """With the files that the page shows; a line of dots stands for more of the same."""
     for name, text in files(RESUME).items():
         project.put(name, text)
@@ -95,7 +95,7 @@ def test_every_policy_and_tier_is_told(policy: str) -> None:
     assert [tier for tier in load(None).vocabulary["resume_tiers"] if f"tier *{tier}*" not in cells] == []
 
 
-def test_the_parts_of_a_brief(project: Project) -> None:
+def test_page_names_the_parts_of_a_brief(project: Project) -> None:
     """The table names the parts as --json does."""
     names = [row[0].strip("`") for row in rows(RESUME, "part ")]
-    assert names == ["task", "notes", "tools", "limits", "harness"]
+    assert names == ["role", "task", "notes", "tools", "limits", "harness"]

@@ -15,7 +15,7 @@ DBA = ".nexus/agents/dba"
 SKILLED = {"skills/release/meta.yml": SKILL.format(id="release"), "skills/release/body.md": "Go.\n"}
 
 
-def test_one_agent_with_many_faults(tmp_path: Path) -> None:
+def test_all_faults_of_an_agent_are_reported_at_once(tmp_path: Path) -> None:
     """What breaks the schema hides neither what the other members name nor what the text does."""
     meta = (
         "id: dba\nname: D\ndescription: D\nextra: 1\ncategory: hwo\nresume_tier: persistant\nmodel_tier: 5\n"
@@ -33,7 +33,7 @@ def test_one_agent_with_many_faults(tmp_path: Path) -> None:
     ]
 
 
-def test_an_id_that_is_wrong_beside_others(tmp_path: Path) -> None:
+def test_wrong_id_is_reported_beside_other_faults(tmp_path: Path) -> None:
     """So is what an agent with another id than its folder, and one without a text, takes away."""
     put(tmp_path / ".nexus", {"agents/tester/meta.yml": "id: dba\ncapabilities: [no_file_edit]\n"})
     told = [fault.partition(" ")[2][:50] for fault in own_faults(tmp_path)]
@@ -62,7 +62,7 @@ def test_links_hide_nothing(tmp_path: Path) -> None:
     assert raised.value.faults == told
 
 
-def test_a_disk_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disk_error_is_a_fault_that_is_not_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is told as a fault, and not kept: the files are as they were when it is over."""
     put(tmp_path / ".nexus", {**SKILLED, "agents/dba/meta.yml": AGENT.format(id="dba"), "agents/dba/body.md": "x"})
     (tmp_path / ".nexus/state").mkdir()
@@ -78,13 +78,13 @@ def test_a_disk_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "dba" in load(str(tmp_path)).agents
 
 
-def test_whoever_names_what_is_at_fault_is_not_wrong(tmp_path: Path) -> None:
+def test_reference_to_a_faulty_entry_is_no_second_fault(tmp_path: Path) -> None:
     """One slip is one fault."""
     put(tmp_path / ".nexus", {**SKILLED, "skills/release/body.md": "{{agent:dba}}", "agents/dba/meta.yml": "id: ["})
     assert [fault.partition(":")[0] for fault in own_faults(tmp_path)] == [f"{DBA}/meta.yml", f"{DBA}/body.md"]
 
 
-def test_a_map_with_many_faults(tmp_path: Path) -> None:
+def test_all_faults_of_a_map_are_reported_at_once(tmp_path: Path) -> None:
     """Every harness is looked at, and of one that breaks the schema what keeps it."""
     text = (
         "codex:\n  extra: 1\n  classes: {x: [a]}\nMine: {}\nopencode:\n  reading: 5\n  classes: {file_creation: []}\n"
@@ -121,7 +121,7 @@ def test_faults_have_line_and_column_in_characters(tmp_path: Path, path: str, co
     assert own_faults(tmp_path) == [f".nexus/skills/release/{told}"]
 
 
-def test_blank_words_of_an_agent(tmp_path: Path) -> None:
+def test_blank_words_of_an_agent_are_a_fault(tmp_path: Path) -> None:
     """They are a fault as in a skill."""
     meta = AGENT.format(id="dba").replace("name: Name", "name: ' '")
     put(tmp_path / ".nexus", {"agents/dba/meta.yml": meta, "agents/dba/body.md": "x"})

@@ -48,7 +48,7 @@ def test_twenty_schema_faults_are_reported(tmp_path: Path) -> None:
     assert told[MOST:] == [f".nexus/skills/release/meta.yml: and {1500 - MOST} more"]
 
 
-def test_what_a_file_names(tmp_path: Path, searches: list[int]) -> None:
+def test_faults_of_one_file_are_counted_together(tmp_path: Path, searches: list[int]) -> None:
     """Faults of references and of the schema are counted together; those of another file are not cut."""
     names = ", ".join(f"no_{number}" for number in range(3000))
     meta = AGENT.format(id="dba").replace("[no_task_create]", f"[{names}]") + "extra: 1\n"
@@ -81,7 +81,7 @@ def test_file_beyond_64_kib_is_not_read(tmp_path: Path, path: str) -> None:
     assert usable(str(tmp_path)).warnings != []
 
 
-def test_long_lists_of_a_map(tmp_path: Path) -> None:
+def test_long_lists_of_a_map_are_a_fault(tmp_path: Path) -> None:
     """A list of a map has 200 names at most: each of a class is held against each of those that read."""
     names = [", ".join(f"{letter}{number}" for number in range(201)) for letter in "ab"]
     text = f"codex:\n  classes:\n    file_creation: [{names[0]}]\n  reading: [{names[1]}]\n"
@@ -92,7 +92,7 @@ def test_long_lists_of_a_map(tmp_path: Path) -> None:
     assert own_faults(tmp_path) == []
 
 
-def test_a_large_text(tmp_path: Path) -> None:
+def test_large_text_has_its_own_bound(tmp_path: Path) -> None:
     """A text has a bound of its own, told in its own words however large it is."""
     for size in ((256 << 10) + 1, 2 << 20):
         put(tmp_path / ".nexus", {**SKILLED, "skills/release/body.md": "x" * size})

@@ -76,7 +76,7 @@ def dropped(own: Json) -> Json:
     return own
 
 
-def test_what_is_right_is_believed(project: Path) -> None:
+def test_valid_cache_is_used(project: Path) -> None:
     """What says the same is read, so the others below are refused for what they say."""
     edited(project, put_in("skills/prune/name", "Believed"))
     assert usable(str(project)).skills["prune"]["name"] == "Believed"
@@ -109,6 +109,9 @@ def test_what_is_right_is_believed(project: Path) -> None:
         put_in("skills/nx-init/manual_only", False),
         put_in("skills/prune/name", 5),
         put_in("skills/prune/harness_notes", [5]),
+        put_in("skills/prune/triggers", [5]),
+        put_in("skills/prune/triggers", ["x"]),
+        put_in("skills/prune/hint", "x"),
         put_in("skills/more", {}),
         put_in("maps", []),
         put_in("maps/codex", {}),
@@ -122,7 +125,7 @@ def test_what_is_right_is_believed(project: Path) -> None:
         put_in("told", [5]),
     ],
 )
-def test_what_cannot_be_right_is_made_anew(project: Path, change: Callable[[Json], Json]) -> None:
+def test_implausible_cache_is_rebuilt(project: Path, change: Callable[[Json], Json]) -> None:
     """A shipped agent keeps what it may not do, whatever was put there; nothing of the wrong shape is used."""
     first = load(str(project))
     edited(project, change)
@@ -142,14 +145,14 @@ def test_a_change_in_place_is_noticed(project: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["[" * 200_000, "{" * 9, "5", '"x"', "", "\0"])
-def test_what_is_no_catalog_is_none(project: Path, text: str) -> None:
+def test_cache_that_is_no_catalog_is_ignored(project: Path, text: str) -> None:
     """Whatever stands in the file, the catalog is made of the files of the project."""
     first = load(str(project)).agents
     (project / KEPT).write_text(text)
     assert usable(str(project)).agents == first
 
 
-def test_what_a_crash_left_is_swept(project: Path) -> None:
+def test_leftover_of_a_crash_is_deleted_with_the_next_write(project: Path) -> None:
     """A file that was begun goes when the next one is kept, unless somebody writes it, or it is none of these."""
     cache = (project / KEPT).parent
     for name in ("catalog-0.new", "catalog-1.new", "catalog-2", "history-0.new"):

@@ -66,7 +66,7 @@ def catalog() -> Catalog:
     return load(None)
 
 
-def test_the_shipped_maps(catalog: Catalog) -> None:
+def test_maps_are_shipped_for_three_harnesses(catalog: Catalog) -> None:
     """Maps are shipped for Claude Code, Codex and OpenCode."""
     assert tuple(catalog.maps) == HARNESSES
 
@@ -86,7 +86,7 @@ def test_every_class_is_mapped(catalog: Catalog, harness: str) -> None:
 
 
 @pytest.mark.parametrize("harness", HARNESSES)
-def test_what_reads_is_in_no_class(catalog: Catalog, harness: str) -> None:
+def test_reading_tools_are_in_no_class(catalog: Catalog, harness: str) -> None:
     """Contract §4: reading tools are never blocked, so the maps do not name one as anything else."""
     known = catalog.maps[harness]
     both = [(tool, name) for tool in known["reading"] for name in capabilities.classes_of(catalog, tool, harness)]
@@ -123,7 +123,9 @@ def test_taking_a_canonical_one_away_is_refused() -> None:
         ("reviewer", ("no_file_edit", "no_task_create")),
     ],
 )
-def test_each_agent_in_each_harness(catalog: Catalog, agent: str, kept_from: tuple[str, ...], harness: str) -> None:
+def test_each_agent_is_refused_the_classes_its_capabilities_block(
+    catalog: Catalog, agent: str, kept_from: tuple[str, ...], harness: str
+) -> None:
     """Contract §5, agents: a tool of a class that the agent's capabilities block is refused, any other is not."""
     blocked = {name for one in kept_from for name in catalog.vocabulary["capabilities"][one]["classes"]}
     refused = {
@@ -164,7 +166,7 @@ def test_the_reason_is_an_instruction(catalog: Catalog, agent: str, tool: str, r
     assert capabilities.check_tool(catalog, agent, tool, "claude-code") == (False, reason)
 
 
-def test_a_name_with_anything_in_it(catalog: Catalog) -> None:
+def test_reason_stays_one_short_line_for_any_name(catalog: Catalog) -> None:
     """A server may be called whatever its author liked: the reason stays one line, and short."""
     reason = capabilities.check_tool(catalog, "engineer", f"mcp__\n\u202e{'x' * 5000}__task_add", "claude-code")[1]
     assert reason.startswith('engineer may not use "mcp__\\n\\u202exxx')
@@ -188,7 +190,7 @@ def test_a_name_with_anything_in_it(catalog: Catalog) -> None:
         ("nexus_nxtask_add", "opencode"),
     ],
 )
-def test_wildcards_for_the_tools_of_a_server(catalog: Catalog, tool: str, harness: str) -> None:
+def test_wildcards_match_tools_under_any_mount_name(catalog: Catalog, tool: str, harness: str) -> None:
     """However the server was mounted, and with whatever prefix."""
     assert capabilities.check_tool(catalog, "engineer", tool, harness)[0] is False
     assert capabilities.classes_of(catalog, tool, harness) == ["nexus_task_creation"]

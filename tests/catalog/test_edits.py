@@ -106,7 +106,7 @@ def test_comments_of_the_file_stay(project: Project) -> None:
         ("agents/tester/meta.yml", "id: [\n", SHELL, ".nexus/agents/tester/meta.yml:2:1: while parsing a flow node"),
     ],
 )
-def test_what_would_be_broken_is_refused(
+def test_edit_that_would_break_a_file_is_refused(
     project: Project, path: str, content: str | bytes, edit: edits.Edit, told: str
 ) -> None:
     """A broken file, this one or another, and a change that would break it: with file, line and column."""
@@ -155,7 +155,7 @@ def test_a_change_waits_for_the_lock(project: Project) -> None:
     assert not (project.nexus / "agents").exists()
 
 
-def test_leftovers_of_a_crash_go(project: Project) -> None:
+def test_leftovers_of_a_crash_are_deleted(project: Project) -> None:
     """A temporary file that a dead writer left beside the target."""
     project.put(f"agents/writer/{atomic.PREFIX}0", "half")
     project.put("agents/writer/meta.yml", "id: writer\n")
@@ -187,7 +187,7 @@ def test_a_death_while_all_is_taken_back(project: Project, add: edits.Edit) -> N
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_a_death_at_any_moment(project: Project, first: bool) -> None:
+def test_edit_killed_at_any_moment_is_whole_or_absent(project: Project, first: bool) -> None:
     """The catalog reads as before or as after, and the command run again comes to the same end."""
     if not first:
         project.put("agents/writer/meta.yml", "id: writer  # ours\n")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nexus_mcp.catalog import capabilities, maps
+from nexus_mcp.catalog import capabilities, maps, tool_files
 from nexus_mcp.catalog.load import load
 from nexus_mcp.errors import CatalogError
 from nexus_mcp.tools import TOOLS
@@ -130,3 +130,46 @@ def test_the_naming_of_the_server_is_no_reading(tmp_path: Path) -> None:
         "remove it from one of the two"
         for tool in restricted
     ]
+
+
+MOUNTS = {
+    "claude-code": [
+        "mcp__nexus__",
+        "mcp__plugin_nexus_nexus__",
+        "mcp__plugin_team_work__nx_",
+        "mcp__work__",
+        "mcp__nexus__nx_",
+    ],
+    "codex": ["mcp__nexus__", "mcp__work__", "mcp__nexus__nx_"],
+    "opencode": ["nexus_", "work_", "nexus_nx_"],
+}
+
+NEXUS = {
+    "claude-code": ("mcp__nexus__", "mcp__plugin_nexus_nexus__"),
+    "codex": ("mcp__nexus__",),
+    "opencode": ("nexus_",),
+}
+
+
+@pytest.mark.parametrize(("harness", "mount"), [(harness, mount) for harness in MOUNTS for mount in MOUNTS[harness]])
+def test_our_tools_are_of_their_classes_under_every_mount(harness: str, mount: str) -> None:
+    """Fault 9: a plugin, another server name or a prefix takes no restriction away, and refuses no tool that reads."""
+    catalog = load(None)
+    for tool in TOOLS:
+        known = capabilities.classes_of(catalog, mount + tool.name, harness)
+        assert known == [name for name in maps.classes_of(catalog.vocabulary) if name in tool.classes], tool.name
+        # Under another name with a prefix any tool could end so, also one that writes.
+        if tool.read_only and (
+            mount.startswith(NEXUS[harness]) or (tool.name != "context" and not mount.endswith("nx_"))
+        ):
+            assert tool_files.only_reads(catalog.maps[harness], mount + tool.name), tool.name
+
+
+def test_codex_resumes_and_waits_in_both_versions() -> None:
+    """Fault 7: the names that its hooks tell, with the namespace in front, and the parameter with the handle."""
+    known = load(None).maps["codex"]
+    assert known["resuming"]["collaborationfollowup_task"] == "target"
+    assert known["resuming"]["multi_agent_v1send_input"] == known["resuming"]["send_input"] == "target"
+    assert "collaborationsend_message" not in known["resuming"]
+    assert {"collaborationwait_agent", "multi_agent_v1wait_agent", "wait_agent"} <= set(known["reading"])
+    assert not {"collaborationspawn_agent", "spawn_agent"} & set(known["reading"])

@@ -83,7 +83,7 @@ def test_taking_a_capability_away_is_refused(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_told(tmp_path: Path, path: str, content: str, told: str) -> None:
+def test_faults_are_reported_with_file_line_and_column(tmp_path: Path, path: str, content: str, told: str) -> None:
     """With its file, and its line and column where it has some."""
     put(tmp_path / ".nexus", {path: content})
     assert own_faults(tmp_path) == [told]
@@ -97,7 +97,7 @@ def test_an_unknown_entry_names_the_nearest(project: Path) -> None:
     with pytest.raises(UnknownEntry, match=r"There is no agent \"enginer\"\. Did you mean engineer\?"):
         catalog.agent("enginer")
     with pytest.raises(
-        UnknownEntry, match=r"There is no skill \"zzz\"\. nexus-mcp catalog list names those there are\."
+        UnknownEntry, match=r"There is no skill \"zzz\"\. nexus-mcp catalog list shows the known ones\."
     ):
         catalog.skill("zzz")
 
@@ -120,7 +120,7 @@ def test_a_folder_with_a_dot_is_told(project: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["agents", "skills"])
-def test_what_is_hidden_is_left_alone(project: Path, kind: str) -> None:
+def test_hidden_folders_are_ignored(project: Path, kind: str) -> None:
     """An editor's folder, and one that a tool has not finished, are no agents."""
     for name in (".idea", ".nexus-tmp-1"):
         (project / f".nexus/{kind}" / name).mkdir()
@@ -162,7 +162,7 @@ def test_yaml_is_parsed_once(project: Path) -> None:
 
 
 @pytest.mark.parametrize("planted", ["copied", "broken", "a folder", "absent"])
-def test_what_was_kept_elsewhere_is_not_believed(project: Path, planted: str) -> None:
+def test_cache_from_a_clone_is_ignored(project: Path, planted: str) -> None:
     """A cache that came with a repository could take restrictions away; a broken one is none."""
     (project / ".nexus/state").mkdir()
     first = load(str(project)).agents
@@ -186,7 +186,7 @@ def test_without_state_nothing_is_made(project: Path) -> None:
     assert sorted(os.fspath(path) for path in project.rglob("*")) == before
 
 
-def test_a_body_that_was_changed_since(project: Path) -> None:
+def test_changed_or_missing_body_is_a_fault(project: Path) -> None:
     """A text that went, or is none any more, is told as a fault of its file."""
     catalog, body = load(str(project)), project / ".nexus/agents/gardener/body.md"
     body.write_bytes(b"ab\xff")
@@ -195,3 +195,60 @@ def test_a_body_that_was_changed_since(project: Path) -> None:
     body.unlink()
     with pytest.raises(CatalogError, match=r"body\.md: is missing"):
         catalog.body("agents", "gardener")
+
+
+HINTED = SKILL.format(id="prune") + "triggers: [prune]\nhint: Do it.\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "meta", "told"),
+    [
+        ("prune", HINTED, []),
+        ("prune", HINTED.replace("Do it.", "|\n  One.\n  Two.\n  Three.\n"), []),
+        (
+            "prune",
+            HINTED.replace("manual_only: false", "manual_only: true"),
+            [
+                ":6:1: a skill that users alone start is not hinted at; remove triggers and hint, or set "
+                "manual_only: false"
+            ],
+        ),
+        (
+            "prune",
+            HINTED.replace("hint: Do it.\n", ""),
+            [":6:1: triggers need a hint, the text that the model is given"],
+        ),
+        (
+            "prune",
+            HINTED.replace("triggers: [prune]\n", ""),
+            [":6:1: a hint needs triggers, the words of a message that it is given for"],
+        ),
+        ("prune", HINTED.replace("Do it.", "x" * 401), [":7:1: hint must have at most 400 characters"]),
+        (
+            "prune",
+            HINTED.replace("Do it.", '"1\\n2\\n3\\n4"'),
+            [":7:1: hint must have three lines at most, none of them empty"],
+        ),
+        ("prune", HINTED.replace("[prune]", "[' ']"), [":6:12: triggers/0 must not be blank"]),
+        ("prune", HINTED.replace("[prune]", "prune"), [":6:1: triggers must be of type array"]),
+        (
+            "nx-init",
+            "id: nx-init\ntriggers: [x]\nhint: Do.\n",
+            [":2:1: a skill that users alone start is not hinted at"],
+        ),
+        ("nx-plan", "id: nx-plan\ntriggers: [x]\n", []),
+        ("nx-plan", "id: nx-plan\ntriggers: []\nhint: ''\n", []),
+    ],
+)
+def test_triggers_and_hint(tmp_path: Path, name: str, meta: str, told: list[str]) -> None:
+    """A skill has both or neither, and none that users alone start has them; three lines and 400 characters at most."""
+    put(tmp_path / ".nexus", {f"skills/{name}/meta.yml": meta, f"skills/{name}/body.md": "# T\n"})
+    found = own_faults(tmp_path)
+    assert [fault.partition("meta.yml")[2][: len(text)] for fault, text in zip(found, told, strict=True)] == told
+
+
+def test_skill_that_a_project_makes_manual_has_no_hint(tmp_path: Path) -> None:
+    """Triggers of the shipped skill go with the choice that users alone start it."""
+    put(tmp_path / ".nexus", {"skills/nx-plan/meta.yml": "id: nx-plan\nmanual_only: true\n"})
+    skill = load(str(tmp_path)).skills["nx-plan"]
+    assert (skill["manual_only"], skill["triggers"], skill["hint"]) == (True, [], "")

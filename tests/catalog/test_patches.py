@@ -64,7 +64,7 @@ def generated(random_: random.Random) -> str:
 
 @pytest.mark.requirement("pre_tool_use.patch")
 @pytest.mark.parametrize("number", range(len(CASES)))
-def test_what_harnesses_touched(number: int) -> None:
+def test_patches_read_as_certain_name_every_touched_file(number: int) -> None:
     """No release of Codex or OpenCode touched a file that the reader did not find, where it was certain."""
     case = CASES[number]
     paths, is_certain = patch_paths(case["text"])
@@ -180,7 +180,9 @@ def test_ambiguous_patch_is_uncertain(text: str) -> None:
         (["bash", "-lc", f"apply_patch <<'EOF'\n{PATCH}\nEOF"], (["a.txt"], True)),
     ],
 )
-def test_patches_in_commands(command: object, expected: tuple[list[str], bool] | None) -> None:
+def test_only_commands_that_call_apply_patch_have_a_patch(
+    command: object, expected: tuple[list[str], bool] | None
+) -> None:
     """A shell command that hands a patch to apply_patch edits its files; any other command has no patch."""
     found = command_patch_paths(command)
     assert found is None if expected is None else found is not None and found[1] == expected[1]
@@ -198,7 +200,7 @@ def test_patches_in_commands(command: object, expected: tuple[list[str], bool] |
         "\n".join(["*** Add File: b:c"] * MAX_LINES),
     ],
 )
-def test_too_much_to_read(body: str) -> None:
+def test_patch_beyond_the_bounds_is_not_read(body: str) -> None:
     """A patch beyond the bounds is not looked through at all: an edit of unknown files, which takes no time."""
     text = wrapped("*** Add File: a", body)
     before = time.process_time()
@@ -209,7 +211,7 @@ def test_too_much_to_read(body: str) -> None:
 
 
 @pytest.mark.requirement("pre_tool_use.patch")
-def test_the_largest_patch_that_is_read() -> None:
+def test_largest_patch_is_read_in_time() -> None:
     """Within the bounds a hook's time suffices, whatever the lines are."""
     lines = [["+"] * (MAX_LINES - 3), ["*** Add File: b:c"] * (MAX_LINES - 3), ["***:x"] * (MAX_LINES - 3)]
     for number, body in enumerate(lines):

@@ -61,7 +61,7 @@ def test_without_a_recorded_id_it_is_fresh(owner: str, policy: str | None) -> No
         ("resume", [], (RESUME, "a1", "the task asks for resume")),
     ],
 )
-def test_the_id_of_the_task(
+def test_owner_agent_id_comes_before_the_newest_agent(
     policy: str | None, entries: list[dict[str, Any]], wanted: tuple[str, str | None, str]
 ) -> None:
     """owner_agent_id comes before the newest agent of the owner's name; unknown to the session only if asked for."""
@@ -81,12 +81,12 @@ def test_the_files_are_read_again_first() -> None:
 @pytest.mark.parametrize(
     ("owner", "reason"), [(None, "the task has no owner"), ("bob", "its owner is no agent of the catalog")]
 )
-def test_an_owner_that_is_no_agent(owner: str | None, reason: str) -> None:
+def test_owner_without_catalog_entry_starts_fresh(owner: str | None, reason: str) -> None:
     """Nothing is known of how long it is kept."""
     assert decided(owner, [entry("b1", "bob", A)]) == (FRESH, None, reason)
 
 
-def test_a_task_that_names_no_file() -> None:
+def test_task_without_named_files_starts_fresh() -> None:
     """Files that nobody named cannot be the same."""
     found = decided(ENGINEER, [entry("e1", ENGINEER, A)], "Mend it")
     assert found == (FRESH, None, "the task names no files, so they cannot be the same")
@@ -101,12 +101,12 @@ def test_a_task_that_names_no_file() -> None:
         {"files_touched": [1, None]},
     ],
 )
-def test_a_tracker_edited_by_hand(broken: dict[str, Any]) -> None:
+def test_invalid_tracker_fields_count_as_absent(broken: dict[str, Any]) -> None:
     """What is no text counts as absent."""
     assert decided(ENGINEER, [{**entry("e1", ENGINEER, A), **broken}])[:2] == (FRESH, None)
 
 
-def test_times_that_cannot_be_compared() -> None:
+def test_incomparable_times_count_as_later() -> None:
     """Another harness's spelling of a time: the edit may have been later."""
     other = {**entry("w1", "writer", A), "stopped_at": "2020-01-01 00:00"}
     assert decided(ENGINEER, [entry("e1", ENGINEER, A), other])[0] == FRESH
@@ -116,7 +116,7 @@ def test_times_that_cannot_be_compared() -> None:
     ("edit", "who"),
     [
         (("w1", A, stamp(2000)), "w1"),
-        (("", A, stamp(2000)), "the main agent"),
+        (("", A, stamp(2000)), "the main session"),
         (("t1", "/p/src/a.py", stamp(2000)), "t1"),
         (("w1", f"/elsewhere/{A}", stamp(2000)), "w1"),
         (("w1", A, stamp(1000)), "w1"),
@@ -128,7 +128,7 @@ def test_times_that_cannot_be_compared() -> None:
         (("w1", B, stamp(2000)), ""),
     ],
 )
-def test_edits_in_the_log(edit: tuple[str, str, str], who: str) -> None:
+def test_later_edits_in_the_tool_log_prevent_a_resume(edit: tuple[str, str, str], who: str) -> None:
     """Contract §5, bounded: an edit since, by another agent or the main one; of one that still runs, at any time."""
     entries = [entry("e1", ENGINEER, A, end=1000), entry("r1", "writer", end=None), entry("t1", TESTER, end=2500)]
     given = task(1, context=f"Mend {A}", owner=ENGINEER)
@@ -141,7 +141,7 @@ def test_edits_in_the_log(edit: tuple[str, str, str], who: str) -> None:
 
 
 @pytest.mark.parametrize(("resumed", "mode"), [(900, RESUME), (2000, FRESH), (None, RESUME)])
-def test_an_agent_that_ran_twice_since(resumed: int | None, mode: str) -> None:
+def test_agent_resumed_since_prevents_a_resume(resumed: int | None, mode: str) -> None:
     """Contract §5, bounded: what another touched before it was resumed, and ended again, is not in the tracker."""
     other = entry("w1", "writer", B, end=3000)
     other |= {} if resumed is None else {"last_resumed_at": stamp(resumed)}
@@ -156,3 +156,24 @@ def test_an_edit_before_it_was_resumed() -> None:
     resumed = {**entry("e1", ENGINEER, A, end=1000), **again}
     assert decided(ENGINEER, [resumed, entry("w1", "writer", A, end=900)])[0] == RESUME
     assert decided(ENGINEER, [resumed, entry("w1", "writer", A, end=2000)])[0] == FRESH
+
+
+@pytest.mark.parametrize("policy", [None, "resume"])
+def test_a_resumed_agent_reads_again_what_others_edited(policy: str | None) -> None:
+    """The agent is always resumed, and told the files of the task and its own that another agent edited since."""
+    entries = [entry("a1", ARCHITECT, B), entry("e1", ENGINEER, B, end=2000)]
+    given = {**task(1, context=f"Mend {A}", owner=ARCHITECT), **({"owner_reuse_policy": policy} if policy else {})}
+    agent = load(None).agents[ARCHITECT]
+    found = resume.decide(given, entries, agent, mechanism=True)
+    assert (found["mode"], found["agent_id"], found["reread"]) == (RESUME, "a1", [B])
+    log = [("main", A, stamp(3000)), ("", A, stamp(500))]
+    assert resume.decide(given, entries, agent, mechanism=True, edits=log)["reread"] == [A, B]
+    assert resume.decide(given, entries[:1], agent, mechanism=True)["reread"] == []
+    assert resume.decide(given, entries, agent, mechanism=True, readers=(ENGINEER,))["reread"] == []
+
+
+def test_unrecorded_agent_reads_all_files_again() -> None:
+    """A task names an id that the tracker does not have, and asks for it: what others edited is unknown."""
+    given = task(1, context=f"Mend {A}", owner=ARCHITECT, owner_agent_id="old", owner_reuse_policy="resume")
+    found = resume.decide(given, [], load(None).agents[ARCHITECT], mechanism=True)
+    assert (found["mode"], found["agent_id"], found["reread"]) == (RESUME, "old", [A])

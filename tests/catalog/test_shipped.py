@@ -91,7 +91,7 @@ def test_skills_and_tags_are_those_of_the_contract() -> None:
         "plan": ["auto"],
         "m": ["gc"],
     }
-    assert [name for name, tag in tags.items() if tag.get("any_variant")] == ["rule"]
+    assert [name for name, tag in tags.items() if tag.get("any_variant")] == ["d", "rule"]
 
 
 def test_tiers_and_categories_are_those_of_the_contract() -> None:
@@ -118,7 +118,7 @@ def test_classes_of_our_tools_are_those_of_the_vocabulary() -> None:
     assert {name for name in classes_of(load(None).vocabulary) if name.startswith("nexus_")} <= CLASSES.keys()
 
 
-def test_commands_of_placeholders() -> None:
+def test_commands_in_placeholders_exist() -> None:
     """The commands that a text may name are there, and those of a harness have the option that is put behind them."""
     for name in placeholders.COMMANDS:
         command = COMMANDS[name]()
@@ -139,7 +139,7 @@ def test_the_manifest_keeps_its_schema() -> None:
     tags = {one["id"]: one for one in value["vocabulary"]["tags"]}
     assert tags["plan"]["variants"][0]["skill"] == tags["plan"]["skill"] == "nx-plan"
     assert [(one["id"], one["action"]) for one in tags["m"]["variants"]] == [("gc", "memory_gc")]
-    assert [name for name, tag in tags.items() if tag["any_variant"]] == ["rule"]
+    assert [name for name, tag in tags.items() if tag["any_variant"]] == ["d", "rule"]
     assert json.loads(json.dumps(value)) == value
 
 

@@ -26,7 +26,7 @@ from nexus_mcp.catalog import target_files
         ("", []),
     ],
 )
-def test_paths_in_a_text(text: str, files: list[str]) -> None:
+def test_paths_are_found_in_texts(text: str, files: list[str]) -> None:
     """A path is known by its look; a place in it and what stands around it are not part of it."""
     assert target_files.of_task({"context": text}, "/p") == files
 
@@ -37,7 +37,7 @@ def test_every_text_counts_once() -> None:
     assert target_files.of_task(task) == ["a.py", "b.py", "c.py", "d.py"]
 
 
-def test_what_is_there_counts() -> None:
+def test_existing_names_count_as_targets() -> None:
     """A word that is a file of the project; a folder only where it is written with a slash in it."""
     there = {"Makefile": "file", "tests": "folder", "src/state": "folder", "src/x": "file"}
     words = {"title": "Makefile tests src/state src/x src/y other"}
@@ -59,7 +59,7 @@ def test_what_is_there_counts() -> None:
         ("src/", "mysrc/a.py", False, False),
     ],
 )
-def test_what_a_target_stands_for(target: str, path: str, is_covered: bool, may_be: bool) -> None:
+def test_target_covers_its_file_or_folder(target: str, path: str, is_covered: bool, may_be: bool) -> None:
     """The file from the root, the files of a folder, any file of a bare name; what only ends like it may be meant."""
     assert (target_files.covers(target, path), target_files.may_cover(target, path)) == (is_covered, may_be)
 

@@ -84,7 +84,7 @@ def test_each_file_is_bounded(tmp_path: Path, path: str, content: str, told: str
 
 @pytest.mark.parametrize("number", [sources.ENTRIES + 1, sources.NAMES + 1])
 @pytest.mark.parametrize("kind", ["agents", "skills"])
-def test_too_many_entries(tmp_path: Path, kind: str, number: int) -> None:
+def test_too_many_entries_restrict_every_name(tmp_path: Path, kind: str, number: int) -> None:
     """With too many agents each name may be one of them, and none may do what can be forbidden."""
     put(tmp_path / ".nexus", agents("gardener"))
     (tmp_path / ".nexus/state").mkdir()
@@ -103,7 +103,7 @@ def test_too_many_entries(tmp_path: Path, kind: str, number: int) -> None:
         load(str(tmp_path))
 
 
-def test_what_was_read_before_the_time_was_over_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_before_the_deadline_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each pass goes on where the one before it was cut off; what is not read yet is at fault meanwhile."""
     names = [f"a{number}" for number in range(6)]
     put(tmp_path / ".nexus", agents(*names))

@@ -76,7 +76,9 @@ UNKNOWN: tuple[list[str], bool] = ([], False)
         ("opencode", "edit", {"filePath": "a.txt"}, (["a.txt"], True)),
     ],
 )
-def test_what_is_edited(harness: str, tool: str, tool_input: Any, files: tuple[list[str], bool] | None) -> None:
+def test_edited_paths_are_found_in_every_input(
+    harness: str, tool: str, tool_input: Any, files: tuple[list[str], bool] | None
+) -> None:
     """Every path that a call names, and whether these are certain to be all; None for a call that edits nothing."""
     assert tool_files.written_paths(load(None).maps[harness], tool, tool_input) == files
 
@@ -94,7 +96,7 @@ def test_what_is_edited(harness: str, tool: str, tool_input: Any, files: tuple[l
         ("codex", "mcp__files__read_multiple_files", {"paths": ["a", 1, "", "b", "a"]}, ["a", "b"]),
     ],
 )
-def test_what_is_read(harness: str, tool: str, tool_input: Any, files: list[str]) -> None:
+def test_read_paths_are_found(harness: str, tool: str, tool_input: Any, files: list[str]) -> None:
     """Contract §4, post_tool_use: writes, listings and searches are no reads."""
     assert tool_files.read_paths(load(None).maps[harness], tool, tool_input) == files
 
@@ -108,7 +110,7 @@ GATED = {
 
 
 @pytest.mark.parametrize("harness", GATED)
-def test_what_writes_files(harness: str) -> None:
+def test_shipped_maps_list_only_tools_that_write_files(harness: str) -> None:
     """In each shipped map these and no others write files: no shell, nothing that reads, no tool of nexus-mcp."""
     known = load(None).maps[harness]
     tools = {tool for names in known["classes"].values() for tool in names} | {
@@ -130,7 +132,7 @@ def test_file_classes_are_those_of_the_capabilities() -> None:
 
 
 @pytest.mark.parametrize("name", tool_files.FILE_CLASSES)
-def test_a_tool_of_a_class_about_files(name: str) -> None:
+def test_tool_in_a_class_about_files_writes_unknown_files(name: str) -> None:
     """It writes files, and which is not to be seen; a shell that a project has there does only if editing says so."""
     known = load(None).maps["opencode"]
     classes = known["classes"]
@@ -145,7 +147,7 @@ def test_a_tool_of_a_class_about_files(name: str) -> None:
     assert tool_files.written_paths(told, "new_page", {"path": "a.md"}) == (["a.md"], True)
 
 
-def test_what_only_reads() -> None:
+def test_shell_does_not_count_as_reading() -> None:
     """The shell is not among them, though it can read."""
     known = load(None).maps["codex"]
     assert [tool_files.only_reads(known, tool) for tool in ("mcp__nexus__task_list", "Bash", "apply_patch")] == [

@@ -115,14 +115,14 @@ def test_an_agent_at_fault_may_do_nothing(project: Path, name: str, content: byt
             catalog.body("agents", name)
 
 
-def test_nobody_hands_work_to_an_agent_at_fault(project: Path) -> None:
+def test_refusal_never_names_an_agent_with_a_fault(project: Path) -> None:
     """A refusal names agents that may do what was refused."""
     put(project / ".nexus", {"agents/writer/meta.yml": "id: ["})
     _, reason = check_tool(found(project), "architect", "Write", "claude-code")
     assert reason.endswith("hand it to engineer. What you found out yourself may go into an artifact.")
 
 
-def test_a_map_at_fault(project: Path) -> None:
+def test_faulty_map_is_replaced_only_for_its_harness(project: Path) -> None:
     """Of the harness that it is wrong about the shipped map holds, of others what the project says."""
     before = load(str(project))
     put(project / ".nexus", {"capability-map.yml": f"{OWN_MAP}codex:\n  extra: 1\n"})
@@ -156,7 +156,9 @@ def test_a_map_at_fault_forbids_what_it_may_have_forbidden(project: Path) -> Non
 
 
 @pytest.mark.parametrize("what", ["file", "link"])
-def test_agents_that_cannot_be_listed(project: Path, tmp_path_factory: pytest.TempPathFactory, what: str) -> None:
+def test_agents_in_an_unreadable_folder_are_restricted(
+    project: Path, tmp_path_factory: pytest.TempPathFactory, what: str
+) -> None:
     """Each of them may have been restricted, so each of them is, in everything."""
     (project / ".nexus/agents").rename(project / ".nexus/was")
     if what == "file":
@@ -169,7 +171,7 @@ def test_agents_that_cannot_be_listed(project: Path, tmp_path_factory: pytest.Te
     assert "prune" in catalog.skills
 
 
-def test_a_folder_of_the_project_that_is_none(tmp_path: Path) -> None:
+def test_linked_nexus_restricts_every_agent(tmp_path: Path) -> None:
     """Where `.nexus` is a link nothing is known of what it held."""
     (tmp_path / ".nexus").symlink_to(tmp_path)
     assert restrictions(usable(str(tmp_path))) == dict.fromkeys(load(None).agents, ALL)
@@ -177,7 +179,7 @@ def test_a_folder_of_the_project_that_is_none(tmp_path: Path) -> None:
         load(str(tmp_path))
 
 
-def test_what_is_told_is_bounded(project: Path) -> None:
+def test_reported_faults_are_bounded(project: Path) -> None:
     """The first few entries with a fault, each on a line that is not too long, and how many more there are."""
     keys = "".join(f"{'x' * 250}{number}: 1\n" for number in range(20))
     put(project / ".nexus", {f"skills/s{number}/meta.yml": f"id: s{number}\n{keys}" for number in range(9)})
@@ -190,7 +192,7 @@ def test_what_is_told_is_bounded(project: Path) -> None:
     assert max(map(len, told)) < 700
 
 
-def test_what_is_at_fault_is_kept(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_faulty_catalog_is_cached(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault is found once, as long as the files stay as they are."""
     put(project / ".nexus", {"agents/engineer/meta.yml": "id: ["})
     first = usable(str(project))
@@ -203,7 +205,7 @@ def test_what_is_at_fault_is_kept(project: Path, monkeypatch: pytest.MonkeyPatch
     assert usable(str(project)).warnings == []
 
 
-def test_a_name_that_is_no_text(project: Path) -> None:
+def test_entry_name_that_is_no_text_is_a_fault(project: Path) -> None:
     """A folder may be called by bytes that are no UTF-8."""
     (project / ".nexus/agents/\udcff").mkdir()
     catalog = found(project)

@@ -79,7 +79,7 @@ def test_only_the_change_is_seen(text: str, change: Change, old: str, new: str) 
     assert changed(text, change) == text.replace(old, new)
 
 
-def test_what_is_put_behind_the_last_leaf() -> None:
+def test_item_after_the_last_leaf_keeps_the_comments() -> None:
     """Comments that follow it stay at the end; the file has two layouts, so that one of them is taken for both."""
     out = changed(MAP, lambda v: put(v, "opencode", {"classes": {"z": ["*c"]}}))
     assert out == (
@@ -133,14 +133,14 @@ def test_an_item_goes_with_its_own_comment(text: str, change: Change, removing: 
         ("a: 1\na: 2\n", lambda v: None, "", "own.yml:2:1: this key is repeated"),
     ],
 )
-def test_what_could_lose_something_is_refused(text: str, change: Change, removing: str, told: str) -> None:
+def test_edit_that_could_lose_a_comment_is_refused(text: str, change: Change, removing: str, told: str) -> None:
     """A broken file, and a comment that would not stay: the place is told."""
     with pytest.raises(CatalogError) as caught:
         changed(text, change, removing)
     assert caught.value.faults == [told]
 
 
-def test_a_new_file() -> None:
+def test_new_file_begins_with_a_comment() -> None:
     """A line that says what it is for, and the value."""
     made = new_file({"id": "a"}, "What it is.", lambda v: put(v, "x", ["b", "yes"]))
     assert made == b'# What it is.\nid: a\nx: [b, "yes"]\n'
@@ -175,7 +175,7 @@ def documents(draw: st.DrawFn) -> str:
 
 @settings(deadline=None, derandomize=True, database=None, max_examples=80)
 @given(documents(), st.data())
-def test_any_comments_anywhere(text: str, data: st.DataObject) -> None:
+def test_edits_keep_every_other_comment(text: str, data: st.DataObject) -> None:
     """A list that grows keeps every comment of the file; an item that goes takes its own at most, or is refused."""
     before = yaml_file.read(text.encode(), "own.yml").value
     key = data.draw(st.sampled_from(sorted(before)))

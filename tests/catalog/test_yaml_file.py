@@ -50,7 +50,7 @@ def test_scalars_have_the_types_of_yaml_1_2() -> None:
         *[("2026-01-02", "2026-01-02"), ("10.0.0.1:80", "10.0.0.1:80"), ("1.2.3", "1.2.3")],
     ],
 )
-def test_the_core_schema(text: str, value: Any, loader: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plain_scalars_follow_yaml_1_2(text: str, value: Any, loader: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """`edit: off` is text: a plain scalar is what YAML 1.2 says, by whichever parser it is read."""
     monkeypatch.setattr(yaml_file, "LOADER", loader)
     found = yaml_file.read(f"edit: {text}\n".encode(), "f.yml").value["edit"]
@@ -104,7 +104,7 @@ def test_faults_point_to_key_item_or_parent(pointer: str, place: str) -> None:
         (b"a: !!int x", "f.yml:1:4: a value that is not of the type of its tag"),
     ],
 )
-def test_what_is_refused(data: bytes, told: str) -> None:
+def test_ambiguous_yaml_is_refused_with_its_place(data: bytes, told: str) -> None:
     """Each with its line and column."""
     with pytest.raises(CatalogError) as caught:
         yaml_file.read(data, "f.yml")

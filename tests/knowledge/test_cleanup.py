@@ -48,7 +48,7 @@ def known(age: int, count: int, unread: int | None, since: int | None = None) ->
         (-5, 0, None, False),
     ],
 )
-def test_all_three_signals_at_once(age: int, count: int, unread: int | None, goes: bool) -> None:
+def test_note_is_proposed_only_if_all_three_signals_hold(age: int, count: int, unread: int | None, goes: bool) -> None:
     """A note is proposed when all hold; without a read on record it is unread since it was written."""
     signals, _ = known(age, count, unread)
     assert cleanup.select_proposed(signals, LIMITS) == (signals if goes else [])
@@ -66,7 +66,9 @@ def test_all_three_signals_at_once(age: int, count: int, unread: int | None, goe
         (900, 3, 90, 900, False),
     ],
 )
-def test_what_may_go_unasked(age: int, count: int, unread: int | None, since: int | None, goes: bool) -> None:
+def test_certain_deletion_needs_recorded_reads(
+    age: int, count: int, unread: int | None, since: int | None, goes: bool
+) -> None:
     """Only by what is on record: a copy that nothing is recorded in yet loses nothing, however old its files are."""
     signals, record = known(age, count, unread, since)
     assert cleanup.select_certain(signals, LIMITS, record, NOW) == (signals if goes else [])
@@ -98,7 +100,7 @@ def test_reads_of_all_harnesses_count_together(project: Project) -> None:
 
 
 @pytest.mark.requirement("memory.reads")
-def test_lines_that_say_nothing_are_counted(project: Project) -> None:
+def test_malformed_lines_are_counted(project: Project) -> None:
     """A torn line, a wrong count, a time that is none."""
     lines = [line("a", True), line("a", "2"), line("a", 1, "soon"), line("a", -3), '{"path": "a', "[]"]
     project.put("state/codex/memory-access.jsonl", "\n".join(lines))
@@ -107,7 +109,7 @@ def test_lines_that_say_nothing_are_counted(project: Project) -> None:
 
 
 @pytest.mark.requirement("memory.bad")
-def test_a_record_that_is_not_to_be_had_is_told(project: Project) -> None:
+def test_unreadable_record_is_reported(project: Project) -> None:
     """Without it nobody knows what is read, so that nothing is proposed."""
     target = project.put("state/codex/other", "")
     (project.state / "codex" / "memory-access.jsonl").symlink_to(target)

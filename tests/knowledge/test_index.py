@@ -45,9 +45,7 @@ def test_without_notes_the_index_is_empty(project: Project) -> None:
 
 
 @pytest.mark.requirement("knowledge.cheap")
-def test_a_thousand_notes_cost_one_listing_and_one_short_read_each(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_index_of_a_thousand_notes_reads_each_note_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """However large the notes are: three listings, and of each note one read of its first bytes."""
     for number in range(1000):
         project.put(f"memory/note-{number:04}.md", b"<!-- tags: a, b -->\n" + b"x" * 5000)
@@ -77,7 +75,7 @@ def test_a_thousand_notes_cost_one_listing_and_one_short_read_each(
 
 @pytest.mark.requirement("knowledge.bad")
 @pytest.mark.parametrize("plant", ["link", "folder", "pipe"])
-def test_what_is_no_file_is_refused(project: Project, plant: str) -> None:
+def test_index_refuses_links_and_folders_by_name(project: Project, plant: str) -> None:
     """A link, a folder and a pipe of a note's name are refused by name; with a list for faults the rest is had."""
     project.put("memory/a.md", "first\n")
     project.put("rules/z.md", "last\n")
@@ -110,7 +108,7 @@ def test_a_linked_folder_is_refused(project: Project, tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("knowledge.bad")
-def test_more_notes_than_anybody_lists(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_with_too_many_notes_is_refused(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder with more notes than the bound is refused with their number."""
     monkeypatch.setattr(index, "MOST_NOTES", 2)
     for number in range(3):

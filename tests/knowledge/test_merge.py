@@ -25,7 +25,7 @@ CACHE = Note("memory/cache.md", ["cache"], "Warm the cache before measuring anyt
         ("", [], []),
     ],
 )
-def test_where_a_text_belongs(text: str, tags: list[str], paths: list[str]) -> None:
+def test_text_belongs_to_the_most_similar_note(text: str, tags: list[str], paths: list[str]) -> None:
     """To a note with two tags in common, or enough words; one word in common is chance."""
     assert find_matches(text, tags, [CACHE, LOCKS], POLICY) == paths
 
@@ -45,7 +45,7 @@ def test_a_long_text_is_compared_as_a_short_one(more: int) -> None:
 
 
 @pytest.mark.parametrize("kept", [0, 1, 2])
-def test_texts_of_one_message(monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
+def test_matching_notes_do_not_depend_on_the_cache(monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
     """Long and short ones belong to the same notes whether the words of these were kept or not."""
     monkeypatch.setattr(merge, "_KEPT", kept)
     notes = [

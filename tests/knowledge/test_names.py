@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nexus_mcp.errors import PathRefused
-from nexus_mcp.knowledge import names
+from nexus_mcp.knowledge import notes
 
 PATTERN = r"^[a-z0-9][a-z0-9-]*\.md$"
 
 
 @pytest.mark.requirement("memory.names")
 @pytest.mark.parametrize("name", ["a.md", "empirical-lock-order.md", "0-1.md", "external-x.md"])
-def test_names_by_the_policy(name: str) -> None:
+def test_note_names_follow_the_policy(name: str) -> None:
     """Lower-case letters, digits and hyphens, with or without one of the prefixes."""
-    assert names.check_name(name, PATTERN, ".nexus/memory") == name
+    assert notes.check_name(name, PATTERN, ".nexus/memory") == name
 
 
 @pytest.mark.requirement("memory.names")
@@ -30,7 +30,7 @@ def test_names_by_the_policy(name: str) -> None:
 def test_other_names_are_refused(name: str) -> None:
     """Whatever could leave the folder, or be another file elsewhere, is refused on one short line."""
     with pytest.raises(PathRefused) as raised:
-        names.check_name(name, PATTERN, ".nexus/memory")
+        notes.check_name(name, PATTERN, ".nexus/memory")
     assert str(raised.value).isprintable()
     assert len(str(raised.value)) < 400
 
@@ -48,9 +48,9 @@ def test_other_names_are_refused(name: str) -> None:
         ("x.md", "", "x.md"),
     ],
 )
-def test_a_name_that_is_given(text: str, name: str, rest: str) -> None:
+def test_given_name_is_the_word_before_the_colon(text: str, name: str, rest: str) -> None:
     """A name is the first word, with a colon behind it."""
-    assert names.split_name(text) == (name, rest)
+    assert notes.split_name(text) == (name, rest)
 
 
 @pytest.mark.parametrize(
@@ -63,18 +63,18 @@ def test_a_name_that_is_given(text: str, name: str, rest: str) -> None:
         ("12 34", "note-edd38164.md"),
     ],
 )
-def test_a_name_that_is_made(text: str, name: str) -> None:
+def test_made_name_has_the_first_words(text: str, name: str) -> None:
     """The first words of a text, or its checksum where they have no Latin letters."""
-    assert names.make_name(text, ()) == name
+    assert notes.make_name(text, ()) == name
 
 
-def test_a_name_that_is_taken() -> None:
+def test_taken_name_gets_a_number() -> None:
     """A number is put behind it."""
-    assert names.make_name("Slow locks", {"slow-locks.md", "slow-locks-2.md"}) == "slow-locks-3.md"
+    assert notes.make_name("Slow locks", {"slow-locks.md", "slow-locks-2.md"}) == "slow-locks-3.md"
 
 
 @given(st.text())
 def test_a_made_name_is_one_by_the_policy(text: str) -> None:
     """Whatever the text is."""
-    made = names.make_name(text, ())
-    assert names.check_name(made, PATTERN, "x") == made
+    made = notes.make_name(text, ())
+    assert notes.check_name(made, PATTERN, "x") == made

@@ -51,12 +51,12 @@ def test_a_note_is_begun_and_added_to(project: Project) -> None:
         ("", "", True),
     ],
 )
-def test_what_a_note_has_already(note: str, text: str, is_there: bool) -> None:
+def test_note_contains_only_whole_paragraphs(note: str, text: str, is_there: bool) -> None:
     """Whole paragraphs, in their order, whatever the line ends are; no part of one, and not the tags."""
     assert notes.contains(note, text) is is_there
 
 
-def test_many_paragraphs_that_are_alike() -> None:
+def test_many_similar_paragraphs_take_linear_time() -> None:
     """Each is looked at once: to compare all with all would take minutes here, under the lock."""
     note = "a\n\n" * 200_000
     assert notes.contains(note, "a\n\n" * 100_000)
@@ -73,7 +73,7 @@ def test_many_paragraphs_that_are_alike() -> None:
         (b"\xef\xbb\xbfOne.\n", b"\xef\xbb\xbfOne.\n\nNew.\n"),
     ],
 )
-def test_what_a_note_has_stays(project: Project, before: bytes, after: bytes) -> None:
+def test_existing_content_of_a_note_is_kept(project: Project, before: bytes, after: bytes) -> None:
     """Its bytes, its line ends, a mark of byte order."""
     project.put("memory/a.md", before)
     assert put(project, "New.", ["t"]) == "extended"
@@ -90,7 +90,7 @@ def test_what_a_note_has_stays(project: Project, before: bytes, after: bytes) ->
         (b"x" * ((1 << 20) - 4), "more than the 1 MiB that a note may have"),
     ],
 )
-def test_a_note_that_cannot_be_added_to(project: Project, data: bytes, problem: str) -> None:
+def test_unusable_note_is_refused_and_kept(project: Project, data: bytes, problem: str) -> None:
     """It is refused by name and stays as it is."""
     project.put("memory/a.md", data)
     with pytest.raises(StateError, match=problem) as raised:
@@ -126,7 +126,7 @@ def test_a_first_note_that_fails_leaves_nothing(project: Project) -> None:
     assert not project.nexus.exists()
 
 
-def test_reading_a_note(project: Project) -> None:
+def test_absent_note_is_none(project: Project) -> None:
     """Its text, None when it is absent."""
     project.put("rules/a.md", "Kind.")
     with Store(Workspace(str(project.root))).nexus() as nexus:

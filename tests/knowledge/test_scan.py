@@ -17,7 +17,7 @@ def folder_of(project: Project) -> Folder:
     return Folder.root(str(project.nexus / "memory"))
 
 
-def test_what_is_known_of_a_note(project: Project) -> None:
+def test_scan_knows_tags_and_beginning_of_a_note(project: Project) -> None:
     """Its tags and the beginning of what stands behind them, both without case; no more of it than is compared."""
     with folder_of(project) as folder:
         project.put("memory/long.md", "Z" * 20_000)
@@ -30,7 +30,7 @@ def test_what_is_known_of_a_note(project: Project) -> None:
     assert [note.text for note in found.notes.values()] == ["about locks.\n\na second.\n", "z" * notes.COMPARED_BYTES]
 
 
-def test_a_folder_that_is_absent() -> None:
+def test_absent_folder_has_no_notes() -> None:
     """It has no notes, and no change."""
     found = scan.Scan("memory")
     assert not found.refresh(None)
@@ -38,7 +38,7 @@ def test_a_folder_that_is_absent() -> None:
     assert found.find_holder(None, "text", ()) == ""
 
 
-def test_what_cannot_be_read_is_left_out(project: Project) -> None:
+def test_unreadable_notes_are_left_out(project: Project) -> None:
     """A link, a pipe and a folder of a note's name, and a file that is hidden or no note."""
     with folder_of(project) as folder:
         place = project.nexus / "memory"
@@ -83,7 +83,7 @@ def test_only_what_changed_is_read_again(project: Project, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("before", [0, 3_000, 5_000, 40_000, 1_000_000])
-def test_which_note_has_a_text(project: Project, before: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_note_that_contains_a_text_is_found(project: Project, before: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As whole paragraphs, wherever in the note they stand and however large it is."""
     with folder_of(project) as folder:
         text = "One line\n  and another.\n\nA paragraph."

@@ -23,7 +23,7 @@ HEAD = (
 
 
 @pytest.mark.requirement("knowledge.text")
-def test_a_line_a_note_rules_first() -> None:
+def test_index_lists_rules_first_with_quoted_names() -> None:
     """Names and tags are quoted; rules come first, then context, then memory."""
     entries = [entry("context/goal.md"), entry("memory/a.md", "cache", "two words"), entry("rules/css.md", "css")]
     assert text(entries).split("\n") == [
@@ -34,7 +34,7 @@ def test_a_line_a_note_rules_first() -> None:
     ]
 
 
-def test_no_notes_no_text() -> None:
+def test_index_without_notes_is_empty() -> None:
     """Without notes there is nothing to tell."""
     assert text([]) == ""
 
@@ -70,3 +70,27 @@ def test_any_names_stay_on_their_lines(names: list[tuple[str, list[str]]]) -> No
     told = text(entry(f"memory/{name}", *tags) for name, tags in names)
     assert len(told) <= index.LIMIT
     assert all(line.isprintable() for line in told.split("\n"))
+
+
+def test_index_has_fifty_notes_at_most() -> None:
+    """The others are counted by folder, rules and context come before memory."""
+    entries = [
+        {"path": f"{kind}/{number:03}.md", "kind": kind, "tags": [], "size": 1}
+        for kind, most in (("memory", 40), ("rules", 11))
+        for number in range(most)
+    ]
+    lines = text(entries).split("\n")
+    assert len(lines) == 52
+    assert "rules/000.md" in lines[1]
+    assert lines[-1] == "Not listed here: 1 in .nexus/memory/."
+    assert "Not listed" not in text(entries[1:])
+
+
+def test_notes_about_the_user_come_before_other_memory() -> None:
+    """They hold for every task, so they are the last of memory/ to be left out."""
+    names = ["memory/a.md", "memory/user-x.md", "memory/feedback-x.md", "context/user-x.md", "context/a.md"]
+    shown = [
+        line.split('"')[1] if '"' in line else line[2:]
+        for line in text([entry(name) for name in names]).split("\n")[1:]
+    ]
+    assert shown == ["context/a.md", "context/user-x.md", "memory/feedback-x.md", "memory/user-x.md", "memory/a.md"]

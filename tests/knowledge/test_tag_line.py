@@ -43,7 +43,7 @@ def test_tags_are_bounded() -> None:
 
 
 @given(st.lists(st.text("abcäß -_", min_size=1).map(str.strip).filter(bool), max_size=8, unique=True))
-def test_what_is_made_is_read(tags: list[str]) -> None:
+def test_made_tag_line_is_read_back(tags: list[str]) -> None:
     """A line that was made names the tags it was made from."""
     assert index.read_tags(index.tag_line(tags).encode() + b"\nText") == tags
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nexus_mcp import schemas
+from nexus_mcp.lifecycle.host import NEUTRAL, Host
 from nexus_mcp.workspace import Workspace
 from tests.events import handle
 from tests.support import Json, Project, pretty
@@ -24,15 +25,22 @@ SPAWN = {"agent_name": "engineer", "agent_id": "a1"}
 class Teller:
     """Tells of events in one project as one harness: tell("agent_spawn", agent_name=…, agent_id=…) → the answer."""
 
-    def __init__(self, root: Path, now: Callable[[], float] | None = None, harness_id: str = "nexus-mcp") -> None:
+    def __init__(
+        self,
+        root: Path,
+        now: Callable[[], float] | None = None,
+        harness_id: str = "nexus-mcp",
+        host: Host = NEUTRAL,
+    ) -> None:
         self.workspace = Workspace(str(root), harness_id)
         self.now = now
+        self.host = host
 
     def __call__(self, event: str, **params: Json) -> dict[str, Any]:
         return self.send(event, params)
 
     def send(self, event: str, params: object) -> dict[str, Any]:
-        answer = handle(event, params, self.workspace, self.now)
+        answer = handle(event, params, self.workspace, self.now, host=self.host)
         assert schemas.faults(schemas.load("lifecycle/answer"), answer) == []
         return answer
 

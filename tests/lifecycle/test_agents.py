@@ -107,7 +107,7 @@ def test_complete_stores_time_and_message(tell: Teller, project: Project, clock:
 
 
 @pytest.mark.requirement("agent_complete.files")
-def test_files_from_the_log(tell: Teller, project: Project, clock: Clock) -> None:
+def test_missing_files_are_taken_from_the_log(tell: Teller, project: Project, clock: Clock) -> None:
     """Without files in the params they are the distinct ones that the log has for the agent; bad lines are counted."""
     tell("agent_spawn", **SPAWN)
     lines = [
@@ -138,7 +138,7 @@ def test_given_files_win(tell: Teller, project: Project) -> None:
 
 
 @pytest.mark.requirement("agent_complete.files")
-def test_a_log_without_the_agent(tell: Teller, project: Project) -> None:
+def test_agent_absent_from_the_log_touched_no_files(tell: Teller, project: Project) -> None:
     """An agent that the log does not have has touched no files; without a log nothing is said of them."""
     tell("agent_spawn", **SPAWN)
     assert "files_touched" not in tell("agent_complete", agent_id="a1")
@@ -212,7 +212,7 @@ def test_untracked_agent_is_a_warning(tell: Teller, project: Project, event: str
 
 
 @pytest.mark.requirement("agents.harness-id", "harness.own-folder")
-def test_the_params_name_the_harness(tell: Teller, project: Project, clock: Clock) -> None:
+def test_params_override_the_harness(tell: Teller, project: Project, clock: Clock) -> None:
     """The harness that the params name wins, and the folder of the other is not touched."""
     tell("agent_spawn", **SPAWN)
     before = without_lock(project.snapshot())

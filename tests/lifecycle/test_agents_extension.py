@@ -32,7 +32,7 @@ def _no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.requirement("agents.extension")
 @pytest.mark.usefixtures("_no_wait")
-def test_events_that_cannot_get_the_lock(tell: Teller, project: Project) -> None:
+def test_events_without_the_lock_count_at_once(tell: Teller, project: Project) -> None:
     """They are recorded beside the tracker, count at once, and are in the tracker after the next event."""
     spawn(tell, "s1", "a1", "engineer")
     with locked(project):
@@ -76,7 +76,9 @@ def test_an_agent_waits_for_the_lock_for_half_a_second(
 
 @pytest.mark.requirement("agents.extension")
 @pytest.mark.parametrize("is_one_agent", [False, True])
-def test_ten_thousand_events_that_wait(project: Project, clock: Clock, *, is_one_agent: bool) -> None:
+def test_ten_thousand_waiting_events_are_folded_in_linear_time(
+    project: Project, clock: Clock, *, is_one_agent: bool
+) -> None:
     """The next event folds them into the tracker, in time linear in them: a hook has half a second for all of it."""
     few = _fold_time(Project(project.root / "few"), clock, 1_000, is_one_agent=is_one_agent)
     many = _fold_time(Project(project.root / "many"), clock, 10_000, is_one_agent=is_one_agent)
@@ -107,7 +109,7 @@ def _fold_time(project: Project, clock: Clock, count: int, *, is_one_agent: bool
 
 
 @pytest.mark.requirement("agents.extension")
-def test_lines_that_cannot_be_read(tell: Teller, project: Project) -> None:
+def test_unreadable_lines_are_kept_aside(tell: Teller, project: Project) -> None:
     """They are passed over and kept aside; every other line counts."""
     spawn(tell, "s1", "a1", "Explore")
     path = project.root / BESIDE
@@ -121,7 +123,7 @@ def test_lines_that_cannot_be_read(tell: Teller, project: Project) -> None:
 
 
 @pytest.mark.requirement("agents.extension", "links.refused")
-def test_a_link_beside_the_tracker(tell: Teller, project: Project) -> None:
+def test_linked_extension_file_is_not_followed(tell: Teller, project: Project) -> None:
     """It is not followed: no agent is recorded, and each is unknown that the payload does not name."""
     spawn(tell, "s1", "a1", "engineer")
     path, target = project.root / BESIDE, project.root / "target"

@@ -15,7 +15,7 @@ from tests.support import Project, issue, plan, task, tasks, without_lock
 
 
 @pytest.mark.requirement("user_message.standing")
-def test_where_the_work_stands(tell: Teller, working: Project) -> None:
+def test_user_message_adds_progress_of_plan_and_tasks(tell: Teller, working: Project) -> None:
     """user_message adds plan status (pending, decided) and task progress (counts, ready set); writes nothing."""
     before = working.snapshot()
     assert tell("user_message", prompt="Go on.") == {
@@ -91,7 +91,7 @@ def test_skill_tag_adds_the_text_of_the_skill(tell: Teller, project: Project) ->
 
 @pytest.mark.usefixtures("working")
 @pytest.mark.requirement("user_message.tags")
-def test_the_commands_of_a_skill(tell: Teller) -> None:
+def test_commands_of_a_skill_include_the_harness_id(tell: Teller) -> None:
     """A command whose answer depends on the harness is given with the id, ready to run."""
     text = tell("user_message", harness_id="codex", prompt="[run]", session_id="s1")["context"]
     for name in ("resume", "brief"):
@@ -103,14 +103,19 @@ def test_the_commands_of_a_skill(tell: Teller) -> None:
 @pytest.mark.parametrize(
     ("prompt", "tags", "begins"),
     [
-        ("[d] SQLite", ["d"], "The user's tag [d] records the text behind it as a decision: call plan_decide for the"),
+        (
+            "[d] SQLite",
+            ["d"],
+            "The user's tag [d] records the text behind it as a decision: call plan_decide for issue 1",
+        ),
         ("[plan:aut]", ["plan:aut"], "The user's tag [plan:aut] does nothing as things are: There is no [plan:aut]."),
     ],
 )
 def test_decision_tag_tells_the_model_how_to_record_it(
     tell: Teller, working: Project, prompt: str, tags: list[str], begins: str
 ) -> None:
-    """A decision is for the model, which is told how; the event records none, and the message stays."""
+    """Where decisions are left to the model, it is told how; the event records none, and the message stays."""
+    put(working, ".nexus/config.yml", "tags: {decide: model}\n")
     before = without_lock(working.snapshot())
     answer = tell("user_message", prompt=prompt)
     assert (answer["tags"], answer["context"][: len(begins)]) == (tags, begins)
@@ -162,7 +167,7 @@ def test_repeated_message_stores_a_note_once(
         ),
     ],
 )
-def test_file_work_that_is_left(tell: Teller, working: Project, prompt: str, begins: str) -> None:
+def test_impossible_file_work_is_reported(tell: Teller, working: Project, prompt: str, begins: str) -> None:
     """What a tag must not do, or what the user has to say first, changes nothing and is told; names are data."""
     working.put("memory/locks-slow.md", "<!-- tags: locks, slow -->\n\nOn shares locks are slow, they say\n")
     working.put('memory/a"b.md', "Old\n")
@@ -174,7 +179,7 @@ def test_file_work_that_is_left(tell: Teller, working: Project, prompt: str, beg
 
 @pytest.mark.requirement("agent_spawn.given")
 @pytest.mark.parametrize("event", ["subagent_spawn", "agent_spawn"])
-def test_a_spawned_agent(tell: Teller, project: Project, event: str) -> None:
+def test_spawned_agent_gets_index_and_restrictions(tell: Teller, project: Project, event: str) -> None:
     """subagent_spawn gives the knowledge index with tags and the agent's effective restrictions, added ones too."""
     project.put("rules/css.md", "<!-- tags: frontend -->\n")
     project.put("agents/engineer/meta.yml", "id: engineer\ncapabilities: [no_task_create, no_shell_exec]\n")

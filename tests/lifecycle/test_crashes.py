@@ -58,7 +58,7 @@ def outcomes(root: Path, event: str) -> tuple[list[tuple[Any, bool]], int]:
 
 @pytest.mark.requirement("agents.crash")
 @pytest.mark.parametrize("event", CALLS)
-def test_killed_at_every_call(fast_path: Path, event: str) -> None:
+def test_event_killed_at_any_call_leaves_whole_files(fast_path: Path, event: str) -> None:
     """Whenever the process dies, the files are the old ones or the new ones, and the event can be told again."""
     allowed, calls = outcomes(fast_path / "undisturbed", event)
     seen = []
@@ -80,7 +80,7 @@ def test_killed_at_every_call(fast_path: Path, event: str) -> None:
 @pytest.mark.requirement("agents.crash")
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EACCES])
 @pytest.mark.parametrize("event", CALLS)
-def test_a_disk_error_at_every_call(fast_path: Path, event: str, code: int) -> None:
+def test_disk_error_at_any_call_is_reported_truthfully(fast_path: Path, event: str, code: int) -> None:
     """An error of the disk fails the event with the old files, or tells that the new ones are not confirmed."""
     allowed, calls = outcomes(fast_path / "undisturbed", event)
     for number in range(1, calls + 1):

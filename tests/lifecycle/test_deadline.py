@@ -56,7 +56,7 @@ def told(tool: str, **params: object) -> bytes:
     return compact({"tool": tool, **params}).encode()
 
 
-def test_a_payload_whose_writer_keeps_the_pipe_open(project: Project) -> None:
+def test_open_pipe_after_a_whole_payload_is_answered(project: Project) -> None:
     """A payload that is whole is answered as if the pipe had been closed."""
     answer = hook(project, "pre_tool_use", told("Write", agent_name="architect"), closes=False)
     assert answer["decision"] == "deny"
@@ -73,7 +73,7 @@ def test_a_payload_whose_writer_keeps_the_pipe_open(project: Project) -> None:
         (b'{"tool":"Read","agent_name":"architect","tool_input":{"x":"', "continue"),
     ],
 )
-def test_a_payload_that_does_not_end(project: Project, stdin: bytes, decision: str) -> None:
+def test_endless_payload_is_answered_at_the_deadline(project: Project, stdin: bytes, decision: str) -> None:
     """At the deadline what came decides; an agent that cannot be told may be any."""
     project.put("state/tasks.json", compact({"goal": "", "decisions": [], "tasks": []}))
     answer = hook(project, "pre_tool_use", stdin, SHORT, PATIENT, closes=False)
@@ -86,14 +86,16 @@ def test_a_payload_that_does_not_end(project: Project, stdin: bytes, decision: s
     ("params", "decision"),
     [({"agent_name": "engineer"}, "deny"), ({"agent_id": "a1"}, "deny"), ({}, "block")],
 )
-def test_what_never_ends(project: Project, before: tuple[str, ...], params: dict[str, str], decision: str) -> None:
+def test_unreadable_restrictions_deny_agents_and_block_the_session(
+    project: Project, before: tuple[str, ...], params: dict[str, str], decision: str
+) -> None:
     """Where not even the restrictions can be read no agent may use a tool, and the session is asked to try again."""
     answer = hook(project, "pre_tool_use", told("Write", **params), *before)
     assert (answer["decision"], "reason" in answer) == (decision, True)
     assert NOT_IN_TIME in answer["warnings"][0]
 
 
-def test_what_came_together_before_the_deadline_is_answered(project: Project) -> None:
+def test_context_collected_before_the_deadline_is_answered(project: Project) -> None:
     """An event that hangs at its end gives the context that it had by then."""
     ends = "import nexus_mcp.lifecycle.session_context as one"
     hangs = "one.SessionMemory.end_skill = lambda *_, **__: (setattr(deadline._begun, '_wall', 0.0), time.sleep(600))"
@@ -102,7 +104,7 @@ def test_what_came_together_before_the_deadline_is_answered(project: Project) ->
     assert NOT_IN_TIME in answer["warnings"][0]
 
 
-def test_files_that_there_is_no_time_to_read(project: Project) -> None:
+def test_files_unread_at_the_deadline_restrict_their_agent(project: Project) -> None:
     """An agent whose files were not read gets every restriction; the next hook reads them."""
     free = "id: {}\nname: N\ndescription: D\ncategory: do\nresume_tier: bounded\nmodel_tier: high\ncapabilities: []\n"
     project.put("agents/free/meta.yml", free.format("free"))
@@ -118,7 +120,7 @@ def test_files_that_there_is_no_time_to_read(project: Project) -> None:
 @pytest.mark.parametrize(
     ("params", "decision"), [({"agent_name": "engineer"}, "deny"), ({"agent_id": "a"}, "deny"), ({}, "continue")]
 )
-def test_a_fault_of_ours_restricts(project: Project, params: dict[str, str], decision: str) -> None:
+def test_fault_in_the_restrictions_denies_every_tool(project: Project, params: dict[str, str], decision: str) -> None:
     """Where the restrictions themselves cannot be read, as in a damaged installation, an agent may use no tool."""
     broken = "import nexus_mcp.catalog.sources as one; one.data_path = lambda *_: '/nonexistent'"
     answer = hook(project, "pre_tool_use", told("Write", **params), broken)
@@ -126,7 +128,7 @@ def test_a_fault_of_ours_restricts(project: Project, params: dict[str, str], dec
     assert "nexus-mcp has a fault of its own: FileNotFoundError" in answer["warnings"][0]
 
 
-def test_a_payload_of_too_many_values(project: Project) -> None:
+def test_payload_of_too_many_values_is_not_parsed(project: Project) -> None:
     """It is not read as JSON, which no deadline can interrupt; who wants what is looked for all the same."""
     stdin = told("Write", agent_name="architect", tool_input=[[]] * 300_000)
     answer = hook(project, "pre_tool_use", stdin)
@@ -134,7 +136,7 @@ def test_a_payload_of_too_many_values(project: Project) -> None:
     assert "has more values than are read" in answer["warnings"][0]
 
 
-def test_whoever_answers_first_is_alone() -> None:
+def test_only_the_first_answer_is_written() -> None:
     """An event that ended in time is not answered again, and leaves no deadline behind."""
     answers: list[object] = []
     deadline = Deadline(dict, dict, answers.append)
@@ -154,7 +156,7 @@ def test_whoever_answers_first_is_alone() -> None:
         ({"agent_name": 5}, "deny"),
     ],
 )
-def test_the_answer_that_needs_no_file(params: dict[str, Any] | None, decision: str) -> None:
+def test_answer_without_files_is_the_stricter_one(params: dict[str, Any] | None, decision: str) -> None:
     """It is the stricter one for whoever may be restricted."""
     answer = last_answer("pre_tool_use", "codex", params, is_deciding=True)
     ANSWERED.validate(answer)
@@ -162,7 +164,7 @@ def test_the_answer_that_needs_no_file(params: dict[str, Any] | None, decision: 
     assert last_answer("session_end", "codex", params, is_deciding=False)["decision"] == "continue"
 
 
-def test_a_harness_that_is_slow_to_write(project: Project) -> None:
+def test_slow_writer_is_waited_for(project: Project) -> None:
     """A payload in many parts is waited for."""
     lines = "import os; real = os.read; os.read = lambda fd, n: real(fd, 7) if fd == 0 else real(fd, n)"
     answer = hook(project, "pre_tool_use", told("Write", agent_name="architect"), lines)

@@ -13,7 +13,7 @@ EDIT: dict[str, Json] = {**CLAUDE, "tool": "Edit", "tool_input": {"file_path": "
 
 
 @pytest.mark.requirement("pre_tool_use.catalog")
-def test_a_broken_catalog(tell: Teller, project: Project) -> None:
+def test_broken_catalog_entry_is_reported_and_replaced(tell: Teller, project: Project) -> None:
     """What a project adds and cannot be used is told; what is shipped holds."""
     project.put("capability-map.yml", "claude-code: [")
     answer = tell("pre_tool_use", **EDIT, agent_name="architect")

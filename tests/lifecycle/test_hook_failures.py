@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nexus_mcp.cli.hook import LIMIT
+from nexus_mcp.cli.hook_event import LIMIT
 from tests.cli.support import COMMAND, Ran, environment, nexus
 from tests.lifecycle.hooks import LOG, answer_of, hook, logged, not_dealt_with
 from tests.lifecycle.support import TRACKER
@@ -79,7 +79,9 @@ TOO_LARGE = (
         "blank",
     ],
 )
-def test_a_bad_payload(project: Project, event: str, stdin: bytes, fault: str) -> None:
+def test_bad_payload_is_answered_with_continue_and_logged(
+    project: Project, event: str, stdin: bytes, fault: str
+) -> None:
     """What is no payload is answered with "continue" and a warning, and noted; nothing of it is repeated."""
     project.state.mkdir(parents=True)
     ran = hook(event, project.root, stdin)
@@ -92,7 +94,7 @@ def test_a_bad_payload(project: Project, event: str, stdin: bytes, fault: str) -
 
 
 @pytest.mark.requirement("events.continue", "events.logged")
-def test_a_bad_payload_elsewhere(project: Project) -> None:
+def test_failure_in_an_unused_project_leaves_no_file(project: Project) -> None:
     """In a project that was never used a failure is told and leaves nothing."""
     before = project.snapshot()
     assert answer_of(hook("pre_tool_use", project.root, b"{"))["decision"] == "continue"
@@ -121,7 +123,7 @@ def test_closed_stdin_is_a_malformed_payload(project: Project, redirect: str, me
 
 
 @pytest.mark.requirement("events.continue")
-def test_no_room_for_the_answer(project: Project) -> None:
+def test_unwritable_answer_exits_with_1(project: Project) -> None:
     """An answer that cannot be written is the one failure that the exit code tells."""
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
@@ -170,7 +172,7 @@ def test_session_continues_without_a_project(tmp_path: Path, gone: str) -> None:
         ('{"tool": "Write"}', "continue"),
     ],
 )
-def test_no_project_to_read_restrictions_of(tmp_path: Path, stdin: str, decision: str) -> None:
+def test_agent_without_a_project_is_denied_every_tool(tmp_path: Path, stdin: str, decision: str) -> None:
     """Where the surroundings lead to no project, no agent may use a tool; the session itself goes on."""
     done = subprocess.run(
         [*COMMAND, "hook", "pre_tool_use"],

@@ -37,7 +37,7 @@ def told(project: Project, event: str) -> dict[str, Json]:
 @pytest.mark.parametrize("event", WRITERS)
 @pytest.mark.parametrize("place", [".nexus", ".nexus/state", ".nexus/state/nexus-mcp"])
 @pytest.mark.parametrize("kind", ["link", "file"])
-def test_a_folder_that_is_none(project: Project, event: str, place: str, kind: str) -> None:
+def test_link_in_place_of_a_folder_is_not_written(project: Project, event: str, place: str, kind: str) -> None:
     """Where a link or a file stands in the place of a folder nothing is written, and the session goes on."""
     outside = project.root.parent / "outside"
     outside.mkdir()
@@ -58,7 +58,7 @@ def test_a_folder_that_is_none(project: Project, event: str, place: str, kind: s
 
 @pytest.mark.requirement("events.failed", "events.logged")
 @pytest.mark.parametrize("event", [event for event in WRITERS if event != "subagent_spawn"])
-def test_a_lock_that_is_held(project: Project, monkeypatch: pytest.MonkeyPatch, event: str) -> None:
+def test_held_lock_is_reported_with_its_holder(project: Project, monkeypatch: pytest.MonkeyPatch, event: str) -> None:
     """A lock that somebody keeps is waited for a while, then told, with the process that has it; the log needs none."""
     project.put("state/plan.json", "{}")
     monkeypatch.setattr(guard, "WAIT_SECONDS", 0.05)
@@ -77,7 +77,7 @@ def test_the_wait_is_short() -> None:
 
 
 @pytest.mark.requirement("events.failed", "events.logged")
-def test_a_fault_of_ours(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_internal_error_is_not_quoted(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is raised, its own words are not repeated: they may quote what it choked on."""
 
     def broken(*_: object) -> None:
@@ -93,7 +93,7 @@ def test_a_fault_of_ours(project: Project, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.requirement("events.failed")
 @pytest.mark.parametrize("event", EVENTS)
-def test_every_file_broken(project: Project, event: str) -> None:
+def test_every_event_is_answered_with_all_files_broken(project: Project, event: str) -> None:
     """With every file broken, each event is answered, no file is lost, and an agent is denied what is unknown."""
     names = ("state/plan.json", "state/tasks.json", "state/tool-log.jsonl", "history.json", "capability-map.yml")
     own = ("agent-tracker.json", "memory-access.jsonl", "remembered.extension.json", "agents.extension.jsonl")
@@ -125,7 +125,7 @@ def test_the_log_is_bounded(project: Project) -> None:
 
 
 @pytest.mark.requirement("events.logged")
-def test_the_log_in_company(project: Project) -> None:
+def test_simultaneous_failures_lose_no_log_line(project: Project) -> None:
     """Hooks that fail at once lose no line, also while the log is put aside."""
     workspace = Workspace(str(project.root))
     project.state.mkdir(parents=True)
@@ -148,7 +148,7 @@ def test_the_log_in_company(project: Project) -> None:
 
 @pytest.mark.requirement("events.logged")
 @pytest.mark.parametrize("kind", ["link", "folder", "second name"])
-def test_a_log_that_leads_elsewhere(project: Project, kind: str) -> None:
+def test_linked_log_is_not_written(project: Project, kind: str) -> None:
     """A log that is a link, a folder or a second name of a file is not written; the answer is the same."""
     outside = project.root / "outside"
     outside.write_text("")
@@ -194,14 +194,14 @@ for number in range(10):
     assert json.loads(line)["access_count"] == 80
 
 
-def test_an_answer_without_a_workspace() -> None:
+def test_event_without_a_workspace_is_answered() -> None:
     """Without a project there is an answer all the same."""
     answer = guard.answer_failure("session_end", "Nowhere.", None)
     assert answer["warnings"] == ["The event session_end could not be handled: Nowhere."]
     assert guard.fault_of(InvalidArguments(["x is required"])).startswith("x is required. Fix the hook")
 
 
-def test_a_first_event(tell: Teller, project: Project) -> None:
+def test_event_after_a_logged_failure_finds_its_folders(tell: Teller, project: Project) -> None:
     """After a failure the next event finds what it needs: the log made all folders, and git ignores them."""
     hook("agent_spawn", project.root, b"[")
     tell("agent_spawn", **SPAWN)

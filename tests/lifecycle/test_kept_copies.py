@@ -29,7 +29,7 @@ def test_copies_are_told_as_long_as_they_are_there(tell: Teller, project: Projec
     assert "conflict-" not in tell(event, session_id="s").get("context", "")
 
 
-def test_an_artifact_of_such_a_name_is_nobody_elses(tell: Teller, project: Project) -> None:
+def test_artifact_with_a_similar_name_is_no_copy(tell: Teller, project: Project) -> None:
     """Only what has the id of a copy is told of."""
     project.put("state/artifacts/conflict-resolution.md", "ours")
     project.put("memory/conflict-resolution.md", "ours")

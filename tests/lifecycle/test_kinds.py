@@ -71,7 +71,7 @@ def test_the_notes_are_the_exceptions() -> None:
 
 
 @pytest.mark.requirement("pre_tool_use.guard")
-def test_another_way_to_the_project(tmp_path: Path) -> None:
+def test_project_reached_by_a_link_has_the_same_kinds(tmp_path: Path) -> None:
     """A project that is reached over a link has the same notes and the same state."""
     root = tmp_path / "real"
     root.mkdir()
@@ -100,7 +100,7 @@ def test_another_way_to_the_project(tmp_path: Path) -> None:
         ("hard.yml", SETTING),
     ],
 )
-def test_what_tools_make_of_a_path(tmp_path: Path, path: str, kind: int) -> None:
+def test_other_spellings_of_a_path_have_the_same_kind(tmp_path: Path, path: str, kind: int) -> None:
     """Backslashes, blanks that a tool cuts off and hard links lead to no more than the plain path does."""
     (tmp_path / ".nexus").mkdir()
     (tmp_path / ".nexus/config.yml").write_text("{}\n")
@@ -109,7 +109,7 @@ def test_what_tools_make_of_a_path(tmp_path: Path, path: str, kind: int) -> None
 
 
 @pytest.mark.requirement("pre_tool_use.guard")
-def test_the_state_of_another_checkout(tmp_path: Path) -> None:
+def test_state_of_the_main_checkout_is_guarded_from_a_worktree(tmp_path: Path) -> None:
     """From a worktree the state of the main checkout is guarded as its own is, by whatever path it is named."""
     root = tmp_path / "worktree"
     root.mkdir()

@@ -19,7 +19,7 @@ MEMORY = ".nexus/memory/"
 
 
 @pytest.mark.requirement("events.ignored", "post_tool_use.log")
-def test_a_large_answer_of_a_tool(project: Project) -> None:
+def test_large_tool_output_is_accepted(project: Project) -> None:
     """A payload with more than 4 MiB of what the event does not take is dealt with, for the harness that it names."""
     told = compact({"harness_id": "codex", "tool": "Bash", "tool_response": LARGE}).encode()
     answer = answer_of(hook("post_tool_use", project.root, told))
@@ -28,14 +28,14 @@ def test_a_large_answer_of_a_tool(project: Project) -> None:
 
 
 @pytest.mark.requirement("events.params")
-def test_a_large_prompt(project: Project) -> None:
+def test_tag_before_a_large_prompt_is_found(project: Project) -> None:
     """A tag before more than 4 MiB of text is seen."""
     answer = answer_of(hook("user_message", project.root, compact({"prompt": f"[plan] {LARGE}"}).encode()))
     assert (answer["tags"], answer["warnings"]) == (["plan"], [])
 
 
 @pytest.mark.requirement("events.params")
-def test_a_large_last_message(tell: Teller, project: Project) -> None:
+def test_large_last_message_is_truncated_with_a_warning(tell: Teller, project: Project) -> None:
     """An agent that ends with a long message is completed; the first characters of it are kept, and that is told."""
     tell("subagent_spawn", **SPAWN)
     answer = tell("subagent_complete", agent_id="a1", last_message=LARGE, files_touched=[])
@@ -61,7 +61,7 @@ def test_list_of_files_is_truncated_with_a_warning(tell: Teller, project: Projec
 
 @pytest.mark.requirement("events.params")
 @pytest.mark.parametrize("event", ["subagent_spawn", "agent_resume", "subagent_complete"])
-def test_a_long_id(tell: Teller, project: Project, event: str) -> None:
+def test_long_id_is_refused(tell: Teller, project: Project, event: str) -> None:
     """An event about an agent refuses an id that is too long, and does not repeat it; one as long as may be passes."""
     before = project.snapshot()
     with pytest.raises(InvalidArguments) as caught:
@@ -72,7 +72,7 @@ def test_a_long_id(tell: Teller, project: Project, event: str) -> None:
 
 
 @pytest.mark.requirement("events.params", "pre_tool_use.who")
-def test_long_names_of_a_tool_user(tell: Teller, project: Project) -> None:
+def test_long_names_of_a_tool_user_are_truncated(tell: Teller, project: Project) -> None:
     """A tool is decided on and logged whoever uses it; what is stored of a long name is cut."""
     used: dict[str, Json] = {"harness_id": "claude-code", "agent_id": LARGE}
     assert tell("pre_tool_use", **used, tool="Edit", agent_name="architect")["decision"] == "deny"
@@ -85,7 +85,7 @@ def test_long_names_of_a_tool_user(tell: Teller, project: Project) -> None:
 
 
 @pytest.mark.requirement("post_tool_use.bounded")
-def test_a_long_path(tell: Teller, project: Project) -> None:
+def test_long_path_is_not_counted(tell: Teller, project: Project) -> None:
     """A read that is too long for the log is not counted either."""
     answer = tell("post_tool_use", harness_id="claude-code", tool="Read", file=MEMORY + "x/" * 40_000)
     assert (answer["logged"], "read" in answer, project.nexus.exists()) == (False, False, False)

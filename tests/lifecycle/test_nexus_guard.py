@@ -70,7 +70,9 @@ STATES = [
 
 @pytest.mark.requirement("pre_tool_use.guard")
 @pytest.mark.parametrize("path", STATES)
-def test_nobody_edits_state(tell: Teller, ready: Project, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+def test_edits_of_state_are_denied_to_everyone(
+    tell: Teller, ready: Project, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
     """State and history are denied to the session and to agents, with tasks and without, wherever a path leads."""
     monkeypatch.setenv("HOME", str(ready.root))
     monkeypatch.chdir(ready.root)
@@ -86,7 +88,7 @@ def test_nobody_edits_state(tell: Teller, ready: Project, monkeypatch: pytest.Mo
 
 
 @pytest.mark.requirement("pre_tool_use.guard")
-def test_who_edits_what(tell: Teller, ready: Project) -> None:
+def test_agents_edit_only_notes_below_nexus(tell: Teller, ready: Project) -> None:
     """Below .nexus/ a named or unknown agent edits notes alone; the session edits settings and artifacts for a task."""
     rows = [
         ("src/a.py", "allow", "allow", "block"),
@@ -136,7 +138,7 @@ def test_denial_names_the_tool_to_use(
 
 
 @pytest.mark.requirement("pre_tool_use.patch")
-def test_a_patch_as_a_path(tell: Teller, project: Project) -> None:
+def test_patch_syntax_in_a_path_exempts_nothing(tell: Teller, project: Project) -> None:
     """Patch syntax in the path of any other tool is no patch, and exempts nothing."""
     patch = "*** Begin Patch\n*** Update File: .nexus/memory/a.md\n*** End Patch"
     for path in (patch, f".nexus/memory/{patch}", f"{project.root}/src/a.py\n{patch}"):
@@ -190,7 +192,7 @@ def test_a_patch_too_long_to_read_may_not_name_the_state(tell: Teller, ready: Pr
 
 
 @pytest.mark.requirement("pre_tool_use.patch", "pre_tool_use.capabilities")
-def test_a_patch_through_a_shell(tell: Teller, ready: Project) -> None:
+def test_patch_through_a_shell_counts_as_apply_patch(tell: Teller, ready: Project) -> None:
     """In Codex a shell that hands a patch to apply_patch is that tool, for the gate, the guard and the restrictions."""
     script = "apply_patch <<'EOF'\n*** Begin Patch\n*** Delete File: {}\n*** End Patch\nEOF"
 
@@ -208,7 +210,9 @@ def test_a_patch_through_a_shell(tell: Teller, ready: Project) -> None:
 
 
 @pytest.mark.requirement("pre_tool_use.guard")
-def test_where_the_hook_runs(tell: Teller, ready: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_relative_path_to_state_is_denied_from_any_folder(
+    tell: Teller, ready: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A relative path that leads to state from the folder of the hook, or of the call, is denied as well."""
     monkeypatch.chdir(ready.nexus)
     assert decision(tell, **edits("state/plan.json")) == "deny"

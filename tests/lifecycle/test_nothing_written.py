@@ -38,7 +38,7 @@ def _no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.requirement("events.readable", "events.logged")
-def test_a_spawned_agent(working: Project) -> None:
+def test_agent_spawned_while_the_lock_is_held_gets_its_limits(working: Project) -> None:
     """An agent is told its limits and recorded while somebody has the lock; the next event counts as its resume."""
     params = {"agent_name": "architect", "agent_id": "a1"}
     with locked(working):
@@ -51,7 +51,7 @@ def test_a_spawned_agent(working: Project) -> None:
 
 
 @pytest.mark.requirement("events.readable", "events.logged")
-def test_a_spawned_agent_that_cannot_be_recorded(working: Project) -> None:
+def test_unrecorded_agent_gets_its_limits_and_a_warning(working: Project) -> None:
     """It is told its limits; that it is not recorded is told and noted."""
     (working.state / "claude-code").mkdir()
     (working.state / "claude-code/agents.extension.jsonl").symlink_to(working.root)
@@ -75,7 +75,7 @@ def test_compaction_answers_even_if_nothing_can_be_stored(working: Project) -> N
 
 
 @pytest.mark.requirement("events.readable")
-def test_a_new_session(working: Project) -> None:
+def test_failed_session_start_still_warns_about_open_work(working: Project) -> None:
     """A session that cannot be begun hears of what an earlier one left."""
     with locked(working):
         answer = told(working, "session_start", source="startup")
@@ -84,7 +84,7 @@ def test_a_new_session(working: Project) -> None:
 
 
 @pytest.mark.requirement("events.readable")
-def test_what_was_found_before_it_failed(working: Project) -> None:
+def test_failed_event_keeps_its_earlier_warnings(working: Project) -> None:
     """An event that fails at its end keeps the warnings that it had before."""
     with locked(working):
         answer = told(working, "session_end")

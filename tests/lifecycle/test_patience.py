@@ -41,7 +41,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 @pytest.mark.requirement("events.deadline")
-def test_a_lock_for_many_tags(project: Project, waits: list[float]) -> None:
+def test_many_tags_wait_for_the_lock_once(project: Project, waits: list[float]) -> None:
     """However many tags of a message need the lock, it is waited for once; each is told."""
     put(project, ".nexus/state/plan.json", "{}")
     prompt = "[rule] Use flex. [rule:css] No ids. [m] Locks are slow. [plan] Faster."
@@ -55,7 +55,7 @@ def test_a_lock_for_many_tags(project: Project, waits: list[float]) -> None:
 
 
 @pytest.mark.requirement("events.deadline")
-def test_a_git_that_hangs(
+def test_hanging_git_is_called_once(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waits: list[float]
 ) -> None:
     """A git that does not end is asked once; it has the time that is left of the event."""
@@ -79,7 +79,7 @@ def test_a_git_that_hangs(
 
 
 @pytest.mark.requirement("events.deadline")
-def test_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shared_limit_shrinks_with_each_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """In all, each wait takes from the next ones; otherwise each has its own time."""
     now = 100.0
     monkeypatch.setattr("nexus_mcp.store.access.time.monotonic", lambda: now)
@@ -92,14 +92,14 @@ def test_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.requirement("events.deadline")
-def test_no_time_for_git(tmp_path: Path) -> None:
+def test_git_is_not_started_without_time(tmp_path: Path) -> None:
     """Where no time is left git is not started."""
     with pytest.raises(UsageError, match="No time is left for git status in "):
         repository.run_git(str(tmp_path / "nowhere"), "status", seconds=0.0)
 
 
 @pytest.mark.requirement("events.deadline", "storage.pending")
-def test_a_large_journal(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_journal_is_left_to_a_tool(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A journal that is too large to be completed in the time of an event is not read; a tool has the time for it."""
     project.put("state/tasks.json", {"goal": "", "decisions": [], "tasks": []})
     path = project.put("state/txn.json", "")

@@ -1,4 +1,4 @@
-"""post_tool_use: the log of the tools, and the reads of notes."""
+"""post_tool_use: the tool log, and the reads of notes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def uses(project: Project) -> list[dict[str, Any]]:
 
 
 @pytest.mark.requirement("agent_complete.files", "events.reads")
-def test_files_that_were_read(tell: Teller) -> None:
+def test_read_files_do_not_count_as_touched(tell: Teller) -> None:
     """A file that an agent only looked at, with a tool of its harness that only reads, is none that it touched."""
     own = {"harness_id": "claude-code", "agent_id": "a1"}
     tell("agent_spawn", **own, agent_name="engineer")
@@ -35,7 +35,7 @@ def test_files_that_were_read(tell: Teller) -> None:
 
 @pytest.mark.requirement("agent_complete.files")
 @pytest.mark.parametrize("harness", ["nexus-mcp", "codex"])
-def test_a_line_without_a_tool(tell: Teller, project: Project, harness: str) -> None:
+def test_log_line_without_a_tool_counts_as_an_edit(tell: Teller, project: Project, harness: str) -> None:
     """A line of a log that does not tell the tool counts, with a capability map and without one."""
     own = {"harness_id": harness, "agent_id": "a1"}
     tell("agent_spawn", **own, agent_name="engineer")
@@ -44,7 +44,7 @@ def test_a_line_without_a_tool(tell: Teller, project: Project, harness: str) -> 
 
 
 @pytest.mark.requirement("agent_complete.own-files")
-def test_files_that_are_not_its_own(tell: Teller, project: Project, clock: Clock) -> None:
+def test_foreign_and_failed_edits_do_not_count_as_touched(tell: Teller, project: Project, clock: Clock) -> None:
     """Edits that failed, of an earlier session and of another harness with the same id are none of an agent."""
     own = {"harness_id": "claude-code", "agent_id": "a1"}
     before = compact({"timestamp": "2020-01-01T00:00:00.000Z", "agent_id": "a1", "tool": "Edit", "file": "early.py"})
@@ -103,7 +103,7 @@ def test_patch_is_logged_once_for_each_file(tell: Teller, project: Project, cloc
 
 
 @pytest.mark.requirement("post_tool_use.log")
-def test_a_torn_line(tell: Teller, project: Project) -> None:
+def test_torn_line_is_ended_first(tell: Teller, project: Project) -> None:
     """A last line that was cut short is ended first, and stays as it is."""
     project.put(LOG, '{"tool": "Re')
     tell("post_tool_use", tool="Edit")
@@ -112,7 +112,7 @@ def test_a_torn_line(tell: Teller, project: Project) -> None:
 
 
 @pytest.mark.requirement("post_tool_use.bounded")
-def test_a_long_log(tell: Teller, project: Project) -> None:
+def test_long_log_loses_its_older_half(tell: Teller, project: Project) -> None:
     """A log that would grow beyond 1 MiB loses its older half, whole lines of it."""
     line = compact({"timestamp": "x", "agent_id": "a", "tool": "Edit", "status": "ok"})
     project.put(LOG, f"{line}\n" * ((1 << 20) // (len(line) + 1)))
@@ -123,12 +123,12 @@ def test_a_long_log(tell: Teller, project: Project) -> None:
 
 
 @pytest.mark.requirement("post_tool_use.bounded")
-def test_a_name_without_end(tell: Teller, project: Project) -> None:
+def test_tool_use_with_a_too_long_name_is_not_logged(tell: Teller, project: Project) -> None:
     """What is far too long for a use of a tool is not logged, and that is told."""
     answer = tell("post_tool_use", tool="Edit", file="a" * 100_000)
     assert (answer["logged"], answer["warnings"]) == (
         False,
-        ["The use of the tool is not in the log of the tools: its names are too long."],
+        ["The use of the tool is not in the tool log: its names are too long."],
     )
     assert not project.nexus.exists()
 
@@ -206,7 +206,7 @@ def test_writes_and_failed_reads_are_not_counted(tell: Teller, project: Project,
 
 
 @pytest.mark.requirement("post_tool_use.reads", "harness.own-folder")
-def test_a_record_that_cannot_be_written(tell: Teller, project: Project) -> None:
+def test_unwritable_record_of_reads_is_reported(tell: Teller, project: Project) -> None:
     """A record of reads that is a link is left alone and told; the use is in the log all the same."""
     outside = project.root / "outside"
     outside.write_text("")
@@ -237,7 +237,7 @@ def test_log_behind_a_link_is_not_written(tell: Teller, project: Project, place:
 
 
 @pytest.mark.requirement("post_tool_use.bounded")
-def test_a_path_of_many_names(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_long_path_is_not_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
     """A path that no system opens is not looked up: each name in it would cost a call."""
     monkeypatch.setattr(os.path, "realpath", lambda path: pytest.fail(f"{len(path)} characters are looked up"))
     assert inside("/nonexistent", "a/" * LONGEST_PATH) is None

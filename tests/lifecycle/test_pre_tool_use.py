@@ -56,7 +56,7 @@ def test_edit_without_tasks_is_blocked(tell: Teller, project: Project) -> None:
 
 
 @pytest.mark.requirement("pre_tool_use.reason")
-def test_who_cannot_add_tasks(tell: Teller) -> None:
+def test_agent_without_task_add_is_told_whom_to_tell(tell: Teller) -> None:
     """An agent that may not add tasks is told whom to tell, not to add one."""
     tell("agent_spawn", **CLAUDE, agent_name="engineer", agent_id="e1")
     assert tell("pre_tool_use", **EDIT, agent_id="e1")["reason"] == HAND_OVER
@@ -64,7 +64,7 @@ def test_who_cannot_add_tasks(tell: Teller) -> None:
 
 @pytest.mark.requirement("pre_tool_use.broken")
 @pytest.mark.parametrize("content", ["{", "", b"\xff", "[]", {"tasks": 5}])
-def test_unreadable_tasks_count_as_present(tell: Teller, project: Project, content: Json) -> None:
+def test_unreadable_task_list_blocks_no_edit(tell: Teller, project: Project, content: Json) -> None:
     """A tasks.json that cannot be used counts as there, and stays."""
     before = put(project, TASKS, content)
     assert decision(tell, **EDIT) == "allow"
@@ -108,7 +108,7 @@ def test_forbidden_tool_is_denied_with_reason(tell: Teller, project: Project, ha
 
 
 @pytest.mark.requirement("pre_tool_use.who")
-def test_who_it_is(tell: Teller, project: Project) -> None:
+def test_agent_is_resolved_by_id_and_payload(tell: Teller, project: Project) -> None:
     """The tracker tells the name of an agent by its id, and the payload; an agent without a name may be any."""
     put(project, TASKS, tasks(task(1)))
     tell("agent_spawn", **CLAUDE, agent_name="architect", agent_id="a1")
@@ -122,7 +122,7 @@ def test_who_it_is(tell: Teller, project: Project) -> None:
 
 
 @pytest.mark.requirement("pre_tool_use.who", "agents.broken")
-def test_a_broken_tracker(tell: Teller, project: Project) -> None:
+def test_broken_tracker_leaves_the_name_to_the_payload(tell: Teller, project: Project) -> None:
     """A tracker that was edited by hand is told; an agent is then who the payload says, or may be any."""
     put(project, TASKS, tasks(task(1)))
     before = put(project, TRACKER, '[{"agent_id": "a1"}]')
@@ -197,14 +197,14 @@ def test_harness_without_map_decides_nothing(tell: Teller, project: Project) -> 
 
 
 @pytest.mark.requirement("pre_tool_use.map")
-def test_an_own_map(tell: Teller, project: Project) -> None:
+def test_map_of_the_project_overrides_the_shipped_one(tell: Teller, project: Project) -> None:
     """The project's own map wins: what it adds to editing is gated."""
     project.put("capability-map.yml", "claude-code:\n  editing:\n    Scribble: path\n")
     assert decision(tell, **CLAUDE, tool="Scribble", tool_input={"path": "src/a.py"}) == "block"
 
 
 @pytest.mark.requirement("pre_tool_use.map", "pre_tool_use.gate")
-def test_a_class_of_an_own_map(tell: Teller, project: Project) -> None:
+def test_tool_in_a_class_about_files_is_gated(tell: Teller, project: Project) -> None:
     """A tool that is only named in a class about files is gated like any that edits, in a harness of one's own too."""
     classes = {name: ["save"] for name in classes_of(load(None).vocabulary)}
     classes.update({name: ["sh"] for name in SHELL_CLASSES})
@@ -226,7 +226,7 @@ def test_a_class_of_an_own_map(tell: Teller, project: Project) -> None:
 
 
 @pytest.mark.requirement("pre_tool_use.broken", "storage.pending")
-def test_a_foreign_journal(tell: Teller, project: Project) -> None:
+def test_journal_that_cannot_be_completed_blocks_no_tool(tell: Teller, project: Project) -> None:
     """While a recorded change waits that cannot be completed, work goes on, with a warning."""
     put(project, ".nexus/state/txn.json", {"version": 99})
     before = without_lock(project.snapshot())
@@ -235,7 +235,9 @@ def test_a_foreign_journal(tell: Teller, project: Project) -> None:
     assert without_lock(project.snapshot()) == before
 
 
-def test_it_starts_below(tell: Teller, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_relative_paths_start_at_the_project_root(
+    tell: Teller, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Relative paths are taken from the project root, wherever the hook runs."""
     (project.root / "src").mkdir()
     monkeypatch.chdir(project.root / "src")

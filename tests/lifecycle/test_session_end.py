@@ -35,7 +35,7 @@ def test_session_end_removes_the_tracker(tell: Teller, project: Project) -> None
 
 
 @pytest.mark.requirement("session_end.access")
-def test_a_new_project(tell: Teller, project: Project) -> None:
+def test_session_end_in_a_new_project_creates_the_folders(tell: Teller, project: Project) -> None:
     """Where nothing was ever written the end of a session makes the folders and the empty record."""
     tell("session_end")
     files = {path for path, content in without_lock(project.snapshot()).items() if content != "folder"}
@@ -83,7 +83,7 @@ def test_unreadable_tasks_do_not_stop_the_end(tell: Teller, project: Project, co
 
 @pytest.mark.requirement("session_end.keeps")
 def test_session_end_keeps_all_other_files(tell: Teller, project: Project) -> None:
-    """History, notes, rules, plan, tasks, the log of the tools and the files of another harness are not touched."""
+    """History, notes, rules, plan, tasks, the tool log and the files of another harness are not touched."""
     tell("agent_spawn", **SPAWN)
     tell("agent_spawn", **SPAWN, harness_id="other")
     put(project, ".nexus/history.json", {"cycles": [cycle(plan())]})

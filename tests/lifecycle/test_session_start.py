@@ -34,7 +34,7 @@ TASKS_NONE = (
 
 
 @pytest.mark.requirement("session_start.folders", "session_start.result")
-def test_a_new_project(tell: Teller, project: Project) -> None:
+def test_session_start_in_a_new_project_creates_only_its_files(tell: Teller, project: Project) -> None:
     """session_start makes .nexus/, state/, state/<id>/, .gitignore and an empty tracker, and nothing else."""
     assert tell("session_start", source="startup", session_id="s1") == {
         "event": "session_start",
@@ -81,7 +81,7 @@ def test_a_resume_makes_no_tracker(tell: Teller, project: Project) -> None:
 @pytest.mark.requirement("session_start.legacy")
 @pytest.mark.parametrize("content", ["[]", "{", [{"harness_id": "a", "started_at": "b"}]])
 @pytest.mark.parametrize("source", ["startup", "resume"])
-def test_an_old_tracker(tell: Teller, project: Project, content: Json, source: str) -> None:
+def test_old_tracker_is_removed(tell: Teller, project: Project, content: Json, source: str) -> None:
     """A legacy root state/agent-tracker.json is dropped, whatever it holds; the answer names it."""
     put(project, OLD, content)
     assert tell("session_start", source=source)["deleted"] == [OLD]
@@ -89,7 +89,7 @@ def test_an_old_tracker(tell: Teller, project: Project, content: Json, source: s
 
 
 @pytest.mark.requirement("session_start.legacy")
-def test_an_old_tracker_that_is_a_link(tell: Teller, project: Project) -> None:
+def test_linked_old_tracker_is_reported_and_kept(tell: Teller, project: Project) -> None:
     """A link in that place is told and left, and the session starts."""
     outside = project.root / "outside"
     outside.write_text("x")
@@ -178,7 +178,7 @@ def test_harnesses_keep_their_own_files(tell: Teller, project: Project) -> None:
 
 
 @pytest.mark.requirement("session_start.map", "agent_spawn.map")
-def test_an_unknown_harness(tell: Teller, project: Project) -> None:
+def test_unknown_harness_is_reported_at_the_start(tell: Teller, project: Project) -> None:
     """A harness without a capability map is told where work begins, with the near name; others hear nothing."""
     told = UNMAPPED.replace("nexus-mcp", "claudecode").replace(
         "; there is one of claude-code, codex, opencode.", "; did you mean claude-code?"
@@ -195,7 +195,7 @@ def test_an_unknown_harness(tell: Teller, project: Project) -> None:
 
 
 @pytest.mark.requirement("session_start.map")
-def test_a_map_of_the_project(tell: Teller, project: Project) -> None:
+def test_harness_mapped_by_the_project_is_known(tell: Teller, project: Project) -> None:
     """A harness that the project itself gives a map is known."""
     classes = {name: ["x"] for name in classes_of(load(None).vocabulary)}
     project.put("capability-map.yml", {"mine": {"classes": classes}})

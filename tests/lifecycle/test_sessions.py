@@ -90,7 +90,7 @@ def test_an_event_is_noted_once_an_hour(tell: Teller, project: Project, clock: C
 
 
 @pytest.mark.requirement("agents.sessions", "pre_tool_use.who")
-def test_one_id_in_two_sessions(tell: Teller, project: Project) -> None:
+def test_one_id_in_two_sessions_means_two_agents(tell: Teller, project: Project) -> None:
     """The same agent_id in two sessions is two agents; who does not tell the session has the limits of both."""
     spawn(tell, "s1", "a1", "engineer")
     spawn(tell, "s2", "a1", "architect")
@@ -107,7 +107,7 @@ def test_one_id_in_two_sessions(tell: Teller, project: Project) -> None:
 
 
 @pytest.mark.requirement("agents.sessions", "session_start.resets")
-def test_a_broken_tracker_of_two_sessions(tell: Teller, project: Project) -> None:
+def test_broken_tracker_keeps_the_agents_of_other_sessions(tell: Teller, project: Project) -> None:
     """When a session starts, a broken tracker is kept aside, and the good entries of other sessions stay."""
     spawn(tell, "s1", "a1", "architect")
     entries = json.loads((project.root / TRACKER).read_text())
@@ -119,7 +119,7 @@ def test_a_broken_tracker_of_two_sessions(tell: Teller, project: Project) -> Non
 
 
 @pytest.mark.requirement("agents.sessions")
-def test_thousands_of_sessions() -> None:
+def test_thousands_of_sessions_are_checked_in_one_pass() -> None:
     """Which of them are over is found by looking at each agent once."""
     looks = [0]
 

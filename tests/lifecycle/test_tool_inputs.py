@@ -27,7 +27,7 @@ def test_both_ends_of_a_move_must_be_exempt(tell: Teller, source: str, destinati
 
 @pytest.mark.requirement("pre_tool_use.capabilities", "pre_tool_use.gate")
 @pytest.mark.parametrize("tool_input", ["*** Begin Patch", ["src/a.py"], 5, True, "", []])
-def test_an_input_that_is_no_object(tell: Teller, project: Project, tool_input: Json) -> None:
+def test_input_that_is_no_object_is_an_edit_of_unknown_files(tell: Teller, project: Project, tool_input: Json) -> None:
     """Whatever the input is, a tool that edits is blocked without tasks, and denied to whom it is not open."""
     used: dict[str, Json] = {"harness_id": "codex", "tool": "apply_patch", "tool_input": tool_input}
     assert decision(tell, **used) == "block"
@@ -48,7 +48,9 @@ def test_an_input_that_is_no_object(tell: Teller, project: Project, tool_input: 
         ("chief architect", "allow"),
     ],
 )
-def test_names_as_harnesses_show_them(tell: Teller, project: Project, name: str, expected: str) -> None:
+def test_agent_names_are_recognized_as_harnesses_write_them(
+    tell: Teller, project: Project, name: str, expected: str
+) -> None:
     """A name in capitals, or behind that of a plug-in, is that of the agent; its last part counts."""
     put(project, TASKS, tasks(task(1)))
     edit: Json = {"file_path": "src/a.py"}
@@ -57,7 +59,7 @@ def test_names_as_harnesses_show_them(tell: Teller, project: Project, name: str,
 
 @pytest.mark.requirement("pre_tool_use.exempt")
 @pytest.mark.parametrize(("path", "expected"), [(".nexus/memory/a.md", "allow"), ("src/a.py", "block")])
-def test_an_input_that_is_a_patch(tell: Teller, path: str, expected: str) -> None:
+def test_input_that_is_a_patch_names_its_files(tell: Teller, path: str, expected: str) -> None:
     """An input that is the text of a patch tells which files it is about."""
     patch = f"*** Begin Patch\n*** Update File: {path}\n@@\n-a\n+b\n*** End Patch\n"
     assert decision(tell, harness_id="codex", tool="apply_patch", tool_input=patch) == expected

@@ -63,7 +63,7 @@ def test_broken_when_an_agent_begins(tell: Teller, project: Project, name: str) 
 
 
 @pytest.mark.requirement("agents.broken", "pre_tool_use.capabilities")
-def test_the_good_entries(tell: Teller, project: Project) -> None:
+def test_valid_entries_of_a_spoilt_tracker_still_restrict(tell: Teller, project: Project) -> None:
     """A tracker in which one entry is spoilt still says who the others are, so that their restrictions hold."""
     good = {**GOOD, "harness_id": "claude-code", "agent_name": "reviewer"}
     place = TRACKER.replace("nexus-mcp", "claude-code")
@@ -81,7 +81,7 @@ def test_the_good_entries(tell: Teller, project: Project) -> None:
 
 @pytest.mark.requirement("session_end.aside", "files.broken-kept")
 @pytest.mark.parametrize("name", BROKEN)
-def test_broken_at_the_end(tell: Teller, project: Project, name: str) -> None:
+def test_session_end_keeps_a_broken_tracker_under_another_name(tell: Teller, project: Project, name: str) -> None:
     """The end of a session keeps a broken tracker under another name: nothing is lost, and the next one starts anew."""
     for number in ("", ".2"):
         before = put(project, TRACKER, BROKEN[name][0])
@@ -120,7 +120,7 @@ def test_event_refuses_a_link_on_the_way(tell: Teller, project: Project, event: 
     assert outside.read_text() == "[]" if outside.is_file() else list(outside.iterdir()) == []
 
 
-def test_a_count_that_cannot_grow(tell: Teller, project: Project) -> None:
+def test_largest_resume_count_stays(tell: Teller, project: Project) -> None:
     """A resume count of as many nines as can be read stays: one more could not be read back."""
     before = put(
         project, TRACKER, f'[{{"harness_id": "a", "started_at": "b", "agent_id": "a1", "resume_count": {"9" * 4300}}}]'
@@ -132,7 +132,7 @@ def test_a_count_that_cannot_grow(tell: Teller, project: Project) -> None:
 
 @pytest.mark.requirement("storage.pending")
 @pytest.mark.parametrize("event", [*CALLS, "session_end"])
-def test_a_foreign_journal(tell: Teller, project: Project, event: str) -> None:
+def test_uncompletable_journal_stops_changes_of_the_tracker(tell: Teller, project: Project, event: str) -> None:
     """While a recorded change waits that we cannot complete, an event changes nothing."""
     put(project, ".nexus/state/txn.json", {"version": 99})
     before = without_lock(project.snapshot())
@@ -142,7 +142,7 @@ def test_a_foreign_journal(tell: Teller, project: Project, event: str) -> None:
 
 
 @pytest.mark.requirement("files.broken-kept")
-def test_trackers_kept_aside(tell: Teller, project: Project) -> None:
+def test_first_and_last_unreadable_trackers_are_kept(tell: Teller, project: Project) -> None:
     """Of trackers that cannot be read the first few are kept, and the last."""
     for number in range(12):
         put(project, TRACKER, f"spoilt {number}")

@@ -17,7 +17,7 @@ def tell(project: Project, clock: Clock) -> Teller:
 
 
 @pytest.mark.requirement("pre_tool_use.unknown")
-def test_an_unknown_agent(tell: Teller, project: Project) -> None:
+def test_unknown_agent_gets_every_restriction(tell: Teller, project: Project) -> None:
     """An agent that nobody names may do what every agent may do, and the answer says so."""
     answer = tell("pre_tool_use", agent_id="x1", tool="Edit", file="a.py")
     assert (answer["decision"], answer["warnings"]) == ("deny", [])
@@ -37,7 +37,7 @@ def test_an_unknown_agent(tell: Teller, project: Project) -> None:
 @pytest.mark.requirement("pre_tool_use.unknown", "agent_spawn.given")
 @pytest.mark.parametrize("name", ["Explore", "general-purpose", "Mein Agent"])
 @pytest.mark.parametrize("session", ["s1", ""])
-def test_a_name_that_the_catalog_does_not_have(tell: Teller, project: Project, name: str, session: str) -> None:
+def test_name_outside_the_catalog_has_no_restrictions(tell: Teller, project: Project, name: str, session: str) -> None:
     """It counts as a name, also where the tracker has no place for it: the agent has no restrictions."""
     spawn(tell, session, "a1", name)
     assert edits(tell, session, "a1") == "allow"
@@ -48,7 +48,7 @@ def test_a_name_that_the_catalog_does_not_have(tell: Teller, project: Project, n
 
 
 @pytest.mark.requirement("pre_tool_use.unknown")
-def test_an_agent_that_was_told_without_a_name(tell: Teller) -> None:
+def test_agent_spawned_without_a_name_is_unknown(tell: Teller) -> None:
     """A spawn with a blank name leaves the agent unknown."""
     spawn(tell, "s1", "a1", " ")
     assert edits(tell, "s1", "a1") == "deny"
@@ -56,7 +56,7 @@ def test_an_agent_that_was_told_without_a_name(tell: Teller) -> None:
 
 @pytest.mark.requirement("pre_tool_use.unknown")
 @pytest.mark.parametrize("name", ["Explore 0", "architect"])
-def test_an_agent_of_too_many_names(tell: Teller, name: str) -> None:
+def test_agent_with_too_many_names_is_unknown(tell: Teller, name: str) -> None:
     """An agent that was told by more names than are kept is unknown: the one that is lost may restrict it."""
     for number in range(MOST_NAMES):
         spawn(tell, "s1", "a1", f"Explore {number}")
@@ -68,14 +68,14 @@ def test_an_agent_of_too_many_names(tell: Teller, name: str) -> None:
 
 
 @pytest.mark.requirement("pre_tool_use.who")
-def test_a_name_with_a_long_plug_in(tell: Teller) -> None:
+def test_long_name_is_recognized_by_its_end(tell: Teller) -> None:
     """Of a name that is too long the end counts, where the agent's own name stands."""
     assert edits(tell, "s1", "a1", agent_name=f"{'x' * 300}:architect") == "deny"
     assert edits(tell, "s1", "a1", agent_name=f"{'x' * 300}:engineer") == "allow"
 
 
 @pytest.mark.requirement("pre_tool_use.who")
-def test_names_that_contradict_each_other(tell: Teller) -> None:
+def test_different_names_of_an_agent_add_their_restrictions(tell: Teller) -> None:
     """Where the tracker, a later spawn and the payload name an agent differently, the limits of all of them hold."""
     spawn(tell, "s1", "a1", "engineer")
     assert edits(tell, "s1", "a1") == "allow"

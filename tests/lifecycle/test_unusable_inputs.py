@@ -32,7 +32,7 @@ def ready(project: Project) -> None:
 
 @pytest.mark.requirement("pre_tool_use.unusable")
 @pytest.mark.parametrize("kind", INPUTS)
-def test_a_restricted_agent(project: Project, kind: str) -> None:
+def test_restricted_agent_is_denied_for_any_input(project: Project, kind: str) -> None:
     """What an agent may not use is denied whatever it puts into the input, and so is an edit of nobody knows what."""
     ready(project)
     stdin = HEAD % (b"Write", b"architect", INPUTS[kind])
@@ -58,7 +58,7 @@ def test_unknown_edit_without_tasks_is_blocked(project: Project, kind: str) -> N
 
 
 @pytest.mark.requirement("pre_tool_use.unusable")
-def test_whoever_stands_last(project: Project) -> None:
+def test_agent_after_a_large_input_is_found(project: Project) -> None:
     """The agent is found behind 17 MiB of input too; where the payload was cut before it, it may be any."""
     ready(project)
     stdin = b'{"tool_input": %s, "tool": "Write", "agent_name": "%s", "harness_id": "claude-code"}'
@@ -148,7 +148,7 @@ def test_outline_finds_texts_of_the_first_level(data: bytes, found: dict[str, ob
 
 @pytest.mark.requirement("pre_tool_use.unusable")
 @pytest.mark.parametrize("stdin", [b"[]", b'"x"', b"3", b"true", b"null", b'[{"tool": "Read"}]', b"", b" \n"])
-def test_a_payload_that_is_no_object(project: Project, stdin: bytes) -> None:
+def test_payload_that_is_no_object_denies_the_tool(project: Project, stdin: bytes) -> None:
     """It names neither the tool nor the agent, so that any agent may have sent it; other events go on."""
     ready(project)
     answer = answer_of(hook("pre_tool_use", project.root, stdin, "--harness-id", "claude-code"))
@@ -162,7 +162,7 @@ def test_a_payload_that_is_no_object(project: Project, stdin: bytes) -> None:
 
 @pytest.mark.requirement("pre_tool_use.unusable")
 @pytest.mark.parametrize("behind", [b'{"agent_name": "architect"}', b"x", b"}"])
-def test_what_stands_behind_the_payload(project: Project, behind: bytes) -> None:
+def test_data_after_the_payload_makes_the_agent_unknown(project: Project, behind: bytes) -> None:
     """It may say more of who it is, so that the agent may be any; blanks say nothing."""
     ready(project)
     stdin = b'{"harness_id": "claude-code", "tool": "Write", "tool_input": %s}'
@@ -172,7 +172,7 @@ def test_what_stands_behind_the_payload(project: Project, behind: bytes) -> None
 
 @pytest.mark.requirement("pre_tool_use.unusable")
 @pytest.mark.parametrize("who", [{"agent_name": "engineer"}, {}])
-def test_the_file_of_a_payload_of_wrong_types(project: Project, who: dict[str, Json]) -> None:
+def test_file_of_a_malformed_payload_is_guarded(project: Project, who: dict[str, Json]) -> None:
     """What the payload names as the file is guarded, whatever else of it cannot be used."""
     ready(project)
     params = {"harness_id": "claude-code", "tool": "Edit", "session_id": 5, **who}

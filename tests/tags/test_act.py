@@ -9,7 +9,7 @@ import pytest
 
 from nexus_mcp.tags.act import act
 from nexus_mcp.tags.parse import MOST
-from tests.support import Project
+from tests.support import Client, Project
 from tests.tags.support import acted, routed, store_of
 
 
@@ -38,7 +38,7 @@ def test_a_note_is_kept(project: Project) -> None:
 
 
 @pytest.mark.requirement("memory.merge")
-def test_merge_before_create(project: Project) -> None:
+def test_similar_note_is_offered_before_a_new_one(project: Project) -> None:
     """A text that belongs to a note is not kept until the user says where, either way."""
     acted(project, "[m] locks.md: Locks are slow on NFS shares.")
     before = project.snapshot()
@@ -107,7 +107,7 @@ def test_tags_that_are_made_are_listed(project: Project) -> None:
 
 
 @pytest.mark.requirement("rules.written")
-def test_a_rule_that_is_part_of_another(project: Project) -> None:
+def test_rule_contained_in_another_is_added(project: Project) -> None:
     """It is another rule, and is kept; looking says the same before."""
     acted(project, "[rule] Never use eval in templates")
     (tag,) = routed(project, "[rule] use eval")
@@ -148,7 +148,7 @@ def test_a_rule_that_is_part_of_another(project: Project) -> None:
         "[m:extend] x",
     ],
 )
-def test_what_is_refused_leaves_nothing(project: Project, tmp_path: Path, message: str) -> None:
+def test_refused_text_leaves_no_file(project: Project, tmp_path: Path, message: str) -> None:
     """The step says why; no file and no folder is made, in the project or outside."""
     before = sorted(map(str, tmp_path.rglob("*")))
     (step,) = acted(project, message)
@@ -156,8 +156,9 @@ def test_what_is_refused_leaves_nothing(project: Project, tmp_path: Path, messag
     assert sorted(map(str, tmp_path.rglob("*"))) == before
 
 
-def test_one_that_fails_does_not_stop_the_others(project: Project) -> None:
-    """Each action is on its own; skills are no actions, and [d] is for the agent."""
+def test_failed_action_does_not_stop_the_others(project: Project, call: Client) -> None:
+    """Each action is on its own; skills are no actions, and [d] of several questions is for the agent."""
+    call("plan_start", topic="Cache", issues=["Where?", "When?"], research_summary="None yet.")
     steps = acted(project, "[plan] x [rule:../x] a [d] Here. [rule:ok] b [run]")
     assert [(step["action"], step["result"]) for step in steps] == [
         ("rule_store", "failed"),
@@ -175,8 +176,7 @@ def test_a_broken_config_is_told_on_one_line(project: Project) -> None:
         "failed",
         "",
         '.nexus/config.yml:2:13: days_unread must be at least 1; .nexus/config.yml:3:3: "x" is not a known field. '
-        "Mend it, then call again; under memory: may stand propose: and delete_unasked:, each with days_unread, "
-        "max_access_count and min_age_days.",
+        "Mend it, then call again. Its settings are gates:, context_limit:, tags: and memory:.",
     )
 
 
@@ -200,7 +200,7 @@ WHOLE = ". To keep that too, write \\ before the tag's bracket and send the whol
         ("[m] Never type `[run]` before", ""),
     ],
 )
-def test_a_sentence_that_is_cut_at_a_tag(project: Project, message: str, rest: str) -> None:
+def test_sentence_cut_at_a_tag_is_reported(project: Project, message: str, rest: str) -> None:
     """What is not kept of it is told, by looking and by doing; a sentence that ends before the tag is whole."""
     told = f"{CUT}{rest}{WHOLE}" if rest else ""
     assert routed(project, message)[0]["advice"] == told
@@ -208,7 +208,7 @@ def test_a_sentence_that_is_cut_at_a_tag(project: Project, message: str, rest: s
     assert (step["result"], step["next_step"]) == ("created", told)
 
 
-def test_what_else_is_said_of_a_sentence_that_is_cut(project: Project) -> None:
+def test_other_warnings_come_after_the_cut_sentence(project: Project) -> None:
     """It comes first; nothing is added for an action that keeps no text, or that failed."""
     acted(project, "[m] locks.md: Locks are slow on NFS shares.")
     (asked, _) = acted(project, "[m] On NFS shares locks are slow, so [m:gc]")
@@ -219,7 +219,7 @@ def test_what_else_is_said_of_a_sentence_that_is_cut(project: Project) -> None:
     assert [CUT in other["next_step"] for other in others] == [False, False, False]
 
 
-def test_too_many_tags(project: Project) -> None:
+def test_only_the_first_tags_count(project: Project) -> None:
     """The first ones count."""
     from nexus_mcp.catalog.load import load
 

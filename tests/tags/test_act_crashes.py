@@ -45,7 +45,7 @@ def calls(root: Path) -> int:
 
 
 @pytest.mark.requirement("memory.written")
-def test_killed_at_every_call(fast_path: Path) -> None:
+def test_note_killed_at_any_call_is_old_or_new(fast_path: Path) -> None:
     """The note is the old one or the new one; the next writer clears what the dead one left, and adds the text."""
     for number in range(1, calls(fast_path / "whole") + 1):
         project = prepared(fast_path / str(number))
@@ -56,7 +56,7 @@ def test_killed_at_every_call(fast_path: Path) -> None:
 
 
 @pytest.mark.requirement("memory.written")
-def test_what_a_dead_writer_left_goes_with_the_next_change(fast_path: Path) -> None:
+def test_leftover_of_a_dead_writer_is_deleted(fast_path: Path) -> None:
     """Whatever is written: git tracks the folder, and would take it in."""
     left = 0
     for number in range(1, calls(fast_path / "whole") + 1):
@@ -69,7 +69,7 @@ def test_what_a_dead_writer_left_goes_with_the_next_change(fast_path: Path) -> N
 
 
 @pytest.mark.requirement("memory.written")
-def test_failing_at_every_call(fast_path: Path) -> None:
+def test_disk_full_at_any_call_is_reported_truthfully(fast_path: Path) -> None:
     """A disk that is full at any call leaves the old note, and the step says that it failed; or the new one."""
     seen = set()
     for number in range(1, calls(fast_path / "whole") + 1):

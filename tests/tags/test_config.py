@@ -20,7 +20,7 @@ def read(project: Project) -> dict[str, Any]:
         return config.read(nexus)
 
 
-def test_what_is_set(project: Project) -> None:
+def test_settings_are_read_from_the_file(project: Project) -> None:
     """The file's values; nothing for no file, an empty one, and one of comments."""
     assert read(project) == {}
     project.put("memory/a.md", "")
@@ -60,14 +60,14 @@ def test_faults_have_a_place(project: Project, text: str, faults: list[str]) -> 
     assert len(told) == len(faults)
     for said, start in zip(told, sorted(faults), strict=True):
         assert said.startswith(f".nexus/config.yml{start}")
-    assert raised.value.next_step == (
-        "Mend it, then call again; under memory: may stand propose: and delete_unasked:, each with days_unread, "
-        "max_access_count and min_age_days."
+    assert (
+        raised.value.next_step
+        == "Mend it, then call again. Its settings are gates:, context_limit:, tags: and memory:."
     )
 
 
 @pytest.mark.requirement("config.places")
-def test_a_link_and_a_large_file(project: Project) -> None:
+def test_linked_and_large_files_are_not_read(project: Project) -> None:
     """Neither is read."""
     target = project.put("other", "memory: {}")
     (project.nexus / "config.yml").symlink_to(target)

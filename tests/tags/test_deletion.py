@@ -59,9 +59,7 @@ def locked(project: Project) -> None:
         (nameless, "git commit-tree failed: "),
     ],
 )
-def test_what_could_not_be_had_back_stays(
-    real_repository: Project, spoil: Callable[[Project], None], words: str
-) -> None:
+def test_unrestorable_notes_stay(real_repository: Project, spoil: Callable[[Project], None], words: str) -> None:
     """The call is refused in clear words, and neither the notes nor the branch nor the index change."""
     project = real_repository
     notes(project, old=200, fine=200)
@@ -78,7 +76,7 @@ def test_what_could_not_be_had_back_stays(
 
 
 @pytest.mark.requirement("memory.refused")
-def test_without_git_or_a_commit(tmp_path: Path) -> None:
+def test_deletion_needs_a_repository_with_a_commit(tmp_path: Path) -> None:
     """Outside a repository, and before its first commit, nothing is deleted."""
     project = Project(tmp_path / "plain")
     notes(project, old=200)
@@ -107,7 +105,7 @@ def test_nothing_else_goes_into_the_commit(real_repository: Project) -> None:
 
 
 @pytest.mark.requirement("memory.commit")
-def test_a_project_below_the_top(real_repository: Project) -> None:
+def test_restore_command_starts_at_the_top_of_the_repository(real_repository: Project) -> None:
     """The commit goes to the branch that is checked out, and the way back is told from the top of the repository."""
     project = Project(real_repository.root / "a b" / "c")
     notes(project, old=200)
@@ -152,7 +150,7 @@ def test_nothing_of_the_repository_is_run(real_repository: Project, tmp_path: Pa
 
 
 @pytest.mark.requirement("memory.refused")
-def test_a_note_that_is_changed_meanwhile(real_repository: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_note_changed_before_the_deletion_stays(real_repository: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """What somebody wrote while the commit was made is seen in time, and nothing is deleted."""
     project = real_repository
     notes(project, old=200, other=200)
@@ -170,7 +168,7 @@ def test_a_note_that_is_changed_meanwhile(real_repository: Project, monkeypatch:
 
 
 @pytest.mark.requirement("memory.refused")
-def test_a_note_that_is_changed_at_the_last_moment(real_repository: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_note_changed_at_the_last_moment_is_kept(real_repository: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """What an editor wrote once the commit was made is kept, as a new file for git."""
     project = real_repository
     notes(project, old=200, other=200)
@@ -190,7 +188,7 @@ def test_a_note_that_is_changed_at_the_last_moment(real_repository: Project, mon
 
 
 @pytest.mark.requirement("memory.refused")
-def test_a_commit_that_comes_in_between(real_repository: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_foreign_commit_stops_the_deletion(real_repository: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody else's commit on the branch stays the last one, and nothing is deleted."""
     project = real_repository
     notes(project, old=200)
@@ -217,7 +215,7 @@ def test_line_ends_that_git_changed_are_no_change(real_repository: Project) -> N
     assert clean(project)["result"] == "deleted"
 
 
-def test_names_that_look_like_patterns(real_repository: Project) -> None:
+def test_names_like_patterns_are_taken_literally(real_repository: Project) -> None:
     """A name is taken as it is: no pattern, no option, no magic."""
     project = real_repository
     for name in ("-f.md", "*.md", ":(top)x.md", "it's.md", "a.md"):

@@ -82,7 +82,7 @@ def test_proposals_delete_nothing(project: Project) -> None:
     }
 
 
-def test_nothing_to_propose(project: Project) -> None:
+def test_nothing_is_proposed_without_old_notes(project: Project) -> None:
     """Without notes, without old ones, and without a project folder of ours."""
     assert acted(project, "[m:gc]")[0]["result"] == "nothing"
     assert not project.nexus.exists()
@@ -107,7 +107,7 @@ def test_a_thousand_proposals_are_bounded(project: Project) -> None:
 
 
 @pytest.mark.requirement("memory.commit")
-def test_applied_as_a_commit(real_repository: Project) -> None:
+def test_applied_deletion_is_one_commit_that_restores_each_note(real_repository: Project) -> None:
     """The notes go in one commit, which says why and how each comes back; by that command it does."""
     project = real_repository
     notes(project, old=200, young=1, other=300)
@@ -143,7 +143,7 @@ def test_applied_as_a_commit(real_repository: Project) -> None:
 
 
 @pytest.mark.requirement("memory.automatic")
-def test_unasked_only_by_three_thresholds(real_repository: Project) -> None:
+def test_deletion_without_a_question_needs_all_three_thresholds(real_repository: Project) -> None:
     """[m:gc] deletes what all three hold for by what is on record; the rest stays a proposal."""
     project = real_repository
     notes(project, old=200, rare=200)
@@ -158,7 +158,7 @@ def test_unasked_only_by_three_thresholds(real_repository: Project) -> None:
 
 
 @pytest.mark.requirement("memory.automatic")
-def test_what_would_go_unasked_is_told_before(real_repository: Project) -> None:
+def test_preview_names_notes_deleted_without_a_question(real_repository: Project) -> None:
     """Looking says which notes would be deleted at once, and which stay a proposal; what is told is what is done."""
     project = real_repository
     notes(project, old=200, rare=200)
@@ -192,7 +192,7 @@ def test_what_would_go_unasked_is_told_before(real_repository: Project) -> None:
     assert [one["path"] for one in step["deleted"]] == [one["path"] for one in tag["would"]["deletes"]]
 
 
-def test_many_that_would_go_unasked(project: Project) -> None:
+def test_advice_names_some_of_many_notes(project: Project) -> None:
     """The advice names some and counts the others; a name is quoted, whatever it says."""
     notes(project, **{f"n{number}": 200 for number in range(7)})
     aged(project.put('memory/a "b" c.md', "x"), 200)
@@ -209,7 +209,7 @@ def test_many_that_would_go_unasked(project: Project) -> None:
 
 @pytest.mark.requirement("memory.automatic")
 @pytest.mark.parametrize("record", ["none", "young", "torn"])
-def test_unasked_nothing_without_a_record(real_repository: Project, record: str) -> None:
+def test_deletion_without_a_question_needs_recorded_reads(real_repository: Project, record: str) -> None:
     """In a clone, where reads are not recorded for long, or where a line cannot be read, nothing goes unasked."""
     project = real_repository
     notes(project, old=200, other=200)
@@ -238,7 +238,7 @@ def test_two_thresholds_are_not_enough(project: Project, missing: str) -> None:
     assert there(project) == ["old"]
 
 
-def test_the_clock_of_the_machine(project: Project) -> None:
+def test_ages_count_from_the_clock_of_the_store(project: Project) -> None:
     """Ages are counted from now, as the store has it."""
     aged(project.put("memory/a.md", "a"), 89, time.time())
     assert acted(project, "[m:gc]", time.time())[0]["result"] == "nothing"

@@ -32,7 +32,7 @@ def bare(text: str, name: str) -> list[str]:
 
 
 @pytest.mark.requirement("knowledge.text")
-def test_a_note_that_cannot_be_listed(project: Project) -> None:
+def test_unlistable_note_is_quoted(project: Project) -> None:
     """A link, a folder: the warning has the name as data."""
     (project.nexus / "memory" / EVIL).mkdir(parents=True)
     (project.nexus / "rules").mkdir()
@@ -44,7 +44,7 @@ def test_a_note_that_cannot_be_listed(project: Project) -> None:
 
 @pytest.mark.requirement("knowledge.text")
 @pytest.mark.parametrize("prompt", ["[m] Locks on NFS shares are slow now", "[m] new.md: Locks on NFS shares are slow"])
-def test_a_note_that_a_text_belongs_to(project: Project, prompt: str) -> None:
+def test_similar_note_is_quoted(project: Project, prompt: str) -> None:
     """Also where its name is one that a note may have."""
     project.put(f"memory/{PLAIN}", "<!-- tags: locks, nfs -->\n\nLocks on NFS shares are slow\n")
     found = told(project, "user_message", prompt=prompt)
@@ -53,7 +53,7 @@ def test_a_note_that_a_text_belongs_to(project: Project, prompt: str) -> None:
 
 
 @pytest.mark.requirement("knowledge.text")
-def test_a_note_that_cannot_be_added_to(project: Project) -> None:
+def test_unusable_note_is_quoted(project: Project) -> None:
     """In the reason, and in what is to be done about it."""
     project.put(f"memory/{PLAIN}", "<<<<<<< HEAD\n")
     found = told(project, "user_message", prompt=f"[m] {PLAIN}: More")
@@ -62,7 +62,7 @@ def test_a_note_that_cannot_be_added_to(project: Project) -> None:
 
 
 @pytest.mark.requirement("knowledge.text")
-def test_a_note_that_is_not_deleted(real_repository: Project) -> None:
+def test_undeletable_note_is_quoted(real_repository: Project) -> None:
     """Because git does not have it."""
     project = real_repository
     aged(project.put(f"memory/{EVIL}", "x"), 900)
@@ -84,6 +84,6 @@ def test_a_note_that_is_not_deleted(real_repository: Project) -> None:
         (NexusError("It is odd"), "It is odd"),
     ],
 )
-def test_which_paths_are_quoted(error: NexusError, shown: str) -> None:
+def test_foreign_paths_are_quoted(error: NexusError, shown: str) -> None:
     """Those that somebody else may have named."""
     assert fault(error) == shown

@@ -48,7 +48,7 @@ def test_line_ends_count_only_if_git_would_commit_them(
 
 
 @pytest.mark.requirement("memory.refused")
-def test_another_change_beside_the_line_ends(real_repository: Project) -> None:
+def test_content_change_beside_line_ends_is_detected(real_repository: Project) -> None:
     """It is one, whatever git does about line ends."""
     project = real_repository
     project.put("memory/old.md", b"a\nb\n")
@@ -72,7 +72,7 @@ def test_detached_head_refuses_deletion(real_repository: Project) -> None:
 
 
 @pytest.mark.requirement("memory.refused")
-def test_an_index_that_is_locked(real_repository: Project) -> None:
+def test_locked_index_is_detected_first(real_repository: Project) -> None:
     """It is seen before anything is changed."""
     project = real_repository
     notes(project, old=200)
@@ -85,7 +85,9 @@ def test_an_index_that_is_locked(real_repository: Project) -> None:
 
 @pytest.mark.requirement("memory.refused")
 @pytest.mark.parametrize("when", ["prepared", "carried out"])
-def test_a_note_that_another_one_deletes(real_repository: Project, monkeypatch: pytest.MonkeyPatch, when: str) -> None:
+def test_second_deletion_finds_the_note_gone(
+    real_repository: Project, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
     """Whoever comes second says that it is gone, and does nothing."""
     project = real_repository
     notes(project, old=200, other=200)

@@ -83,7 +83,7 @@ def test_each_note_is_read_once(project: Project, monkeypatch: pytest.MonkeyPatc
     assert len(opened) == len(set(opened)) == 50
 
 
-def test_what_one_tag_keeps_the_next_one_sees(project: Project) -> None:
+def test_next_tag_sees_the_stored_note(project: Project) -> None:
     """A text that is told twice in a message is kept once, and one that belongs to it is not kept beside it."""
     done = act(
         "[m] locks.md: Locks are slow on NFS shares. [m] Locks are slow on NFS shares. [m] NFS shares slow locks.",
@@ -99,7 +99,7 @@ def test_what_one_tag_keeps_the_next_one_sees(project: Project) -> None:
 
 @pytest.mark.requirement("memory.merge")
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_a_note_that_somebody_begins_meanwhile(project: Project, monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+def test_note_created_meanwhile_is_seen(project: Project, monkeypatch: pytest.MonkeyPatch, end: str) -> None:
     """It is seen under the lock, and the text that belongs to it is not kept beside it."""
     locked = notes.locked
 
@@ -123,7 +123,7 @@ def test_the_word_tags_is_no_word_of_a_note(project: Project) -> None:
     assert results == ["created", "created"]
 
 
-def test_a_long_text_that_is_told_twice(project: Project) -> None:
+def test_long_repeated_text_is_stored_once(project: Project) -> None:
     """It is kept once, also where it is longer than what is compared, or stands at the end of a long note."""
     long = "\n\n".join(
         f"Paragraph {number} tells of topic{number}, with {number * 7} and so on." for number in range(200)

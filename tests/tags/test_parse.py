@@ -136,7 +136,7 @@ def test_links_have_no_tags(message: str, tags: list[str]) -> None:
         ("f()[d]", ["d"]),
     ],
 )
-def test_what_is_no_tag(message: str, tags: list[str]) -> None:
+def test_escaped_brackets_and_indexes_are_no_tags(message: str, tags: list[str]) -> None:
     """An escaped bracket, a check box and an index into something are left alone."""
     assert [tag for tag, _, _ in found(message)] == tags
 

@@ -149,7 +149,7 @@ def test_no_repetition_is_dear(unit: str) -> None:
     assert cost(unit, 2_000) <= MOST * 2_000
 
 
-def test_runs_of_backticks_of_every_length() -> None:
+def test_backtick_runs_of_many_lengths_take_linear_time() -> None:
     """Runs that are all of different lengths are looked at once."""
     assert cost(" ".join("`" * length for length in range(1, 100)), 5_000) <= MOST * 5_000
 

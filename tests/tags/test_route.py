@@ -34,7 +34,7 @@ def finished(call: Client) -> None:
 
 
 @pytest.mark.requirement("tags.skill")
-def test_a_tag_that_starts_a_skill(project: Project) -> None:
+def test_skill_tag_adds_text_mode_and_notes(project: Project) -> None:
     """The skill's text, the variant as its mode, and what the harness adds for skills that need it."""
     catalog = load(None)
     notes = routed(project, "[plan]", "claude-code")[0]["harness_notes"]
@@ -59,14 +59,14 @@ def test_a_tag_that_starts_a_skill(project: Project) -> None:
 
 
 @pytest.mark.requirement("tags.early")
-def test_a_decision_without_a_plan(project: Project) -> None:
+def test_decision_without_a_plan_gets_advice(project: Project) -> None:
     """[d] without an open plan is answered with how to start one."""
     advice = "No plan is open, so there is no question to decide. Start one first: [plan] and the topic."
     assert outcome(project, "[d] SQLite") == ("nothing", advice)
 
 
 @pytest.mark.requirement("tags.early")
-def test_a_decision_with_a_plan(project: Project, call: Client) -> None:
+def test_decision_with_a_plan_names_the_open_issues(project: Project, call: Client) -> None:
     """It is for plan_decide, with the questions that are open; one without a text is answered with how to write it."""
     open_plan(call, "Where?", "When?")
     call("plan_decide", issue_id=1, decision="Here.")
@@ -74,7 +74,13 @@ def test_a_decision_with_a_plan(project: Project, call: Client) -> None:
     assert (tag["outcome"], tag["action"], tag["would"], tag["advice"]) == (
         "action",
         "plan_decide",
-        {"pending": [{"id": 2, "title": "When?"}]},
+        {
+            "pending": [{"id": 2, "title": "When?"}],
+            "issue": {"id": 2, "title": "When?"},
+            "result": "records",
+            "path": "state/plan.json",
+            "next_step": "",
+        },
         "",
     )
     assert outcome(project, "[d]") == (
@@ -94,7 +100,7 @@ def test_a_decision_with_a_plan(project: Project, call: Client) -> None:
 
 
 @pytest.mark.requirement("tags.early")
-def test_running_without_tasks(project: Project, call: Client) -> None:
+def test_run_without_tasks_gets_advice(project: Project, call: Client) -> None:
     """[run] without tasks is answered with where they come from."""
     assert outcome(project, "[run]") == (
         "nothing",
@@ -120,7 +126,7 @@ def test_running_without_tasks(project: Project, call: Client) -> None:
 
 
 @pytest.mark.requirement("tags.early")
-def test_running_a_plan_without_a_question(project: Project, call: Client) -> None:
+def test_run_of_a_plan_without_issues_gets_advice(project: Project, call: Client) -> None:
     """There is nothing to decide and nothing to derive: a question comes first."""
     open_plan(call)
     advice = "There are no tasks to run, and the plan has no question. Add one with plan_update first."
@@ -128,7 +134,7 @@ def test_running_a_plan_without_a_question(project: Project, call: Client) -> No
 
 
 @pytest.mark.requirement("tags.stale")
-def test_a_finished_cycle_that_is_not_closed(project: Project, call: Client) -> None:
+def test_unclosed_finished_cycle_is_named_first(project: Project, call: Client) -> None:
     """[run] has but the close left, and what that would drop; [plan] and [d] come after it; notes go on."""
     open_plan(call, "Where?")
     finished(call)
@@ -153,10 +159,13 @@ def test_a_finished_cycle_that_is_not_closed(project: Project, call: Client) -> 
         ("[m:x]", "There is no [m:x]. Did you mean [m:gc]?"),
         ("[run:fast]", "There is no [run:fast]. Write [run], and what belongs to it behind it."),
         ("[d:\x1b[2J]", None),
-        ("[d:\u202ex]", 'There is no [d:"\\u202ex"]. Write [d], and what belongs to it behind it.'),
+        (
+            "[d:\u202ex]",
+            'There is no [d:"\\u202ex"]. Write [d], or [d:2] with the id of the question, and the decision behind it.',
+        ),
     ],
 )
-def test_an_unknown_variant(project: Project, message: str, advice: str | None) -> None:
+def test_unknown_variant_gets_near_names(project: Project, message: str, advice: str | None) -> None:
     """It is answered with the near ones, with nothing in it that acts on a terminal."""
     tags = routed(project, message)
     assert [(tag["outcome"], tag["advice"]) for tag in tags] == ([] if advice is None else [("nothing", advice)])
@@ -193,7 +202,7 @@ def test_message_without_tags_does_nothing(project: Project) -> None:
     assert routed(project, "Hello `[plan]`") == []
 
 
-def test_too_many_tags(project: Project) -> None:
+def test_tags_beyond_the_limit_are_counted(project: Project) -> None:
     """The first ones count, the others are counted."""
     answer: dict[str, Any] = route("[sync] " * (MOST + 5), load(None), store_of(project))
     check(answer, "route")
@@ -201,7 +210,7 @@ def test_too_many_tags(project: Project) -> None:
 
 
 @pytest.mark.requirement("tags.linear")
-def test_a_message_of_four_mebibytes(project: Project) -> None:
+def test_message_of_four_mebibytes_is_routed(project: Project) -> None:
     """It is routed; a text that is too long for a note is not kept."""
     (tag,) = routed(project, "[m] " + "word " * (4 << 20 >> 2))
     assert tag["outcome"] == "nothing"

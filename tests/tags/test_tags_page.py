@@ -32,6 +32,10 @@ def test_examples_print_what_the_page_shows(project: Project, session: str) -> N
     """Each command of a block, one after the other in one project, prints what the page shows."""
     if "memory gc" in session:
         aged(project.put("memory/old-idea.md", "Old.\n"), 200.5, time.time())
+    if "[d:1]" in session:
+        titles = ("Where are sessions kept?", "How long are they kept?")
+        issues = [{"id": number, "title": title, "status": "pending"} for number, title in enumerate(titles, 1)]
+        project.put("state/plan.json", {"id": 1, "topic": "T", "issues": issues, "created_at": "2026-01-01T00:00:00Z"})
     steps = re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]
     for step in steps:
         line, _, shown = step.partition("\n")
@@ -41,5 +45,5 @@ def test_examples_print_what_the_page_shows(project: Project, session: str) -> N
 
 
 def test_there_are_examples() -> None:
-    """Four blocks of commands."""
-    assert len(SESSIONS) == 4
+    """Five blocks of commands."""
+    assert len(SESSIONS) == 5

@@ -20,7 +20,7 @@ from tests.tags.test_memory_gc import clean, committed, notes, there
 
 @pytest.mark.requirement("memory.commit")
 @pytest.mark.parametrize("part", ["", ":a part", "[ab]"])
-def test_the_way_back_of_a_name_that_looks_like_a_pattern(real_repository: Project, part: str) -> None:
+def test_restore_command_of_a_pattern_like_name_restores_only_it(real_repository: Project, part: str) -> None:
     """The command that is told brings this note back, and no other one with it."""
     project = Project(real_repository.root / part)
     notes(project, a=1, b=1)
@@ -39,7 +39,9 @@ def test_the_way_back_of_a_name_that_looks_like_a_pattern(real_repository: Proje
     assert there(project) == ["a", "b"]
 
 
-def test_an_index_that_is_locked_at_the_end(real_repository: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_index_locked_at_the_end_is_reported_with_the_commands(
+    real_repository: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The commit is made and the notes are gone: how to get them back is told, and what puts the index right."""
     project = real_repository
     notes(project, old=200)
@@ -62,7 +64,7 @@ def test_an_index_that_is_locked_at_the_end(real_repository: Project, monkeypatc
 
 
 @pytest.mark.parametrize(("part", "option"), [("a part", ""), ("[a] part", "--literal-pathspecs ")])
-def test_the_command_for_the_index(
+def test_index_command_has_the_whole_path(
     real_repository: Project, monkeypatch: pytest.MonkeyPatch, part: str, option: str
 ) -> None:
     """The command that puts it right has the whole way from the top of the repository, which is no pattern."""
@@ -85,7 +87,9 @@ def test_the_command_for_the_index(
     assert git(top.root, "status", "--porcelain") == ""
 
 
-def test_a_git_that_takes_too_long_at_the_end(real_repository: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_git_at_the_end_is_reported_with_the_commands(
+    real_repository: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The notes are gone by then, so that how to get them back is told all the same."""
     project = real_repository
     notes(project, old=200)
@@ -112,7 +116,7 @@ def test_a_git_that_takes_too_long_at_the_end(real_repository: Project, monkeypa
         ("echo fatal: no >&2; exit 3", "fatal: no"),
     ],
 )
-def test_a_git_that_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dying: str, complaint: str) -> None:
+def test_silent_git_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dying: str, complaint: str) -> None:
     """What ended it is named."""
     (tmp_path / "git").write_text(f"#!/bin/sh\n{dying}\n")
     (tmp_path / "git").chmod(0o755)

@@ -1,7 +1,4 @@
-"""The inline actions of tags, and their table ACTIONS.
-
-plan_decide is not among them: only the agent knows which question of the plan the user decided, so it calls the tool.
-"""
+"""The inline actions of tags, and their table ACTIONS."""
 
 from __future__ import annotations
 
@@ -30,9 +27,16 @@ def _rule_store() -> Action:
     return RULE_ACTION
 
 
+def _plan_decide() -> Action:
+    from nexus_mcp.tags.actions.decide import ACTION
+
+    return ACTION
+
+
 # Loaded on demand: most messages have no tag.
 ACTIONS: dict[str, Callable[[], Action]] = {
     "memory_store": _memory_store,
     "memory_gc": _memory_gc,
     "rule_store": _rule_store,
+    "plan_decide": _plan_decide,
 }

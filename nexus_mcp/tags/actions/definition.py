@@ -1,10 +1,12 @@
-"""Define an inline action, and check the text that an action stores."""
+"""Define an inline action, check the text that an action stores, and describe a finished cycle."""
 
 from __future__ import annotations
 
 from nexus_mcp.errors import UNCHANGED, NexusError
 from nexus_mcp.knowledge import index
 from nexus_mcp.knowledge.notes import MAX_WRITE_BYTES, has_markers
+from nexus_mcp.state import tasks as task_lists
+from nexus_mcp.workspace import DEFAULT_HARNESS_ID
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,13 +19,17 @@ if TYPE_CHECKING:
 
 
 class ActionContext:
-    """The context of the actions of one message. `memory` caches the notes between them, None before the first scan."""
+    """The context of the actions of one message. `memory` caches the notes between them, None before the first scan.
 
-    __slots__ = ("catalog", "memory", "store")
+    `harness_id` is for the operation log.
+    """
 
-    def __init__(self, catalog: Catalog, store: Store) -> None:
+    __slots__ = ("catalog", "harness_id", "memory", "store")
+
+    def __init__(self, catalog: Catalog, store: Store, harness_id: str = DEFAULT_HARNESS_ID) -> None:
         self.catalog = catalog
         self.store = store
+        self.harness_id = harness_id
         self.memory: Scan | None = None
 
 
@@ -43,6 +49,15 @@ class Action:
     ) -> None:
         self.preview = preview
         self.run = run
+
+
+def finished_text(tasks: dict[str, Any] | None) -> str:
+    """Return a sentence about a cycle with all tasks completed that is not closed yet; "" if there is none."""
+    if tasks is None or not tasks["tasks"] or task_lists.count(tasks, task_lists.COMPLETED) < len(tasks["tasks"]):
+        return ""
+    number = len(tasks["tasks"])
+    what = "The only task is" if number == 1 else f"All {number} tasks are"
+    return f"{what} completed, but the cycle is not closed."
 
 
 def error_text(error: NexusError) -> str:

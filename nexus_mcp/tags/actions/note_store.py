@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 from nexus_mcp import schemas
-from nexus_mcp.knowledge import index, merge, names, notes
+from nexus_mcp.knowledge import index, merge, notes
 from nexus_mcp.knowledge.index import SUFFIX
 from nexus_mcp.knowledge.merge import WIDE, words
 from nexus_mcp.knowledge.scan import Scan
@@ -28,7 +28,7 @@ KIND, RULES = "memory", "rules"
 _GENERAL = "general"
 FOLDER = f".nexus/{KIND}"
 _MOST_TAGS = 5
-_LONGEST = names.LONGEST + 20
+_LONGEST = notes.LONGEST_NAME + 20
 
 
 class Placement:
@@ -85,16 +85,16 @@ def _scan(ctx: ActionContext) -> Scan:
 def _place(ctx: ActionContext, folder: Folder | None, text: str) -> Placement:
     """Return the note for the text. Raises NexusError for a text or a name that cannot be stored."""
     policy = ctx.catalog.vocabulary["memory_policy"]
-    name, rest = names.split_name(text.strip())
+    name, rest = notes.split_name(text.strip())
     tags, kept = split_tag_line(rest, "m")
     if name:
-        names.check_name(name, policy["name_pattern"], FOLDER)
+        notes.check_name(name, policy["name_pattern"], FOLDER)
     taken = _scan(ctx).notes
     # Other names cannot be typed in a message, and are untrusted.
     is_note = schemas.search(policy["name_pattern"])
     there = {one: note for one, note in taken.items() if is_note(one)}
     similar = merge.find_matches(kept, tags, there.values(), policy["merge"])
-    own = name or names.make_name(kept, taken)
+    own = name or notes.make_name(kept, taken)
     # A harness may send one message twice: a text that a note has already is stored once.
     holder = "" if name else _scan(ctx).find_holder(folder, kept, there)
     chosen = name or holder or ("" if similar else own)
@@ -153,7 +153,7 @@ def _parse_rule(ctx: ActionContext, variant: str, text: str) -> tuple[str, list[
     """Return (file name, tags for a new file, text). Raises NexusError for a text or name that cannot be stored."""
     pattern = ctx.catalog.vocabulary["memory_policy"]["name_pattern"]
     tags, kept = split_tag_line(text, f"rule:{quoted_name(variant)}" if variant else "rule")
-    name = names.check_name(f"{variant or _GENERAL}{SUFFIX}", pattern, f".nexus/{RULES}")
+    name = notes.check_name(f"{variant or _GENERAL}{SUFFIX}", pattern, f".nexus/{RULES}")
     return name, tags or [name.removesuffix(SUFFIX)[: index.LONGEST_TAG]], kept
 
 

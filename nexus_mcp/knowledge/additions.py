@@ -1,0 +1,102 @@
+"""Make new notes in .nexus/memory/ from drafts; a note that begins like one that exists is not made twice.
+
+Two texts begin alike if their first SAME characters are the same, with runs of white space as one blank and without a
+line of tags. No existing note is changed: a draft whose name is taken gets a number.
+"""
+
+from __future__ import annotations
+
+from nexus_mcp.knowledge import merge, notes
+from nexus_mcp.knowledge.index import SUFFIX, names_of, parse_tag_line
+from nexus_mcp.knowledge.merge import WIDE, words
+from nexus_mcp.knowledge.scan import Scan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nexus_mcp.knowledge.drafts import Draft
+    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.store import Store
+
+KIND = "memory"
+SAME = 200
+"""Characters at the beginning of a text that make it the same note."""
+CREATED, CREATES, UNCHANGED = "created", "creates", "unchanged"
+_READ_BYTES = 1 << 14
+_MOST_TAGS = 5
+
+
+def add(store: Store, drafts: list[Draft], policy: dict[str, Any], *, dry_run: bool = False) -> list[dict[str, Any]]:
+    """Make a note of each draft; return [{"source", "result", "path", "similar"}] in their order.
+
+    `result` is CREATED (CREATES with `dry_run`) or UNCHANGED, with the note that begins alike as `path`. `policy` is
+    vocabulary/memory-policy.yml. Raises StateError, PathRefused, StorageError, NotConfirmed; notes made before stay.
+    """
+    if dry_run:
+        with store.nexus() as nexus:
+            folder = None if nexus is None else nexus.child(KIND)
+            if folder is None:
+                return _Additions(None, policy).place_all(drafts)
+            with folder:
+                return _Additions(folder, policy).place_all(drafts)
+    with notes.locked(store, KIND) as (_, folder, held):
+        additions = _Additions(folder, policy)
+        found = []
+        for draft in drafts:
+            step = additions.place(draft)
+            if step["result"] == CREATES:
+                notes.put(folder, step["path"].rpartition("/")[2], draft.text, additions.tags(draft), held)
+                step["result"] = CREATED
+            found.append(step)
+        return found
+
+
+def beginning(text: str) -> str:
+    """Return the first SAME characters of a text for comparisons, without its line of tags."""
+    head, _, rest = text.partition("\n")
+    return " ".join((rest if parse_tag_line(head.encode("utf-8", "replace")) else text).split())[:SAME]
+
+
+class _Additions:
+    """The notes of a folder with the drafts placed so far."""
+
+    def __init__(self, folder: Folder | None, policy: dict[str, Any]) -> None:
+        self._policy = policy
+        self._taken = set() if folder is None else {*names_of(folder)}
+        self._scan = Scan(KIND)
+        self._scan.refresh(folder)
+        self._paths = {
+            beginning(note.data[:_READ_BYTES].decode("utf-8", "replace").removeprefix("\ufeff")): name
+            for name, note in self._scan.notes.items()
+        }
+
+    def place_all(self, drafts: list[Draft]) -> list[dict[str, Any]]:
+        return [self.place(draft) for draft in drafts]
+
+    def place(self, draft: Draft) -> dict[str, Any]:
+        """Return what becomes of a draft, and count it as made. Raises PathRefused for a name that is not valid."""
+        start = beginning(draft.text)
+        same = self._paths.get(start)
+        if same is not None:
+            return {"source": draft.source, "result": UNCHANGED, "path": f"{KIND}/{same}", "similar": []}
+        similar = merge.find_matches(draft.text, draft.tags, self._scan.notes.values(), self._policy["merge"])
+        name = self._name(draft)
+        self._taken.add(name)
+        self._paths[start] = name
+        return {"source": draft.source, "result": CREATES, "path": f"{KIND}/{name}", "similar": similar}
+
+    def tags(self, draft: Draft) -> list[str]:
+        """Return the tags of a draft, by default its first words."""
+        return draft.tags or [word for word in words(draft.text) if word[0] < WIDE and len(word) <= 64][:_MOST_TAGS]
+
+    def _name(self, draft: Draft) -> str:
+        prefix = f"{draft.kind}-" if draft.kind else ""
+        stem = draft.name or notes.make_name(draft.text, ()).removesuffix(SUFFIX)
+        if "-" not in f"{prefix}{stem}":
+            stem = f"note-{stem}"  # one word may be the name of a device
+        number, name = 1, f"{prefix}{stem}{SUFFIX}"
+        while name in self._taken:
+            number += 1
+            name = f"{prefix}{stem}-{number}{SUFFIX}"
+        return notes.check_name(name, self._policy["name_pattern"], f".nexus/{KIND}")

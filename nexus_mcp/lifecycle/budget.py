@@ -1,0 +1,68 @@
+"""Fit the context of an event into what a harness takes.
+
+Claude Code and Codex replace or shorten a context of more than 10 000 characters, so the end of a skill got lost. Here
+the most important texts come first, and what is left out is named, with the place where it can be read.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+OUTCOME, SKILL, STATE, NOTES = range(4)
+"""Kinds of texts, the most important first: refusals and results of tags, a skill, where the work stands, notes."""
+REST = {
+    OUTCOME: "plan_status and task_list have the state",
+    SKILL: "the resource nexus://skills/{name} has the whole text: read it now, before you begin",
+    STATE: "plan_status and task_list have the whole",
+    NOTES: "the folders memory, context and rules below .nexus/ have the notes",
+}
+_SHORTEST = 400
+"""Characters below which a text is left out as a whole, rather than shown in part."""
+
+
+class Part:
+    """A text of a context, its kind, and for a skill its name."""
+
+    __slots__ = ("kind", "name", "text")
+
+    def __init__(self, text: str, kind: int, name: str = "") -> None:
+        self.text = text
+        self.kind = kind
+        self.name = name
+
+
+def fit(parts: Sequence[Part], limit: int) -> str:
+    """Return the texts, joined; with a `limit` above 0 the most important first, at most `limit` characters in all."""
+    if not limit or sum(len(part.text) + 2 for part in parts) <= limit:
+        return "\n\n".join(part.text for part in parts)
+    texts: list[str] = []
+    left = limit
+    for part in sorted(parts, key=lambda part: part.kind):
+        text = _shorten(part, left)
+        if text:
+            texts.append(text)
+            left -= len(text) + 2
+    return "\n\n".join(texts)
+
+
+def _shorten(part: Part, room: int) -> str:
+    """Return the whole text, or whole lines of its beginning and where the rest is; "" without room for that."""
+    if len(part.text) <= room:
+        return part.text
+    where = REST[part.kind].format(name=part.name)
+    reserve = len(where) + 60
+    if room < reserve:
+        return ""
+    lines = part.text.split("\n")
+    shown: list[str] = []
+    used = 0
+    if room >= _SHORTEST:
+        for line in lines:
+            if used + len(line) + 1 > room - reserve:
+                break
+            shown.append(line)
+            used += len(line) + 1
+    missing = len(part.text) - used
+    return "\n".join([*shown, f"({missing} more characters are left out here; {where}.)"])

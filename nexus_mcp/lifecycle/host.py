@@ -1,0 +1,26 @@
+"""Describe how a harness calls the events: its edit gate, how much context it takes, whether it has our skills.
+
+A neutral `nexus-mcp hook EVENT` has the defaults. An installed hook says what it has by options of its command.
+"""
+
+from __future__ import annotations
+
+BLOCK, AUTO, WARN, OFF = GATES = ("block", "auto", "warn", "off")
+"""Edit gates. block: an edit needs a task list. auto: only while a plan is open. warn: it runs, with a warning."""
+
+
+class Host:
+    """`gate` is the edit gate for projects that set none. `limit` is the maximum of characters of a context, or 0.
+
+    `has_skills` says that the harness can start our skills by their names. `is_deaf` says that the answer to
+    subagent_complete reaches nobody, so that its warnings go with a later event.
+    """
+
+    def __init__(self, gate: str = BLOCK, limit: int = 0, *, has_skills: bool = False, is_deaf: bool = False) -> None:
+        self.gate = gate
+        self.limit = limit
+        self.has_skills = has_skills
+        self.is_deaf = is_deaf
+
+
+NEUTRAL = Host()

@@ -1,0 +1,45 @@
+"""Read the settings of `.nexus/config.yml` that events follow. They are read only when an event needs one.
+
+A file with a fault loosens nothing: every setting has its strictest value then, with a warning.
+"""
+
+from __future__ import annotations
+
+from nexus_mcp.errors import NexusError
+from nexus_mcp.lifecycle.host import BLOCK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nexus_mcp.lifecycle.definition import EventContext
+
+_STRICT = {"gates": {"edit": BLOCK, "file_leases": "block"}}
+
+
+def settings_of(ctx: EventContext) -> dict[str, Any]:
+    """Return the settings, {} without a file; the strictest ones, with a warning, if the file cannot be used."""
+    if ctx.settings is None:
+        from nexus_mcp.tags.config import read
+
+        try:
+            with ctx.store.nexus() as nexus:
+                ctx.settings = read(nexus)
+        except NexusError as error:
+            ctx.warn(f"The settings of this project cannot be read, so the strictest hold: {error}")
+            ctx.settings = _STRICT
+    return ctx.settings
+
+
+def gate_of(ctx: EventContext) -> str:
+    """Return the edit gate: the project's, else that of the harness's installation."""
+    gate: str = settings_of(ctx).get("gates", {}).get("edit", ctx.host.gate)
+    return gate
+
+
+def limit_of(ctx: EventContext) -> int:
+    """Return the maximum of characters of a context: the project's for this harness, else the host's; 0 for none."""
+    if not (ctx.host.limit and ctx.context):
+        return ctx.host.limit
+    limit: int = settings_of(ctx).get("context_limit", {}).get(ctx.harness_id, ctx.host.limit)
+    return limit

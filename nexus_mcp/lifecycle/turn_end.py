@@ -1,0 +1,60 @@
+"""turn_end: let the model stop, or ask it once to finish what it left undone.
+
+A model often completes all tasks and forgets to close the cycle. It is asked once for each state of the work, and never
+twice in a row, so that it can always stop.
+"""
+
+from __future__ import annotations
+
+from nexus_mcp.lifecycle.definition import BLOCK, Event, EventContext
+from nexus_mcp.lifecycle.session_context import HELD, STOPPED, SessionMemory, digest
+from nexus_mcp.lifecycle.settings import settings_of
+from nexus_mcp.lifecycle.sources import list_ids, select_unfinished, tasks_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_RUN = "nx-run"
+
+
+def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
+    """Block the end of a turn if all tasks are completed and the cycle is open.
+
+    With `gates.nonstop` in .nexus/config.yml also if the skill nx-run is active and tasks are left. A turn that goes on
+    because of a hook already (`stop_hook_active`) is never blocked.
+    """
+    tasks = tasks_of(ctx)
+    if not tasks:
+        return {}
+    memory = SessionMemory(ctx, params.get("session_id", ""))
+    if params.get("stop_hook_active") or HELD in memory.fields:
+        memory.begin_turn()
+        memory.save()
+        return {}
+    reason = _reason(ctx, memory, tasks)
+    state = digest(repr([(task["id"], task["status"]) for task in tasks]))
+    if not reason or memory.fields.get(STOPPED) == state:
+        return {}
+    memory.note({STOPPED: state, HELD: "yes"})
+    if memory.save():  # else the model would be asked at each end
+        ctx.decide(BLOCK, reason)
+    return {}
+
+
+def _reason(ctx: EventContext, memory: SessionMemory, tasks: list[dict[str, Any]]) -> str:
+    """Return what the model should do before it stops; "" if it may stop."""
+    left = select_unfinished(tasks)
+    if not left:
+        count = "The only task is" if len(tasks) == 1 else f"All {len(tasks)} tasks are"
+        return (
+            f"{count} completed, but the cycle is not closed. Call task_close to archive it, or tell the user "
+            "why it stays open."
+        )
+    is_running = memory.fields.get("skill") == _RUN
+    if is_running and settings_of(ctx).get("gates", {}).get("nonstop", False):
+        return f"Left are {list_ids(left)}. Go on with nx-run until no task is ready, or tell the user what you need."
+    return ""
+
+
+EVENT = Event(optional=("session_id", "stop_hook_active", "last_message"), run=run)
