@@ -1,7 +1,7 @@
 # Two commands: `make demo` shows the server at work, `make test` checks everything.
 # Both make the environment in .venv first, from requirements-dev.lock.
 
-.PHONY: help demo test pytest test-pythons lint format types docs catalog conformance miniatures catchers mutants upstream torture bench bench-page bench-trend bench-env lock wheel env clean
+.PHONY: help demo test pytest test-pythons lint format types docs catalog conformance miniatures catchers mutants upstream torture bench bench-page bench-trend bench-env tokens lock wheel env clean
 .DEFAULT_GOAL := help
 
 VENV := .venv
@@ -9,23 +9,24 @@ BIN := $(VENV)/bin
 UV ?= uv
 
 help:
-	@echo "make demo          run a whole plan and its tasks on a temporary project, with a real MCP client"
-	@echo "make test          lint, types and all tests"
-	@echo "make test-pythons  the tests on every other supported Python found here"
-	@echo "make format        let ruff put the code in order"
-	@echo "make docs          write docs/tools.md anew from the tool definitions"
-	@echo "make catalog       write assets/catalog.json anew from the agents, skills and vocabulary beside it"
-	@echo "make conformance   our server against the conformance suite: in memory, the fast loop, --sdk (4 minutes)"
-	@echo "make miniatures    every deliberately wrong server against the fixtures: what catches what (10 minutes)"
-	@echo "make catchers      what each new fixture catches: a miniature or a small change of ours (seconds for each)"
-	@echo "make mutants       small changes of our own tools and events against the fixtures: what nobody notices (40 minutes)"
-	@echo "make upstream      the fixtures against the upstream server: does what fails match the list (3 minutes, node)"
-	@echo "make torture       the long proof that nothing is lost: kills, errors, power cuts, fuzzing (SUITES=, SEED=)"
-	@echo "make bench         every goal of speed and memory beside the upstream server (20 minutes, node; ROWS=, ROUNDS=)"
+	@echo "make demo          run one whole cycle on a temporary project with the official MCP client"
+	@echo "make test          run lint, types and all tests"
+	@echo "make test-pythons  run the tests on the other supported Pythons that are installed"
+	@echo "make format        format the code with ruff"
+	@echo "make docs          rewrite the generated pages, such as docs/tools.md"
+	@echo "make catalog       rewrite assets/catalog.json from the agents, skills and vocabulary"
+	@echo "make conformance   run the conformance suite on our server: in memory, as a process, with --sdk (4 minutes)"
+	@echo "make miniatures    check that each fixture catches a deliberately wrong server (10 minutes)"
+	@echo "make catchers      record what each new fixture catches: a miniature or a mutant (seconds for each)"
+	@echo "make mutants       check that the fixtures catch small changes of our tools and events (40 minutes)"
+	@echo "make upstream      check that exactly the listed fixtures fail on the upstream server (3 minutes, node)"
+	@echo "make torture       run the long proofs that nothing is lost: kills, errors, power cuts (SUITES=, SEED=)"
+	@echo "make bench         measure the goals of speed and memory beside the upstream server (20 minutes, node)"
 	@echo "make bench-page    rewrite the tables and charts of docs/performance.md and performance-details.md"
-	@echo "make bench-trend   whether anything became clearly slower than it was recorded (1 minute)"
+	@echo "make bench-trend   check that no call became clearly slower than recorded (1 minute)"
+	@echo "make tokens        measure what tools and answers cost a model, beside other servers (1 minute, node)"
 	@echo "make wheel         build dist/"
-	@echo "make lock          resolve requirements-dev.lock and requirements-bench.lock anew (needs uv)"
+	@echo "make lock          resolve requirements-dev.lock and requirements-bench.lock again (needs uv)"
 
 env:
 	@.ci/environment $(VENV)
@@ -96,6 +97,10 @@ bench-page: bench-env
 # Only ratios within one run are compared with what was recorded: `python -m benchmarks.trend --record`.
 bench-trend: env
 	$(BIN)/python -m benchmarks.trend
+
+# The tables of docs/tokens.md. Other servers come from npm, into .cache/.
+tokens: env
+	$(BIN)/python -m benchmarks.tokens
 
 bench-env: env
 	@$(BIN)/python -m pip --quiet --disable-pip-version-check --no-input install --require-hashes -r requirements-bench.lock

@@ -54,11 +54,17 @@ class Connection:
 
     def handshake(self) -> tuple[float, list[str]]:
         """Milliseconds from spawn to the answer of tools/list, and the names in it."""
-        self.ask("initialize", HELLO)
-        self._send({"method": "notifications/initialized"})
+        self.introduce()
         _, line = self.ask("tools/list", {})
         milliseconds = (time.perf_counter() - self.begun) * 1000
         return milliseconds, [tool["name"] for tool in json.loads(line)["result"]["tools"]]
+
+    def introduce(self) -> dict[str, Any]:
+        """Shake hands, and return the result of initialize."""
+        _, line = self.ask("initialize", HELLO)
+        self._send({"method": "notifications/initialized"})
+        result = json.loads(line).get("result")
+        return result if isinstance(result, dict) else {}
 
     def ask(self, method: str, params: Mapping[str, Any]) -> tuple[float, bytes]:
         """Milliseconds from the first byte written to the last byte read, and the line that answers."""

@@ -9,28 +9,30 @@ from benchmarks.goals import FIRST_WRITTEN, LIMITS, LOADED, ROWS, Goal, Row
 from benchmarks.report import SERVERS, Medians, judge, number
 
 _WARM = (
-    "beside the bare loop: the lock, the list read and compared with the known one, the task checked and laid out, the "
-    "operation log (0.3 ms in all, without a disk; after a sleep for it each of them takes up to twice as long)."
+    "besides the bare loop, the server takes the lock, reads the list and compares it with the one it knows, checks "
+    "and writes the task, and writes the operation log (0.3 ms in all without a disk; up to twice as long after a wait "
+    "for the disk)."
 )
 HEAD = ("not met", "goal", "ours", "limit", "its figure", "ours / limit", "goal beyond it")
 BOTH = "both of them, one after the other"
-# What ours does beside what the limits of the row do, by the beginning of its key.
+# What our server does besides the work of the row's limits, by the beginning of the row's key.
 SPENT = {
-    "first-plan_status": "beside its modules: the plan found, read and checked for the first time (half a millisecond "
-    "in a process with everything loaded), the pipe, and the loading of what later calls need, which gives way only "
-    "between two modules.",
-    "first-task_list": "beside its modules: the list found, read, checked and put together for the first time, the "
-    "pipe, and the loading of what later calls need, which gives way only between two modules.",
-    "first-task_add": "beside modules and disk: the whole list read, checked and laid out, by code that runs for "
-    "the first time (some two milliseconds without a disk, 0.3 for the next call), the pipe, and the processors, which "
-    "loading and the client need, too.",
-    "later-task_add": "beside the disk: the whole list read, checked and laid out, by code that runs for the first "
-    "time (nearly a millisecond without a disk, 0.3 for the next call), and the pipe.",
+    "first-plan_status": "besides loading its modules, the server finds, reads and checks the plan for the first time "
+    "(half a millisecond in a process with everything loaded), uses the pipe, and loads modules that later calls need: "
+    "a call interrupts that only between two modules.",
+    "first-task_list": "besides loading its modules, the server finds, reads, checks and renders the list for the "
+    "first time, uses the pipe, and loads modules that later calls need: a call interrupts that only between two "
+    "modules.",
+    "first-task_add": "besides the modules and the disk, the server reads, checks and writes the whole list with code "
+    "that runs for the first time (some two milliseconds without a disk, 0.3 for the next call), uses the pipe, and "
+    "shares the processors with its own loading and with the client.",
+    "later-task_add": "besides the disk, the server reads, checks and writes the whole list with code that runs for "
+    "the first time (nearly a millisecond without a disk, 0.3 for the next call), and uses the pipe.",
     "task_add-140": _WARM,
     "task_update-140": _WARM,
-    "crowd-": "the bare processes have no client; ours are asked over pipes by a ninth process on the same processors.",
-    "clone-": "each cycle judged strictly, its digest, and the index that spares later calls all this. No parser that "
-    "we know reads the file once within the goal.",
+    "crowd-": "the bare processes have no client; a ninth process on the same processors calls ours over pipes.",
+    "clone-": "the server checks each cycle strictly, computes its digest, and writes the index, so that later calls "
+    "need not do this. No parser that we know reads the file once within the goal.",
 }
 
 

@@ -22,6 +22,8 @@ NexusError
 ├── UndoRefused           a change of the operation log that is not taken back; nothing changed
 ├── CatalogError          agents, skills or their vocabulary that cannot be used as they are written
 ├── UnknownEntry          an agent or a skill that is not in the catalog
+├── InstallRefused        a configuration file of a harness that cannot be changed; nothing changed
+│   └── EditedByHand      what an installation wrote was edited since; nothing changed
 └── HarnessFault          a conformance run that says nothing about its target: bad fixtures, or no server to ask
 """
 
@@ -209,9 +211,25 @@ class UnknownEntry(NexusError):
     """No agent or no skill has this id. `kind` is "agent" or "skill"; `near`, the nearest ids, are in the advice."""
 
     def __init__(self, kind: str, name: str, near: list[str]) -> None:
-        known = f"Did you mean {' or '.join(near)}?" if near else f"{_command('catalog list')} names those there are."
+        known = f"Did you mean {' or '.join(near)}?" if near else f"{_command('catalog list')} shows the known ones."
         super().__init__(f"There is no {kind} {_quoted(name)}.", next_step=known)
         self.kind = kind
+
+
+class InstallRefused(NexusError):
+    """Files of a harness cannot be changed as they are. `faults`: a line for each, with its next step.
+
+    `lines` maps a path to the lines that the user can put into it by hand.
+    """
+
+    def __init__(self, faults: list[str], *, lines: dict[str, str] | None = None, next_step: str = "") -> None:
+        super().__init__("\n".join(faults), effect=UNCHANGED, next_step=next_step)
+        self.faults = faults
+        self.lines = lines or {}
+
+
+class EditedByHand(InstallRefused):
+    """Files or entries that an installation wrote were edited since."""
 
 
 class HarnessFault(NexusError):

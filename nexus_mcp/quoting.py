@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 ESCAPED = "&lt;"
-# Beside `<` the characters that Unicode's compatibility forms (NFKC) make one of.
+# `<` and the characters that become `<` when Unicode text is normalized to its compatibility form (NFKC).
 _OPENING = "<\uff1c\ufe64"
 _TICKS = "`\uff40\u1fef"
 # Characters that may follow `<` without beginning a tag, a declaration or a special token of a model (`<|im_start|>`).
@@ -26,7 +26,7 @@ _LONGEST_PATH = 300
 _LONGEST_NAME = 200
 _TAB = 4
 MARK = "> "
-"""What stands before each line of a block."""
+"""The mark before each line of a quoted block."""
 
 
 def inert(text: str) -> str:
@@ -64,7 +64,7 @@ def quoted_name(text: str, most: int = _LONGEST_NAME) -> str:
 
 
 def line(text: object, most: int) -> str:
-    """Return a stored text on one line without quotation marks, of so many characters at most; "" for no text."""
+    """Return the first `most` characters of a stored text on one line, without quotation marks; "" for no text."""
     plain = " ".join(text.split()) if isinstance(text, str) else ""
     return inert(plain[:most]) + ("…" if len(plain) > most else "")
 

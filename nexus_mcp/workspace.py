@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 DEFAULT_HARNESS_ID = "nexus-mcp"
 ROOT_VARIABLE = "NEXUS_PROJECT_ROOT"
+PROJECT_VARIABLE = "CLAUDE_PROJECT_DIR"
+"""Where Claude Code says which project a server or hook of a plugin is for."""
 NO_BRANCH = "_default"
+_PLUGINS = "plugins"
+_HOMES = (("CLAUDE_CONFIG_DIR", ".claude"), ("CODEX_HOME", ".codex"))
+"""Variable with the folder of a harness, and its default below the home folder."""
 _GIT_FILE_LIMIT = 4096
 # These mean that a file is absent or not readable by us, and count as absent. Other errors are failures of the system.
 _NOTHING = (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError, ValueError)
@@ -71,8 +76,9 @@ def find_root(option: str | None, environ: Mapping[str, str], cwd: str) -> str:
     """Return the project root, absolute and with links resolved.
 
     The first of: the option, the environment variable NEXUS_PROJECT_ROOT (empty counts as unset), the nearest folder
-    at or above `cwd` that holds `.git`, `cwd`. Raises UsageError when a named folder does not exist or is
-    inside `.git`, and StorageError when the system fails to look for `.git`.
+    at or above `cwd` that holds `.git`, `cwd`. If `cwd` is in a folder of plugins, CLAUDE_PROJECT_DIR stands for it.
+    Raises UsageError when a named folder does not exist or is inside `.git`, and StorageError when the system fails to
+    look for `.git`.
     """
     for source, value in (("--project", option), (ROOT_VARIABLE, environ.get(ROOT_VARIABLE) or None)):
         if value is None:
@@ -84,7 +90,39 @@ def find_root(option: str | None, environ: Mapping[str, str], cwd: str) -> str:
             _check_outside(path, source, value)
         return path
     start = os.path.realpath(cwd)
+    if _plugin_folder(start, environ):
+        start = _project_variable(environ) or start
     return _git_root(start) or start
+
+
+def misplaced_in(option: str | None, environ: Mapping[str, str], cwd: str) -> str:
+    """Return the folder of plugins that `cwd` is in, if nothing names the project; else "".
+
+    No project is there: the host that starts the server in it did not say what the project is.
+    """
+    if option is not None or environ.get(ROOT_VARIABLE) or _project_variable(environ):
+        return ""
+    return _plugin_folder(os.path.realpath(cwd), environ)
+
+
+def _project_variable(environ: Mapping[str, str]) -> str:
+    """Return the folder that CLAUDE_PROJECT_DIR names, with links resolved; "" for none, or one of plugins."""
+    named = environ.get(PROJECT_VARIABLE) or ""
+    if not os.path.isabs(named) or "\0" in named or not os.path.isdir(named):
+        return ""
+    path = os.path.realpath(named)
+    return "" if _plugin_folder(path, environ) else path
+
+
+def _plugin_folder(path: str, environ: Mapping[str, str]) -> str:
+    """Return the folder in which a harness keeps its plugins, if the resolved `path` is in it; else ""."""
+    home = environ.get("HOME") or environ.get("USERPROFILE") or ""
+    for variable, default in _HOMES:
+        for base in (environ.get(variable), os.path.join(home, default) if home else None):
+            folder = os.path.realpath(os.path.join(base, _PLUGINS)) if base and "\0" not in base else ""
+            if folder and os.path.join(path, "").startswith(os.path.join(folder, "")):
+                return folder
+    return ""
 
 
 def _check_outside(path: str, source: str, value: str) -> None:

@@ -27,7 +27,6 @@ WORDS = 3  # a table cell with fewer words, such as a figure or a name, is no se
 # A sentence ends at a full stop, question mark or exclamation mark before a blank and a capital, quote or backtick.
 END = re.compile(r"(?<=[.!?])[)\"'*`]*\s+(?=[A-Z`\"'(*\[])")
 TOOL_COMMENT = re.compile(r"#\s*(?:type:|noqa|pragma|fmt:|ruff:|!)")
-DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def sentences(line: int, lines: Iterable[str]) -> Iterator[tuple[int, str]]:
@@ -56,12 +55,10 @@ def paragraphs(line: int, text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the sentences of texts that stand alone: docstrings, and texts below a constant."""
     for node in ast.walk(tree):
-        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False):
-            expression = node.body[0]
-            assert isinstance(expression, ast.Expr)
-            assert isinstance(expression.value, ast.Constant)
-            for line, block in paragraphs(expression.lineno, str(expression.value.value)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            for line, block in paragraphs(node.lineno, node.value.value):
                 yield from sentences(line, block)
 
 

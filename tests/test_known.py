@@ -66,7 +66,7 @@ def test_the_crash_matrix_has_every_change() -> None:
     assert_all_known("crash matrix", "the tool", changing, CHANGES, "a call to CHANGES in tests/store/test_crashes.py")
 
 
-def test_mutants_of_every_tool_and_event() -> None:
+def test_every_tool_and_event_has_mutants() -> None:
     """Every module of a tool or an event is mutated, and tried with the fixtures of the event."""
     served = {name for row in SERVED.values() for name in row}
     of_events = [f"lifecycle/{module_of(row)}" for row in EVENTS.values()]

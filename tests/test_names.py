@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,9 @@ REFUSED = frozenset(
     )
 )
 _VALUES = ("property", "cached_property")
+_TESTS = Path(__file__).resolve().parent
+# A test named by a pronoun, such as test_what_is_left, does not say which fact it proves.
+_PRONOUN = re.compile(r"test_(?:(?:what|who|which|where|those)_|.*(?:whoever|somebody|anybody|nobody))")
 
 
 def functions(source: str) -> Iterator[str]:
@@ -40,3 +44,13 @@ def test_the_walk_sees_methods_and_lets_properties_be() -> None:
     """A property is a value; private names are the module's own business."""
     source = "class A:\n    @property\n    def cut(self): ...\n    async def told(self): ...\n\ndef _kept(): ..."
     assert list(functions(source)) == ["told"]
+
+
+def test_no_test_is_named_by_a_pronoun() -> None:
+    """The name of each test names the things that its fact is about."""
+    found = {
+        path.relative_to(_TESTS).as_posix(): names
+        for path in sorted(_TESTS.rglob("test_*.py"))
+        if (names := [name for name in functions(path.read_text(encoding="utf-8")) if _PRONOUN.match(name)])
+    }
+    assert found == {}

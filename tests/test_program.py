@@ -43,14 +43,14 @@ def running(monkeypatch: pytest.MonkeyPatch, script: Path, *path: Path | str) ->
     monkeypatch.setenv("PATH", os.pathsep.join(map(str, path)))
 
 
-def test_the_script_that_runs(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_script_is_named_by_its_absolute_path(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The running script is meant, by its absolute path."""
     monkeypatch.chdir(script.parent)
     monkeypatch.setattr(sys, "argv", ["./nexus-mcp"])
     assert program.own_command() == [str(script)]
 
 
-def test_the_script_beside_the_interpreter(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_module_start_names_the_script_of_its_environment(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Started as a module, the script of the same environment is meant."""
     monkeypatch.setattr(sys, "argv", ["/x/nexus_mcp/__main__.py"])
     monkeypatch.setattr(sys, "executable", str(script.parent / "python"))
@@ -66,7 +66,9 @@ def test_missing_script_falls_back_to_the_module(tmp_path: Path, monkeypatch: py
     assert program.command("act") == f"{python} -m nexus_mcp act"
 
 
-def test_not_on_the_path(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_program_outside_the_path_is_named_by_absolute_path(
+    script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A program that the PATH does not lead to is named by its absolute path, quoted for a shell."""
     running(monkeypatch, script, tmp_path, "/nowhere")
     assert program.command("doctor --json") == f"'{script}' doctor --json"
@@ -74,7 +76,7 @@ def test_not_on_the_path(script: Path, tmp_path: Path, monkeypatch: pytest.Monke
     assert program.command("doctor") == f"'{script}' doctor"
 
 
-def test_on_the_path(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_program_on_the_path_is_named_bare(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program in a folder of the PATH is named by its bare name; also through a symbolic link, the way it is put
     there.
     """
@@ -96,7 +98,7 @@ def test_another_one_is_first_on_the_path(script: Path, tmp_path: Path, monkeypa
     assert program.command("doctor") == "nexus-mcp doctor"
 
 
-def test_a_relative_path(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_program_found_by_a_relative_path_is_named_absolutely(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is found from this folder alone is not found from the next one."""
     monkeypatch.chdir(script.parent)
     running(monkeypatch, script, "", script.parent)
@@ -142,7 +144,9 @@ def test_no_text_points_at_a_file_that_is_not_there() -> None:
     assert told == {}
 
 
-def test_what_a_model_is_told(script: Path, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_for_a_model_name_the_program_by_its_path(
+    script: Path, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Off the PATH an error, a skill, a prompt and the outcome of a tag name the program by its path."""
     running(monkeypatch, script, "/nowhere")
     workspace = Workspace(str(project.root))

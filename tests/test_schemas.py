@@ -70,7 +70,7 @@ EXAMPLES = [value for values in GOOD.values() for value in values] + [value for 
 
 
 @pytest.mark.parametrize(("name", "schema"), every_schema(), ids=[name for name, _ in every_schema()])
-def test_examples_of_all_schemas(name: str, schema: dict[str, Any]) -> None:
+def test_verdicts_on_all_examples_equal_the_reference(name: str, schema: dict[str, Any]) -> None:
     """On every example of every schema the verdicts are the same."""
     reference = Draft202012Validator(schema)
     for value in EXAMPLES:
@@ -165,7 +165,7 @@ def test_unknown_keywords_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         schemas.load("odd")
 
 
-def test_the_end_of_a_pattern() -> None:
+def test_dollar_matches_only_at_the_end_of_the_text() -> None:
     """`$` at the end of a pattern is the end of the text, and not the place before a newline there."""
     schema = {"type": "string", "pattern": "^[a-z]+$"}
     assert schemas.faults(schema, "abc") == []
@@ -173,7 +173,7 @@ def test_the_end_of_a_pattern() -> None:
     assert schemas.faults({"type": "string", "pattern": r"^[a-z]\$"}, "a$\n") == []
 
 
-def test_so_many_faults_and_no_more() -> None:
+def test_no_more_faults_are_made_than_requested() -> None:
     """Of a value that is broken in many places no more faults are made than are asked for, the first ones."""
     schema = schemas.load("state/tasks")
     value = {"goal": 1, "decisions": [1] * 50, "tasks": [{}] * 50, **{f"x{n}": n for n in range(50)}}

@@ -45,7 +45,7 @@ def test_the_nearest_name_is_suggested(name: str, names: list[str]) -> None:
     assert nearest(name, ("task_add", "task_list", "plan_start", "plan_status", "task_add")) == names
 
 
-def test_the_end_of_a_message_about_an_unknown_name() -> None:
+def test_unknown_name_message_suggests_or_lists_names() -> None:
     """It suggests names, or lists the known ones."""
     assert did_you_mean(["a", "b"]) == "; did you mean a or b?"
     assert did_you_mean([]) == ""

@@ -126,5 +126,5 @@ def _end(archive: Archive, bench: Bench, *, parse: bool) -> None:
         archive.fresh(archive.decided)
     archive.check_whole()
     if archive.looks and name in (OURS, NODE):
-        looked = f"{archive.looks} looks at {archive.size} cycles being replaced, {archive.half} at half a file"
-        bench.figures.note(f"{name}: {looked}")
+        reads = f"{archive.looks} reads of {archive.size} cycles while they were replaced"
+        bench.figures.note(f"{name}: {reads}, {archive.half} of an incomplete file")

@@ -92,9 +92,7 @@ CODES = {
         "Look at the line named above. You may also leave it.",
     ),
     "repeated-line": Code(
-        NOTE,
-        "Several lines of memory-access.jsonl for the same note.",
-        "Nothing. Their counts belong together.",
+        NOTE, "Several lines of memory-access.jsonl for the same note.", "Nothing. Their counts belong together."
     ),
     "not-utf8": Code(WARNING, "A text file that is not UTF-8.", "Save it as UTF-8."),
     "old-cycle": Code(
@@ -184,9 +182,7 @@ CODES = {
         "Nothing. The next task_close with nothing open returns this response. A change of plan or tasks discards it.",
     ),
     "foreign-marker": Code(
-        NOTE,
-        "A file named like the receipt of a close, but with other content. nexus-mcp ignores it.",
-        _INSPECT,
+        NOTE, "A file named like the receipt of a close, but with other content. nexus-mcp ignores it.", _INSPECT
     ),
     "kept-aside": Code(
         WARNING,

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from nexus_mcp.log import printable
-from nexus_mcp.merging.registration import DRIVER
+from nexus_mcp.merging.driver import DRIVER
 from nexus_mcp.merging.repository import NO_FETCH, SAFE, reason
 from nexus_mcp.store.journal import SHOWN_HISTORY
 from nexus_mcp.workspace import find_root

@@ -22,6 +22,8 @@ FORMAT = 1
 WIDTH = 80
 """Columns of a line of text."""
 MOST_PLACES = 6
+_FIELDS = ("code", "severity", "file", "line", "column", "pointer", "problem", "next_step")
+"""What the JSON report holds of a finding."""
 _INDENT = 9
 _COLOURS = {ERROR: "\x1b[1;31m", WARNING: "\x1b[1;33m", NOTE: "\x1b[1;36m"}
 _PLAIN = "\x1b[0m"
@@ -101,19 +103,6 @@ def document(report: Report) -> dict[str, Any]:
         "healthy": report.healthy,
         "entries": report.entries,
         "totals": report.totals,
-        "findings": [_finding(finding) for finding in report.findings],
+        "findings": [{name: getattr(finding, name) for name in _FIELDS} for finding in report.findings],
         "more": report.more,
-    }
-
-
-def _finding(finding: Finding) -> dict[str, Any]:
-    return {
-        "code": finding.code,
-        "severity": finding.severity,
-        "file": finding.file,
-        "line": finding.line,
-        "column": finding.column,
-        "pointer": finding.pointer,
-        "problem": finding.problem,
-        "next_step": finding.next_step,
     }

@@ -20,23 +20,21 @@ if TYPE_CHECKING:
     from nexus_mcp.workspace import Workspace
 
 
-# One line for each point: clients show the text to the model as it is.
+# Codex shows a model the first line only, and repeats the whole text for each tool: the call to action stands first.
+# At most 500 characters, and fewer than 120 tokens (docs/tokens.md).
 _INSTRUCTIONS = "\n".join(
     (
-        "Nexus keeps a plan and a task list for this project, shared by all agents and kept across sessions.",
-        "1. Start with {p}context; {p}history_search tells what was decided before.",
-        "2. Something to decide? {p}plan_start with the open questions, then {p}plan_decide for each; "
-        "{p}plan_update adds or reopens one.",
-        "3. Turn decisions into tasks with {p}task_add: context, acceptance, deps.",
-        "4. Take an id from summary.ready of {p}task_list, set it in_progress with {p}task_update, "
-        "and completed when its acceptance is met.",
-        "5. When all is done, {p}task_close archives plan and tasks into the history.",
-        "Long texts for other agents go into {p}artifact_write. An error means that nothing was changed unless it "
-        "says otherwise; it, or the tool's description, names the next step.",
+        "Call {p}context first: it shows where the work stands that the agents of this project share across sessions.",
+        "Before you plan: {p}history_search. Questions: {p}plan_start, then {p}plan_decide each. Work: {p}task_add, "
+        "then {p}task_update an id of summary.ready in {p}task_list to in_progress, to completed when its acceptance "
+        "is met. All done: {p}task_close.",
+        "An error changed nothing unless it says so, and names the next step.",
     )
 )
 
 
+_HOOK = "hook"
+_OF_A_PROJECT = ("resources/read", "prompts/get")
 _NOTE_WAIT = 0.25
 """Seconds to wait for the lock to count a read: the response waits too."""
 
@@ -96,10 +94,25 @@ class Answer:
 
 
 class App:
-    """The tools of one workspace. `prefix` goes before each tool name; `now` returns seconds since 1970, for tests."""
+    """The tools of one workspace.
 
-    def __init__(self, workspace: Workspace, prefix: str = "", now: Callable[[], float] | None = None) -> None:
+    `prefix` goes before each tool name; `now` returns seconds since 1970, for tests. `outside` is the folder of plugins
+    in which the client started the server, if it did: then every call fails, because nothing says what the project is.
+    `has_hook_tool` offers the tool of hook_tool.py, too.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        prefix: str = "",
+        now: Callable[[], float] | None = None,
+        *,
+        outside: str = "",
+        has_hook_tool: bool = False,
+    ) -> None:
         self.workspace = workspace
+        self._outside = outside
+        self._hook_name = prefix + _HOOK if has_hook_tool else ""
         self.server_info = {"name": "nexus-mcp", "title": "Nexus", "version": __version__}
         self.instructions = _INSTRUCTIONS.format(p=prefix)
         self._store = Store(workspace, now)
@@ -113,6 +126,10 @@ class App:
         """Return the tools' MCP definitions, in table order."""
         if self._definitions is None:
             self._definitions = [tool.definition(self._prefix) for tool in TOOLS]
+            if self._hook_name:
+                from nexus_mcp.server import hook_tool
+
+                self._definitions.append(hook_tool.definition(self._prefix))
         return self._definitions
 
     def stop(self) -> None:
@@ -140,11 +157,17 @@ class App:
         from nexus_mcp.server import handlers  # rarely a client's first request
         from nexus_mcp.server.resources.definition import ReadContext
 
+        if self._outside and method in _OF_A_PROJECT:
+            from nexus_mcp.server.faults import INTERNAL_ERROR, Fault
+
+            raise Fault(INTERNAL_ERROR, str(self._no_project()))
         ctx = ReadContext(self.workspace, self._store, self._prefix, client_name, is_modern=modern, noting=self._noting)
         return ReadResult(handlers.answer(ctx, method, params))
 
     def call(self, name: str, arguments: dict[str, Any] | None, client_name: str = "") -> Answer:
         """Run one tool call. Raises UnknownTool; every other error becomes an Answer with `isError`."""
+        if name == self._hook_name != "":
+            return self._call_hook(arguments or {})
         tool = self._table.get(name)
         if tool is None:
             raise UnknownTool(name)
@@ -153,6 +176,8 @@ class App:
         context = ToolContext(self.workspace, self._store, by)
         ran = False
         try:
+            if self._outside:
+                raise self._no_project()
             value = tool.run(context, check_arguments(tool, arguments or {}))
             ran = not tool.read_only
             return Answer(value, is_error=False, unanswered=context.unanswered, afterwards=self._store.tidy)
@@ -167,6 +192,30 @@ class App:
             message += "look at what is there before you repeat it." if is_open else UNCHANGED
             message = f"{message} The server's log on stderr has more."
             return Answer({"error": message}, is_error=True, afterwards=self._store.tidy)
+
+    def _call_hook(self, arguments: dict[str, Any]) -> Answer:
+        from nexus_mcp.server import hook_tool
+
+        try:
+            if self._outside:
+                raise self._no_project()
+            return Answer(hook_tool.answer(self.workspace, arguments), is_error=False)
+        except NexusError as error:
+            return Answer({"error": inert(str(error))}, is_error=True)
+        except Exception as error:  # noqa: BLE001 - a defect must not leave a request without a response
+            log.error(f"{_HOOK} failed: {_trace(error)}")
+            return Answer({"error": f"Internal error in {_HOOK} ({type(error).__name__})"}, is_error=True)
+
+    def _no_project(self) -> NexusError:
+        from nexus_mcp.quoting import quoted
+        from nexus_mcp.workspace import PROJECT_VARIABLE, ROOT_VARIABLE
+
+        return NexusError(
+            f"The client started this server in {quoted(self._outside, 400)}, where it keeps plugins, and not in a "
+            "project; nothing was read or written.",
+            next_step=f"Start it in the project, with --project DIR, or with {ROOT_VARIABLE} or {PROJECT_VARIABLE} set "
+            "to the project.",
+        )
 
 
 class ReadResult:

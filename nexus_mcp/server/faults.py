@@ -17,7 +17,7 @@ INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 UNSUPPORTED_PROTOCOL_VERSION = -32022
 RESOURCE_NOT_FOUND = -32002
-"""Up to 2025-11-25. Since 2026-07-28 it is INVALID_PARAMS, and this code is never used again."""
+"""For revisions up to 2025-11-25. Since 2026-07-28 the code is INVALID_PARAMS, and this one is reserved."""
 
 _NO_DATA = object()
 

@@ -6,8 +6,8 @@ from nexus_mcp import log
 from nexus_mcp.errors import NexusError
 from nexus_mcp.quoting import quoted
 from nexus_mcp.server import prompts
-from nexus_mcp.server.faults import INVALID_PARAMS, Fault, check_cursor
-from nexus_mcp.server.resources import RESOURCES
+from nexus_mcp.server.faults import INVALID_PARAMS, Fault
+from nexus_mcp.server.resources import RESOURCES, requests
 
 TYPE_CHECKING = False
 
@@ -28,11 +28,12 @@ def answer(ctx: ReadContext, method: str, params: Params) -> dict[str, Any]:
     return METHODS[method](ctx, params)
 
 
-def complete(ctx: ReadContext, ref: dict[str, Any], name: str, value: str) -> dict[str, Any]:
-    """Return MCP's CompleteResult: the values that start with `value`, then those that contain it, ignoring case.
+def complete(ctx: ReadContext, ref: dict[str, Any], argument: dict[str, str]) -> dict[str, Any]:
+    """Return MCP's CompleteResult: the words that start with the argument's value, then those that contain it.
 
-    Raises Fault for an unknown prompt, template or argument. Values in unreadable files are left out.
+    Case is ignored. Raises Fault for an unknown prompt, template or argument. Values in unreadable files are left out.
     """
+    name, wanted = argument["name"], argument["value"].lower()
     words = _of_prompt(ctx, ref["name"], name) if ref["type"] == "ref/prompt" else _of_template(ctx, ref["uri"], name)
     known: dict[str, None] = {}
     try:
@@ -40,47 +41,10 @@ def complete(ctx: ReadContext, ref: dict[str, Any], name: str, value: str) -> di
             known[word] = None
     except NexusError as error:
         log.info(f"completion is incomplete: {error}")
-    wanted = value.lower()
     first = [word for word in known if word.lower().startswith(wanted)]
     rest = [word for word in known if wanted in word.lower() and not word.lower().startswith(wanted)]
     found = first + rest
     return {"completion": {"values": found[:MOST], "total": len(found), "hasMore": len(found) > MOST}}
-
-
-def _resources(ctx: ReadContext, params: Params) -> dict[str, Any]:
-    from nexus_mcp.server.resources import requests
-
-    return requests.resources(ctx, params.get("cursor"))
-
-
-def _templates(_: ReadContext, params: Params) -> dict[str, Any]:
-    from nexus_mcp.server.resources import requests
-
-    check_cursor(params.get("cursor"))
-    return requests.templates()
-
-
-def _read(ctx: ReadContext, params: Params) -> dict[str, Any]:
-    from nexus_mcp.server.resources import requests
-
-    return requests.read(ctx, params["uri"])
-
-
-def _prompts(ctx: ReadContext, params: Params) -> dict[str, Any]:
-    from nexus_mcp.server import prompts
-
-    return prompts.list_prompts(ctx, params.get("cursor"))
-
-
-def _prompt(ctx: ReadContext, params: Params) -> dict[str, Any]:
-    from nexus_mcp.server import prompts
-
-    return prompts.get(ctx, params["name"], params.get("arguments") or {})
-
-
-def _complete(ctx: ReadContext, params: Params) -> dict[str, Any]:
-
-    return complete(ctx, params["ref"], params["argument"]["name"], params["argument"]["value"])
 
 
 def _of_prompt(ctx: ReadContext, prompt: str, name: str) -> Callable[[], Iterable[str]]:
@@ -104,10 +68,10 @@ def _unknown(name: str, known: Iterable[str]) -> Fault:
 
 
 METHODS: dict[str, Callable[[ReadContext, Params], dict[str, Any]]] = {
-    "resources/list": _resources,
-    "resources/templates/list": _templates,
-    "resources/read": _read,
-    "prompts/list": _prompts,
-    "prompts/get": _prompt,
-    "completion/complete": _complete,
+    "resources/list": lambda ctx, params: requests.resources(ctx, params.get("cursor")),
+    "resources/templates/list": lambda _, params: requests.templates(params.get("cursor")),
+    "resources/read": lambda ctx, params: requests.read(ctx, params["uri"]),
+    "prompts/list": lambda ctx, params: prompts.list_prompts(ctx, params.get("cursor")),
+    "prompts/get": lambda ctx, params: prompts.get(ctx, params["name"], params.get("arguments") or {}),
+    "completion/complete": lambda ctx, params: complete(ctx, params["ref"], params["argument"]),
 }

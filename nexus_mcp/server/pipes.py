@@ -315,6 +315,6 @@ def _dump(message: dict[str, Any]) -> bytes:
     text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     if text.isascii():
         return text.encode()
-    from nexus_mcp.state.rows import encode_line  # rarely: the texts of the protocol itself are plain
+    from nexus_mcp.state.rows import encode_line  # rarely used: the texts of the protocol itself are ASCII
 
     return encode_line(text)

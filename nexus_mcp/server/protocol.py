@@ -111,7 +111,7 @@ class SubscriptionRequest:
 
 
 class Connection:
-    """The state of one connection. The first request makes it legacy (handshake) or modern (2026-07-28) for good."""
+    """The state of one connection: legacy (handshake) or modern (2026-07-28), from its first request to its end."""
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -195,14 +195,10 @@ def _check(message: Message, shape: dict[str, Any] | None) -> None:
     """Raise the fault of a method that is unknown, takes other params or is not served, in this order."""
     if shape is None:
         raise method_not_found(message.id, message.method)
-    if not _params_fit(shape, message.params):
+    if not fits(shape, {} if message.params is None else message.params):
         raise invalid_params(message.id)
     if message.method not in methods.HANDLED:
         raise method_not_found(message.id, message.method)
-
-
-def _params_fit(shape: dict[str, Any], params: dict[str, Any] | None) -> bool:
-    return fits(shape, {} if params is None else params)
 
 
 def _accept(

@@ -1,7 +1,7 @@
 """Recover the id of a request that is not valid JSON, so that its caller gets an error response.
 
-A wrong id would fail another request, so every doubt ends in None: an id counts only if all before it reads as members
-of one object, no other `id` member follows as far as the line is readable, and its own end was seen.
+A wrong id would fail another request, so in doubt the result is None. An id counts only if all text before it reads as
+fields of one object, if the readable rest has no other field `id`, and if the line was not truncated within the id.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def id_in_line(line: bytes) -> Id:
 
 
 def id_in_head(line: bytes) -> Head:
-    """Read the members of the outermost object as far as they read as JSON, whatever the values hold."""
+    """Read the fields of the outermost object as far as they are JSON, whatever their values hold."""
     opened = _OPEN.match(line)
     if opened is None:
         return Head(None, cut=False)

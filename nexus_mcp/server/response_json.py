@@ -6,12 +6,15 @@ import json
 from json.encoder import encode_basestring
 
 from nexus_mcp.state.rows import Rows, encode_line
-from nexus_mcp.store.codec import compact
+from nexus_mcp.store.codec import COMPACT, compact
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
+
+
+_encode = COMPACT.encode
 
 
 class Rendered:
@@ -39,7 +42,7 @@ def content(value: dict[str, Any]) -> tuple[Rendered, Rendered]:
             quoted += (_within(text), member.quoted())
             text = ""
         else:
-            text += compact(member)
+            text += _encode(member)
         mark = ","
     text += "}" if value else "{}"
     return Rendered([*quoted, _within(text), b'"}]']), Rendered([*plain, encode_line(text)])

@@ -149,10 +149,10 @@ class _Session:
                 self._notify(message)
                 return
             reply = self._connection.request(message)
-            if isinstance(reply, Call):
+            if isinstance(reply, (Call, ReadRequest)):
                 self._add(reply, _size(line))
             elif not isinstance(reply, dict):
-                self._accept(reply, _size(line))
+                self._subscribe(reply)
             else:
                 self._sink.send({"jsonrpc": "2.0", "id": message.id, "result": reply})
                 if self._calls is None:
@@ -182,13 +182,6 @@ class _Session:
                 if self._subscriptions is not None:
                     self._subscriptions.cancel(id)
         self._connection.notify(message)
-
-    def _accept(self, request: ReadRequest | SubscriptionRequest, size: int) -> None:
-        """Queue a read request or carry out a subscription. Raises Fault."""
-        if isinstance(request, ReadRequest):
-            self._add(request, size)
-        else:
-            self._subscribe(request)
 
     def _subscribe(self, request: SubscriptionRequest) -> None:
         """Carry out a subscription request and answer it, unless it stays open. Raises Fault."""

@@ -78,7 +78,7 @@ class Stop:
     def wait_for(self, fd: int, *, writing: bool = False, seconds: float | None = None, even_so: bool = False) -> bool:
         """Wait until `fd` can be read (or written), has failed, or the time is over; True for the first two.
 
-        A stop request ends the wait too (False), unless it is to last `even_so`.
+        A stop request ends the wait too (False), unless `even_so`.
         """
         if not _HAS_POLL:
             return True
@@ -112,7 +112,8 @@ class Stop:
 class Watch:
     """A thread that carries out `act` once the server is to stop, whatever the other threads wait for.
 
-    Making one raises OSError or RuntimeError when the system has no descriptor or no thread left; none is there then.
+    The constructor raises OSError or RuntimeError when the system has no descriptor or no thread left, and then leaves
+    nothing behind.
     """
 
     def __init__(self, stop: Stop, act: Callable[[], None]) -> None:

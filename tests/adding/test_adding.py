@@ -21,7 +21,7 @@ def tree(tmp_path: Path) -> Tree:
     return Tree(tmp_path / "tree")
 
 
-def test_a_twelfth_tool(tree: Tree) -> None:
+def test_twelfth_tool_passes_only_with_all_its_parts(tree: Tree) -> None:
     """Without its class, its fixture or its method of the model something fails; with them all of it passes."""
     parts.add_tool(tree)
     assert tree.touched == {parts.TOOL_FILE, parts.TOOLS, parts.TOOL_FIXTURES, parts.TASKS_MODEL}
@@ -54,7 +54,7 @@ def test_a_twelfth_tool(tree: Tree) -> None:
     assert tree.run("nexus_mcp", "capabilities", "check", *asked).returncode == 1
 
 
-def test_a_new_fixture(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fixture_without_row_in_the_record_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fixture without a row in the record fails, and the message says how to record it."""
     (fixture, *_) = load()
     broad, rows = record.read()
@@ -67,7 +67,7 @@ def test_a_new_fixture(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "catches that-is-gone, which is no miniature that counts: run python -m tests.miniatures.record" in told
 
 
-def test_a_new_event(tree: Tree) -> None:
+def test_new_event_passes_only_with_all_its_parts(tree: Tree) -> None:
     """With a file, a row, a fixture and the rows of two pages all of it passes; without one of them something fails."""
     parts.add_event(tree)
     pages = {parts.EVENT_PAGE, parts.COMMANDS_PAGE}
@@ -87,7 +87,7 @@ def test_a_new_event(tree: Tree) -> None:
     )
 
 
-def test_a_new_check(tree: Tree) -> None:
+def test_new_check_passes_only_with_all_its_parts(tree: Tree) -> None:
     """With a file, a row, a code here and in the page, and a case all of it passes; without one something fails."""
     parts.add_check(tree)
     assert tree.touched == {parts.CHECK_FILE, parts.CHECKS, parts.CODES, parts.CHECK_PAGE, parts.CASES}

@@ -46,9 +46,7 @@ def test_a_bare_process_that_fails_is_not_measured(tmp_path: Path, capfd: pytest
     assert "JSONDecodeError" in capfd.readouterr().err
 
 
-def test_limits_of_a_first_look_and_of_a_crowd(
-    tmp_path: Path, fast_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_row_gets_its_own_limits(tmp_path: Path, fast_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each row of a part that is asked for gets its limits, and no other one."""
     monkeypatch.setattr(generator, "DATA", tmp_path)
     monkeypatch.setattr(places, "PLACE", fast_path)
@@ -65,7 +63,7 @@ def test_limits_of_a_first_look_and_of_a_crowd(
     assert OURS not in figures.values["crowd-2"]
 
 
-def test_modules_of_a_first_call(fast_path: Path) -> None:
+def test_limit_of_a_first_call_loads_only_its_late_modules(fast_path: Path) -> None:
     """Those that a start does not load; one that only reads has fewer of them."""
     (fast_path / ".git").mkdir()
     names = {tool: first_modules(fast_path, tool, {}) for tool in ("task_list", "task_close")}

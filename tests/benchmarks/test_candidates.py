@@ -41,7 +41,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     return command.main()
 
 
-def test_kept_when_asked_for(written: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keep_stores_the_result_for_the_page(written: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """A look with few rounds leaves what the page is made of."""
     assert run(monkeypatch, "--rounds", "1") == 0
     assert written == []
@@ -50,7 +50,7 @@ def test_kept_when_asked_for(written: list[Path], monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("wrong", [{"common": 89}, {"rare": RARE_CYCLES + 1}])
-def test_a_candidate_that_finds_something_else(
+def test_candidate_with_other_results_is_reported_and_not_kept(
     written: list[Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], wrong: dict[str, int]
 ) -> None:
     """One that is not equal to the others, or not to what was generated, is told and never kept."""

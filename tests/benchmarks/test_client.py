@@ -49,7 +49,7 @@ def test_a_server_that_ends_is_not_measurable(tmp_path: Path) -> None:
         server.ask("stop", {})
 
 
-def test_what_was_answered() -> None:
+def test_answer_is_structured_content_else_text() -> None:
     """Structured content, else the text as JSON; a refusal and a protocol error are an error."""
     assert payload(b'{"result": {"content": [{"type": "text", "text": "{\\"a\\": 1}"}]}}') == {"a": 1}
     assert payload(b'{"result": {"isError": true, "content": [{"type": "text", "text": "No"}]}}') == {"error": "No"}

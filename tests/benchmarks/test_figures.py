@@ -29,7 +29,7 @@ def test_percentile_is_the_nearest_rank(count: int, share: float, expected: int)
     assert percentile(list(range(count, 0, -1)), share) == expected
 
 
-def test_ratios_and_goals() -> None:
+def test_goals_include_their_bound() -> None:
     """A goal is a bound from above, or from below where more is better; both include the bound."""
     assert ratio(1.0, 4.0) == 0.25
     assert met(0.5, 0.5, at_least=False)
@@ -48,7 +48,7 @@ def test_a_wrong_answer_of_ours_is_wrong_and_of_others_a_note() -> None:
     assert figures.notes == ["node: tasks listed: 1 instead of 2"]
 
 
-def test_what_was_told_belongs_to_the_rows_that_were_measured() -> None:
+def test_notes_belong_to_the_measured_rows() -> None:
     """The same text of two scenarios belongs to the rows of both."""
     figures = Figures()
     for rows in (["warm"], ["crowd"], ["crowd"]):
@@ -58,7 +58,7 @@ def test_what_was_told_belongs_to_the_rows_that_were_measured() -> None:
     assert figures.of == {"ours: tasks listed: 1 instead of 2": ["warm", "crowd"], "as said": ["warm", "crowd"]}
 
 
-def test_where_two_answers_differ() -> None:
+def test_answers_differ_at_the_first_reported_path() -> None:
     """The first place is told by its path, and what is missing on either side; lists of other lengths are whole."""
     assert difference({"a": [1, {"b": 2}]}, {"a": [1, {"b": 3}]}) == ("a[1].b", 2, 3)
     assert difference({"a": 1}, {"a": 1, "b": 2}) == ("b", "nothing", 2)
@@ -90,7 +90,7 @@ def test_a_row_with_two_goals_has_two_lines() -> None:
     assert [(row.key, goal.against) for row, goal, _ in unmet.found(medians)] == [("start", BUN)]
 
 
-def test_what_was_not_measured_is_said() -> None:
+def test_unmeasured_goal_is_reported_as_unmeasured() -> None:
     """A goal without the other server is no goal that was met."""
     assert judge(ROW["close-50000"], Goal(NODE, 0.07), {"close-50000": {OURS: 1.0}}) is None
     assert [line[-1] for line in goal_lines({"close-50000": {OURS: 1.0}})] == ["not measured"]

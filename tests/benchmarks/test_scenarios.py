@@ -48,7 +48,7 @@ def bench(tmp_path: Path, fast_path: Path, monkeypatch: pytest.MonkeyPatch) -> B
     return Bench([Server(OURS, (*script(), "serve"))], 1, HISTORY_PARTS, Figures())
 
 
-def test_work_on_history(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_on_history_is_answered_right_and_timed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every answer is right and no reader sees half a file; each kind of work has a time, by a fresh server too."""
     monkeypatch.setattr(history, "SIZES", (20,))
     monkeypatch.setattr(history, "LARGE", 20)
@@ -140,7 +140,7 @@ def test_a_run_in_memory_is_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     assert written == [results.IN_MEMORY]
 
 
-def test_what_is_told_is_told_of_the_rows_of_its_part(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_answers_belong_to_the_rows_of_their_part(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each scenario's wrong answers belong to the rows that it gives, of those that were asked for."""
     monkeypatch.setattr(command, "available", lambda _: ([Server(OURS, ()), Server(NODE, ())], []))
 

@@ -98,7 +98,7 @@ def test_a_lost_index_is_no_small_thing(tmp_path: Path, monkeypatch: pytest.Monk
         assert list(made.indexed.cache.iterdir())
 
 
-def test_what_is_kept_has_every_row() -> None:
+def test_recorded_trend_has_every_row() -> None:
     """For each version of Python that we support, a ratio is recorded for each row and for no other."""
     kept = results.read(KEPT)
     assert kept.keys() == {"3.11", "3.12", "3.13"}

@@ -112,7 +112,7 @@ def test_the_right_server_is_not_wrong(figures: Figures) -> None:
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_a_wrong_answer_about_cycles(figures: Figures, name: str) -> None:
+def test_wrong_answer_about_cycles_is_detected(figures: Figures, name: str) -> None:
     """Each part of an answer counts, and the order of what is shown."""
     changes, told = ANSWERS[name]
     history_work(Wrong(OURS, (), changes=changes), figures)
@@ -120,7 +120,7 @@ def test_a_wrong_answer_about_cycles(figures: Figures, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CYCLES)
-def test_a_wrong_cycle(figures: Figures, name: str) -> None:
+def test_wrong_cycle_in_the_file_is_detected(figures: Figures, name: str) -> None:
     """A cycle is in the file as it was put in, whatever was answered."""
     change, told = CYCLES[name]
     history_work(Wrong(OURS, (), archived=change), figures)
@@ -128,7 +128,7 @@ def test_a_wrong_cycle(figures: Figures, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_a_wrong_answer_about_tasks(figures: Figures, name: str) -> None:
+def test_wrong_answer_about_tasks_is_detected(figures: Figures, name: str) -> None:
     """The texts of tasks count, of those that were there and of those that were added."""
     changes, told = TASKS[name]
     task_work(Wrong(OURS, (), changes=changes), figures)
@@ -136,7 +136,7 @@ def test_a_wrong_answer_about_tasks(figures: Figures, name: str) -> None:
 
 
 @pytest.mark.parametrize("tool", start.FIRST)
-def test_a_wrong_first_call(figures: Figures, tool: str) -> None:
+def test_wrong_first_call_is_detected(figures: Figures, tool: str) -> None:
     """A first call is looked at as whole as any other."""
     place: dict[str, tuple[str | int, ...]] = {
         "plan_status": ("issues", 0, "decision"),
@@ -148,7 +148,7 @@ def test_a_wrong_first_call(figures: Figures, tool: str) -> None:
         assert len(figures.wrong) == expected
 
 
-def test_a_crowd_that_spoils_a_text(figures: Figures, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_spoilt_by_a_crowd_is_detected(figures: Figures, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tasks in the file are those that were there and those that were added, texts included."""
     monkeypatch.setattr(crowd, "PROCESSES", 1)
     monkeypatch.setattr(crowd, "CALLS", 2)

@@ -32,13 +32,13 @@ def test_both_servers_answer_as_the_table_says(difference: Difference) -> None:
 
 
 @pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda difference: difference.what)
-def test_served_through_the_sdk(difference: Difference) -> None:
+def test_sdk_server_answers_malformed_lines_as_ours(difference: Difference) -> None:
     """`serve --sdk` has our transport: where the SDK would be silent or lax about a line, it answers as we do."""
     found = reduced(answers([initialize("first"), difference.line], serve_sdk))
     assert found == (difference.through_sdk or difference.ours)
 
 
-def test_documented_for_serve_sdk() -> None:
+def test_page_documents_the_differences_of_serve_sdk() -> None:
     """docs/wire.md says in which of them `serve --sdk` differs."""
     text = " ".join((ROOT / "docs" / "wire.md").read_text().split())
     named = " and ".join(difference.what for difference in DIFFERENCES if difference.through_sdk)
@@ -54,7 +54,7 @@ def test_every_difference_is_documented() -> None:
 
 
 @pytest.mark.parametrize("frames", [9, 20])
-def test_many_notifications_first(frames: int) -> None:
+def test_many_notifications_before_a_request_are_accepted(frames: int) -> None:
     """The SDK forgets all but eight frames before the first request; we do not need to, and open the connection."""
     lead = [notification("notifications/other")] * (frames - 1) + [notification("notifications/initialized")]
     ours, theirs = compare([*lead, request(1, "tools/list")])

@@ -20,7 +20,7 @@ def check(messages: list[Json], *, first: tuple[Json, ...] = ()) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("version", LEGACY)
-def test_methods_answer_alike_after_a_handshake(version: str, method: str) -> None:
+def test_legacy_methods_answer_like_the_sdk(version: str, method: str) -> None:
     """Every method with good and bad params is answered alike after the handshake of each revision."""
     full = {**FULL[method], "_meta": LEGACY_META}
     messages = [request(0, method, params) for params in (None, {}, *variants(full))]
@@ -28,7 +28,7 @@ def test_methods_answer_alike_after_a_handshake(version: str, method: str) -> No
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_methods_answer_alike_on_2026_07_28(method: str) -> None:
+def test_modern_methods_answer_like_the_sdk(method: str) -> None:
     """Every method with good and bad params is answered alike on a 2026-07-28 connection, envelope included."""
     full = {**FULL[method], "_meta": MODERN_META}
     messages = [request(0, method, params) for params in (None, {}, *variants(full))]
@@ -65,7 +65,7 @@ def test_first_request_fixes_the_era_alike(method: str) -> None:
         (notification("notifications/other"), notification("notifications/cancelled", {"requestId": 1})),
     ],
 )
-def test_notifications_before_the_first_request(lead: tuple[Json, ...]) -> None:
+def test_notifications_before_the_first_request_answer_like_the_sdk(lead: tuple[Json, ...]) -> None:
     """A bare end of the handshake opens a legacy connection, as with the SDK; other notifications do nothing."""
     check([request(0, "tools/list"), request(0, "tools/call", {"name": "plan_status"}), request(0, "x")], first=lead)
 

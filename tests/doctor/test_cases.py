@@ -122,7 +122,7 @@ def test_is_not_found(made: Project, name: str) -> None:
     assert codes(made.root) == []
 
 
-def test_a_project_without_nexus(bare: Project) -> None:
+def test_project_without_nexus_is_healthy(bare: Project) -> None:
     """A project that nothing was written in is healthy, and nothing was looked at."""
     report = look(bare.root)
     assert (report.healthy, report.entries, report.findings) == (True, 0, ())
@@ -135,7 +135,7 @@ def test_fresh_clone_is_healthy(bare: Project) -> None:
     assert codes(bare.root) == []
 
 
-def test_what_the_tools_leave(bare: Project) -> None:
+def test_each_step_of_a_cycle_is_healthy(bare: Project) -> None:
     """After each step of a whole cycle there is nothing to find."""
     whole_cycle(bare.root, close=False)
     assert codes(bare.root) == []
@@ -145,7 +145,7 @@ def test_what_the_tools_leave(bare: Project) -> None:
     assert report.entries == len(list(bare.nexus.rglob("*"))) + 1
 
 
-def test_all_at_once(made: Project) -> None:
+def test_all_findings_are_in_one_report(made: Project) -> None:
     """Everything that is wrong is told in one report, the worst first."""
     puts("todo.txt", "")(made)
     puts(PLAN, plan(topic=""))(made)
@@ -165,7 +165,7 @@ def test_shared_plan_ids_are_told_at_once(made: Project) -> None:
     assert finding.problem == "has 3 plan ids in several plans: 1, 2, 3"
 
 
-def test_faults_of_one_line(made: Project) -> None:
+def test_two_faults_of_one_line_are_both_reported(made: Project) -> None:
     """Of two faults in one line of a file both are told."""
     puts("capability-map.yml", "codex: {reading: 5, editing: 5}\n")(made)
     found = [(finding.code, finding.line, finding.column) for finding in look(made.root).findings]

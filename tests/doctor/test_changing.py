@@ -71,7 +71,7 @@ def disturbed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[int], obje
     return arrange
 
 
-def test_what_lasts_is_told(made: Project, disturbed: Callable[..., list[int]]) -> None:
+def test_lasting_finding_is_reported_during_changes(made: Project, disturbed: Callable[..., list[int]]) -> None:
     """What every look finds is told although something else changes all the time, and that it does is noted."""
     made.put("state/tasks.json", "{")
     looks = disturbed(lambda number: made.put("state/plan.json", plan(number)))
@@ -80,7 +80,7 @@ def test_what_lasts_is_told(made: Project, disturbed: Callable[..., list[int]]) 
     assert looks == list(range(1, MAX_PASSES + 1))
 
 
-def test_what_passes_is_not_told(made: Project, disturbed: Callable[..., list[int]]) -> None:
+def test_passing_finding_is_not_reported(made: Project, disturbed: Callable[..., list[int]]) -> None:
     """What only one look finds is not told."""
     made.put("state/plan.json", plan())
     made.put("state/tasks.json", tasks(task(1, plan_issue=9)))
@@ -99,7 +99,7 @@ def test_no_look_is_believed_alone_while_the_lock_is_held(made: Project, disturb
     assert looks == list(range(1, MAX_PASSES + 1))
 
 
-def test_looks_that_agree_on_nothing(made: Project, disturbed: Callable[..., list[int]]) -> None:
+def test_passes_without_common_findings_report_none(made: Project, disturbed: Callable[..., list[int]]) -> None:
     """When each look finds something else, and none was undisturbed, there is nothing to tell."""
     paths = ("state/plan.json", "state/tasks.json")
 
@@ -124,7 +124,7 @@ def test_an_undisturbed_look_is_believed(made: Project, disturbed: Callable[...,
     assert looks == [1, 2]
 
 
-def test_a_file_that_goes_while_it_is_looked_at(made: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_deleted_during_the_check_is_no_finding(made: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that is gone when it is to be read is no finding."""
     for path in ("state/plan.json", "history.json", "state/closed-1.json", "memory/a.md", "state/tool-log.jsonl"):
         made.put(path, "{")

@@ -22,7 +22,7 @@ NOW = float(timegm((2026, 6, 1, 12, 0, 0)))
         "2026-01-01T10:10:10-01:60", "1900-02-29T00:00:00.000Z", "2026-01-32T00:00:00,5Z",
     ],
 )  # fmt: skip
-def test_a_time_that_no_calendar_has(text: str) -> None:
+def test_impossible_time_is_reported(text: str) -> None:
     """The day, the hour, the minute, the second and the offset have to be there."""
     assert judge_time(text, NOW) == IMPOSSIBLE
 
@@ -54,7 +54,7 @@ def test_other_texts_are_left_to_the_schema(text: str) -> None:
         ("2099-01-01", FUTURE), ("9999-12-31T23:59:59.999Z", FUTURE),
     ],
 )  # fmt: skip
-def test_a_time_in_the_future(text: str, code: str) -> None:
+def test_time_in_the_future_is_reported_beyond_the_tolerance(text: str, code: str) -> None:
     """Clocks may differ by some minutes; a time without an offset may be that of any place."""
     assert AHEAD == 300
     assert judge_time(text, NOW) == code

@@ -8,27 +8,27 @@ import sys
 import pytest
 
 from nexus_mcp.doctor import git as asking
-from nexus_mcp.merging import registration
+from nexus_mcp.merging import driver
 from tests.conftest import git
 from tests.doctor.support import answered, codes, commit, look, only, whole_cycle
 from tests.support import Project
 
-ATTRIBUTE = registration.attribute_line(".nexus/history.json").decode() + "\n"
+ATTRIBUTE = driver.attribute_line(".nexus/history.json").decode() + "\n"
 
 
 def register(project: Project, command: str) -> None:
     (project.root / ".gitattributes").write_text(ATTRIBUTE)
-    git(project.root, "config", registration.DRIVER_KEY, command)
+    git(project.root, "config", driver.DRIVER_KEY, command)
 
 
-def test_a_healthy_repository(used: Project) -> None:
+def test_healthy_repository_has_no_findings(used: Project) -> None:
     """Nothing is found after a cycle in a repository, in its worktrees, or after another cycle was begun."""
     assert look(used.root).findings == ()
     answered(used.root, "plan_start", topic="t", issues=[], research_summary="")
     assert look(used.root).findings == ()
 
 
-def test_tracked_session_files(used: Project) -> None:
+def test_tracked_session_files_are_reported(used: Project) -> None:
     """Each session file in the index is told; the history belongs there."""
     answered(used.root, "task_add", title="t", context="c")
     commit(used, ".nexus/state/tasks.json", ".nexus/state/artifacts")
@@ -39,7 +39,7 @@ def test_tracked_session_files(used: Project) -> None:
     ]
 
 
-def test_a_tracked_file_that_is_gone(used: Project) -> None:
+def test_deleted_but_tracked_file_is_reported(used: Project) -> None:
     """A session file stays tracked when it is gone from the disk."""
     answered(used.root, "task_add", title="t", context="c")
     commit(used, ".nexus/state/tasks.json")
@@ -59,7 +59,7 @@ def test_a_tracked_file_that_is_gone(used: Project) -> None:
         (".git/info/exclude", "/.nexus/state\n", []),
     ],
 )
-def test_ignored_by_whatever_rule(used: Project, path: str, text: str, found: list[str]) -> None:
+def test_any_rule_of_git_counts_as_ignored(used: Project, path: str, text: str, found: list[str]) -> None:
     """It is git that says what is ignored, wherever the rule stands."""
     (used.root / ".nexus/.gitignore").unlink()
     (used.root / path).parent.mkdir(exist_ok=True)
@@ -75,19 +75,19 @@ def test_missing_merge_driver_is_a_note(used: Project) -> None:
     assert look(used.root).findings == ()
 
 
-def test_the_lines_of_both_sides(used: Project) -> None:
+def test_union_merge_attribute_is_reported(used: Project) -> None:
     """git's own driver union puts lines of JSON one after the other: that is a warning."""
     (used.root / ".gitattributes").write_text("*.json merge=union\n")
     finding = only(used.root)
     assert (finding.code, finding.severity) == ("merge-by-lines", "warning")
 
 
-def test_a_driver_that_is_not_registered(used: Project) -> None:
+def test_unregistered_driver_is_reported(used: Project) -> None:
     """A clone knows the attribute, but not the driver: that is a warning until it is registered."""
     commit(used, ".nexus/.gitignore", ".nexus/history.json")
-    register(used, registration.driver_command([sys.executable, "-m", "nexus_mcp"]))
+    register(used, driver.driver_command([sys.executable, "-m", "nexus_mcp"]))
     assert look(used.root).findings == ()
-    git(used.root, "config", "--unset", registration.DRIVER_KEY)
+    git(used.root, "config", "--unset", driver.DRIVER_KEY)
     finding = only(used.root)
     assert (finding.code, finding.severity) == ("merge-driver-unregistered", "warning")
 
@@ -99,10 +99,10 @@ def test_a_driver_for_the_history_before_there_is_one(real_repository: Project) 
     assert only(real_repository.root).code == "merge-driver-unregistered"
 
 
-def test_a_driver_whose_program_is_gone(used: Project) -> None:
+def test_driver_with_missing_program_is_reported(used: Project) -> None:
     """A driver that git could not start is told, whatever is odd in its path; what the shell has to say is let be."""
     gone = used.root / "100% gone" / "nexus-mcp"
-    register(used, registration.driver_command([str(gone)]))
+    register(used, driver.driver_command([str(gone)]))
     assert only(used.root).code == "merge-driver-broken"
     gone.parent.mkdir()
     gone.write_text("#!/bin/sh\n")
@@ -113,7 +113,7 @@ def test_a_driver_whose_program_is_gone(used: Project) -> None:
         assert look(used.root).findings == ()
 
 
-def test_a_project_in_a_folder_of_the_repository(real_repository: Project) -> None:
+def test_project_in_a_folder_of_the_repository_is_checked(real_repository: Project) -> None:
     """A project below the root of its repository is looked at as its own."""
     inner = Project(real_repository.root / "a b" / "inner")
     inner.root.mkdir(parents=True)
@@ -134,7 +134,7 @@ def test_worktree_uses_its_own_index(used: Project) -> None:
     assert codes(used.root) == ["no-merge-driver"]
 
 
-def test_git_that_is_not_there(used: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_git_is_reported(used: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without git a repository is told as not looked at, and the rules are read without it."""
     monkeypatch.setenv("PATH", str(used.root))
     finding = only(used.root)
@@ -155,7 +155,9 @@ def test_git_that_is_not_there(used: Project, monkeypatch: pytest.MonkeyPatch) -
         ('case "$*" in *rev-parse*) echo true;; *ignore*) exit 128;; esac', "git cannot determine what is ignored"),
     ],
 )
-def test_git_that_does_not_answer(used: Project, monkeypatch: pytest.MonkeyPatch, script: str, told: str) -> None:
+def test_silent_git_is_reported_with_its_reason(
+    used: Project, monkeypatch: pytest.MonkeyPatch, script: str, told: str
+) -> None:
     """A git that hangs, refuses or fails is told with its reason, and ends nothing else."""
     fake = used.root.parent / "bin" / "git"
     fake.parent.mkdir()
@@ -169,7 +171,7 @@ def test_git_that_does_not_answer(used: Project, monkeypatch: pytest.MonkeyPatch
     assert f"({told})" in finding.problem
 
 
-def test_an_index_without_end(used: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_index_is_read_in_part(used: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a list that does not end only a part is read."""
     fake = used.root.parent / "bin" / "git"
     fake.parent.mkdir()
@@ -180,14 +182,14 @@ def test_an_index_without_end(used: Project, monkeypatch: pytest.MonkeyPatch) ->
     assert "tracked" in codes(used.root)
 
 
-def test_a_link_on_the_way(used: Project) -> None:
+def test_link_on_the_path_is_reported(used: Project) -> None:
     """Where git refuses to look behind a link, the link is told, and that git was not heard to the end."""
     used.state.rename(used.root.parent / "state")
     used.state.symlink_to(used.root.parent / "state")
     assert codes(used.root) == ["git-not-asked", "link"]
 
 
-def test_a_conflict_that_looks_whole(used: Project) -> None:
+def test_unmerged_history_is_reported_although_readable(used: Project) -> None:
     """A history that git could not merge is told, also where it can be read; with markers that is told alone."""
     history = used.nexus / "history.json"
     main = history.read_text()

@@ -70,7 +70,7 @@ def test_a_missing_object_is_not_fetched(used: Project, tmp_path: Path) -> None:
     assert (tmp_path / "sprung").exists()
 
 
-def test_variables_of_git_lead_nowhere_else(used: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_variables_are_ignored(used: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Doctor looks at the repository around the project, whatever a hook's environment says."""
     commit(used, ".nexus/state/lock")
     for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):

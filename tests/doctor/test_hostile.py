@@ -21,7 +21,7 @@ from tests.doctor.support import codes, look, only, opened
 from tests.support import Project, plan, stamp, task, tasks
 
 
-def test_many_faults_of_one_file(made: Project) -> None:
+def test_many_faults_of_one_file_are_capped(made: Project) -> None:
     """Of a file that is broken in thirty thousand places a few are told, and no more are made."""
     made.put(TASKS, '{"goal": "", "decisions": [], "tasks": [' + ",".join(["{}"] * 30_000) + "]}")
     made.put(PLAN, plan(issues=[{"id": 1, "title": "", "status": "pending", "how_agents": [1] * 30_000}]))
@@ -31,7 +31,7 @@ def test_many_faults_of_one_file(made: Project) -> None:
     assert all(number <= CAP for number in report.more.values())
 
 
-def test_many_unknown_fields(made: Project) -> None:
+def test_many_unknown_fields_do_not_hide_a_wrong_one(made: Project) -> None:
     """Fields that nobody knows do not hide the one that is wrong."""
     made.put(TASKS, {**{f"x{n}": n for n in range(5_000)}, **tasks(task(1, owner=1))})
     report = look(made.root)
@@ -39,7 +39,7 @@ def test_many_unknown_fields(made: Project) -> None:
     assert report.more["unknown-field"] < 2_000
 
 
-def test_nesting_without_end(made: Project) -> None:
+def test_too_deep_nesting_is_reported(made: Project) -> None:
     """What is nested deeper than any reader can follow is told as such, in whatever file it is."""
     deep = "[" * 200_000
     for path in (PLAN, "history.json", TRACKER, "state/txn.json", "state/codex/a.extension.json"):
@@ -50,7 +50,7 @@ def test_nesting_without_end(made: Project) -> None:
     assert codes(made.root) == expected
 
 
-def test_names_that_would_write_on_the_terminal(made: Project) -> None:
+def test_control_characters_in_names_are_escaped(made: Project) -> None:
     """Names of files and fields are shown escaped, whatever bytes they have."""
     for name in (b"\x1b[2J", b"a\nb", b"caf\xe9", "\u202eb".encode(), b"x" * 255):
         os.close(os.open(bytes(made.nexus) + b"/" + name, os.O_CREAT))
@@ -58,13 +58,13 @@ def test_names_that_would_write_on_the_terminal(made: Project) -> None:
     assert sorted(set(codes(made.root))) == ["unknown-field", "unknown-file"]
 
 
-def test_names_of_a_megabyte(made: Project) -> None:
+def test_pointer_with_a_huge_name_is_cut_to_its_parent(made: Project) -> None:
     """A pointer with an absurdly long name in it leads to what is around."""
     made.put(PLAN, plan(issues=[{"id": 1, "title": "", "status": "decided", "how_summary": {"x" * 1_000_000: 1}}]))
     assert [finding.pointer for finding in look(made.root).findings] == ["/issues/0/title", "/issues/0/how_summary"]
 
 
-def test_a_chain_and_a_circle_without_end(made: Project) -> None:
+def test_huge_dependency_cycle_is_one_short_finding(made: Project) -> None:
     """Thousands of tasks, more than Python has frames, that wait for each other are one finding of a few lines."""
     rows = [task(n, deps=[n + 1]) for n in range(1, 5_001)]
     made.put(TASKS, json.dumps(tasks(*rows[:-1], task(5_000))))
@@ -74,7 +74,7 @@ def test_a_chain_and_a_circle_without_end(made: Project) -> None:
     assert problem == "has tasks that depend on each other in a cycle: 1 -> 2 -> 3 -> 4 -> 5 -> 6 -> 7 -> 8 -> ... -> 1"
 
 
-def test_ids_without_end(made: Project) -> None:
+def test_huge_ids_are_shortened(made: Project) -> None:
     """An id of thousands of digits is cut where it is told, and one that no float holds is none."""
     made.put(TASKS, json.dumps(tasks(task(1, deps=[10**4000]), task(10**4000 + 1, deps=[1e300]))))
     problems = [finding.problem for finding in look(made.root).findings]
@@ -95,7 +95,7 @@ def test_more_files_than_are_looked_at(made: Project, monkeypatch: pytest.Monkey
     assert report.entries <= 12
 
 
-def test_leftovers_without_end(made: Project) -> None:
+def test_many_leftovers_are_counted_in_bounded_memory(made: Project) -> None:
     """However many temporary files there are, only so many are kept in mind, the first of each folder."""
     for number in range(30):
         made.put(f"state/.nexus-tmp-{number}", "")
@@ -120,7 +120,7 @@ def test_more_lines_than_are_looked_at(made: Project, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("kind", ["link", "file"])
-def test_nexus_that_is_no_folder(bare: Project, kind: str) -> None:
+def test_nexus_that_is_no_folder_is_not_searched(bare: Project, kind: str) -> None:
     """A `.nexus` that is a link or a file is not looked into."""
     bare.nexus.symlink_to(bare.root.parent) if kind == "link" else bare.nexus.write_text("")
     with pytest.raises(PathRefused):
@@ -164,7 +164,7 @@ def contents(draw: st.DrawFn) -> bytes:
     return bytes(data)
 
 
-def test_whatever_is_in_the_files() -> None:
+def test_any_file_content_gives_a_valid_report() -> None:
     """Whatever is in the files, a look ends with a report that keeps its schema, and changes nothing."""
     with tempfile.TemporaryDirectory() as folder:
         project = Project(Path(folder).resolve())

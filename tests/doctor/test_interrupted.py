@@ -43,7 +43,7 @@ def interrupted_close(root: Path) -> None:
     assert (root / ".nexus/state/txn.json").exists()
 
 
-def test_a_recorded_change(bare: Project) -> None:
+def test_recorded_change_is_reported_until_completed(bare: Project) -> None:
     """A change that was recorded and interrupted is told of until the next call completes it."""
     interrupted_close(bare.root)
     before = bare.get("state/txn.json")
@@ -58,7 +58,7 @@ def test_a_recorded_change(bare: Project) -> None:
     assert codes(bare.root) == []
 
 
-def test_a_recorded_change_of_a_history_that_is_broken(bare: Project) -> None:
+def test_recorded_close_of_a_broken_history_names_the_history(bare: Project) -> None:
     """A close that no call can complete, because the history cannot be read, names that as what to do first."""
     whole_cycle(bare.root)
     interrupted_close(bare.root)
@@ -67,7 +67,7 @@ def test_a_recorded_change_of_a_history_that_is_broken(bare: Project) -> None:
     assert found["journal-pending"].next_step == "Repair .nexus/history.json first. Then any call completes the change."
 
 
-def test_a_recorded_change_of_a_newer_history(bare: Project) -> None:
+def test_recorded_close_of_a_newer_history_is_reported(bare: Project) -> None:
     """A close whose history has become one that is only read cannot be completed here."""
     whole_cycle(bare.root)
     interrupted_close(bare.root)
@@ -80,7 +80,7 @@ def test_a_recorded_change_of_a_newer_history(bare: Project) -> None:
     ("path", "content", "wanted"),
     [("artifacts/a/b.md/c", "", "b.md: it has to be a file"), ("artifacts", "", "artifacts: it has to be a folder")],
 )
-def test_a_recorded_change_with_something_in_its_way(bare: Project, path: str, content: str, wanted: str) -> None:
+def test_obstacle_of_a_recorded_change_is_reported_first(bare: Project, path: str, content: str, wanted: str) -> None:
     """Where something else stands in the place of a file that is to be written, that comes first."""
     answered(bare.root, "task_add", title="t", context="c")
     noted = oplog.entry("a" * 16, "1970-01-01T00:00:00.000Z", oplog.By(oplog.UNDO, "default", ""), [])
@@ -91,7 +91,7 @@ def test_a_recorded_change_with_something_in_its_way(bare: Project, path: str, c
     assert wanted in found["journal-pending"].next_step
 
 
-def test_a_marker_that_the_store_passes_over(bare: Project) -> None:
+def test_receipt_of_another_cycle_is_no_finding(bare: Project) -> None:
     """What says the answer of another cycle is no unanswered close: no call would answer with it."""
     whole_cycle(bare.root, close=False)
     App(Workspace(str(bare.root))).call("task_close", {}).undelivered()
@@ -102,7 +102,7 @@ def test_a_marker_that_the_store_passes_over(bare: Project) -> None:
     assert codes(bare.root) == ["foreign-marker"]
 
 
-def test_a_recorded_change_without_a_cycle(bare: Project) -> None:
+def test_recorded_change_without_a_cycle_is_reported(bare: Project) -> None:
     """A change that closes nothing has no time to tell."""
     noted = oplog.entry("a" * 16, "1970-01-01T00:00:00.000Z", oplog.By(oplog.UNKNOWN, "default", ""), [])
     bare.put("state/txn.json", json.dumps(journal.record(None, {}, None, noted)))
@@ -110,7 +110,7 @@ def test_a_recorded_change_without_a_cycle(bare: Project) -> None:
     assert problems == ["holds an incomplete change"]
 
 
-def test_an_unanswered_close(bare: Project) -> None:
+def test_receipt_of_a_dead_process_is_reported(bare: Project) -> None:
     """The answer of a close counts as undelivered once its process is gone, and not before."""
     whole_cycle(bare.root, close=False)
     answer = App(Workspace(str(bare.root))).call("task_close", {})
@@ -151,7 +151,7 @@ def test_many_marker_files_are_counted(made: Project) -> None:
     assert report.totals == {"error": 0, "warning": 5, "note": CAP}
 
 
-def test_what_a_living_process_has_in_hand(bare: Project) -> None:
+def test_files_of_a_living_process_are_no_findings(bare: Project) -> None:
     """What a process that holds the lock has in hand is no finding; once it is gone it is."""
     interrupted_close(bare.root)
     bare.put("state/.nexus-tmp-1", "x")
@@ -170,7 +170,7 @@ def test_what_a_living_process_has_in_hand(bare: Project) -> None:
     assert codes(bare.root) == ["foreign-marker", "journal-pending", "leftover", "leftover"]
 
 
-def test_without_a_lock_file(bare: Project) -> None:
+def test_leftovers_without_a_lock_file_are_reported(bare: Project) -> None:
     """Where the lock file is gone nobody holds it: what is left is told, and no lock is made."""
     interrupted_close(bare.root)
     os.unlink(bare.state / "lock")

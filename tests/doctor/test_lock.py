@@ -69,7 +69,7 @@ def test_a_moment_without_a_holder_is_waited_for(made: Project, monkeypatch: pyt
         assert [finding.code for finding in examine(str(made.root), 5.0).findings] == ["leftover"]
 
 
-def test_patience_is_that_of_the_whole_run(made: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_patience_covers_the_whole_run(made: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever looks several times waits in all as long as once."""
     naps: list[float] = []
 
@@ -121,7 +121,7 @@ def test_unsupported_locks_are_reported_once(made: Project, monkeypatch: pytest.
     assert os.strerror(code) in found[0].problem
 
 
-def test_looking_is_in_nobodys_way(made: Project) -> None:
+def test_doctor_blocks_no_writer(made: Project) -> None:
     """Two that look see each other not, and after a look the lock is free."""
     made.put("state/lock", "")
     fd = os.open(made.state / "lock", os.O_RDONLY)

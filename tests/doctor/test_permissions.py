@@ -86,13 +86,13 @@ def test_missing_permission_is_reported_once(path: str, bits: int, found: list[l
     assert found_by_nobody(mode(path, bits)) == [[code, f".nexus/{file}"] for code, file in found]
 
 
-def test_a_closed_nexus() -> None:
+def test_unreadable_nexus_is_reported() -> None:
     """A `.nexus` that may not be opened cannot be looked at; one that may not be searched is told of."""
     assert "Permission denied" in found_by_nobody(mode(".", 0o000))
     assert [file for code, file in found_by_nobody(mode(".", 0o600)) if code == "unreadable"] == [".nexus"]
 
 
-def test_a_closed_project() -> None:
+def test_unreadable_project_cannot_be_checked() -> None:
     """A project that may not be opened cannot be looked at."""
     assert "Permission denied" in found_by_nobody(mode("..", 0o000))
 
@@ -102,7 +102,7 @@ def closed_to_group(project: Project) -> list[list[str]]:
     return [[one.file, one.problem] for one in found if one.code == "closed-to-group"]
 
 
-def test_what_the_group_of_a_shared_project_cannot_use(tmp_path: Path) -> None:
+def test_files_closed_to_the_group_are_reported(tmp_path: Path) -> None:
     """A lock of an older version, a log that is its owner's alone, folders that are not the group's; nothing else."""
     project = Project(tmp_path / "project")
     project.root.mkdir()
@@ -128,7 +128,7 @@ def test_what_the_group_of_a_shared_project_cannot_use(tmp_path: Path) -> None:
     ]
 
 
-def test_a_nexus_that_is_older_than_the_sharing(tmp_path: Path) -> None:
+def test_older_nexus_in_a_shared_project_is_judged_by_the_project(tmp_path: Path) -> None:
     """`.nexus` itself is judged by the project that it lies in; in a project that nobody shares nothing is found."""
     project = Project(tmp_path / "project")
     project.put("state/plan.json", plan()).chmod(0o600)

@@ -50,7 +50,7 @@ def test_text_groups_findings_by_severity() -> None:
     assert shown(REPORT) == TEXT
 
 
-def test_the_text_of_a_healthy_project() -> None:
+def test_text_of_a_healthy_project_names_it_healthy() -> None:
     """A healthy project is called so, with its notes; one without `.nexus/` is told how to get it."""
     note = Finding("no-merge-driver", ".nexus/history.json", "has no merge driver")
     assert shown(Report("/p", 3, (note,), {})).split("\n")[-1] == (
@@ -59,7 +59,7 @@ def test_the_text_of_a_healthy_project() -> None:
     assert shown(Report("/p", 0, (), {})) == "/p\nHealthy: there is no .nexus/ yet. nexus-mcp init creates it."
 
 
-def test_the_text_of_a_folder_that_cannot_be_opened() -> None:
+def test_report_of_an_unreadable_folder_never_says_healthy() -> None:
     """Where nothing could be looked at, what is in the way is told, and nothing is called healthy."""
     closed = Finding("unreadable", ".nexus", "cannot be opened: Too many open files")
     text = shown(Report("/p", 0, (closed,), {}))
@@ -114,7 +114,7 @@ def test_findings_are_kept_and_counted() -> None:
     assert found.more == {"tracked": 3, "leftover": 5}
 
 
-def test_what_two_looks_have_in_common() -> None:
+def test_passes_share_findings_by_place() -> None:
     """Two looks agree on a finding at the same place, whatever the words; counts go with what is left of their code."""
     first = Findings([LEFT[0], LEFT[1], CIRCLE, More("leftover", 9), More("tracked", 4)])
     reworded = Finding("leftover", LEFT[1].file, "was left, again")

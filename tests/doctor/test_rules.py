@@ -34,7 +34,7 @@ def reached(graph: dict[int, list[int]], start: int) -> set[int]:
 
 @settings(max_examples=120, derandomize=True, database=None)
 @given(GRAPHS)
-def test_one_circle_of_each_knot(graph: dict[int, list[int]]) -> None:
+def test_each_component_has_one_cycle_reported(graph: dict[int, list[int]]) -> None:
     """Each knot has one circle told: a real one, without a task twice, from the knot's first task."""
     order = list(graph)
     knots = {frozenset(b for b in graph if b in reached(graph, a) and a in reached(graph, b)) for a in graph}
@@ -84,7 +84,7 @@ def test_a_pointer_has_its_place(value: Any, indent: int | str | None, ascii_onl
         assert text.split("\n")[line - 1][column - 1 :] == text[at:].split("\n")[0]
 
 
-def test_what_is_not_there_has_the_place_around_it() -> None:
+def test_pointer_to_a_missing_value_names_its_parent() -> None:
     """A pointer to a member, an item or below a text leads to the innermost value that is there."""
     text = '\ufeff{"a": [1, {"b": "c"}]}'
     assert [documents.find_value(text, pointer, 1) for pointer in ("/x", "/a/7", "/a/1/x", "/a/1/b/0")] == [
@@ -120,7 +120,7 @@ def test_what_is_not_there_has_the_place_around_it() -> None:
         ("state/plan.json\n", None),
     ],
 )
-def test_rules_without_git(text: str, verdict: bool | None) -> None:
+def test_plain_rules_are_judged_without_git(text: str, verdict: bool | None) -> None:
     """Plain rules are read as git reads them; of others nothing is claimed."""
     assert leaves_out_state(text) is verdict
 

@@ -121,7 +121,7 @@ def test_any_sequence_agrees_with_the_model(
 )  # fmt: skip
 @settings(BOUNDED, max_examples=130)
 @given(plan=st.none() | foreign_plans(), tasks=st.none() | foreign_tasks(), steps=STEPS)
-def test_any_sequence_on_foreign_files(
+def test_foreign_files_survive_any_sequence_of_calls(
     tmp_path_factory: pytest.TempPathFactory, plan: Any, tasks: Any, steps: list[tuple[str, dict[str, Any], bool]]
 ) -> None:
     """Files of other harnesses are answered, rewritten and archived with all that they had."""

@@ -85,13 +85,13 @@ def test_operators_describe_their_change(source: str, changes: list[str]) -> Non
         "TOOL = Tool(name='a', description='b', output=f({'a': 1}), classes=('reading',))",
     ],
 )
-def test_what_is_left_alone(source: str) -> None:
+def test_prose_and_annotations_are_not_mutated(source: str) -> None:
     """Prose, annotations, logs and what is only advertised are not mutated."""
     assert list(mutations(source)) == []
 
 
 @pytest.mark.parametrize("module", SERVED)
-def test_one_thing_at_a_time(module: str) -> None:
+def test_each_mutant_differs_and_restores_the_tree(module: str) -> None:
     """Each mutant of a module compiles, differs from it, and leaves the tree as it was for the next one."""
     source = (ROOT / "nexus_mcp" / f"{module}.py").read_text(encoding="utf-8")
     plain = [ast.unparse(statement) for statement in ast.parse(source).body]

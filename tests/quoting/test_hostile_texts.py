@@ -103,11 +103,20 @@ def walk_events(project: Project, text: str, *, quoted: bool, only: str = "") ->
 
 @cache
 def skills() -> tuple[str, ...]:
-    """The texts of skills and the notes of the harness, which are instructions and are given as they are."""
+    """The shipped texts of skills and agents, and the notes of the harness: instructions, given as they are."""
     catalog = load(None)
     routed = ({"skill": name, "mode": "", "body": catalog.body("skills", name)} for name in catalog.skills)
     texts = (skill_text(catalog, HARNESS, {**one, "harness_notes": ""}) for one in routed)
-    return (*(text.partition("\n\n")[2] for text in texts), placeholders.read_notes(HARNESS).strip())
+    roles = (catalog.resolved_body("agents", name, HARNESS).strip() for name in catalog.agents)
+    plain = (catalog.resolved_body("agents", name, "nexus-mcp").strip() for name in catalog.agents)
+    notes = placeholders.read_notes(HARNESS)
+    return (
+        *(text.partition("\n\n")[2] for text in texts),
+        notes.strip(),
+        placeholders.worker_notes(notes),
+        *roles,
+        *plain,
+    )
 
 
 @pytest.mark.requirement("quoting.everywhere")

@@ -53,7 +53,7 @@ def test_inert_text_has_no_tag_and_nothing_unseen(text: str) -> None:
 
 
 @given(texts, texts)
-def test_two_quotations_beside_each_other_make_no_tag(one: str, other: str) -> None:
+def test_adjacent_quotations_form_no_tag(one: str, other: str) -> None:
     """A `<` at the end of a text and a letter at the beginning of the next are no tag, however they are joined."""
     assert tags(inert(one) + inert(other)) == []
     assert tags(quoted(one, 60) + quoted(other, 60)) == []
@@ -128,7 +128,7 @@ def test_unseen_characters_are_visible() -> None:
 ROOMS = ("briefing", "knowledge", "lifecycle", "server", "tags", "tools")
 OTHER_WAYS = re.compile(r"import printable|\bprintable\(|!r\}|\.context\.append|\.context \+=|warnings\.append\(")
 ALLOWED = {
-    "knowledge/names.py": "the name in a path, which whoever shows the error quotes",
+    "knowledge/notes.py": "the name in a path, which whoever shows the error quotes",
     "lifecycle/definition.py": "the door itself",
     "server/protocol.py": "names of our own",
 }

@@ -59,7 +59,7 @@ def test_a_file_is_known_again_after_a_power_cut(tmp_path: Path) -> None:
         assert identity.of(os.stat(path)) != was
 
 
-def test_what_is_copied_by_the_kernel_is_recorded(tmp_path: Path) -> None:
+def test_kernel_copies_are_recorded(tmp_path: Path) -> None:
     """However much of it the kernel takes at a time, and where the file stands by then."""
     root = tmp_path / "project"
     root.mkdir()
@@ -83,7 +83,7 @@ def test_what_is_copied_by_the_kernel_is_recorded(tmp_path: Path) -> None:
     assert (root / "new").read_bytes() == b"begins" + bytes(range(50)) + b"ends"
 
 
-def test_somebody_meddles_once(tmp_path: Path) -> None:
+def test_other_program_writes_before_the_chosen_call(tmp_path: Path) -> None:
     """Right before the call that was chosen, whose name he is told."""
     path, told = tmp_path / "file", list[tuple[str, bool]]()
     path.write_bytes(b"")

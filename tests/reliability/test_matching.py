@@ -23,13 +23,13 @@ def _told(*answers: dict[str, object]) -> list[str]:
     return faults(sent, received)
 
 
-def test_two_lines_of_one_id() -> None:
+def test_second_line_with_the_same_id_may_be_answered_first() -> None:
     """What is answered at once may be the later of them: the first answer need not be for the first line."""
     assert _told(GREETED, REFUSED, PONG, LOOKED) == []
     assert _told(GREETED, REFUSED, LOOKED, PONG) == []
 
 
-def test_what_is_wrong_is_told() -> None:
+def test_missing_extra_and_early_answers_are_detected() -> None:
     """An answer that never came, one too many, and one before its turn are found."""
     assert "never came" in _told(GREETED, REFUSED, PONG)[0]
     assert "is owed to no line" in _told(GREETED, REFUSED, PONG, LOOKED, LOOKED)[0]

@@ -72,7 +72,7 @@ def test_checkpoint_of_other_code_is_discarded(monkeypatch: pytest.MonkeyPatch) 
     assert len(said) == 10
 
 
-def test_a_torn_checkpoint(checkpoints: Path) -> None:
+def test_torn_checkpoint_is_ignored(checkpoints: Path) -> None:
     """A checkpoint that a crash cut off is none."""
     whole = run(SUITE, 1, quick=False, resume=True)
     whole.path.write_bytes(whole.path.read_bytes()[:-40])

@@ -52,7 +52,7 @@ def test_each_item_is_on_one_page() -> None:
     assert [len(one) for one in found] == [SIZE, SIZE, 4]
 
 
-def test_a_page_that_ends_with_a_part() -> None:
+def test_page_boundary_between_parts_repeats_nothing() -> None:
     """A part that ends where the page ends is not begun again."""
     assert pages(names(SIZE), names(1, "m")) == [names(SIZE), names(1, "m")]
 

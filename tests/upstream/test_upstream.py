@@ -49,7 +49,7 @@ def test_page_names_the_server_of_the_list() -> None:
     assert f"`{UPSTREAM}` {UPSTREAM_VERSION}" in PAGE
 
 
-def test_what_varies_is_told(reasons: dict[str, str]) -> None:
+def test_varying_fixture_is_documented(reasons: dict[str, str]) -> None:
     """The fixture that `make upstream` leaves out is one of the suite, is not listed, and the page says so."""
     script = (ROOT / ".ci" / "upstream").read_text(encoding="utf-8")
     varies = re.findall(r"^varies=(.*)$", script, re.MULTILINE)

@@ -97,7 +97,7 @@ def test_no_more_than_there_is_room_for(reader: Reader, stop: Stop) -> None:
     aside.end()
 
 
-def test_a_client_that_hangs_up_keeps_nobody_busy(reader: Reader, stop: Stop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closed_input_wakes_the_thread_once(reader: Reader, stop: Stop, monkeypatch: pytest.MonkeyPatch) -> None:
     """The end of the input wakes the thread once at most, while others read."""
     polled = threading.Semaphore(0)
 
@@ -126,7 +126,9 @@ def test_a_client_that_hangs_up_keeps_nobody_busy(reader: Reader, stop: Stop, mo
 
 
 @pytest.mark.parametrize("constant", [False, True])
-def test_the_wish_to_stop(reader: Reader, stop: Stop, monkeypatch: pytest.MonkeyPatch, constant: bool) -> None:
+def test_stop_request_is_known_at_once(
+    reader: Reader, stop: Stop, monkeypatch: pytest.MonkeyPatch, constant: bool
+) -> None:
     """Whether or not it reads just then, it is known at once that the server is to stop."""
     if constant:
         monkeypatch.delattr(select, "epoll")
@@ -143,7 +145,7 @@ def test_the_wish_to_stop(reader: Reader, stop: Stop, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("constant", [False, True])
-def test_a_defect_of_reading(
+def test_read_error_ends_the_server(
     reader: Reader, stop: Stop, monkeypatch: pytest.MonkeyPatch, constant: bool, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """What cannot be read any more ends the server, rather than that nobody is ever answered."""
@@ -160,7 +162,7 @@ def test_a_defect_of_reading(
     assert "nothing more can be read: TypeError" in capfd.readouterr().err
 
 
-def test_input_from_a_file(tmp_path: Path) -> None:
+def test_input_from_a_file_is_answered(tmp_path: Path) -> None:
     """A file, which nobody can be woken for, is read and answered like a pipe."""
     asked = [initialize(), *(call(number, "echo", n=number) for number in range(1, 90)), request("p", "ping")]
     (tmp_path / "input").write_bytes(b"".join(map(line, asked)))
@@ -178,7 +180,7 @@ def test_input_from_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("constant", [False, True])
-def test_who_does_not_read_is_read_from(monkeypatch: pytest.MonkeyPatch, constant: bool) -> None:
+def test_client_that_does_not_read_is_still_read_from(monkeypatch: pytest.MonkeyPatch, constant: bool) -> None:
     """A client that sends on while an answer of megabytes is on its way need not wait: both would, for ever."""
     if constant:
         monkeypatch.delattr(select, "epoll")
@@ -188,7 +190,7 @@ def test_who_does_not_read_is_read_from(monkeypatch: pytest.MonkeyPatch, constan
     assert [answer["id"] for answer in talk.end()] == ["i", "l", *range(20)]
 
 
-def test_a_signal_while_nobody_takes_what_is_answered_meanwhile() -> None:
+def test_signal_is_noticed_while_answers_are_not_read() -> None:
     """A client that asks during a call and takes no answer does not keep the server from noticing SIGTERM."""
     process = Process("stdio")
     process.send(initialize(), call("h", "hold"))

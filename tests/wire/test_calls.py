@@ -166,7 +166,7 @@ def test_line_that_triggers_a_bug_is_answered(fake: FakeApp, monkeypatch: pytest
     assert answers == [error(None, -32603, "Internal server error"), PING]
 
 
-def test_same_id_twice(talk: Talk, fake: FakeApp) -> None:
+def test_same_id_twice_is_answered_twice(talk: Talk, fake: FakeApp) -> None:
     """Two requests in flight with one id are both run and both answered."""
     hold(talk, fake)
     talk.send(call(1, "echo", n=1), call(1, "echo", n=2))
@@ -178,7 +178,7 @@ def test_same_id_twice(talk: Talk, fake: FakeApp) -> None:
     ]
 
 
-def test_cancel_same_id(talk: Talk, fake: FakeApp) -> None:
+def test_cancellation_of_a_repeated_id_means_the_later_call(talk: Talk, fake: FakeApp) -> None:
     """Of two requests in flight with one id, a cancellation means the later; "7" and 7 are one id."""
     hold(talk, fake)
     talk.send(call(7, "echo", n=1), call("7", "echo", n=2), cancel(7))
@@ -217,7 +217,7 @@ def test_client_name_reaches_the_tool(talk: Talk, fake: FakeApp) -> None:
 
 
 @pytest.mark.parametrize("server", [serve, serve_sdk], ids=["stdio", "sdk"])
-def test_client_name_of_a_request(fake: FakeApp, server: Serve) -> None:
+def test_modern_client_name_comes_from_each_request(fake: FakeApp, server: Serve) -> None:
     """On a modern connection each request tells the name, or none does."""
     talk = Talk(fake.as_app(), server)
     named = modern(1, "tools/call", name="echo")
@@ -231,7 +231,7 @@ def test_client_name_of_a_request(fake: FakeApp, server: Serve) -> None:
     assert fake.clients == ["modern-client", ""]
 
 
-def test_not_utf8_to_send(talk: Talk, fake: FakeApp) -> None:
+def test_text_that_clients_cannot_read_is_replaced(talk: Talk, fake: FakeApp) -> None:
     """Text that is no Unicode, or that ends a line for some readers, leaves as text every client can read."""
     method = "\ud800 a\u2028b\u0085c\ud83d\ude00"
     sent = request(1, method)

@@ -74,7 +74,7 @@ def test_line_beyond_4_mib_is_refused() -> None:
         (b'{"params":' + b"[" * 2000, b'"' + b"]" * 2000 + b',"id":99}', None),
     ],
 )
-def test_id_of_a_long_line(begin: bytes, end: bytes, id: object) -> None:
+def test_id_of_a_long_line_is_recovered(begin: bytes, end: bytes, id: object) -> None:
     """The id of an over-long line is told when its beginning or its end shows it beyond doubt."""
     fill = b"7" if begin.endswith(b"7") else b"x"
     line = begin + fill * 10_000 + end
@@ -84,7 +84,7 @@ def test_id_of_a_long_line(begin: bytes, end: bytes, id: object) -> None:
 
 
 @given(JSON_VALUES, st.integers(1, 40), st.data())
-def test_nesting_of_json(value: object, size: int, data: st.DataObject) -> None:
+def test_json_is_whole_only_at_its_end(value: object, size: int, data: st.DataObject) -> None:
     """JSON is whole at its end and at no byte before, in whatever parts it comes."""
     text = json.dumps({"value": value}, ensure_ascii=data.draw(st.booleans())).encode()
     cut = data.draw(st.integers(0, len(text)))

@@ -123,7 +123,7 @@ def test_a_notification_that_fails_is_not_answered(monkeypatch: Patch, error: st
 
 @pytest.mark.parametrize("error", ["EMFILE", "MemoryError"])
 @pytest.mark.parametrize("line", [UNREADABLE, b'{"id": 7, "text": "' + b"x" * (5 << 20) + b'"}\n'])
-def test_a_line_whose_id_cannot_be_told_now(monkeypatch: Patch, line: bytes, error: str) -> None:
+def test_line_without_recoverable_id_is_refused(monkeypatch: Patch, line: bytes, error: str) -> None:
     """A line that is no message, and too long, is refused all the same, and the next one is read from its beginning."""
     talk = Talk(FakeApp().as_app())
     talk.ask(initialize())
@@ -148,7 +148,7 @@ def test_a_close_whose_answer_cannot_be_encoded_counts_as_unanswered(monkeypatch
     assert [event for event in app.events if "deliver" in event] == ["undelivered echo"]
 
 
-def test_what_fails_once_a_call_was_answered(monkeypatch: Patch) -> None:
+def test_failure_after_the_answer_does_not_repeat_it(monkeypatch: Patch) -> None:
     """The call has its answer, and the next one gets its own."""
     app = FakeApp()
     talk = Talk(app.as_app())

@@ -87,7 +87,7 @@ def real_server(root: Path, *words: str) -> Iterator[subprocess.Popen[bytes]]:
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="Linux alone sets limits of another process")
 @pytest.mark.parametrize("words", [(), ("--sdk",)])
-def test_a_process_without_descriptors(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_process_without_descriptors_answers_every_method(tmp_path: Path, words: tuple[str, ...]) -> None:
     """Every method that a client may call is answered under its id by a server that can open nothing any more."""
     asked = [
         request(1, "resources/list"),

@@ -23,7 +23,9 @@ def no_descriptor(*_: object) -> NoReturn:
 
 
 @pytest.mark.parametrize("lacking", ["descriptor", "descriptor to be woken by", "thread"])
-def test_nothing_to_run_calls_with(monkeypatch: pytest.MonkeyPatch, lacking: str) -> None:
+def test_call_without_descriptors_is_refused_and_the_next_one_tried(
+    monkeypatch: pytest.MonkeyPatch, lacking: str
+) -> None:
     """A call for which the system has no descriptor or thread left is answered so; the next one tries again."""
     talk = Talk(FakeApp().as_app())
     talk.ask(initialize())

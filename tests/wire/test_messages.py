@@ -123,7 +123,7 @@ def test_each_malformed_line_has_its_code(line: bytes, code: int, id: object) ->
     assert refused(line) == (code, id)
 
 
-def test_messages_of_faults() -> None:
+def test_messages_of_faults_do_not_quote_the_line() -> None:
     """The message says what is wrong and where, and repeats nothing of the line."""
     assert outcome(framed('{"a":tru}')) == (-32700, "Parse error: the line is not JSON (character 52)", 1)
     assert outcome(b'{"a":"\xff"}') == (-32700, "Parse error: the line is not UTF-8 (byte 7)", None)
@@ -219,7 +219,7 @@ def test_recovery_is_never_wrong(parts: list[bytes]) -> None:
     assert found in (None, value.get("id"))
 
 
-def test_recovery_of_a_large_broken_line() -> None:
+def test_recovery_of_a_large_broken_line_takes_linear_time() -> None:
     """Reading a broken line of megabytes takes no time worth the name: no byte of it is tried twice."""
     line = b'{"id":5,"a":"' + b'\\"' * 2_000_000
     assert id_in_line(line) == 5
@@ -234,7 +234,7 @@ def test_ordinary_line_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert message.params == {"all": [[{}]] * 100}
 
 
-def test_what_was_read_is_dropped_before_it_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_are_freed_before_the_line_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of an odd line, which may have 4 MiB, the values are not there twice."""
     seen: list[BaseException | None] = []
     monkeypatch.setattr(messages, "_load_with_diagnosis", lambda _: seen.append(sys.exc_info()[1]))

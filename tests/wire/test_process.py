@@ -26,7 +26,7 @@ def ready(server: str) -> Process:
     return process
 
 
-def test_end_of_input_with_calls_waiting(server: str) -> None:
+def test_waiting_calls_are_answered_after_the_end_of_input(server: str) -> None:
     """At the end of the input everything read is still answered, in order, a last line without newline included."""
     process = ready(server)
     process.send(call(1, "hold"), *(call(id, "echo", n=id) for id in range(2, 6)), line(call(6, "echo"))[:-1])
@@ -39,13 +39,13 @@ def test_end_of_input_with_calls_waiting(server: str) -> None:
     assert "Traceback" not in errors
 
 
-def test_no_input_at_all(server: str) -> None:
+def test_server_without_input_exits_with_0(server: str) -> None:
     """A server whose input ends at once exits with 0 and says nothing."""
     assert Process(server).finish() == (0, [], "")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_signal_while_idle(server: str, number: signal.Signals) -> None:
+def test_signal_ends_an_idle_server(server: str, number: signal.Signals) -> None:
     """A signal ends an idle server with exit code 0, though its input is open."""
     process = ready(server)
     process.child.send_signal(number)
@@ -67,7 +67,7 @@ def test_signal_ignored_at_start_stays_ignored(server: str, number: signal.Signa
     assert process.finish() == (0, [], "")
 
 
-def test_signal_during_a_call(server: str) -> None:
+def test_signal_lets_the_running_call_finish(server: str) -> None:
     """SIGTERM lets the call under way finish and be answered; calls that wait are not begun."""
     process = ready(server)
     process.send(call(1, "hold", n=1), call(2, "echo", n=2), request(3, "ping"))
@@ -107,7 +107,7 @@ def test_signal_while_the_client_does_not_read(server: str) -> None:
     assert errors.split("\n") == ["run large 1", "undelivered large 1", ""]
 
 
-def test_client_that_went_away(server: str) -> None:
+def test_lost_client_ends_the_server_after_the_running_call(server: str) -> None:
     """A broken pipe ends the server quietly after the call under way, its input still open; no waiting call runs."""
     process = ready(server)
     process.send(call(1, "hold", n=1), call(2, "echo", n=2))
@@ -140,7 +140,7 @@ def test_large_response_arrives_whole(server: str) -> None:
     assert process.finish()[0] == 0
 
 
-def test_non_blocking_pipes(server: str) -> None:
+def test_non_blocking_pipes_lose_nothing(server: str) -> None:
     """Pipes that the client made non-blocking lose nothing."""
     reads, writes = os.pipe()
     output, out = os.pipe()

@@ -69,7 +69,7 @@ def test_unknown_revision_gets_the_newest(version: str) -> None:
 
 
 @pytest.mark.requirement("protocol.method")
-def test_before_the_handshake() -> None:
+def test_only_ping_is_served_before_the_handshake() -> None:
     """Before the handshake only ping is served; a method that does not exist is told as such."""
     messages = [
         request(1, "tools/list"),
@@ -120,7 +120,7 @@ def test_revision_2026_needs_no_handshake() -> None:
 
 
 @pytest.mark.parametrize("missing", [VERSION, CAPABILITIES])
-def test_missing_envelope_key(missing: str) -> None:
+def test_missing_envelope_key_is_named(missing: str) -> None:
     """Each request of a modern connection needs both keys of the envelope, and is told which is missing."""
     meta = {key: value for key, value in META.items() if key != missing}
     found = answers(modern(1, "server/discover"), request(2, "tools/list", {"_meta": meta}))
@@ -134,7 +134,7 @@ def test_missing_envelope_is_explained(params: Json) -> None:
     assert answers(modern(1, "tools/call", name="echo"), request(2, "ping", params))[0] == error(2, -32602, need)
 
 
-def test_other_versions_of_the_envelope() -> None:
+def test_other_envelope_version_is_refused() -> None:
     """Another version than 2026-07-28 in an envelope is refused with what is supported and what was requested."""
     meta = {**META, VERSION: "2027-01-01"}
     supported = {"supported": ["2026-07-28"], "requested": "2027-01-01"}
@@ -163,7 +163,7 @@ def test_first_request_fixes_the_era() -> None:
     ]
 
 
-def test_what_fixes_no_era() -> None:
+def test_notifications_and_bad_lines_fix_no_era() -> None:
     """Notifications and faulty lines before the first request decide nothing."""
     talk = Talk(FakeApp().as_app())
     talk.send(
@@ -179,7 +179,7 @@ def test_what_fixes_no_era() -> None:
     "params",
     [None, {}, {"name": 1}, {"name": None}, {"name": "echo", "arguments": []}, {"name": "echo", "arguments": "{}"}],
 )
-def test_wrong_params_of_a_call(params: Json) -> None:
+def test_wrong_params_never_reach_a_tool(params: Json) -> None:
     """Params of the wrong shape never reach a tool."""
     fake = FakeApp()
     found = exchange(fake.as_app(), [initialize(), request(1, "tools/call", params)])
@@ -188,7 +188,7 @@ def test_wrong_params_of_a_call(params: Json) -> None:
 
 
 @pytest.mark.parametrize("arguments", [{}, {"arguments": None}])
-def test_missing_arguments_count_as_empty(arguments: Json) -> None:
+def test_missing_arguments_are_read_as_empty(arguments: Json) -> None:
     """Missing and null arguments are none."""
     found = exchange(FakeApp().as_app(), [initialize(), request(1, "tools/call", {"name": "echo", **arguments})])
     assert found[1]["result"]["structuredContent"] == {}
@@ -203,7 +203,7 @@ def test_cursor_of_the_tool_list_is_refused(cursor: Json, code: int | None) -> N
 
 @pytest.mark.requirement("protocol.beyond")
 @pytest.mark.parametrize("version", [*LEGACY, "2026-07-28"])
-def test_nothing_beyond_the_tools(app: App, version: str) -> None:
+def test_wire_adds_only_the_envelope_to_the_tools(app: App, version: str) -> None:
     """The wire adds nothing to the tools of the table and their results but the envelope of the revision."""
     alone = {"content": [{"type": "text", "text": '{"active":false}'}], "structuredContent": {"active": False}}
     if version == "2026-07-28":

@@ -75,7 +75,9 @@ def test_signal_while_a_call_waits_for_the_lock(project: Project, options: list[
 
 
 @pytest.mark.parametrize("server", [serve, serve_sdk], ids=["stdio", "sdk"])
-def test_cancelled_after_each_answer(make_app: Callable[..., App], project: Project, server: Serve) -> None:
+def test_cancellation_after_the_answer_does_no_harm(
+    make_app: Callable[..., App], project: Project, server: Serve
+) -> None:
     """A client that cancels each call after its answer does no harm: the next is served, no marker of a close stays."""
     talk = Talk(make_app(project.root), server)
     talk.ask(initialize())

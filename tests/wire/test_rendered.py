@@ -23,7 +23,9 @@ def as_sent(value: Any) -> Any:
 
 
 @given(st.dictionaries(TEXT, TEXT, max_size=2), st.lists(ROW, max_size=3), st.lists(ROW, max_size=2), st.booleans())
-def test_as_if_encoded(value: dict[str, Any], rows: list[Any], more: list[Any], is_error: bool) -> None:
+def test_composed_answer_equals_the_encoded_value(
+    value: dict[str, Any], rows: list[Any], more: list[Any], is_error: bool
+) -> None:
     """Whatever rows are in it, changed ones too, an answer's line and its result are those of its plain value."""
     first = Rows(map(Row, rows))
     for kept in (first, Rows([*first[: len(rows) // 2], *map(Row, more)])):
@@ -40,7 +42,7 @@ def test_as_if_encoded(value: dict[str, Any], rows: list[Any], more: list[Any], 
 
 
 @given(st.lists(ROW, max_size=4))
-def test_rows_of_two_lists(rows: list[Any]) -> None:
+def test_row_in_two_lists_has_its_text_in_both(rows: list[Any]) -> None:
     """Of a row that two lists share each of them has the text, whichever needed it first."""
     first = Rows(map(Row, rows))
     second = Rows([*first[1:], Row({"id": 1})])
@@ -51,6 +53,6 @@ def test_rows_of_two_lists(rows: list[Any]) -> None:
 
 
 @given(st.lists(st.integers(-2, 4), max_size=4))
-def test_the_next_id(ids: list[int]) -> None:
+def test_next_id_is_one_above_the_highest(ids: list[int]) -> None:
     """It is one more than the highest there is, and 1 where there is none."""
     assert next_id([{"id": number} for number in ids]) == max(ids, default=0) + 1

@@ -69,7 +69,7 @@ def at_the_list(tmp_path: Path) -> set[str]:
     return set(child.stderr.decode().split())
 
 
-def test_modules_before_the_first_answer(tmp_path: Path) -> None:
+def test_slow_modules_are_imported_after_the_first_answer(tmp_path: Path) -> None:
     """Nothing slow is imported before tools/list is answered, and neither is the thread of the calls."""
     modules = at_the_list(tmp_path)
     assert "nexus_mcp.server.stdio" in modules
@@ -106,7 +106,7 @@ with Stop() as stop:
 print(json.dumps([told, asked]))
 """
 FOR_ANY_CALL = {"server.call_queue", "server.response_json"}
-FOR_SOME = {"store.commit", "schemas.compiled"}
+FOR_SOME = {"store.commit"}
 
 
 def piecewise(
@@ -169,7 +169,7 @@ def test_a_request_in_between_ends_nothing(tmp_path: Path, after: int) -> None:
     assert told[-1][1] >= FOR_SOME
 
 
-def test_what_cannot_be_loaded_ends_nothing(tmp_path: Path) -> None:
+def test_failed_import_does_not_end_the_server(tmp_path: Path) -> None:
     """It is told by the call that needs it."""
     missing = ("nexus_mcp.server.call_queue", "nexus_mcp.server.response_json", "nexus_mcp.store.transaction")
     messages = (initialize(), request(1, "tools/list"), request(2, "ping"), call(3, "task_list"))
@@ -199,7 +199,7 @@ ROOMS = ("handlers", "paging", "prompts", "resources", "subscriptions")
 
 
 @pytest.mark.requirement("resources.start")
-def test_rooms_that_are_not_entered(tmp_path: Path) -> None:
+def test_unused_rooms_are_not_loaded_at_the_start(tmp_path: Path) -> None:
     """Of resources, prompts and subscriptions, and of the catalog behind them, nothing is loaded at the start."""
     modules = at_the_list(tmp_path)
     entered = {name for name in modules if name.startswith("nexus_mcp.") and name.split(".")[1] == "server"}

@@ -66,7 +66,7 @@ def full() -> Iterator[int]:
 
 
 @SERVERS
-def test_nobody_reads_stderr(server: str, full: int) -> None:
+def test_unread_stderr_stops_nothing(server: str, full: int) -> None:
     """Whatever is logged or printed, every call is answered, and SIGTERM ends the server with 0."""
     child = start(server, subprocess.PIPE, full)
     send(child, initialize(), *(call(id, "raise") for id in range(1, 40)))
@@ -77,7 +77,7 @@ def test_nobody_reads_stderr(server: str, full: int) -> None:
     assert ended(child) == 0
 
 
-def test_logs_of_libraries() -> None:
+def test_logs_of_libraries_have_our_form() -> None:
     """What the SDK and its libraries log has the form of our own lines."""
     child = start("sdk", subprocess.PIPE, subprocess.PIPE)
     send(child, initialize(), call(1, "logging"))
@@ -93,7 +93,7 @@ def test_logs_of_libraries() -> None:
 
 
 @SERVERS
-def test_nobody_reads_the_terminal(server: str) -> None:
+def test_unread_terminal_does_not_stop_sigterm(server: str) -> None:
     """On a terminal that takes no more, SIGTERM ends the server with 0."""
     master, slave = os.openpty()
     child = start(server, slave, subprocess.DEVNULL)
@@ -105,7 +105,7 @@ def test_nobody_reads_the_terminal(server: str) -> None:
     os.close(master)
 
 
-def test_terminal_of_our_own() -> None:
+def test_terminal_is_written_without_waiting() -> None:
     """Writing to a terminal does not wait, and whoever shares the terminal notices nothing of that."""
     master, slave = os.openpty()
     source, sink, waits = claim(slave, slave)
@@ -134,7 +134,7 @@ def test_full_disk_ends_the_server_with_0(server: str) -> None:
 
 @SERVERS
 @pytest.mark.parametrize("limit", ["0", "4300", "1000000"])
-def test_numbers_without_end(server: str, limit: str) -> None:
+def test_too_long_numbers_are_refused_whatever_the_environment(server: str, limit: str) -> None:
     """A number of more than 4300 digits is none to the tools, whatever the environment allows."""
     child = start(server, subprocess.PIPE, subprocess.DEVNULL, PYTHONINTMAXSTRDIGITS=limit)
     frame = line(call(1, "echo", number=0)).replace(b": 0}", b": " + b"9" * 4301 + b"}")
@@ -153,7 +153,7 @@ def test_numbers_without_end(server: str, limit: str) -> None:
 
 @pytest.mark.parametrize("serve", [stdio.serve, serve_sdk], ids=["stdio", "sdk"])
 @pytest.mark.parametrize("what", ["call", "pings"])
-def test_nobody_reads_to_the_end(
+def test_unread_answers_do_not_stop_the_end(
     serve: Serve, what: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A client that has closed its end and takes no answer does not keep the server from its end; the log says so."""
@@ -171,7 +171,7 @@ def test_nobody_reads_to_the_end(
     talk.close()
 
 
-def test_a_slow_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_reader_gets_the_whole_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who goes on reading gets the whole answer after the end of the input, if it takes ever so little at a time."""
     reads, writes = os.pipe()
     fill(writes)
@@ -195,7 +195,7 @@ def test_a_slow_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     os.close(reads)
 
 
-def test_who_may_still_ask_is_waited_for(full: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_client_is_waited_for(full: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Patience ends only once the input has ended: two looks without progress later."""
     monkeypatch.setattr(pipes, "_CHECK_INTERVAL_S", 0.001)
     looks = iter([False] * 5 + [True] * 2)

@@ -9,7 +9,6 @@ from unittest.mock import patch
 import pytest
 
 from nexus_mcp import schemas
-from nexus_mcp.schemas import compiled
 from nexus_mcp.server.app import App
 from nexus_mcp.server.pipes import Source
 from nexus_mcp.server.stdio import serve
@@ -26,7 +25,7 @@ LISTED = [initialize(), request("l", "tools/list"), request("m", "tools/list")]
     [(LISTED, False, 1), (LISTED, True, 0), ([initialize(), call("c", "echo"), *LISTED[1:]], False, 0)],
     ids=["once", "input is there", "a call comes first"],
 )
-def test_after_the_list(messages: list[object], at_hand: bool, count: int) -> None:
+def test_list_prepares_calls_once(messages: list[object], at_hand: bool, count: int) -> None:
     """The list makes ready for calls, once, after its answer and with no input at hand; not if a call came first."""
     fake = FakeApp()
     with patch.object(Source, "is_ready", return_value=at_hand):  # not as soon as this thread comes to write
@@ -68,7 +67,7 @@ def test_a_first_write_has_all_its_checks(make_app: Callable[..., App], project:
     ):
         app = make_app(project.root)
         app.warm_up()
-        with patch.object(compiled, "compile_check", side_effect=AssertionError("made only now")):
+        with patch.object(schemas, "compile_check", side_effect=AssertionError("made only now")):
             for tool in ("task_add", "plan_start", "plan_update", "task_update", "plan_decide", "task_add"):
                 assert app.call(tool, SMALLEST[tool]).result["isError"] is False
         assert all(hasattr(schema, "_keeps") for schema in shapes.change_schemas())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from nexus_mcp.doctor import documents, places
 from nexus_mcp.doctor.finding import Finding
 from nexus_mcp.doctor.survey import FILE, FOLDER, LINK, SPECIAL
-from nexus_mcp.store.folder import Permissions, is_shared
+from nexus_mcp.store.folder import Permissions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,7 +106,7 @@ def _closed_to_group(site: Site) -> Iterator[Finding]:
             continue
         above = entries.get(entry.path.rpartition("/")[0])
         folder = _project(site) if above is None else above.info
-        if folder is None or not is_shared(folder):
+        if folder is None or not _is_shared(folder):
             continue
         bits = Permissions(entry.info).for_group(folder.st_gid)
         if entry.kind == FOLDER:
@@ -125,3 +125,8 @@ def _project(site: Site) -> os.stat_result | None:
         return os.stat(os.path.dirname(site.nexus.path))
     except OSError:
         return None
+
+
+def _is_shared(folder: os.stat_result) -> bool:
+    """Return whether a group shares the folder and may write in it."""
+    return bool(folder.st_mode & stat.S_ISGID and folder.st_mode & stat.S_IWGRP)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from nexus_mcp.doctor import documents, places
 from nexus_mcp.doctor.checks.files import LIMIT
 from nexus_mcp.doctor.finding import Finding
-from nexus_mcp.merging.registration import DRIVER
+from nexus_mcp.merging.driver import DRIVER
 from nexus_mcp.store.journal import SHOWN_HISTORY
 
 if TYPE_CHECKING:

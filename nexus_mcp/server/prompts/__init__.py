@@ -15,11 +15,12 @@ from nexus_mcp.server.faults import INTERNAL_ERROR, INVALID_PARAMS, Fault
 from nexus_mcp.server.paging import page
 from nexus_mcp.server.prompts import actions, skills
 from nexus_mcp.server.prompts.definition import Wrong
+from nexus_mcp.server.prompts.templates import is_template
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from nexus_mcp.server.prompts.definition import Prompt
@@ -54,6 +55,8 @@ def get(ctx: ReadContext, name: str, values: dict[str, str]) -> dict[str, Any]:
     """Return MCP's GetPromptResult: one user message. Raises Fault."""
     prompt = find_prompt(ctx, name)
     known = [argument.name for argument in prompt.arguments]
+    if is_template(known, values):
+        return _result(prompt, _text(prompt.name, partial(prompt.template, ctx, values)))
     unknown = [argument for argument in values if argument not in known]
     settled = prompt.settle_arguments(values)
     missing = [one.name for one in prompt.arguments if one.required and one.name not in settled]
@@ -61,12 +64,20 @@ def get(ctx: ReadContext, name: str, values: dict[str, str]) -> dict[str, Any]:
     faults += [f"{argument} is required" for argument in missing]
     if faults:
         raise Fault(INVALID_PARAMS, f"Prompt {name}: {'; '.join(faults)}")
+    return _result(prompt, _text(prompt.name, partial(prompt.text, ctx, settled)))
+
+
+def _text(name: str, write: Callable[[], str]) -> str:
+    """Return what `write` returns. Raises Fault for its errors."""
     try:
-        text = prompt.text(ctx, settled)
+        return write()
     except Wrong as error:
         raise Fault(INVALID_PARAMS, f"Prompt {name}: {error}") from None
     except NexusError as error:
         raise _internal(error) from None
+
+
+def _result(prompt: Prompt, text: str) -> dict[str, Any]:
     message = {"role": "user", "content": {"type": "text", "text": text}}
     return {"description": prompt.description, "messages": [message]}
 

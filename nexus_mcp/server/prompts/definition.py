@@ -22,14 +22,6 @@ class Arguments(dict[str, str]):
         self.is_cut = is_cut
 
 
-def _no_words(_ctx: ReadContext) -> Iterable[str]:
-    return ()
-
-
-def _any(_value: str) -> bool:
-    return True
-
-
 class Argument:
     """One argument of a prompt. `words` lists its possible values, most likely ones first; `fits` tests a value."""
 
@@ -40,9 +32,9 @@ class Argument:
         name: str,
         title: str,
         description: str,
-        words: Callable[[ReadContext], Iterable[str]] = _no_words,
+        words: Callable[[ReadContext], Iterable[str]] = lambda _ctx: (),
         *,
-        fits: Callable[[str], bool] = _any,
+        fits: Callable[[str], bool] = lambda _value: True,
         required: bool = False,
     ) -> None:
         self.name = name
@@ -53,7 +45,7 @@ class Argument:
         self.required = required
 
     def definition(self) -> dict[str, Any]:
-        """As MCP's PromptArgument."""
+        """Return MCP's PromptArgument."""
         return {"name": self.name, "title": self.title, "description": self.description, "required": self.required}
 
 
@@ -62,10 +54,10 @@ class Prompt:
 
     `title` and `description` may come from a file of the project, so they are made inert (quoting.py).
     `text(ctx, arguments)` gets the result of `settle_arguments`, with every required argument. It raises Wrong for an
-    invalid value, and NexusError.
+    invalid value, and NexusError. `template(ctx, values)` gets the placeholders of templates.py instead.
     """
 
-    __slots__ = ("arguments", "description", "name", "text", "title")
+    __slots__ = ("arguments", "description", "name", "template", "text", "title")
 
     def __init__(
         self,
@@ -75,15 +67,17 @@ class Prompt:
         description: str,
         arguments: tuple[Argument, ...],
         text: Callable[[ReadContext, Arguments], str],
+        template: Callable[[ReadContext, dict[str, str]], str],
     ) -> None:
         self.name = name
+        self.template = template
         self.title = inert(title.strip())
         self.description = inert(description.strip())
         self.arguments = arguments
         self.text = text
 
     def definition(self) -> dict[str, Any]:
-        """As MCP's Prompt."""
+        """Return MCP's Prompt."""
         return {
             "name": self.name,
             "title": self.title,
@@ -96,15 +90,29 @@ class Prompt:
 
         Claude Code splits the text behind a command at blanks and passes one word per argument:
         `/mcp__nexus__plan add a login` has the mode "add". So when each argument has one word, `is_cut` is set.
+        Other clients pass the whole line as one argument: its first word is then split off where it fits.
         """
         *chosen, own = self.arguments
-        values = {name: value.strip() for name, value in values.items() if value.strip()}
+        values = _split_line({name: value.strip() for name, value in values.items() if value.strip()}, chosen, own)
         kept = {one.name: values[one.name] for one in chosen if one.name in values and one.fits(values[one.name])}
         words = [values[one.name] for one in self.arguments if one.name in values and one.name not in kept]
         is_cut = (
             bool(chosen) and len(values) == len(self.arguments) and all(len(v.split()) == 1 for v in values.values())
         )
         return Arguments({**kept, own.name: " ".join(words)} if words else kept, is_cut=is_cut)
+
+
+def _split_line(values: dict[str, str], chosen: list[Argument], own: Argument) -> dict[str, str]:
+    """Return the values with the first word of a single one split off, if that is a line of several words.
+
+    A line in the argument for free text counts as that text, unless another argument is required.
+    """
+    if len(values) != 1:
+        return values
+    ((name, line),) = values.items()
+    first, *rest = line.split(None, 1)
+    able = [one for one in chosen if (name == one.name or (name == own.name and one.required)) and one.fits(first)]
+    return {able[0].name: first, own.name: rest[0]} if able and rest else values
 
 
 class Wrong(Exception):

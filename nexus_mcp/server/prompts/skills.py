@@ -9,7 +9,8 @@ from nexus_mcp.catalog.placeholders import read_notes
 from nexus_mcp.errors import NexusError
 from nexus_mcp.quoting import quoted
 from nexus_mcp.server.prompts.actions import outcome
-from nexus_mcp.server.prompts.definition import Argument, Prompt, own_words
+from nexus_mcp.server.prompts.definition import Argument, Arguments, Prompt, own_words
+from nexus_mcp.server.prompts.templates import typed_words, without_expansions
 from nexus_mcp.server.resources.catalogued import body
 from nexus_mcp.state import tasks as lists
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from nexus_mcp.server.prompts.definition import Arguments
     from nexus_mcp.server.resources.definition import ReadContext
 
 RUN = "nx-run"
@@ -57,6 +57,7 @@ def of_skill(ctx: ReadContext, name: str, skill: dict[str, Any], called: str) ->
         description=skill["description"],
         arguments=(*arguments, _REQUEST),
         text=partial(_text, name=name, skill=skill, modes=modes),
+        template=partial(_template, name=name, skill=skill, modes=modes),
     )
 
 
@@ -85,6 +86,19 @@ def _text(ctx: ReadContext, arguments: Arguments, *, name: str, skill: dict[str,
     if "request" in arguments:
         parts.append(own_words("## What the user asks for", arguments["request"]))
     return "\n\n".join(parts)
+
+
+def _template(
+    ctx: ReadContext, values: dict[str, str], *, name: str, skill: dict[str, Any], modes: dict[str, str]
+) -> str:
+    """Return the text with the placeholders of the typed words, and how to read the first of them."""
+    text = without_expansions(_text(ctx, Arguments({}), name=name, skill=skill, modes=modes))
+    known = ", ".join(f"`{mode}` ({meaning})" for mode, meaning in modes.items())
+    hints = [f"If the first word is {known}, it is the mode."] if modes else []
+    if name == RUN:
+        hints.append("If the first word is a number, it is the id of the one task to carry out.")
+    words = typed_words("## What the user asks for", values)
+    return "\n\n".join([text, words, *hints])
 
 
 def _only(ctx: ReadContext, task: str) -> str:
@@ -131,7 +145,7 @@ def _hint(ctx: ReadContext, name: str) -> str:
     try:
         advice = "" if tag is None else outcome(ctx, tag)["advice"]
     except NexusError:
-        return ""  # the lines before say so
+        return ""  # the progress lines report the error
     return f"Before anything else tell the user: {advice}" if advice else ""
 
 

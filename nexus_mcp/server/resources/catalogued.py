@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 def body(ctx: ReadContext, kind: str, name: str) -> str:
     """Return the rendered body of one of the "agents" or "skills".
 
-    Raises UnknownEntry, CatalogError, PathRefused, StorageError.
+    An agent is handed this text as it is, so it names the tools as the harness does. Raises UnknownEntry, CatalogError,
+    PathRefused, StorageError.
     """
+    if kind == "agents":
+        return ctx.catalog().resolved_body(kind, name, ctx.workspace.harness_id, ctx.prefix)
     return render_text(ctx, ctx.catalog().body(kind, name))
 
 

@@ -190,18 +190,6 @@ class Entry:
         self.mime_type = mime_type
 
 
-def _nothing(_ctx: ReadContext, _after: str | None) -> Iterator[Entry]:
-    return iter(())
-
-
-def _anything(_values: Values) -> None:
-    """Accept any values."""
-
-
-def _no_words(_ctx: ReadContext, _variable: str) -> Iterable[str]:
-    return ()
-
-
 class Resource:
     """One kind of resource.
 
@@ -212,21 +200,6 @@ class Resource:
     `watched(values)` returns the files (and folders, with a final slash) below .nexus on which the content depends.
     `words(ctx, variable)` returns the possible values of a variable.
     """
-
-    __slots__ = (
-        "audience",
-        "check",
-        "description",
-        "entries",
-        "mime_type",
-        "name",
-        "priority",
-        "read",
-        "template",
-        "title",
-        "watched",
-        "words",
-    )
 
     def __init__(
         self,
@@ -239,9 +212,9 @@ class Resource:
         priority: float,
         read: Callable[[ReadContext, Values], list[Content]],
         watched: Callable[[Values], tuple[str, ...]],
-        check: Callable[[Values], object] = _anything,
-        entries: Callable[[ReadContext, str | None], Iterator[Entry]] = _nothing,
-        words: Callable[[ReadContext, str], Iterable[str]] = _no_words,
+        check: Callable[[Values], object] = lambda _values: None,
+        entries: Callable[[ReadContext, str | None], Iterator[Entry]] = lambda _ctx, _after: iter(()),
+        words: Callable[[ReadContext, str], Iterable[str]] = lambda _ctx, _variable: (),
         audience: tuple[str, ...] = ("user", "assistant"),
     ) -> None:
         self.template = Template(uri)

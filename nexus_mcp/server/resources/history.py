@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from nexus_mcp.server.resources.definition import JSON, Content, Missing, Refused, Resource, as_json
-from nexus_mcp.server.resources.session import entry
+from nexus_mcp.server.resources.session import file_entries
 from nexus_mcp.store.codec import compact
 from nexus_mcp.tools import history_search
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from typing import Any
 
-    from nexus_mcp.server.resources.definition import Content, Entry, ReadContext, Values
+    from nexus_mcp.server.resources.definition import Content, ReadContext, Values
 
 FILE = "history.json"
-_MOST_DIGITS = 18  # no history has as many cycles as that says
+_MOST_DIGITS = 18  # no history has 10^18 cycles
 
 
 def read_history(ctx: ReadContext, values: Values) -> list[Content]:
@@ -39,11 +39,6 @@ def _count(text: str) -> int:
     return int(digits) if len(digits) <= _MOST_DIGITS else 10**_MOST_DIGITS
 
 
-def entries(ctx: ReadContext, after: str | None) -> Iterator[Entry]:
-    if after is None:
-        yield entry(ctx, FILE)
-
-
 HISTORY = Resource(
     "nexus://history{?query,last_n}",
     name="history",
@@ -56,7 +51,7 @@ HISTORY = Resource(
     priority=0.6,
     read=read_history,
     check=_arguments,
-    entries=entries,
+    entries=file_entries(FILE),
     watched=lambda _: (FILE,),
 )
 

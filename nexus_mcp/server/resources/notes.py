@@ -141,7 +141,7 @@ MEMORY = make_resource(
 )
 
 
-RULES = make_resource("rules", "Rules of the project", "Rules that work in this project keeps.", 0.7)
+RULES = make_resource("rules", "Rules of the project", "Rules for all work in this project.", 0.7)
 
 
 def read_index(ctx: ReadContext, _: Values) -> list[Content]:

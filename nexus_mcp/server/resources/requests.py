@@ -7,7 +7,7 @@ from functools import partial
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError
 from nexus_mcp.quoting import inert
-from nexus_mcp.server.faults import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, Fault
+from nexus_mcp.server.faults import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, Fault, check_cursor
 from nexus_mcp.server.paging import page
 from nexus_mcp.server.resources import RESOURCES
 from nexus_mcp.server.resources.definition import BadUri, Missing, Refused
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nexus_mcp.server.resources.definition import Content, Entry, ReadContext, Resource, Values
 
 _YEAR_10000 = 253_402_300_800
-"""In seconds since 1970. A file may claim any time; a time that no date can express is left out."""
+"""In seconds since 1970. A file may have any time; one that no date can express is left out."""
 
 
 def resources(ctx: ReadContext, cursor: str | None) -> dict[str, Any]:
@@ -34,8 +34,9 @@ def resources(ctx: ReadContext, cursor: str | None) -> dict[str, Any]:
     return {"resources": shown, **({"nextCursor": following} if following else {})}
 
 
-def templates() -> dict[str, Any]:
-    """Return MCP's ListResourceTemplatesResult, on one page."""
+def templates(cursor: str | None) -> dict[str, Any]:
+    """Return MCP's ListResourceTemplatesResult, on one page. Raises Fault for a cursor."""
+    check_cursor(cursor)
     return {"resourceTemplates": [_template(resource) for resource in RESOURCES if resource.template.variables]}
 
 

@@ -15,16 +15,23 @@ if TYPE_CHECKING:
 
     from nexus_mcp.server.resources.definition import Content, Entry, ReadContext, Values
 
+    Read = Callable[[ReadContext, Values], list[Content]]
 
-def entry(ctx: ReadContext, path: str, read: Callable[[], list[Content]] | None = None) -> Entry:
-    """Return the list entry of the resource behind one file below .nexus, with the size of what `read` returns.
+
+def file_entries(path: str, read: Read | None = None) -> Callable[[ReadContext, str | None], Iterator[Entry]]:
+    """Return the `entries` of the one resource behind a file below .nexus, with the size of what `read` returns.
 
     A large file is not read for its size: clients list resources often.
     """
-    seen = info(os.path.join(ctx.workspace.root, ".nexus"), path)
-    small = seen is None or seen.st_size <= SIZED
-    size = size_of(read) if read is not None and small else None
-    return Entry("", {}, size=size, modified=None if seen is None else seen.st_mtime)
+
+    def entries(ctx: ReadContext, after: str | None) -> Iterator[Entry]:
+        if after is None:
+            seen = info(os.path.join(ctx.workspace.root, ".nexus"), path)
+            small = seen is None or seen.st_size <= SIZED
+            size = size_of(lambda: read(ctx, {})) if read is not None and small else None
+            yield Entry("", {}, size=size, modified=None if seen is None else seen.st_mtime)
+
+    return entries
 
 
 PLAN_FILE = "state/plan.json"
@@ -35,11 +42,6 @@ def read_plan(ctx: ReadContext, _: Values) -> list[Content]:
     return as_json(plan_status.run(ctx.asking(), {}))
 
 
-def plan_entries(ctx: ReadContext, after: str | None) -> Iterator[Entry]:
-    if after is None:
-        yield entry(ctx, PLAN_FILE, lambda: read_plan(ctx, {}))
-
-
 PLAN = Resource(
     "nexus://plan",
     name="plan",
@@ -48,7 +50,7 @@ PLAN = Resource(
     mime_type=JSON,
     priority=0.9,
     read=read_plan,
-    entries=plan_entries,
+    entries=file_entries(PLAN_FILE, read_plan),
     watched=lambda _: (PLAN_FILE,),
 )
 
@@ -61,11 +63,6 @@ def read_tasks(ctx: ReadContext, _: Values) -> list[Content]:
     return as_json(task_list.run(ctx.asking(), {}))
 
 
-def tasks_entries(ctx: ReadContext, after: str | None) -> Iterator[Entry]:
-    if after is None:
-        yield entry(ctx, TASKS_FILE, lambda: read_tasks(ctx, {}))
-
-
 TASKS = Resource(
     "nexus://tasks",
     name="tasks",
@@ -74,7 +71,7 @@ TASKS = Resource(
     mime_type=JSON,
     priority=0.9,
     read=read_tasks,
-    entries=tasks_entries,
+    entries=file_entries(TASKS_FILE, read_tasks),
     watched=lambda _: (TASKS_FILE,),
 )
 
@@ -89,11 +86,6 @@ def read_ready(ctx: ReadContext, _: Values) -> list[Content]:
     return as_json({"goal": current["goal"], "tasks": mine})
 
 
-def ready_entries(ctx: ReadContext, after: str | None) -> Iterator[Entry]:
-    if after is None:
-        yield entry(ctx, TASKS_FILE, lambda: read_ready(ctx, {}))
-
-
 READY = Resource(
     "nexus://tasks/ready",
     name="tasks/ready",
@@ -102,6 +94,6 @@ READY = Resource(
     mime_type=JSON,
     priority=1.0,
     read=read_ready,
-    entries=ready_entries,
+    entries=file_entries(TASKS_FILE, read_ready),
     watched=lambda _: (TASKS_FILE,),
 )

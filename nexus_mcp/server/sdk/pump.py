@@ -126,7 +126,7 @@ class Pump:
     async def _send(self, message: dict[str, Any]) -> bool:
         try:
             return await anyio.to_thread.run_sync(self._sink.send, message)
-        except RuntimeError:  # no thread left: then everything else waits meanwhile
+        except RuntimeError:  # no thread left: send here, while everything else waits
             return self._sink.send(message)
 
     def _settle(self, id: types.RequestId, *, delivered: bool) -> None:

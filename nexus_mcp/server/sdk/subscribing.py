@@ -125,7 +125,7 @@ class Subscribing:
     async def listen(
         self, context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        """Stay open until the client cancels or the server ends; only an event waits meanwhile."""
+        """Stay open until the client cancels or the server ends. The request takes no thread meanwhile."""
         id = context.request_id
         assert id is not None
         meta: dict[str, Any] = {SUBSCRIPTION_ID_META_KEY: self.listens.client_id(id)}

@@ -20,8 +20,7 @@ PAUSE = 0.25
 MOST_NAMES = 10_000
 """Names polled in a folder. For the rest only folder times are compared, which change when a name comes or goes."""
 NAMES = "//"
-"""Suffix of a folder path of which only the names below it count. A path with one final slash means the entries of
-that folder."""
+"""Suffix of a folder path: all names below the folder are compared. With one final slash only its own entries are."""
 
 Mark = object
 

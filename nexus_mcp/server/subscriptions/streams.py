@@ -55,11 +55,6 @@ def of_uri(uri: str) -> tuple[str, ...]:
     return paths
 
 
-def of_list(name: str) -> tuple[str, ...]:
-    """Return the paths for one of LISTS."""
-    return _PATHS[name]
-
-
 def supported_filter(requested: dict[str, Any]) -> dict[str, Any]:
     """Return the part of a filter that this server supports: its own URIs, each once, and the lists in LISTS."""
     granted: dict[str, Any] = {name: True for name in LISTS if _is_true(requested.get(name))}
@@ -80,7 +75,7 @@ def _is_true(value: Any) -> bool:
 
 
 MOST_URIS = 1024
-"""In all subscriptions of a connection together."""
+"""URIs in all subscriptions of a connection together."""
 MOST_STREAMS = 64
 """Requests of subscriptions/listen that are open at a time."""
 
@@ -142,7 +137,7 @@ class Streams:
             for path in of_uri(uri):
                 wanted.setdefault(path, []).append((UPDATED, {"uri": uri, "_meta": meta}))
         for name in (name for name in LISTS if name in granted):
-            for path in of_list(name):
+            for path in _PATHS[name]:
                 wanted.setdefault(path, []).append((LISTS[name], {"_meta": meta}))
         stream = Stream(wanted, len(uris), deliver, listens=True)
         self._admit(stream)
@@ -194,7 +189,7 @@ class Streams:
                     stream.late |= mine
         for stream, paths in due:
             events: dict[tuple[str, str], Event] = {}
-            for path in stream.wanted:  # in its own order, each event once
+            for path in stream.wanted:  # the stream's own order; each event once
                 if path in paths:
                     events.update(
                         ((method, str(params.get("uri"))), (method, params)) for method, params in stream.wanted[path]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
 from nexus_mcp.errors import NexusError, NotAppliedYet, StorageError
@@ -75,14 +74,11 @@ def _rename_or_in_place() -> tuple[Any, str, Any]:
 def _lock_or_not() -> tuple[Any, str, Any]:
     real = lock.acquire
 
-    @contextmanager
-    def held(state: Folder, *rest: Any) -> Iterator[lock.HeldLock]:
+    def held(state: Folder, *rest: Any) -> lock.HeldLock:
         try:
-            ours = real(state, *rest)
+            return real(state, *rest)
         except StorageError:
-            ours = lock.HeldLock(state, None, created=False)
-        with ours:
-            yield ours
+            return lock.HeldLock(state, None, created=False)
 
     return lock, "acquire", held
 

@@ -31,14 +31,9 @@ def _late_lock() -> tuple[Any, str, Any]:
             except BlockingIOError:
                 fcntl.flock(self._fd, fcntl.LOCK_EX)
 
-    @contextmanager
-    def held(state: Folder, *_: Any, **__: Any) -> Iterator[lock.HeldLock]:
+    def held(state: Folder, *_: Any, **__: Any) -> lock.HeldLock:
         created = not state.check_plain(lock.NAME)
-        fd = state.open(lock.NAME, os.O_RDWR | os.O_CREAT)
-        try:
-            yield Late(state, fd, created=created)
-        finally:
-            os.close(fd)
+        return Late(state, state.open(lock.NAME, os.O_RDWR | os.O_CREAT), created=created)
 
     return lock, "acquire", held
 

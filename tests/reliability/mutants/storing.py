@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from nexus_mcp.store import access, atomic, close_receipt, commit, journal, lock, oplog
+from nexus_mcp.store import access, atomic, close_receipt, codec, commit, journal, lock, oplog
 from nexus_mcp.store.folder import Folder
 from tests.reliability.mutants.definition import Mutant
 
@@ -21,13 +19,10 @@ def _no_folder_fsync() -> tuple[Any, str, Any]:
 
 
 def _no_lock() -> tuple[Any, str, Any]:
-    @contextmanager
-    def held(state: Folder, *_: Any, **__: Any) -> Iterator[lock.HeldLock]:
+    def held(state: Folder, *_: Any, **__: Any) -> lock.HeldLock:
         created = not state.check_plain(lock.NAME)
         os.close(state.open(lock.NAME, os.O_RDWR | os.O_CREAT))
-        ours = lock.HeldLock(state, None, created=created)
-        yield ours
-        ours.end()
+        return lock.HeldLock(state, None, created=created)
 
     return lock, "acquire", held
 
@@ -57,7 +52,7 @@ def _in_place() -> tuple[Any, str, Any]:
 
 def _no_journal() -> tuple[Any, str, Any]:
     def archive(nexus: Folder, state: Folder, asked: Any, held: Any, answer: Any) -> None:
-        entry = journal.record(asked.cycle, asked.writes, None, commit.make_entry(asked))
+        entry = journal.record(asked.cycle, asked.writes, None, asked.entry())
         journal.apply(nexus, state, entry, None, {})
 
     return commit, "write_journaled", archive
@@ -90,7 +85,7 @@ def _wrong_order() -> tuple[Any, str, Any]:
         # The journal goes first, what it promises comes after.
         state.unlink(journal.NAME)
         real(nexus, state, entry, history, prepared)
-        atomic.replace(state, journal.NAME, [journal.encode_record(entry)])
+        atomic.replace(state, journal.NAME, [codec.encode(entry)])
 
     return journal, "apply", apply
 

@@ -74,7 +74,7 @@ def test_cut_words_decide_nothing(ask: Asker, project: Project) -> None:
     assert "\n\n```\n[rule:tests] No\n```\n\n" in text
 
 
-def test_words_behind_gc(ask: Asker) -> None:
+def test_words_after_gc_are_kept(ask: Asker) -> None:
     """Words behind gc are not dropped: with them the user may mean a note."""
     text = ask.prompt("m", name="gc", text="is")
     assert "Words of the user stand behind `gc`, below. The whole sentence decides" in text
@@ -82,7 +82,7 @@ def test_words_behind_gc(ask: Asker) -> None:
     assert "Words of the user" not in ask.prompt("m", name="gc")
 
 
-def test_placeholders_of_texts_in_the_code() -> None:
+def test_placeholders_in_the_code_are_known() -> None:
     """Each placeholder in a text of the package is one that has words."""
     catalog = load(None)
     known = {

@@ -136,7 +136,7 @@ def test_clean_up_prompt_deletes_nothing(ask: Asker, project: Project) -> None:
     assert ask.prompt("m", name="gc").startswith("The user asks which notes of `.nexus/memory/` could go. By the")
 
 
-def test_cleaning_up_unasked(ask: Asker, project: Project) -> None:
+def test_note_deleted_without_a_question_is_proposed_too(ask: Asker, project: Project) -> None:
     """A note that would go at once is among those that are proposed, also where nothing else is."""
     path = project.put("memory/old.md", "x")
     os.utime(path, (1_700_000_000, 1_700_000_000))
@@ -210,7 +210,9 @@ def test_unknown_prompt_or_argument_is_refused(ask: Asker, name: str, arguments:
         ("rule", "tests No sleeps", "No"),
     ],
 )
-def test_cut_at_the_blanks(ask: Asker, project: Project, name: str, typed: str, words: str) -> None:
+def test_words_in_wrong_arguments_become_the_users_text(
+    ask: Asker, project: Project, name: str, typed: str, words: str
+) -> None:
     """Words that a client gave to the wrong argument are the user's own words again, as far as it gave them."""
     project.put("state/plan.json", plan(1, issues=[issue(2, "B")]))
     (page,) = ask.pages("prompts/list", "prompts")
@@ -231,7 +233,9 @@ def test_own_skill_has_a_prompt(ask: Asker, project: Project) -> None:
     assert ask.prompt("plan").startswith("Our plan.")
 
 
-def test_a_broken_catalog(ask: Asker, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broken_catalog_entry_spoils_no_other_prompt(
+    ask: Asker, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A broken file of the project's own catalog spoils no other prompt; the log names it."""
     (before,) = ask.pages("prompts/list", "prompts")
     plan = ask.prompt("plan")

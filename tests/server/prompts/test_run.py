@@ -6,7 +6,7 @@ from tests.server.asking import Asker
 from tests.support import Project, task, tasks
 
 
-def test_run_without_tasks(ask: Asker, project: Project) -> None:
+def test_run_without_tasks_names_the_next_step(ask: Asker, project: Project) -> None:
     """Without tasks there is nothing to run; a finished cycle is closed first; else the task to run is named."""
     first = "Before anything else tell the user: "
     assert f"{first}There are no tasks to run, and no plan. Begin with [plan] and the topic." in ask.prompt("run")
@@ -21,7 +21,7 @@ def test_run_without_tasks(ask: Asker, project: Project) -> None:
     assert first not in text
 
 
-def test_a_task_that_is_not_ready(ask: Asker, project: Project) -> None:
+def test_task_with_open_dependencies_is_named_with_them(ask: Asker, project: Project) -> None:
     """A task that waits is named with what it waits for, and with how that stands."""
     rows = [task(1, status="completed"), task(2, status="in_progress"), task(3, deps=[1, 2, 9]), task(4, deps=[1])]
     project.put("state/tasks.json", tasks(*rows))

@@ -8,7 +8,7 @@ from tests.server.asking import Asker
 from tests.support import Project, issue, plan, task, tasks
 
 
-def test_numbers_that_are_not_there(ask: Asker, project: Project) -> None:
+def test_unknown_numbers_are_not_stated_as_facts(ask: Asker, project: Project) -> None:
     """A task or an issue that does not exist, or is decided, is not stated as fact: what there is stands there."""
     words = "It may be that the number is the first of the user's words, and no"
     assert f'## Task\n\nThere is no task "99"; there are no tasks. {words} task.' in ask.prompt("run", task="99")
@@ -24,7 +24,7 @@ def test_numbers_that_are_not_there(ask: Asker, project: Project) -> None:
 
 
 @pytest.mark.requirement("prompts.data")
-def test_characters_that_cannot_be_seen(ask: Asker, project: Project) -> None:
+def test_invisible_characters_are_escaped(ask: Asker, project: Project) -> None:
     """Name and description of a project's own skill reach the client with controls and bidi marks made visible."""
     meta = (
         'id: ev\nname: "E\\e[31m\\u202ex"\ndescription: "d\\e]0;x\\a\\u202e"\nmanual_only: false\nharness_notes: []\n'

@@ -30,7 +30,7 @@ def own(ask: Asker) -> list[str]:
     return [name for name in names if not name.startswith(CATALOG)]
 
 
-def test_an_empty_project(ask: Asker) -> None:
+def test_empty_project_lists_what_can_be_read(ask: Asker) -> None:
     """What can always be read is always listed, and so are the agents and skills."""
     assert own(ask) == ["plan", "tasks", "tasks/ready", "history", "knowledge"]
     names = [entry["name"] for entry in ask("resources/list")["resources"]]
@@ -71,7 +71,7 @@ def test_entry_has_title_type_size_and_time(ask: Asker, project: Project) -> Non
 
 
 @pytest.mark.parametrize("when", [-1, 253_402_300_800, 10**17])
-def test_a_time_that_is_no_date(ask: Asker, project: Project, when: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_impossible_time_is_left_out(ask: Asker, project: Project, when: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that claims one is listed without it, whatever the file system can hold."""
     project.put("memory/a.md", "x")
     path = project.put("state/artifacts/a", "x")
@@ -122,7 +122,7 @@ def test_every_entry_can_be_read(ask: Asker, project: Project) -> None:
         assert ask("resources/read", uri=uri)["contents"][0]["uri"] == uri
 
 
-def test_what_is_not_listed(ask: Asker, project: Project) -> None:
+def test_unreadable_names_are_not_listed(ask: Asker, project: Project) -> None:
     """What could not be read, by its name, is not listed; and nothing shown has raw control characters."""
     for name in ("a\u202eb.md", "a\nb.md", "x.txt", ".hidden.md", "~a.md"):
         project.put(f"memory/{name}", "x")
@@ -174,7 +174,7 @@ def test_each_is_looked_at_for_one_page(ask: Asker, project: Project, monkeypatc
 
 
 @pytest.mark.requirement("resources.listed")
-def test_a_folder_that_cannot_be_opened(
+def test_unreadable_folder_hides_no_other(
     ask: Asker, project: Project, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """It is told in the log, and hides nothing that lies behind it, neither from the list nor from completion."""
@@ -197,7 +197,7 @@ def test_a_folder_that_cannot_be_opened(
     assert ask.complete("nexus://artifacts/{+path}", "path")["values"] == ["a", "b/d", "e"]
 
 
-def test_a_folder_beside_a_file(ask: Asker, project: Project) -> None:
+def test_pages_list_folders_and_files_in_one_order(ask: Asker, project: Project) -> None:
     """Folders and files are in one order, wherever a page ends."""
     names = ["a", "a.md", "a0/x", "b/a", "b/b/c", "b.md"]
     for name in names:

@@ -53,14 +53,14 @@ def test_lists_and_missing_notes_are_not_counted(ask: Asker, project: Project) -
     assert "state" not in {path.split("/")[1] for path in project.snapshot() if path.startswith(".nexus/")}
 
 
-def test_a_client_without_a_name(make_app: Any, project: Project) -> None:
+def test_client_without_a_name_counts_as_its_harness(make_app: Any, project: Project) -> None:
     """A client that does not say who it is counts as its harness."""
     project.put("memory/a.md", "a")
     Asker(make_app(project.root, harness_id="claude"), "").text("nexus://memory/a.md")
     assert json.loads(project.get(RECORD))["last_agent"] == "claude"
 
 
-def test_a_long_name(make_app: Any, project: Project) -> None:
+def test_long_client_name_is_truncated(make_app: Any, project: Project) -> None:
     """Of what a client calls itself so much is kept as of the name of an agent."""
     project.put("memory/a.md", "a")
     Asker(make_app(project.root, harness_id="claude"), "x" * 1_000_000).text("nexus://memory/a.md")
@@ -68,7 +68,7 @@ def test_a_long_name(make_app: Any, project: Project) -> None:
 
 
 @pytest.mark.skipif(fcntl is None, reason="the lock is of another kind")
-def test_nobody_waits_for_the_count(ask: Asker, project: Project, capfd: pytest.CaptureFixture[str]) -> None:
+def test_read_does_not_wait_long_for_the_count(ask: Asker, project: Project, capfd: pytest.CaptureFixture[str]) -> None:
     """While somebody has the lock, a note is read without a long wait for it; the log says what was not counted."""
     assert fcntl is not None
     with open(project.put("state/lock", b""), "r+b") as held:
@@ -81,7 +81,7 @@ def test_nobody_waits_for_the_count(ask: Asker, project: Project, capfd: pytest.
     assert json.loads(project.get(RECORD))["access_count"] == 1
 
 
-def test_what_cannot_be_counted_is_read(ask: Asker, project: Project, capfd: pytest.CaptureFixture[str]) -> None:
+def test_uncountable_note_is_read(ask: Asker, project: Project, capfd: pytest.CaptureFixture[str]) -> None:
     """A record that cannot be written keeps nobody from the note; the log says so."""
     project.put(f"{RECORD}/folder", "x")
     assert ask.text("nexus://memory/a.md") == "a"

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from nexus_mcp.packaged import data_path
+from nexus_mcp.server.app import App
+from nexus_mcp.workspace import Workspace
 from tests.server.asking import Asker
 from tests.support import Client, Project, compact, cycle, plan, stamp, task, tasks
 
@@ -59,7 +61,7 @@ def test_history_equals_history_search(ask: Asker, call: Client, project: Projec
 
 
 @pytest.mark.parametrize("last_n", ["0", "-1", "1.5", "x", "", "٣", "00", "9" * 30 + "x"])
-def test_bad_last_n(ask: Asker, last_n: str) -> None:
+def test_bad_last_n_is_refused(ask: Asker, last_n: str) -> None:
     """last_n is a number from 1 on, and nothing else is taken for one."""
     refused = ask.refused("resources/read", uri=f"nexus://history?last_n={last_n}")
     assert refused == (-32602, "Not a usable URI: last_n is a whole number from 1 on.")
@@ -128,7 +130,7 @@ def test_index_has_each_note(ask: Asker, project: Project) -> None:
 
 
 @pytest.mark.parametrize("prefix", ["", "nx_"])
-def test_agents_and_skills(make_app: Any, project: Project, prefix: str) -> None:
+def test_texts_of_agents_and_skills_use_our_tool_names(make_app: Any, project: Project, prefix: str) -> None:
     """Agents and skills come in the words of this server: no placeholder is left, and the tools have their names."""
     ask = Asker(make_app(project.root, prefix))
     text = ask.text("nexus://skills/nx-plan")
@@ -148,6 +150,14 @@ def test_own_agent_is_readable(ask: Asker, project: Project) -> None:
     project.put("agents/poet/meta.yml", meta)
     project.put("agents/poet/body.md", "Call {{tool:task_list}}.\n")
     assert ask.text("nexus://agents/poet") == "Call `task_list`.\n"
+    for harness, prefix, name in (
+        ("claude-code", "", "mcp__nexus__task_list"),
+        ("codex", "nx_", "mcp__nexus__nx_task_list"),
+        ("opencode", "", "nexus_task_list"),
+        ("nexus-mcp", "nx_", "nx_task_list"),
+    ):
+        app = App(Workspace(str(project.root), harness), prefix)
+        assert Asker(app).text("nexus://agents/poet") == f"Call `{name}`.\n"
 
 
 @pytest.mark.requirement("resources.missing")
@@ -169,7 +179,7 @@ def test_own_agent_is_readable(ask: Asker, project: Project) -> None:
         (
             "nexus://skills/..",
             -32602,
-            f'{NOT_FOUND}There is no skill "..". nexus-mcp catalog list names those there are.',
+            f'{NOT_FOUND}There is no skill "..". nexus-mcp catalog list shows the known ones.',
         ),
     ],
 )

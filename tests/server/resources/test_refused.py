@@ -35,7 +35,7 @@ ADVICE = "Look at what was put there and why; move it away yourself if it is not
         (".nexus-tmp-0", "has a segment that is kept for temporary files"),
     ],
 )
-def test_names_of_artifacts(ask: Asker, name: str, told: str) -> None:
+def test_invalid_artifact_names_are_refused(ask: Asker, name: str, told: str) -> None:
     """A name that artifact_write would refuse is refused here too, before anything is looked at."""
     refused = ask.refused("resources/read", uri=f"nexus://artifacts/{name}")
     assert refused == (-32602, f"Not a usable URI: the name {told}.")
@@ -52,7 +52,7 @@ def test_names_of_artifacts(ask: Asker, name: str, told: str) -> None:
         ("a%0A.md", "the name has a control or invisible character"),
     ],
 )
-def test_names_of_notes(ask: Asker, kind: str, name: str, told: str) -> None:
+def test_invalid_note_names_are_refused(ask: Asker, kind: str, name: str, told: str) -> None:
     """A note lies in its folder, and is called as notes are."""
     assert ask.refused("resources/read", uri=f"nexus://{kind}/{name}") == (-32602, f"Not a usable URI: {told}.")
 
@@ -141,7 +141,7 @@ def test_malformed_file_does_not_break_the_list(
     assert project.snapshot() == before
 
 
-def test_too_many_notes(
+def test_folder_with_too_many_notes_is_not_listed(
     ask: Asker, project: Project, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Of a folder with too many notes none is listed, and the log says what helps; each can be read."""
@@ -157,7 +157,9 @@ def test_too_many_notes(
 
 
 @pytest.mark.parametrize("name", ["plan", "tasks", "tasks/ready"])
-def test_large_session_files(ask: Asker, project: Project, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_session_file_is_listed_without_size(
+    ask: Asker, project: Project, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A session file is read up to the bound of the tools; a large one is not read for the size that a list tells."""
     file = "state/plan.json" if name == "plan" else "state/tasks.json"
     with open(project.put(file, plan(1) if name == "plan" else tasks()), "r+b") as opened:
@@ -172,7 +174,7 @@ def test_large_session_files(ask: Asker, project: Project, name: str, monkeypatc
     assert (code, told.split(";")[0]) == (-32603, f".nexus/{file} is larger than the 64 MiB that are read")
 
 
-def test_a_size_that_is_not_known(ask: Asker, project: Project) -> None:
+def test_unreadable_file_is_listed_without_size(ask: Asker, project: Project) -> None:
     """What cannot be read now is listed without a size."""
     project.put("state/tasks.json", tasks())
     sizes = {entry["name"]: entry.get("size") for entry in ask("resources/list")["resources"]}

@@ -61,7 +61,9 @@ def rewritten(path: Path) -> None:
         lambda path: (path.unlink(), path.symlink_to("elsewhere")),
     ],
 )
-def test_every_change_of_a_file(tmp_path: Path, watch: Poller, told: Told, change: Callable[[Path], object]) -> None:
+def test_every_change_of_a_file_is_noticed(
+    tmp_path: Path, watch: Poller, told: Told, change: Callable[[Path], object]
+) -> None:
     """A file that was written, replaced or removed has changed, whatever its size and times pretend."""
     path = tmp_path / "a"
     path.write_bytes(b"A")
@@ -70,7 +72,7 @@ def test_every_change_of_a_file(tmp_path: Path, watch: Poller, told: Told, chang
     assert told.get() == {"a"}
 
 
-def test_a_file_that_appears(tmp_path: Path, watch: Poller, told: Told) -> None:
+def test_appearing_file_is_noticed(tmp_path: Path, watch: Poller, told: Told) -> None:
     """A file need not be there, nor its folder."""
     watch.add(["folder/a"])
     (tmp_path / "folder").mkdir()
@@ -110,7 +112,7 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     assert before[1:] == [None, None]
 
 
-def test_a_huge_folder(tmp_path: Path) -> None:
+def test_huge_folder_is_polled_up_to_a_bound(tmp_path: Path) -> None:
     """Of a folder with too many names so many are looked at, and the time of the folder."""
     folder = tmp_path / "d"
     folder.mkdir()
@@ -122,7 +124,7 @@ def test_a_huge_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["d/", "d//"])
-def test_changes_in_a_huge_folder(tmp_path: Path, kind: str) -> None:
+def test_change_in_a_huge_folder_is_noticed_by_its_time(tmp_path: Path, kind: str) -> None:
     """What comes into a folder with too many names, or goes, is noticed by the time of the folder."""
     folder = tmp_path / "d"
     folder.mkdir()
@@ -142,7 +144,7 @@ def test_changes_in_a_huge_folder(tmp_path: Path, kind: str) -> None:
             assert seen() != before
 
 
-def test_changes_in_many_folders(tmp_path: Path) -> None:
+def test_change_in_many_folders_is_noticed_by_their_times(tmp_path: Path) -> None:
     """With too many names in a tree, each of its folders is known as long as there is room for the folders."""
     folders = [tmp_path / "d" / str(number) for number in range(9)]
     for folder in folders:
@@ -157,13 +159,13 @@ def test_changes_in_many_folders(tmp_path: Path) -> None:
             assert mark(str(tmp_path), "d//") != before
 
 
-def test_what_cannot_be_looked_at(tmp_path: Path) -> None:
+def test_unreadable_path_counts_as_unchanged(tmp_path: Path) -> None:
     """A path that the system refuses is the same as long as it refuses it."""
     assert mark(str(tmp_path), "a\0b") == mark(str(tmp_path), "a\0b") != None  # noqa: E711
     assert mark(str(tmp_path), "x" * 300) == mark(str(tmp_path), "x" * 300)
 
 
-def test_one_thread_and_only_while_wanted(tmp_path: Path, watch: Poller, told: Told) -> None:
+def test_one_thread_runs_only_while_paths_are_polled(tmp_path: Path, watch: Poller, told: Told) -> None:
     """There is one thread however much is wanted, and none before or after."""
     assert threads() == []
     watch.add(["a", "b"])
@@ -181,7 +183,7 @@ def test_one_thread_and_only_while_wanted(tmp_path: Path, watch: Poller, told: T
     assert told.get() == {"a"}
 
 
-def test_the_last_look(tmp_path: Path, told: Told) -> None:
+def test_last_poll_reports_the_final_changes(tmp_path: Path, told: Told) -> None:
     """What has changed when it ends is still told; nothing is afterwards, and the thread is gone."""
     watch = Poller(str(tmp_path), lambda changed: told.put(changed) if changed else None, pause=1000)
     watch.add(["a"])

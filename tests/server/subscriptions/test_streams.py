@@ -113,7 +113,9 @@ def test_stream_marks_each_of_its_events(project: Project, open_streams: Streams
     assert told.empty()
 
 
-def test_nothing_before_the_acknowledgement(project: Project, open_streams: Streams, told: Told) -> None:
+def test_change_before_the_acknowledgement_is_sent_after_it(
+    project: Project, open_streams: Streams, told: Told
+) -> None:
     """What changes before a stream begins is told once it does."""
     asked = {"resourceSubscriptions": ["nexus://plan"]}
     late, _ = open_streams.open(asked, META, lambda *event: told.put(("late", *event[1:])))
@@ -170,7 +172,7 @@ def test_list_changes_when_an_entry_comes_or_goes(
         ),
     ],
 )
-def test_what_is_kept_of_a_filter(asked: dict[str, Any], kept: dict[str, Any]) -> None:
+def test_unsupported_parts_of_a_filter_are_left_out(asked: dict[str, Any], kept: dict[str, Any]) -> None:
     """What this server cannot tell of is left out: the tools never change, and a foreign URI is nobody's."""
     assert streams.supported_filter(asked) == kept
 
@@ -222,7 +224,7 @@ def test_streams_and_resources_are_bounded(open_streams: Streams, monkeypatch: p
     open_streams.open({"resourceSubscriptions": ["nexus://tasks"]}, META, print)
 
 
-def test_one_that_cannot_be_told(
+def test_failing_subscriber_does_not_affect_others(
     project: Project, open_streams: Streams, told: Told, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A subscriber that cannot be reached takes the others nothing."""

@@ -114,7 +114,7 @@ def test_listen_acknowledges_tags_and_ends(talk: Talk, app: App, project: Projec
 
 
 @pytest.mark.requirement("subscriptions.tagged")
-def test_an_id_that_is_open(talk: Talk, app: App, project: Project) -> None:
+def test_id_of_an_open_stream_is_refused(talk: Talk, app: App, project: Project) -> None:
     """An id under which a stream is open opens no other one; that one goes on, and once ended its id is free again."""
     told = "Invalid request: a subscription with this id is open; use another id"
     kept = acknowledged(7, resourceSubscriptions=["nexus://tasks"])
@@ -132,7 +132,7 @@ def test_an_id_that_is_open(talk: Talk, app: App, project: Project) -> None:
 
 @pytest.mark.requirement("subscriptions.tagged")
 @pytest.mark.parametrize("other", ["tools/call", "prompts/list"])
-def test_another_request_with_its_id(talk: Talk, app: App, project: Project, other: str) -> None:
+def test_other_request_with_the_id_of_a_stream_is_answered(talk: Talk, app: App, project: Project, other: str) -> None:
     """A call or a look under the id of an open stream is answered, and the stream goes on until that is cancelled."""
     assert "acknowledged" in talk.ask(listen("7", "nexus://tasks"))["method"]
     assert "result" in talk.ask(modern(7, other, name="context"))
@@ -145,7 +145,7 @@ def test_another_request_with_its_id(talk: Talk, app: App, project: Project, oth
     assert talk.end() == [ended(app, "7")]
 
 
-def test_the_end_of_the_input(talk: Talk, app: App) -> None:
+def test_end_of_input_delivers_changes_and_ends_streams(talk: Talk, app: App) -> None:
     """At the end of the input what the last calls changed is still told, and then every open stream is answered."""
     changes = [
         modern(3, "tools/call", name="plan_start", arguments={"topic": "T", "issues": [], "research_summary": ""})

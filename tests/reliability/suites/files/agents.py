@@ -1,4 +1,4 @@
-"""Cases of a harness's own files: the tracker of its agents, and the log of the tools."""
+"""Cases of a harness's own files: the tracker of its agents, and the tool log."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _wanted(entries: Json, name: str, params: Json, now: str) -> Json:
 
 
 def tool_log(ground: Ground, rng: random.Random, files: Files) -> Iterator[str]:
-    """What goes wrong with a log of the tools that may be spoilt: it says what an agent has touched."""
+    """What goes wrong with a tool log that may be spoilt: it says what an agent has touched."""
     ground.lay(files)
     entries = judging.read("tracker", files[TRACKER])
     agent = rng.choice(("a-1", "a-2"))

@@ -125,7 +125,7 @@ def burst(piece: Piece) -> Tally:
     acknowledged = [call for call in book.calls if call.answer is not None]
     tally.counts["calls acknowledged"] += len(acknowledged)
     tally.counts["calls that a kill left unanswered"] += len([call for call in book.calls if call.is_open])
-    tally.counts["raw looks at a file"] += reader.looks
+    tally.counts["raw reads of a file"] += reader.looks
     return tally
 
 
@@ -145,7 +145,7 @@ def _round(clients: list[Client], kills: int, reader: Reader, tally: Tally) -> i
             killed = client.end(kill=client not in ended)
             done += killed
             tally.counts["random SIGKILLs"] += killed
-            tally.counts["random SIGKILLs of servers begun as programs"] += killed and client.program
+            tally.counts["random SIGKILLs of server processes"] += killed and client.program
             if done + len(running) <= kills and not client.book.faults:
                 client.start()
             else:

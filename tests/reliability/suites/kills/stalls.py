@@ -38,7 +38,7 @@ def stalls(piece: Piece) -> Tally:
         shutil.rmtree(root)
         if not stood:
             break
-        tally.counts["servers that stood still"] += 1
+        tally.counts["stopped servers"] += 1
         tally.counts["SIGKILLs at a chosen call"] += item["kill"]
         number += item["step"]
     return tally

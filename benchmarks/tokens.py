@@ -1,0 +1,201 @@
+"""What a server costs a model's context: tools and instructions of every session, and answers.
+
+    python -m benchmarks.tokens [--page]
+
+Measures our server beside the upstream server and two other products of npm, writes benchmarks/results/tokens.json and
+the tables of docs/tokens.md. --page writes only the tables. A product that cannot be had keeps its row, which says why.
+The exit code is 2 when our own server could not be measured.
+
+Sizes are bytes of UTF-8 of JSON with a space after each comma and colon. Tokens are an estimate, the same for all: a
+word of up to eight letters, three digits, or a run of other characters counts one token, a longer word one more for
+each eight letters begun.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from benchmarks import page, results
+from benchmarks.client import ROOT, NotMeasurable
+from benchmarks.data.project import Project, projects
+from benchmarks.data.words import RARE
+from benchmarks.figures import NODE, OURS
+from benchmarks.peers.servers import CONTEXT, SERVERS, Server
+
+RESULT = results.FOLDER / "tokens.json"
+PAGE = ROOT / "docs" / "tokens.md"
+BUDGETS = {"inputs": 8_500, "tools": 15_000, "instructions": 500}
+"""Most bytes of names, descriptions and input schemas, of the whole tools/list, and of the instructions."""
+INSTRUCTION_TOKENS = 119
+TASKS, CYCLES, HITS = 30, 100, 5
+ANSWERS: dict[str, dict[str, Any]] = {
+    "task_list": {},
+    "plan_status": {},
+    "context": {},
+    "history_search": {"query": RARE, "last_n": HITS},
+}
+"""Tool → arguments of the calls whose answers are measured."""
+ANSWER_BUDGETS = {"task_list": 13_949, "plan_status": 669, "context": 175, "history_search": 4_159}
+"""Most bytes of their answers: no more than version 0.1 gave."""
+_SERVERS = {name: table[name] for name, table in ((OURS, SERVERS), (NODE, SERVERS))} | {
+    name: CONTEXT[name] for name in ("backlog.md", "task-master-ai")
+}
+_SET_UP = {"backlog.md": ("init", "measured", "--defaults", "--no-git", "--integration-mode", "mcp")}
+"""Server → arguments of its program that set a project up: before that it has no tools."""
+_NAMES = {OURS: "nexus-mcp", NODE: "upstream"}
+_PARTS = ("name", "description", "inputSchema")
+_PIECE = re.compile(r"[^\W\d_]+|\d{1,3}|(?:[^\w\s]|_)+")
+_WORD = 8
+
+
+def estimate(text: str) -> int:
+    """Return about how many tokens a model reads."""
+    return sum(-(-len(piece) // _WORD) if piece[0].isalpha() else 1 for piece in _PIECE.findall(text))
+
+
+def measure_text(text: str) -> dict[str, int]:
+    """Return bytes and tokens."""
+    return {"bytes": len(text.encode()), "tokens": estimate(text)}
+
+
+def written(value: object) -> str:
+    """Return the JSON text that is measured."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def measure_session(tools: Sequence[Mapping[str, Any]], instructions: str) -> dict[str, Any]:
+    """Return what a session pays before the first word."""
+    inputs = "".join(written({name: tool[name] for name in _PARTS if name in tool}) for tool in tools)
+    return {
+        "count": len(tools),
+        "inputs": measure_text(inputs),
+        "tools": measure_text(written({"tools": list(tools)})),
+        "instructions": measure_text(instructions),
+    }
+
+
+def fill(project: Project) -> None:
+    """Give a project the plan, the tasks and the history that the answers are about."""
+    project.give_plan()
+    project.give_tasks(TASKS)
+    project.give_history(CYCLES)
+
+
+def measure(server: Server, project: Project) -> dict[str, Any]:
+    """Return the figures of one server. Raises NotMeasurable."""
+    fill(project)
+    if server.name in _SET_UP:
+        command = [server.command[0], *_SET_UP[server.name]]
+        subprocess.run(command, cwd=project.root, check=True, capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
+    with server.start(project.root) as session:
+        instructions = session.connection.introduce().get("instructions") or ""
+        found = measure_session(_listed(session.connection), instructions)
+        if server.tools:
+            answers = {tool: session.call(tool, **arguments)[1] for tool, arguments in ANSWERS.items()}
+            found["answers"] = {
+                tool: measure_text(written(answer)) for tool, answer in answers.items() if "error" not in answer
+            }
+        return found
+
+
+def _listed(connection: Any) -> list[dict[str, Any]]:
+    tools: list[dict[str, Any]] = []
+    params: dict[str, Any] = {}
+    while True:
+        answer = json.loads(connection.ask("tools/list", params)[1])
+        if "result" not in answer:
+            raise NotMeasurable(f"tools/list failed: {answer.get('error')}")
+        tools += answer["result"]["tools"]
+        if not answer["result"].get("nextCursor"):
+            return tools
+        params = {"cursor": answer["result"]["nextCursor"]}
+
+
+def measure_all() -> dict[str, Any]:
+    """Return server → its figures, or {"missing": why there are none}."""
+    found: dict[str, Any] = {}
+    with projects(list(_SERVERS)) as rooms:
+        for name, make in _SERVERS.items():
+            try:
+                found[name] = measure(make(), rooms[name])
+            except (NotMeasurable, OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
+                found[name] = {"missing": " ".join(str(error).split())[:200] or type(error).__name__}
+    return found
+
+
+def blocks(result: Mapping[str, Any]) -> dict[str, str]:
+    """Return the tables of docs/tokens.md, by the names of their places."""
+    there = {name: figures for name, figures in result.items() if "missing" not in figures}
+    session = [
+        ("server", "tools", "names, descriptions, inputs", "tokens", "whole tools/list", "instructions", "tokens"),
+        *(_session_row(name, figures) for name, figures in there.items()),
+    ]
+    answering = {name: figures["answers"] for name, figures in there.items() if "answers" in figures}
+    heads = [text for name in answering for text in (_name(name), "tokens")]
+    answers = [
+        ("answer", *heads),
+        *(
+            (f"`{tool}`", *(cell for figures in answering.values() for cell in _answer_cells(figures.get(tool))))
+            for tool in ANSWERS
+        ),
+    ]
+    missing = [
+        f"- {_name(name)} is not in the tables: {result[name]['missing']}" for name in result if name not in there
+    ]
+    return {"session": "\n".join([_table(session), *([""] if missing else []), *missing]), "answers": _table(answers)}
+
+
+def _answer_cells(size: Mapping[str, int] | None) -> tuple[str, ...]:
+    return ("no such tool", "") if size is None else (_number(size["bytes"]), _number(size["tokens"]))
+
+
+def _session_row(name: str, figures: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        _name(name),
+        str(figures["count"]),
+        _number(figures["inputs"]["bytes"]),
+        _number(figures["inputs"]["tokens"]),
+        _number(figures["tools"]["bytes"]),
+        _number(figures["instructions"]["bytes"]),
+        _number(figures["instructions"]["tokens"]),
+    )
+
+
+def _name(server: str) -> str:
+    return _NAMES.get(server, server)
+
+
+def _number(value: int) -> str:
+    return f"{value:,}".replace(",", " ")
+
+
+def _table(lines: Sequence[tuple[str, ...]]) -> str:
+    rule = tuple("--:" if place else "---" for place in range(len(lines[0])))
+    return "\n".join("| " + " | ".join(line) + " |" for line in (lines[0], rule, *lines[1:]))
+
+
+def write_page() -> None:
+    """Fill the tables of docs/tokens.md with what was measured last."""
+    text = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(page.filled(text, blocks(results.read(RESULT))), encoding="utf-8")
+
+
+def main(argv: Sequence[str]) -> int:
+    """Measure, unless --page is given, and write the page."""
+    found: dict[str, Any] = {}
+    if "--page" not in argv:
+        found = measure_all()
+        results.write(RESULT, found)
+    write_page()
+    for text in blocks(results.read(RESULT)).values():
+        print(text, end="\n\n")
+    return 2 if "missing" in found.get(OURS, {}) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

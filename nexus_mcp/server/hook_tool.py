@@ -1,0 +1,114 @@
+"""The tool `hook` of `serve --hook-tool`: a harness calls it as a hook, which is faster than a process for each event.
+
+It is no tool of the contract, and not in TOOLS. A model may see it and call it, so it takes only events that a model
+gains nothing by making up: a message of the user, or the start of an agent, could be forged. Payloads and answers have
+the neutral form (docs/lifecycle.md), or that of the hooks of Claude Code and Codex, which share their names.
+"""
+
+from __future__ import annotations
+
+from nexus_mcp.errors import InvalidArguments, NexusError
+from nexus_mcp.workspace import Workspace, check_harness_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Json = dict[str, Any]
+
+NAME = "hook"
+NATIVE = {
+    "pre_tool_use": ("PreToolUse",),
+    "post_tool_use": ("PostToolUse", "PostToolUseFailure"),
+    "turn_end": ("Stop",),
+}
+"""The events, each with its names in Claude Code and Codex."""
+_GATE = "gate"
+_FAILED = "error"
+
+
+def definition(prefix: str) -> Json:
+    """Return the tool as `tools/list` shows it."""
+    return {
+        "name": prefix + NAME,
+        "description": "Only for hooks of the harness; of no use to a model.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "event": {"type": "string", "enum": list(NATIVE)},
+                "harness": {"type": "string"},
+                _GATE: {"type": "string"},
+                "payload": {"anyOf": [{"type": "object"}, {"type": "string"}]},
+            },
+            "additionalProperties": False,
+            "required": ["event", "payload"],
+        },
+        "annotations": {
+            "title": "Answer a hook",
+            "readOnlyHint": False,
+            "destructiveHint": False,
+            "openWorldHint": False,
+        },
+    }
+
+
+def answer(workspace: Workspace, arguments: Json) -> Json:
+    """Return the answer to an event in the form of its payload: neutral, or {} for a native one with nothing to say.
+
+    A malformed payload of pre_tool_use is answered as the command `hook` does: restrictions still apply. Raises
+    NexusError for an unknown event or harness, and unknown arguments.
+    """
+    event, own = _checked(workspace, arguments)
+    from nexus_mcp.harness import dialect
+    from nexus_mcp.lifecycle.guard import answer_event, answer_failure
+    from nexus_mcp.lifecycle.host import BLOCK, Host
+
+    host = Host(arguments.get(_GATE, BLOCK), dialect.LIMIT, is_deaf=True)
+    payload = _object(arguments.get("payload"))
+    native = payload.get(dialect.EVENT_NAME) if payload else None
+    if payload is not None and native is None:
+        return answer_event(event, payload, own)
+    if payload is None:
+        found = answer_failure(event, "The payload is no JSON object.", own, None, is_whole=False, host=host)
+        return dialect.render(NATIVE[event][0], found)
+    _clean(payload)
+    if native not in NATIVE[event]:
+        params = {ours: payload[theirs] for theirs, ours in dialect.NAMES.items() if theirs in payload}
+        problem = "The payload is one of another event."
+        found = answer_failure(event, problem, own, params, is_whole=False, host=host)
+        return dialect.render(NATIVE[event][0], found)
+    return dialect.render(native, answer_event(event, dialect.EVENTS[native][1](payload), own, host))
+
+
+def _checked(workspace: Workspace, arguments: Json) -> tuple[str, Workspace]:
+    """Return (the event, the workspace of the harness). Raises InvalidArguments, UsageError."""
+    from nexus_mcp.lifecycle.host import BLOCK, GATES
+
+    unknown = [name for name in arguments if name not in ("event", "harness", "payload", _GATE)]
+    event, harness = arguments.get("event"), arguments.get("harness") or workspace.harness_id
+    if unknown or not isinstance(event, str) or event not in NATIVE or arguments.get(_GATE, BLOCK) not in GATES:
+        takes = f"event (one of {', '.join(NATIVE)}), harness, gate (one of {', '.join(GATES)}) and payload"
+        raise InvalidArguments([f"The tool takes {takes}, nothing else"])
+    return event, Workspace(workspace.root, check_harness_id(harness if isinstance(harness, str) else ""))
+
+
+def _object(value: object) -> Json | None:
+    """Return a payload that came as an object or as its JSON text; None for anything else."""
+    if isinstance(value, str):
+        from nexus_mcp.store.codec import decode
+
+        try:
+            value = decode(value.encode("utf-8", "replace"), "payload") if value.strip() else None
+        except NexusError:
+            return None
+    return value if isinstance(value, dict) else None
+
+
+def _clean(payload: Json) -> None:
+    """Drop what a harness fills in for absent fields, "", and read an input that came as JSON text."""
+    for name in [name for name, value in payload.items() if value in (None, "")]:
+        del payload[name]
+    if isinstance(payload.get("tool_input"), str):
+        payload["tool_input"] = _object(payload["tool_input"]) or payload["tool_input"]
+    if payload.get(_FAILED):
+        payload.setdefault("tool_response", {"isError": True})
