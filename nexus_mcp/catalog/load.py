@@ -147,21 +147,23 @@ def _loaded(root: str | None, *, is_strict: bool, is_over: Callable[[], bool] | 
     value = read_shipped()
     if root is None:
         return Catalog(value)
-    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.folder import close_all, open_folders
 
-    with Folder.root(root) as folder:
-        try:
-            nexus = folder.child(".nexus")
-        except NexusError as error:
-            from nexus_mcp.catalog.faults import folder_error, folder_fallback
+    opened: list[Folder] = []
+    try:
+        nexus = open_folders(opened, root, ".nexus")[-1]
+        own = None if nexus is None else _own(nexus, value, is_over, is_strict=is_strict)
+        return Catalog(value, own, root)
+    except NexusError as error:
+        if len(opened) != 1:  # another error than that of opening `.nexus`
+            raise
+        from nexus_mcp.catalog.faults import folder_error, folder_fallback
 
-            if is_strict:
-                raise folder_error(error) from error
-            return Catalog(value, folder_fallback(error, value), root)
-        if nexus is None:
-            return Catalog(value)
-        with nexus:
-            return Catalog(value, _own(nexus, value, is_over, is_strict=is_strict), root)
+        if is_strict:
+            raise folder_error(error) from error
+        return Catalog(value, folder_fallback(error, value), root)
+    finally:
+        close_all(opened)
 
 
 def _own(

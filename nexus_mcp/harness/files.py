@@ -14,7 +14,7 @@ from typing import Any
 from nexus_mcp.errors import InstallRefused, NexusError
 from nexus_mcp.log import printable
 from nexus_mcp.store import atomic
-from nexus_mcp.store.folder import Folder, Permissions, reason
+from nexus_mcp.store.folder import Folder, reason
 
 LIMIT = 64 << 20
 """Bytes of a configuration file, at most."""
@@ -159,7 +159,7 @@ def _create(folder: Folder, name: str, found: Found, data: bytes) -> None:
 
 def _exchange(folder: Folder, name: str, found: Found, data: bytes) -> None:
     assert found.info is not None
-    temporary = atomic.prepare(folder, [data], Permissions(found.info))
+    temporary = atomic.prepare(folder, [data], found.info)
     try:
         _compare(folder, name, found)
         if not atomic.exchange(folder, temporary, name):

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.lifecycle.definition import EventContext
     from nexus_mcp.state.agents import Records
-    from nexus_mcp.state.tracker import Entry
     from nexus_mcp.store.agents import Agents
 
 _LONGEST = 256
@@ -41,20 +40,16 @@ def warn_unknown(ctx: EventContext, agent_id: str) -> None:
 class Identity:
     """`names` are all names that the agent may have, the tracker's first; [] for the main session.
 
-    `is_unknown` marks an agent without a certain name, which may be any agent.
+    `is_unknown` marks an agent without a certain name, which may be any agent, `is_main` the main session.
     """
 
-    __slots__ = ("agent_id", "is_unknown", "names")
+    __slots__ = ("agent_id", "is_main", "is_unknown", "names")
 
     def __init__(self, agent_id: str, names: list[str], *, is_unknown: bool = False) -> None:
         self.agent_id = agent_id
         self.names = names
         self.is_unknown = is_unknown
-
-    @property
-    def is_main(self) -> bool:
-        """Return whether the main session is at work."""
-        return not (self.names or self.is_unknown)
+        self.is_main = not (names or is_unknown)
 
     def agents(self, catalog: Catalog) -> list[dict[str, Any]]:
         """Return the agents of the catalog whose restrictions hold, each once."""
@@ -82,12 +77,11 @@ def identify(ctx: EventContext, params: dict[str, Any]) -> Identity:
     if agents is None:
         return Identity(agent_id, payload_names, is_unknown=not payload_names)
     _touch(ctx, session, agents.records)
-    entries, is_own = _candidates(agents, agent_id, session)
-    found = [agents.records.names_of(entry) for entry in entries]
-    _warn(ctx, agents, is_known=bool(entries))
+    found, is_own, is_cut = agents.records.names_for(agent_id, session)
+    _warn(ctx, agents, is_known=bool(found))
     names = list(dict.fromkeys([*(name for names in found for name in names), *payload_names]))
-    is_known = bool(payload_names) or (is_own and all(found))
-    is_cut = any(map(agents.records.has_too_many_names, entries))
+    is_certain = is_own and (session != ANONYMOUS or agents.is_sure)
+    is_known = bool(payload_names) or (is_certain and all(found))
     return Identity(agent_id, names, is_unknown=is_cut or not is_known)
 
 
@@ -133,20 +127,6 @@ def _agents(ctx: EventContext, *, is_quiet: bool = False) -> Agents | None:
         if not is_quiet:
             ctx.warn(f"The tracker entry of the agent could not be read: {error.fault}. {error.next_step}".rstrip())
         return None
-
-
-def _candidates(agents: Agents, agent_id: str, session: str) -> tuple[list[Entry], bool]:
-    """Return (the entries that the payload may mean, whether the session itself has such an entry).
-
-    The payload means the agent of the session itself. Without one, or without a session in the event, the agents of all
-    sessions with this id add their restrictions.
-    """
-    records = agents.records
-    all_entries = records.all(agent_id)
-    own = [entry for entry in all_entries if records.session_of(entry) == session]
-    if session == ANONYMOUS:
-        return all_entries, bool(own) and agents.is_sure
-    return own or all_entries, bool(own)
 
 
 def _warn(ctx: EventContext, agents: Agents, *, is_known: bool) -> None:

@@ -17,7 +17,7 @@ from nexus_mcp.merging.repository import UnknownCommit, committed_copy
 from nexus_mcp.merging.threeway import restore
 from nexus_mcp.merging.versions import Undecided
 from nexus_mcp.store import atomic, journal, lock
-from nexus_mcp.store.access import Access, Deadline
+from nexus_mcp.store.access import Access
 from nexus_mcp.store.folder import reason
 from nexus_mcp.store.journal import HISTORY, HISTORY_LIMIT, SHOWN_HISTORY
 from nexus_mcp.store.replacement import ChangedMeanwhile, Replacement
@@ -53,7 +53,7 @@ def write_backup(nexus: Folder, data: bytes, check: Callable[[], None]) -> str:
         if there is None:
             break
     try:
-        atomic.replace(nexus, name, [data], check, mode=nexus.permissions(HISTORY))
+        atomic.replace(nexus, name, [data], check, mode=nexus.plain(HISTORY))
     except atomic.Unsynced as error:
         shown = nexus.show(name)
         step = f"The history is unchanged, and its copy {shown} exists. Check the disk, then call again."
@@ -124,7 +124,7 @@ def examine(root: str, revision: str = "") -> Repair:
 
 def _examine(root: str, revision: str = "") -> tuple[bytes | None, Repair]:
     """Return the bytes of the file and their diagnosis."""
-    with Access(root, Deadline(lock.WAIT_SECONDS)).folders() as (nexus, state):
+    with Access(root, lock.WAIT_SECONDS).folders() as (nexus, state):
         data = None if nexus is None else nexus.read(HISTORY, HISTORY_LIMIT)
         return data, Repair(_diagnose(root, data, revision), "", interrupted=_has_journal(state))
 
@@ -155,7 +155,7 @@ def repair(
     before, seen = _examine(root, revision)
     if _repaired_data(seen.diagnosis, damage=damage) is None:
         return seen
-    with Access(root, Deadline(lock.WAIT_SECONDS)).locked() as at:
+    with Access(root, lock.WAIT_SECONDS).locked() as at:
         nexus, state = at.nexus, at.state
         original = original_of(nexus, HISTORY, HISTORY_LIMIT)
         data = original.content()
@@ -175,7 +175,7 @@ def repair(
             except (NotConfirmed, StateError, StorageError) as error:
                 error.next_step += _backup_note(kept)
                 raise
-            at.keep()
+            at.is_kept = True
         return Repair(found, kept, interrupted=_has_journal(state), is_mended=True)
 
 

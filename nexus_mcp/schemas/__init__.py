@@ -146,6 +146,11 @@ def faults(schema: dict[str, Any], value: object, pointer: str = "", most: int =
     return [] if quickly else _below(pointer, _faults(schema, value, most))
 
 
+def readable_faults(name: str, value: object, most: int = _ALL) -> list[Fault]:
+    """Return the faults of `value` by `readable(name)`."""
+    return faults(readable(name), value, most=most)
+
+
 def _below(pointer: str, found: list[Fault]) -> list[Fault]:
     # Pointers are built for faults only: building one per value takes longer than checking it.
     return [Fault(pointer + fault.pointer, fault.message) for fault in found] if found else found

@@ -9,7 +9,7 @@ from nexus_mcp.state.oplog import By
 from nexus_mcp.store.store import Store
 from nexus_mcp.tools import TOOLS
 from nexus_mcp.tools.arguments import check_arguments
-from nexus_mcp.tools.definition import ToolContext
+from nexus_mcp.tools.definition import ToolContext, definitions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class App:
     def tools(self) -> list[dict[str, Any]]:
         """Return the tools' MCP definitions, in table order."""
         if self._definitions is None:
-            self._definitions = [tool.definition(self._prefix) for tool in TOOLS]
+            self._definitions = definitions(TOOLS, self._prefix)
             if self._hook_name:
                 from nexus_mcp.server import hook_tool
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from json.encoder import encode_basestring
 
-from nexus_mcp.state.rows import Rows, encode_line
+from nexus_mcp.state.rows import Rows, encode_answer, encode_line
 from nexus_mcp.store.codec import COMPACT, compact
 
 TYPE_CHECKING = False
@@ -38,14 +38,16 @@ def content(value: dict[str, Any]) -> tuple[Rendered, Rendered]:
     for name, member in value.items():
         text += f"{mark}{encode_basestring(name)}:"
         if isinstance(member, Rows):
-            plain += (encode_line(text), member.compact())
-            quoted += (_within(text), member.quoted())
+            before = encode_answer(text)
+            plain += (before[0], member.compact())
+            quoted += (before[1], member.quoted())
             text = ""
         else:
             text += _encode(member)
         mark = ","
     text += "}" if value else "{}"
-    return Rendered([*quoted, _within(text), b'"}]']), Rendered([*plain, encode_line(text)])
+    last = encode_answer(text)
+    return Rendered([*quoted, last[1], b'"}]']), Rendered([*plain, last[0]])
 
 
 def message(envelope: dict[str, Any]) -> bytes:
@@ -62,7 +64,3 @@ def message(envelope: dict[str, Any]) -> bytes:
             text += compact(member)
         mark = ","
     return b"".join([*parts, encode_line(text + "}}")])
-
-
-def _within(text: str) -> bytes:
-    return encode_line(encode_basestring(text)[1:-1])

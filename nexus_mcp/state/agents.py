@@ -60,9 +60,18 @@ class Records:
         name = entry.get("agent_name")
         return [*([name] if isinstance(name, str) and name else []), *self._extra(entry).get("names", ())]
 
-    def has_too_many_names(self, entry: Entry) -> bool:
-        """Return whether the agent may have a name that was not stored."""
-        return len(self._extra(entry).get("names", ())) >= MOST_NAMES
+    def names_for(self, agent_id: str, session: str) -> tuple[list[list[str]], bool, bool]:
+        """Return (`names_of` each agent that an event may mean; whether the session itself has such an agent; whether
+        one of them may have a name that was not stored).
+
+        An event means the agent of its session. Without one, or without a session in the event, the agents of all
+        sessions with this id add their restrictions.
+        """
+        every = self.all(agent_id)
+        own = [entry for entry in every if self.session_of(entry) == session]
+        meant = own if own and session != ANONYMOUS else every
+        is_cut = any(len(self._extra(entry).get("names", ())) >= MOST_NAMES for entry in meant)
+        return [self.names_of(entry) for entry in meant], bool(own), is_cut
 
     def all(self, agent_id: str) -> list[Entry]:
         """Return the agents with this id, of any session."""
@@ -76,14 +85,14 @@ class Records:
         """Return the id and the session of each agent."""
         return {(entry.get("agent_id"), self.session_of(entry)) for entry in self.entries}
 
-    def last_event(self, session: str) -> str:
-        """Return the time of the last known event of a session; "" when none is known."""
+    def last_event(self, session: str) -> str | None:
+        """Return the time of the last known event of a session, "" when none is known; None for a session that has not
+        begun and has no agent.
+        """
         own = [entry for entry in self.entries if self.session_of(entry) == session]
+        if session not in self.seen and not own:
+            return None
         return max([self.seen.get(session, ""), *(time for entry in own for time in _times(entry))])
-
-    def knows(self, session: str) -> bool:
-        """Return whether the session has begun, or has an agent."""
-        return session in self.seen or any(self.session_of(entry) == session for entry in self.entries)
 
     def with_seen(self, session: str, at: str) -> Records:
         """Return the records with an event of the session at this time."""
@@ -233,14 +242,7 @@ def is_event(line: Line) -> bool:
     return line["kind"] in EVENTS
 
 
-def is_exact(checksum: str, lines: Iterable[Line]) -> bool:
-    """Return whether a fold line belongs to the tracker with this checksum, so that nothing beside the tracker is
-    missing.
-    """
-    return any(line["kind"] == FOLD and line["tracker"] == checksum for line in lines)
-
-
-def find_base(entries: list[Entry], checksum: str, lines: list[Line]) -> tuple[Line, int]:
+def _find_base(entries: list[Entry], checksum: str, lines: list[Line]) -> tuple[Line, int]:
     """Return (the fold line of this tracker, its number).
 
     If there is none, another program wrote the tracker, or nothing was stored beside it. Then the line is derived from
@@ -258,9 +260,15 @@ def find_base(entries: list[Entry], checksum: str, lines: list[Line]) -> tuple[L
     return {**last, "tracker": checksum, "events": events}, (folds or [-1])[-1]
 
 
-def merge(entries: list[Entry], checksum: str, lines: list[Line], harness_id: str) -> Records:
-    """Return the agents of a tracker with these entries and this checksum, with the data that the lines add."""
-    fold, at = find_base(entries, checksum, lines)
+def merge(
+    entries: list[Entry], checksum: str, lines: list[Line], harness_id: str
+) -> tuple[Records, list[str], Line, bool]:
+    """Return (the agents of a tracker with these entries and this checksum, with the data that the lines add; the ids
+    of `_known_events`; the fold line of `_find_base`; whether it is in the lines, so that nothing beside the tracker is
+    missing).
+    """
+    fold, at = _find_base(entries, checksum, lines)
+    is_exact = any(line["kind"] == FOLD and line["tracker"] == checksum for line in lines)
     seen = {one.get("session_id", ANONYMOUS): one["at"] for one in fold["sessions"]}
     records = Records(entries, _extras(fold), seen)
     done = frozenset(fold["events"])
@@ -270,10 +278,10 @@ def merge(entries: list[Entry], checksum: str, lines: list[Line], harness_id: st
     for line in lines[at + 1 :]:
         if line["kind"] == SEEN:
             records = records.with_seen(line.get("session_id", ANONYMOUS), line["at"])
-    return records
+    return records, _known_events(lines), fold, is_exact
 
 
-def known_events(lines: Iterable[Line]) -> list[str]:
+def _known_events(lines: Iterable[Line]) -> list[str]:
     """Return the ids of the events in the lines, and the latest of those that are already in the tracker.
 
     A hook that was stopped during an append may append its line again when it continues.

@@ -14,13 +14,15 @@ from nexus_mcp.errors import ITSELF_UNCHANGED, UndoRefused
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from typing import Any, Literal, TypeGuard
 
     Entry = dict[str, Any]
     Mark = dict[str, int]
-    Marks = tuple[Callable[[], Mark], Callable[[], Mark]]
-    """Functions that return the mark of a file before a change and after it."""
+    Marks = tuple[Mark | None, Mark | None]
+    """The marks of a file before a change and after it, as far as they are known."""
+    Writes = Mapping[str, tuple[bytes | None, bytes | None]]
+    """The path of a file -> its bytes before a change and after it (None: absent)."""
     Line = tuple[int, Entry | None]
     """Number of a line, from 1, and its entry; None for one that cannot be read."""
 
@@ -70,13 +72,34 @@ def entry(
     return made
 
 
+def entry_of(
+    id_: str,
+    at: str,
+    by: By,
+    writes: Writes,
+    marks: Mapping[str, Marks],
+    *,
+    what: str = "",
+    cycle: str | None = None,
+    undoes: Sequence[str] | None = None,
+) -> Entry:
+    """Return the entry of a change with these `writes`. It has old content only if undo may need it."""
+    stays = cycle is not None or undoes is not None
+    files = [
+        file_after(name, after) if stays else file_change(name, before, after, marks.get(name))
+        for name, (before, after) in writes.items()
+    ]
+    return entry(id_, at, by, files, what=what, cycle=cycle, undoes=undoes)
+
+
 def file_change(name: str, before: bytes | None, after: bytes | None, marks: Marks | None = None) -> dict[str, Any]:
     """Return a file of an entry with the data to restore it; None means no file. Old content that is no text is not
     stored.
 
     `marks` is for session files, which were parsed.
     """
-    was, is_now = (marks[0](), marks[1]()) if marks else (mark(before), mark(after))
+    known = marks or (None, None)
+    was, is_now = known[0] or mark(before), known[1] or mark(after)
     file: dict[str, Any] = {"name": name, "after": is_now}
     if before is None or was is None:
         return {**file, "before": None}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nexus_mcp.errors import ToolError
+from nexus_mcp.state.tasks import next_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ def _issue(number: int, title: str) -> dict[str, Any]:
 
 def add(plan: dict[str, Any], title: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return (the plan with one more issue, the issue)."""
-    from nexus_mcp.state.rows import next_id  # imported late: start-up does not need it
-
     issue = _issue(next_id(plan["issues"]), title)
     return {**plan, "issues": [*plan["issues"], issue]}, issue
 

@@ -28,12 +28,9 @@ class Row(dict):  # type: ignore[type-arg]
         self._answered: tuple[bytes, bytes] | None = None
 
     def answered(self) -> tuple[bytes, bytes]:
-        """Return its JSON text in an answer: as a value (`encode_line`), and within a JSON string."""
+        """Return its JSON text as `encode_answer` does."""
         if self._answered is None:
-            text = _encode(self)
-            # JSON text has no control characters, so nothing else in it needs an escape.
-            quoted = text.replace("\\", "\\\\").replace('"', '\\"')
-            self._answered = encode_line(text), encode_line(quoted)
+            self._answered = encode_answer(_encode(self))
         return self._answered
 
 
@@ -51,9 +48,11 @@ class Rows(list):  # type: ignore[type-arg]
         return b"[%b]" % b",".join([row.answered()[1] for row in self])
 
 
-def next_id(rows: list[dict[str, Any]]) -> int:
-    """Return the `id` for a new row: highest + 1."""
-    return 1 + max([row["id"] for row in rows], default=0)
+def encode_answer(text: str) -> tuple[bytes, bytes]:
+    """Return compact JSON text as an answer holds it: as a value (`encode_line`), and within a JSON string."""
+    # JSON text has no control characters, so nothing else in it needs an escape.
+    quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+    return encode_line(text), encode_line(quoted)
 
 
 def encode_line(text: str) -> bytes:

@@ -29,7 +29,7 @@ def check(value: Any, schema: str, file: str) -> dict[str, Any]:
     Raises StateError if it does not fit `schema`. Unknown fields of another harness's file are accepted; missing
     required fields and wrong types are not.
     """
-    found = schemas.faults(schemas.readable(schema), value)
+    found = schemas.readable_faults(schema, value)
     if found:
         texts = list_first(found, 5, lambda fault: f"{fault.pointer or '/'} {fault.message}")
         raise StateError(file, f"is not a valid {schema.removeprefix('state/')} file: {'; '.join(texts)}")
@@ -99,8 +99,12 @@ def _closed(name: str) -> schemas.Schema:
     return _fields[name]
 
 
-def check_fields(fields: dict[str, Any], name: str) -> None:
-    """Raise ValueError as `check_new` does, for some or all fields of a plan, issue, task or cycle."""
+def check_change(before: dict[str, Any] | None, file: str, fields: dict[str, Any], name: str) -> None:
+    """Raise NewerVersion if the `file`, which holds `before`, may not be changed, and ValueError as `check_new` does
+    for new `fields`: some or all of a plan, issue, task or cycle.
+    """
+    if before is not None:
+        check_writable(before, file)
     check_new(fields, _closed(name), name)
 
 
@@ -124,16 +128,26 @@ def is_cycle(value: object) -> bool:
         return False
     plan: object = value.get("plan")
     tasks: dict[str, object] = {"goal": "", "decisions": [], "tasks": value.get("tasks")}
-    return not schemas.faults(schemas.readable(TASKS), tasks) and (
-        plan is None or not schemas.faults(schemas.readable(PLAN), plan)
-    )
+    return not schemas.readable_faults(TASKS, tasks) and (plan is None or not schemas.readable_faults(PLAN, plan))
 
 
 def check_new(value: object, schema: dict[str, Any], what: str) -> None:
     """Raise ValueError if a value that nexus-mcp made breaks its schema. This is a bug, so nothing is written."""
-    found = schemas.faults(schema, value)
-    if found:
-        raise ValueError(f"{what} would break its schema at {found[0].pointer}: {found[0].message}")
+    _refuse(schemas.faults(schema, value), what)
+
+
+def _refuse(faults: list[schemas.Fault], what: str) -> None:
+    if faults:
+        raise ValueError(f"{what} would break its schema at {faults[0].pointer}: {faults[0].message}")
+
+
+def order_checked(value: dict[str, Any], new: list[Any], schema: str, file: str) -> dict[str, Any]:
+    """Return a plan or task list as `order` does. Raises ValueError as `check_new` does, for its fields and the rows
+    `new`: its other rows were checked before.
+    """
+    _refuse(schemas.readable_faults(schema, {**value, _ROWS[schema]: new}), file)
+    made: dict[str, Any] = order(value, schemas.load(schema))
+    return made
 
 
 def order(value: Any, schema: dict[str, Any]) -> Any:

@@ -15,6 +15,11 @@ STATUSES = (PENDING, IN_PROGRESS, COMPLETED)
 REUSE_POLICIES = ("fresh", "resume_if_same_artifact", "resume")
 
 
+def next_id(rows: list[dict[str, Any]]) -> int:
+    """Return the `id` for a new task or issue: highest + 1."""
+    return 1 + max([row["id"] for row in rows], default=0)
+
+
 def empty() -> dict[str, Any]:
     """Return the task list of a new tasks.json."""
     return {"goal": "", "decisions": [], "tasks": []}
@@ -28,8 +33,6 @@ def add(
     A blank `goal` leaves the old one; `decisions` are appended. Unchanged parts stay the same objects: if only the rows
     of a file differ, its other fields are not encoded again.
     """
-    from nexus_mcp.state.rows import next_id  # imported late: start-up does not need it
-
     task = {"id": next_id(tasks["tasks"]), "status": PENDING, "deps": [], **fields, "created_at": created_at}
     changed = {
         **tasks,

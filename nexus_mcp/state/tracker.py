@@ -21,7 +21,7 @@ _CHARACTERS = _LETTERS | frozenset("0123456789-")
 
 def check(value: Any, file: str) -> list[Entry]:
     """Return `value`, read from `file`. Raises StateError if it is no tracker; unknown fields are accepted."""
-    found = [f"{fault.pointer or '/'} {fault.message}" for fault in schemas.faults(schemas.readable(SCHEMA), value)]
+    found = [f"{fault.pointer or '/'} {fault.message}" for fault in schemas.readable_faults(SCHEMA, value)]
     if not found:
         statuses = schemas.load(SCHEMA)["items"]["properties"]["status"]
         for index, entry in enumerate(value):

@@ -30,7 +30,7 @@ _TRIES = 5  # to create the folders of a first write, while other failing writer
 
 
 class Access:
-    """The folders `.nexus` and `.nexus/state` of the project at `root`. `deadline` limits the wait for the lock.
+    """The folders `.nexus` and `.nexus/state` of the project at `root`. `wait` and `in_all` as for Deadline.
 
     `meanwhile` is called once with `.nexus/state`, before the wait, when another process holds the lock. `swept` is
     whether this process has deleted the leftovers of dead processes, and no change of its own has failed since.
@@ -38,28 +38,26 @@ class Access:
 
     __slots__ = ("_meanwhile", "deadline", "root", "stopping", "swept")
 
-    def __init__(self, root: str, deadline: Deadline, meanwhile: Callable[[Folder], object] = bool) -> None:
+    def __init__(
+        self, root: str, wait: float, meanwhile: Callable[[Folder], object] = bool, *, in_all: bool = False
+    ) -> None:
         self.root = root
         self._meanwhile = meanwhile
-        self.deadline = deadline
+        self.deadline = Deadline(wait, in_all=in_all)
         self.stopping = False
         self.swept = False
 
     def folders(self) -> Folders:
         """Return (`.nexus`, `.nexus/state`) as they are, None if absent. Raises PathRefused, StorageError."""
-        return Folders(self.root)
+        return Folders(self.root, ".nexus", "state")
 
-    @contextmanager
-    def nexus(self) -> Iterator[Folder | None]:
-        """Return `.nexus` as it is."""
-        with self.folders() as (nexus, _):
-            yield nexus
+    def innermost(self, *names: str) -> Innermost:
+        """Return the folder that these names lead to from the project, as it is."""
+        return Innermost(self.root, *names)
 
-    @contextmanager
-    def state(self) -> Iterator[Folder | None]:
+    def state(self) -> Innermost:
         """Return `.nexus/state` as it is."""
-        with self.folders() as (_, state):
-            yield state
+        return Innermost(self.root, ".nexus", "state")
 
     @contextmanager
     def recovered_state(self) -> Iterator[Folder | None]:
@@ -123,25 +121,44 @@ class Access:
         return lock.acquire(state, self.deadline.at(state), lambda: self.stopping, lambda: self._meanwhile(state))
 
 
-class Folders:
-    """A context with (`.nexus`, `.nexus/state`) as they are, None if absent. Raises PathRefused, StorageError."""
+class _Opening:
+    """The context of open folders: that at `path`, and each of `names` in the one before."""
 
-    __slots__ = ("_open", "_path")
+    __slots__ = ("_names", "_open", "_path")
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *names: str) -> None:
         self._path = path
+        self._names = names
         self._open: list[Folder] = []
 
-    def __enter__(self) -> tuple[Folder | None, Folder | None]:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        close_all(self._open)
+
+    def _opened(self) -> list[Folder | None]:
         try:
-            _, nexus, state = open_folders(self._open, self._path, ".nexus", "state")
-            return nexus, state
+            return open_folders(self._open, self._path, *self._names)
         except BaseException:
             close_all(self._open)
             raise
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        close_all(self._open)
+
+class Folders(_Opening):
+    """A context with (the last folder but one, the last), None if absent. Raises PathRefused, StorageError."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> tuple[Folder | None, Folder | None]:
+        found = self._opened()
+        return found[-2], found[-1]
+
+
+class Innermost(_Opening):
+    """A context with the last folder, None if absent. Raises PathRefused, StorageError."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> Folder | None:
+        return self._opened()[-1]
 
 
 class Locked:
@@ -150,7 +167,8 @@ class Locked:
     It creates missing folders, and removes them if the block fails, so that a failed first call leaves nothing behind.
     In a new project it first calls `rehearse` with the existing folders. With `completing`, it completes interrupted
     changes at its beginning; `completed` is the result of `roll_forward`. `has_receipts` is whether a close left a
-    receipt before: receipts are created under the lock only.
+    receipt before: receipts are created under the lock only. Set `is_kept` once the change is written: the new folders
+    and `.gitignore` stay, whatever fails from then on.
     """
 
     held: lock.HeldLock
@@ -166,7 +184,7 @@ class Locked:
         self._new: list[tuple[Folder, str]] = []
         self._is_begun = self._wrote_ignore = False
         self.completed: Entry | None = None
-        self.has_receipts = False
+        self.has_receipts = self.is_kept = False
 
     def __enter__(self) -> Self:
         try:
@@ -212,11 +230,6 @@ class Locked:
         held.orderly = self._access.swept = True
         return self._wrote_ignore
 
-    def keep(self) -> None:
-        """Keep the new folders and `.gitignore`, whatever fails from now on: the change is written."""
-        self._wrote_ignore = False
-        self._new.clear()
-
     def _enter(self) -> None:
         for left in reversed(range(_TRIES)):
             try:
@@ -261,11 +274,12 @@ class Locked:
 
     def _take_back(self, error: BaseException) -> None:
         if self._is_begun:
-            if self._wrote_ignore and self.held.is_ours():  # else another process uses it
+            if self._wrote_ignore and not self.is_kept and self.held.is_ours():  # else another process uses it
                 remove_gitignore(self.nexus)
             if not isinstance(error, NexusError):
                 error.add_note(BEGUN)
-        remove_new(self._new, self._lock)
+        if not self.is_kept:
+            remove_new(self._new, self._lock)
         self._access.swept = False
 
 

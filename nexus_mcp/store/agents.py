@@ -64,12 +64,8 @@ def read(store: Store, harness_id: str) -> Agents:
     """Return the agents of all sessions of a harness. Raises PathRefused, StorageError for the
     folders above the files.
     """
-    with store.state_as_it_is() as state:
-        own = None if state is None else state.child(harness_id)
-        if own is None:
-            return Agents()
-        with own:
-            return _unlocked(own, harness_id)
+    with store.own_as_it_is(harness_id) as own:
+        return Agents() if own is None else _unlocked(own, harness_id)
 
 
 def record(store: Store, harness_id: str, event: Event) -> tuple[Records | None, bool]:
@@ -136,13 +132,11 @@ def load(own: Folder, harness_id: str) -> Agents:
         found.entries = [] if found.data is None else _entries(found, own.show(TRACKER))
     except NexusError as error:
         found.fault = error
-    found.events = agents.known_events(lines)
-    checksum = checksum_of(found.data)
-    is_exact = agents.is_exact(checksum, lines)
+    merged = agents.merge(found.entries, checksum_of(found.data), lines, harness_id)
+    found.records, found.events, fold, is_exact = merged
     if found.events and not is_exact:
-        found.base = agents.find_base(found.entries, checksum, lines)[0]
+        found.base = fold
     found.is_sure = found.extension_fault is None and (is_exact or not found.bad)
-    found.records = agents.merge(found.entries, checksum, lines, harness_id)
     return found
 
 
@@ -196,8 +190,7 @@ def _unlocked(own: Folder, harness_id: str) -> Agents:
 
 
 def _look(own: Folder) -> list[tuple[int, int, int] | None]:
-    seen = [own.look(name) for name in _FILES]
-    return [None if one is None else (one.st_ino, one.st_size, one.st_mtime_ns) for one in seen]
+    return [None if one is None else (one.st_ino, one.st_size, one.st_mtime_ns) for one in own.look_all(_FILES)]
 
 
 def _checked(found: Agents) -> Agents:
@@ -237,7 +230,8 @@ def touch(store: Store, harness_id: str, session: str, records: Records) -> None
 
     A session that has not begun, and has no agent, is skipped.
     """
-    if records.knows(session) and _is_due(store, session, records):
+    last = records.last_event(session)
+    if last is not None and _is_due(store, last):
         with suppress(NexusError):
             append_unlocked(store, harness_id, agents.make_seen(session, store.stamp()))
 
@@ -250,7 +244,7 @@ def begin(store: Store, harness_id: str, session: str, *, reset: bool) -> str:
     """
     with own_folder(store, harness_id) as (own, held):
         if not reset:
-            if session and _is_due(store, session, load(own, harness_id).records):
+            if session and _is_due(store, load(own, harness_id).records.last_event(session) or ""):
                 with suppress(NexusError):
                     agents_extension.append(own, [agents.make_seen(session, store.stamp())])
             return ""
@@ -288,8 +282,8 @@ def _left(store: Store, found: Agents, session: str) -> Records:
     return found.records.without({session, *found.records.ended(before, after)})
 
 
-def _is_due(store: Store, session: str, records: Records) -> bool:
-    return records.last_event(session) <= store.stamp(-NOTED_AFTER_S)
+def _is_due(store: Store, last: str) -> bool:
+    return last <= store.stamp(-NOTED_AFTER_S)
 
 
 def _salvaged(own: Folder, harness_id: str) -> tuple[Agents, str]:

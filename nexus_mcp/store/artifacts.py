@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from nexus_mcp.errors import NotConfirmed, PathRefused
 from nexus_mcp.state import artifact_name
 from nexus_mcp.state import oplog as changes
-from nexus_mcp.store import atomic, oplog, paths
+from nexus_mcp.store import atomic, paths
 from nexus_mcp.store.commit import write_one
 from nexus_mcp.store.replacement import ChangedMeanwhile, Original, Replacement, read_any, retry
 
@@ -41,7 +41,7 @@ def write(store: Store, filename: str, content: str, by: By) -> str:
         try:
             place = f"{FOLDER}/{filename}"
             folder, name = paths.make(stack, state, place, made)
-            id_ = oplog.new_id()
+            id_ = os.urandom(8).hex()
             _replace(
                 state, folder, (place, name, id_), data, lambda file: changes.entry(id_, store.stamp(), by, [file])
             )

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from nexus_mcp.store.folder import Copy, Folder, Permissions
+    from nexus_mcp.store.folder import Copy, Folder
 
     Call = Callable[[int, bytes, int, bytes], int]
 
@@ -195,7 +195,7 @@ def replace(
     parts: Iterable[bytes],
     check: Callable[[], None] | None = None,
     *,
-    mode: Permissions | Copy | None = None,
+    mode: os.stat_result | Copy | None = None,
     confirmed: bool = True,
 ) -> None:
     """Replace the file `name` by `parts`, one after the other. The change is durable when this returns.
@@ -206,7 +206,7 @@ def replace(
     folder. A failed fsync is never repeated on the same descriptor: the second one may report success for pages that
     were dropped.
     """
-    there = folder.permissions(name)  # and no link or folder
+    there = folder.plain(name)  # and no link or folder
     temporary = prepare(folder, parts, there if mode is None else mode)
     if check is not None:
         try:
@@ -286,12 +286,12 @@ def confirm(folder: Folder) -> None:
 def prepare(
     folder: Folder,
     parts: Iterable[bytes | Callable[[int], None]],
-    mode: Permissions | Copy | None = None,
+    mode: os.stat_result | Copy | None = None,
 ) -> str:
     """Write `parts` to a new temporary file, sync it, and return its name. Leaves nothing behind on failure.
 
     A part is bytes, or a function that writes some to the descriptor that it gets.
-    `mode` says which permissions it has; None for those of any new file.
+    `mode` is a file with its permissions, or what it copies; None for those of any new file.
     """
     temporary = f"{PREFIX}{os.urandom(8).hex()}"
     fd = folder.open(temporary, _FLAGS, mode)

@@ -87,7 +87,7 @@ class Receipts:
     `repeated` is the receipt whose answer `answer` returned, None before that.
     """
 
-    def __init__(self, state: Folder, open_state: OpenState, is_answer: IsAnswer | None) -> None:
+    def __init__(self, state: Folder, open_state: OpenState, is_answer: IsAnswer) -> None:
         self._state = state
         self._open_state = open_state
         self._is_answer = is_answer
@@ -102,27 +102,29 @@ class Receipts:
         answer: dict[str, Any] | None = None
         while newest_first:
             entry, marker = newest_first.pop()
-            if answer is None and self._is_answer and self._is_answer(entry["answer"]) and history.has(entry["cycle"]):
+            if answer is None and self._is_answer(entry["answer"]) and history.has(entry["cycle"]):
                 answer, self.repeated = entry["answer"], marker
             else:
                 marker.delivered()  # it does not fit the history, or is older: no client waits for it
         return answer
 
-    def forget(self, confirm: Callable[[], None]) -> None:
-        """Remove the receipts: a write after the close shows that its client continued and will not repeat it.
 
-        `confirm`, which may raise, first puts that write on disk, so that no power cut takes only the write.
-        """
-        try:
-            left = find_undelivered(self._state, self._open_state, whole=False)
-        except Exception as error:  # noqa: BLE001
-            # The change is made and must be answered as such. At worst an old answer is returned once more.
-            log.warning(f"could not look for unanswered closes: {error}")
-            return
-        if left:
-            confirm()
-        for _, marker in sorted(left, key=_age):  # if we die meanwhile, the newest remains, which is the one to return
-            marker.delivered()
+def forget(state: Folder, open_state: OpenState, confirm: Callable[[], None]) -> None:
+    """Remove the receipts that dead processes left: a write after the close shows that its client continued and will
+    not repeat it. Needs the lock.
+
+    `confirm`, which may raise, first puts that write on disk, so that no power cut takes only the write.
+    """
+    try:
+        left = find_undelivered(state, open_state, whole=False)
+    except Exception as error:  # noqa: BLE001
+        # The change is made and must be answered as such. At worst an old answer is returned once more.
+        log.warning(f"could not look for unanswered closes: {error}")
+        return
+    if left:
+        confirm()
+    for _, marker in sorted(left, key=_age):  # if we die meanwhile, the newest remains, which is the one to return
+        marker.delivered()
 
 
 def lock_receipt(state: Folder, name: str, open_state: OpenState) -> Receipt:

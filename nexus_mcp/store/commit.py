@@ -14,14 +14,15 @@ from nexus_mcp.store import atomic, conflicts, journal, oplog, paths
 from nexus_mcp.store.codec import encode
 from nexus_mcp.store.folder import Copy, reason
 from nexus_mcp.store.journal import finish
-from nexus_mcp.store.replacement import Original, Replacement
+from nexus_mcp.store.replacement import Original, Replacement, put_unsynced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable
     from typing import Any
 
-    from nexus_mcp.store.folder import Folder, Permissions
+    from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.lock import HeldLock
     from nexus_mcp.store.transaction import Transaction
 
@@ -77,9 +78,8 @@ def write_one(
     if folder is not state:
         _sync_journals_folder(state)
         conflicts.sweep(folder)
-    replacement = Replacement(folder, *read, forward)
-    replacement.put_unsynced(after, None if held is None else held.check)
-    oplog.note(state, make_entry, [replacement.copy] if replacement.copy else ())  # every reader sees the change
+    copy = put_unsynced(folder, read, after, None if held is None else held.check, forward)
+    oplog.note(state, make_entry, [copy] if copy else ())  # every reader sees the change
     if held is None or folder is not state:
         atomic.confirm_file(folder, read[0])
     else:
@@ -130,7 +130,7 @@ def write_journaled(
         conflicts.sweep_artifacts(state)
     # All new bytes are on disk before the commit point, so that a full disk is detected before anything changed.
     temporary: dict[str, tuple[Folder, str]] = {}
-    copied: list[Permissions | None] = []
+    copied: list[os.stat_result | None] = []
     growth = None
     doing = journal.SHOWN_HISTORY
     with ExitStack() as stack:
@@ -139,14 +139,14 @@ def write_journaled(
                 growth = change.growth()
                 if growth.size > journal.HISTORY_LIMIT:
                     raise StateError(journal.SHOWN_HISTORY, f"would grow beyond {journal.HISTORY_LIMIT >> 20} MiB")
-                copied.append(nexus.permissions(journal.HISTORY))
+                copied.append(nexus.plain(journal.HISTORY))
                 temporary[journal.HISTORY] = (nexus, growth.prepare())
             found = {name: paths.find(stack, state, name) for name in change.writes}
             for name, (folder, last) in found.items():
                 doing, after = state.show(name), change.writes[name][1]
                 if folder is not None:
                     original = change.originals.get(name) or Original()
-                    copied.append(original.permissions)
+                    copied.append(original.info)
                     if after is not None:
                         temporary[name] = (folder, Replacement(folder, last, original).prepare(after))
 

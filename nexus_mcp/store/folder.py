@@ -140,11 +140,11 @@ class Folder:
                 raise StorageError(shown, "read", reason(error)) from error
             raise
 
-    def open(self, name: str, flags: int, wanted: Permissions | Copy | None = None) -> int:
+    def open(self, name: str, flags: int, wanted: os.stat_result | Copy | None = None) -> int:
         """Open the file `name` and return a descriptor. Raises PathRefused, StorageError, OSError.
 
-        With O_CREAT an absent file is created. `wanted` are its permissions, or the files that it copies, or None for
-        those of any new file. An existing file keeps its own.
+        With O_CREAT an absent file is created. `wanted` is a file with its permissions, or the files that it copies,
+        or None for those of any new file. An existing file keeps its own.
         """
         if not flags & os.O_CREAT:
             return self.open_as(name, flags, 0)
@@ -173,18 +173,14 @@ class Folder:
 
     def check_plain(self, name: str) -> bool:
         """Return whether the file `name` exists. Raises PathRefused if it is a link, a folder or a special file."""
-        return self._plain(name) is not None
+        return self.plain(name) is not None
 
-    def _plain(self, name: str) -> os.stat_result | None:
+    def plain(self, name: str) -> os.stat_result | None:
+        """Return the stat of the file `name`, None if absent. Raises as `check_plain` does."""
         seen = self.look(name)
         if seen is not None and not stat.S_ISREG(seen.st_mode):
             raise refusal(self.show(name), seen.st_mode, "a file")
         return seen
-
-    def permissions(self, name: str) -> Permissions | None:
-        """Return the permissions of the file `name`, None if absent. Raises as `check_plain` does."""
-        seen = self._plain(name)
-        return None if seen is None else Permissions(seen)
 
     def rename(self, old: str, new: str) -> None:
         """Replace `new` by `old`, at once for every reader. Raises OSError."""
@@ -212,14 +208,16 @@ class Folder:
             return os.path.isdir(self.path)
         try:
             return os.path.samestat(os.stat(self.path, follow_symlinks=False), os.fstat(self.descriptor))
-        except OSError as error:
-            if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
-                raise StorageError(self.shown, "look at", reason(error)) from error
+        except (FileNotFoundError, NotADirectoryError):
             return False
+        except OSError as error:
+            raise StorageError(self.shown, "look at", reason(error)) from error
 
-    def is_file(self, name: str, fd: int) -> bool:
-        """Return whether the file `name` is still the one that is open as `fd`. Raises StorageError."""
-        named = self.look(name)
+    def is_file(self, name: str, fd: int, *, in_place: bool = False) -> bool:
+        """Return whether the file `name` is still the one that is open as `fd`; with `in_place` this folder must be at
+        its path, too. Raises StorageError.
+        """
+        named = self.look(name) if not in_place or self.is_current() else None
         try:
             return named is not None and os.path.samestat(named, os.fstat(fd))
         except OSError as error:
@@ -233,6 +231,10 @@ class Folder:
             return None
         except OSError as error:
             raise StorageError(self.show(name), "look at", reason(error)) from error
+
+    def look_all(self, names: Iterable[str]) -> list[os.stat_result | None]:
+        """Return what `look` returns for each name."""
+        return [self.look(name) for name in names]
 
     def names(self, most: int | None = None) -> list[str]:
         """Return the names in this folder, at most `most` + 1 of them. Raises StorageError."""
@@ -335,20 +337,15 @@ _READ_WRITE = 0o666
 _TRIES = 5  # to open a file that another process creates and removes
 
 
-class Permissions:
-    """The permission bits of a file, and the group for which they are."""
+def bits_of(info: os.stat_result) -> int:
+    """Return the permission bits of a file."""
+    return stat.S_IMODE(info.st_mode) & 0o777
 
-    __slots__ = ("bits", "group")
 
-    def __init__(self, info: os.stat_result) -> None:
-        self.bits = stat.S_IMODE(info.st_mode) & 0o777
-        self.group = info.st_gid
-
-    def for_group(self, group: int) -> int:
-        """Return the bits if the file belongs to `group`: another group gets the bits of all other users."""
-        if group == self.group:
-            return self.bits
-        return self.bits & ~_GROUP | (self.bits << 3) & _GROUP
+def bits_for(info: os.stat_result, group: int) -> int:
+    """Return the bits if the file belongs to `group`: another group gets the bits of all other users."""
+    bits = bits_of(info)
+    return bits if group == info.st_gid else bits & ~_GROUP | (bits << 3) & _GROUP
 
 
 class Copy:
@@ -360,7 +357,7 @@ class Copy:
 
     __slots__ = ("_sources", "is_private")
 
-    def __init__(self, sources: Iterable[Permissions | None] = (), *, private: bool = True) -> None:
+    def __init__(self, sources: Iterable[os.stat_result | None] = (), *, private: bool = True) -> None:
         self._sources = [source for source in sources if source is not None]
         self.is_private = private
 
@@ -368,18 +365,18 @@ class Copy:
         """Return the bits that all copied files have, for a file that belongs to `group`."""
         bits = _READ_WRITE
         for source in self._sources:
-            bits &= source.for_group(group)
+            bits &= bits_for(source, group)
         return bits
 
 
 PRIVATE = Copy()
 
 
-def _create(folder: Folder, name: str, flags: int, wanted: Permissions | Copy | None) -> int:
-    if isinstance(wanted, Permissions):
+def _create(folder: Folder, name: str, flags: int, wanted: os.stat_result | Copy | None) -> int:
+    if isinstance(wanted, os.stat_result):
         if not HAS_MODES:
             return folder.open_as(name, flags, _READ_WRITE)
-        fd = folder.open_as(name, flags, wanted.bits & _OWNER)
+        fd = folder.open_as(name, flags, wanted.st_mode & _OWNER)
         return _or_closed(folder, name, fd, lambda: _keep(folder, fd, wanted))
     above = folder.look(".") if HAS_MODES else None
     if above is None:
@@ -415,7 +412,7 @@ def _group(above: os.stat_result) -> int:
 def _allowed(above: os.stat_result) -> int:
     """Return the permissions that the folder `above` gives other users than the owner, for a new file in it."""
     # If the file belongs to another group, that gets what the folder gives to all users.
-    return Permissions(above).for_group(_group(above))
+    return bits_for(above, _group(above))
 
 
 def _share(fd: int, above: os.stat_result, allowed: int) -> None:
@@ -431,20 +428,20 @@ def _share(fd: int, above: os.stat_result, allowed: int) -> None:
             os.fchmod(fd, shared)
 
 
-def _keep(folder: Folder, fd: int, wanted: Permissions) -> None:
+def _keep(folder: Folder, fd: int, wanted: os.stat_result) -> None:
     """Give the new file the bits `wanted`, and its group, unless the folder decides the group. Raises OSError,
     StorageError.
     """
     info = os.fstat(fd)
-    bits = wanted.bits
-    if info.st_gid != wanted.group:
+    bits = bits_of(wanted)
+    if info.st_gid != wanted.st_gid:
         above = folder.look(".")
         if above is not None and above.st_mode & stat.S_ISGID and info.st_gid == above.st_gid:
             bits &= ~_GROUP | above.st_mode
         else:
             try:
-                os.fchown(fd, -1, wanted.group)
+                os.fchown(fd, -1, wanted.st_gid)
             except OSError:
-                bits &= wanted.for_group(info.st_gid)
+                bits &= bits_for(wanted, info.st_gid)
     if stat.S_IMODE(info.st_mode) != bits:
         os.fchmod(fd, bits)

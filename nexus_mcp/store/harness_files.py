@@ -140,7 +140,7 @@ def _counted_line(lines: list[bytes], path: str, now: str, agent: str) -> tuple[
         if spelt not in line and b"\\" not in line:  # without a backslash the line cannot spell the path in another way
             continue
         known = jsonl.parse(line, ACCESS) if line.strip() else None
-        if known is None or known.get("path") != path or schemas.faults(schemas.readable(SCHEMA), known, most=1):
+        if known is None or known.get("path") != path or schemas.readable_faults(SCHEMA, known, most=1):
             continue
         return number, {**known, **fields, "access_count": int(known["access_count"]) + 1}
     return len(lines), fields

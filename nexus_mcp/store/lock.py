@@ -100,7 +100,7 @@ class HeldLock:
 
     def is_ours(self) -> bool:
         """Return whether the lock file and its folder are still there; else another process may hold a new one."""
-        return self._fd is None or (self._state.is_current() and self._state.is_file(NAME, self._fd))
+        return self._fd is None or self._state.is_file(NAME, self._fd, in_place=True)
 
     def end(self) -> None:
         """Call `afterwards` now. Raises what it raises."""

@@ -7,7 +7,6 @@ synced, because undo must not go past it: either it is in the log, or there is n
 
 from __future__ import annotations
 
-import os
 import stat
 from contextlib import suppress
 
@@ -15,7 +14,7 @@ from nexus_mcp import log
 from nexus_mcp.errors import NexusError, StateError
 from nexus_mcp.state import oplog
 from nexus_mcp.store import atomic, jsonl, paths
-from nexus_mcp.store.codec import compact
+from nexus_mcp.store.codec import COMPACT
 from nexus_mcp.store.folder import reason
 
 TYPE_CHECKING = False
@@ -38,11 +37,6 @@ _SHORTENED = (
     "The next change that is noted shortens it or sets it aside. Or move it away yourself: that begins a new one."
 )
 _warned: set[str] = set()
-
-
-def new_id() -> str:
-    """Return a new id of a change."""
-    return os.urandom(8).hex()
 
 
 def note(state: Folder, make: Callable[[], Entry | None], copies: Sequence[str] = ()) -> None:
@@ -106,7 +100,7 @@ def _is_ours(value: object) -> TypeGuard[Entry]:
 
 def _line(entry: Entry) -> bytes:
     # A lone surrogate, from a client's name, becomes an escape, as JSON has it.
-    return compact(entry).encode("utf-8", "backslashreplace")
+    return COMPACT.encode(entry).encode("utf-8", "backslashreplace")
 
 
 def _append(state: Folder, made: bytes) -> None:

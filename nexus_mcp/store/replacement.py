@@ -18,7 +18,7 @@ from contextlib import suppress
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError, NotConfirmed, StateError, StorageError
 from nexus_mcp.store import atomic, conflicts
-from nexus_mcp.store.folder import AT, Permissions, close_fd, reason
+from nexus_mcp.store.folder import AT, bits_of, close_fd, reason
 
 TYPE_CHECKING = False
 
@@ -51,14 +51,14 @@ class ChangedMeanwhile(StorageError):
 
 class Original:
     """`data` are the bytes, None if there was no file, `...` if they are not known: then the end of the file is
-    compared.
+    compared. `info` is its stat from before the read.
 
     The file stays open until no object refers to it. Freeing the disk space of a replaced file takes a fifth of the
-    time of a short change, so that happens after the change was answered. `checksum` returns the CRC-32 of the bytes,
-    if it is known.
+    time of a short change, so that happens after the change was answered. `checksum` is the CRC-32 of the bytes, if it
+    is known.
     """
 
-    __slots__ = ("_end", "_fd", "_info", "_limit", "_seen", "checksum", "data", "is_foreign")
+    __slots__ = ("_end", "_fd", "_limit", "_seen", "checksum", "data", "info", "is_foreign")
 
     def __init__(
         self,
@@ -68,10 +68,10 @@ class Original:
         limit: int = 0,
     ) -> None:
         self.data = data
-        self.checksum: Callable[[], int] | None = None
+        self.checksum: int | None = None
         self.is_foreign = False
         self._fd = fd
-        self._info = info
+        self.info = info
         self._limit = limit
         self._seen: os.stat_result | None = None
         self._end = _end(fd) if data is ... and fd is not None else None
@@ -92,22 +92,12 @@ class Original:
     @property
     def is_there(self) -> bool:
         """Return whether there was a file."""
-        return self._info is not None
-
-    @property
-    def names(self) -> int:
-        """Return how many names the file had when it was read."""
-        return 0 if self._info is None else self._info.st_nlink
+        return self.info is not None
 
     def is_file(self, folder: Folder, name: str) -> bool:
         """Return whether `name` is a name of the file that was read. Raises StorageError."""
         seen = folder.look(name)
-        return seen is not None and self._info is not None and os.path.samestat(seen, self._info)
-
-    @property
-    def permissions(self) -> Permissions | None:
-        """Return its permissions, None if there was no file."""
-        return None if self._info is None else Permissions(self._info)
+        return seen is not None and self.info is not None and os.path.samestat(seen, self.info)
 
     def disown(self) -> None:
         """Treat the file as a save of another program, which is kept whatever it holds."""
@@ -116,25 +106,25 @@ class Original:
     def check(self, folder: Folder, name: str) -> None:
         """Raise ChangedMeanwhile if the file is not the one that was read. Raises PathRefused, StorageError."""
         seen = folder.look(name)
-        if seen is None or self._info is None:
-            if seen is None and self._info is None:
+        if seen is None or self.info is None:
+            if seen is None and self.info is None:
                 return
             raise ChangedMeanwhile(folder.show(name))
-        if _identity(seen) == _identity(self._info):
+        if _identity(seen) == _identity(self.info):
             return
         if self.data is ... or self.data is None:
             raise ChangedMeanwhile(folder.show(name))
         now = read(folder, name, self._limit)
-        if now.data != self.data or _bits(now) != _bits(self):
+        if now.data != self.data or now.info is None or bits_of(now.info) != bits_of(self.info):
             raise ChangedMeanwhile(folder.show(name))
         # The same bytes, saved again or touched: hold this file from now on.
-        now._fd, self._fd, self._info = self._fd, now._fd, now._info
+        now._fd, self._fd, self.info = self._fd, now._fd, now.info
 
     def is_at(self, folder: Folder, name: str) -> bool:
         """Return whether the file that was read has this name now, with the same bytes. Raises
         OSError, StorageError.
         """
-        seen, known = folder.look(name), self._info
+        seen, known = folder.look(name), self.info
         self._seen = seen
         if (
             seen is None
@@ -151,20 +141,20 @@ class Original:
         """Return whether the file in the last `is_at` had other permissions, or another owner, than
         when it was read.
         """
-        seen, known = self._seen, self._info
+        seen, known = self._seen, self.info
         if seen is None or known is None:
             return False
         return (seen.st_mode, seen.st_uid, seen.st_gid) != (known.st_mode, known.st_uid, known.st_gid)
 
     def is_unwritten(self) -> bool:
         """Return whether the file that was read still has the same bytes, whatever its name is now. Raises OSError."""
-        if self._fd is None or self._info is None:
+        if self._fd is None or self.info is None:
             return True
-        size, data = self._info.st_size, self.data
+        size, data = self.info.st_size, self.data
         if data is ... or data is None:
-            return os.fstat(self._fd).st_mtime_ns == self._info.st_mtime_ns and _end(self._fd) == self._end
+            return os.fstat(self._fd).st_mtime_ns == self.info.st_mtime_ns and _end(self._fd) == self._end
         if size <= _CHUNK:
-            return atomic.read_at(self._fd, size + 1, 0) == data
+            return os.pread(self._fd, size + 1, 0) == data  # open files are held only where this call exists
         return os.fstat(self._fd).st_size == size and all(
             atomic.read_up_to(self._fd, at, _CHUNK) == data[at : at + _CHUNK] for at in range(0, size, _CHUNK)
         )
@@ -188,7 +178,7 @@ class Original:
 
     def _sum(self, data: bytes) -> int:
         if self.checksum is not None:
-            return self.checksum()
+            return self.checksum
         import zlib  # imported late: a shared library
 
         return zlib.crc32(data)
@@ -231,10 +221,6 @@ def _end(fd: int) -> tuple[int, int]:
     return conflicts.mark_of(fd, conflicts.END)
 
 
-def _bits(original: Original) -> int | None:
-    return None if original.permissions is None else original.permissions.bits
-
-
 TRIES = 8
 """How often a change runs if another program saves its file each time. Then it is refused, with nothing changed."""
 
@@ -247,6 +233,19 @@ def retry(change: Callable[[], Result]) -> Result:
         except ChangedMeanwhile:
             continue
     return change()
+
+
+def put_unsynced(
+    folder: Folder,
+    read: tuple[str, Original],
+    data: bytes | None,
+    check: Callable[[], None] | None,
+    forward: str | None,
+) -> str:
+    """Do what `Replacement.put_unsynced` does; return the name of the copy, "" for none. `read` as for `write_one`."""
+    replacement = Replacement(folder, *read, forward)
+    replacement.put_unsynced(data, check)
+    return replacement.copy
 
 
 class Replacement:
@@ -306,7 +305,7 @@ class Replacement:
 
     def prepare(self, data: bytes) -> str:
         """Write and sync the new file under a temporary name, and return that name. Raises as atomic.prepare does."""
-        return atomic.prepare(self._folder, [data], self._original.permissions)
+        return atomic.prepare(self._folder, [data], self._original.info)
 
     def install(self, temporary: str, new: New | None) -> None:
         """Replace the file by the prepared one, or remove it if `new` is None.
@@ -363,7 +362,8 @@ class Replacement:
         self._folder.unlink(held)
         # An earlier try put a save back, and this one has built on it. A change that only goes forward has not
         # built on it: a user may have linked a copy to its first name again.
-        if self._original.names > 1 and self._forward is None:
+        info = self._original.info
+        if info is not None and info.st_nlink > 1 and self._forward is None:
             conflicts.drop_twins(self._folder, self._original.is_file)
 
     def _put_back(self, held: str, new: New | None) -> None:
@@ -431,7 +431,7 @@ class Replacement:
         saved = self._original.saved_since()
         if saved is not None:
             copy = f"{conflicts.PREFIX}{self._forward or os.urandom(8).hex()}-{name}"
-            atomic.place(folder, atomic.prepare(folder, [saved], folder.permissions(name)), copy)
+            atomic.place(folder, atomic.prepare(folder, [saved], folder.plain(name)), copy)
             conflicts.warn(folder, copy, name)
             self.copy = copy
 

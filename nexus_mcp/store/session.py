@@ -62,27 +62,25 @@ KINDS = {PLAN: Kind(PLAN, shapes.PLAN, "issues"), TASKS: Kind(TASKS, shapes.TASK
 class Document:
     """The bytes of a session file and the checked value that they mean. Neither is ever changed.
 
-    `frame` is None for a file that may be laid out otherwise than we do.
+    `frame` is None for a file that may be laid out otherwise than we do. `mark` is that of the bytes for the operation
+    log, None if it was not computed.
     """
 
-    __slots__ = ("_mark", "data", "frame", "kind", "value")
+    __slots__ = ("data", "frame", "kind", "mark", "value")
 
-    def __init__(self, kind: Kind, data: bytes, value: dict[str, Any], frame: Frame | None = None) -> None:
+    def __init__(
+        self,
+        kind: Kind,
+        data: bytes,
+        value: dict[str, Any],
+        frame: Frame | None = None,
+        mark: oplog.Mark | None = None,
+    ) -> None:
         self.kind = kind
         self.data = data
         self.value = value
         self.frame = frame
-        self._mark: dict[str, int] | None = None
-
-    def mark(self) -> dict[str, int]:
-        """Return the marks of the bytes for the operation log."""
-        if self._mark is None:
-            self._mark = oplog.mark(self.data) or {}
-        return self._mark
-
-    def checksum(self) -> int:
-        """Return the CRC-32 of the bytes."""
-        return self.mark()["crc32"]
+        self.mark = mark
 
 
 class SessionCache:
@@ -128,7 +126,6 @@ class SessionCache:
                 if found is not None:
                     made = compose(name, found.value)
                     if made.data == found.data:  # then its value is the same, too, in the same order of fields
-                        made.mark()
                         self._put(made)
 
     def _put(self, document: Document) -> None:
@@ -195,9 +192,8 @@ def compose(name: str, value: dict[str, Any]) -> Document:
     kind = KINDS[name]
     rows = value[kind.rows]
     new = [row for row in rows if type(row) is not Row]
-    shapes.check_new({**value, kind.rows: new}, schemas.readable(kind.schema), name)
     without_text = [row for row in rows if type(row) is not Row or not row.text]
-    made = shapes.order({**value, kind.rows: without_text}, schemas.load(kind.schema))
+    made = shapes.order_checked({**value, kind.rows: without_text}, new, kind.schema, name)
     ordered = iter(made[kind.rows])
     try:
         written = Rows([row if type(row) is Row and row.text else _lay_out(next(ordered)) for row in rows])
@@ -207,7 +203,8 @@ def compose(name: str, value: dict[str, Any]) -> Document:
     made[kind.rows] = written
     between = [_FIRST, _BETWEEN.join([row.text for row in written]), _LAST] if written else []
     frame = head + opening, tail
-    return Document(kind, b"".join([frame[0], *between, frame[1]]), made, frame)
+    data = b"".join([frame[0], *between, frame[1]])
+    return Document(kind, data, made, frame, oplog.mark(data))
 
 
 def _rows_by_text(known: Document, data: bytes) -> Rows | None:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager, suppress
+from functools import partial
 
 from nexus_mcp.errors import NexusError
 from nexus_mcp.state import oplog as changes
 from nexus_mcp.state import times
 from nexus_mcp.store import atomic, close_receipt, lock
-from nexus_mcp.store.access import Access, Deadline
+from nexus_mcp.store.access import Access
 from nexus_mcp.store.history.index import Memory
 from nexus_mcp.store.paths import PLAN, SESSION, TASKS
 from nexus_mcp.store.replacement import retry
 from nexus_mcp.store.session import SessionCache, SessionSnapshot
-from nexus_mcp.store.transaction import Transaction, read_history, value_of
+from nexus_mcp.store.transaction import Transaction, value_of
 
 TYPE_CHECKING = False
 
@@ -79,9 +80,9 @@ class Store:
         *,
         in_all: bool = False,
     ) -> None:
-        self.deadline = Deadline(wait, in_all=in_all)
         self._session = SessionCache()
-        self._access = Access(workspace.root, self.deadline, self._session.prepare)
+        self._access = Access(workspace.root, wait, self._session.prepare, in_all=in_all)
+        self.deadline = self._access.deadline
         self._memory = Memory()
         self._now = now or time.time
         self._done: Transaction | None = None
@@ -107,11 +108,9 @@ class Store:
     def history(self, at: Callable[[Archive], Found]) -> Found:
         """Return what `at` returns for history.json as it is now. Raises StateError, PathRefused, StorageError."""
 
-        def read(nexus: Folder | None, state: Folder | None) -> Found:
-            with read_history(nexus, state, self._memory) as archive:
-                return at(archive)
+        from nexus_mcp.store.history.archive import look  # imported late: start-up does not need it
 
-        return self._access.look(read)
+        return self._access.look(partial(look, self._memory, at))
 
     def initialise(self) -> list[str]:
         """Create `.nexus/`, `.nexus/state/` and `.nexus/.gitignore` if absent; return the created
@@ -170,7 +169,7 @@ class Store:
         """
         with (
             self._access.looking() as (nexus, state, completed),
-            self._transaction(nexus, state, by, lambda _: None, completed) as change,
+            self._transaction(nexus, state, by, completed=completed) as change,
         ):
             return make(change)
 
@@ -198,9 +197,13 @@ class Store:
         """Open the same folder. An interrupted change stays: it may belong to the lock holder."""
         return self._access.state()
 
+    def own_as_it_is(self, harness_id: str) -> AbstractContextManager[Folder | None]:
+        """Open the folder of a harness in that one, in the same way."""
+        return self._access.innermost(".nexus", "state", harness_id)
+
     def nexus(self) -> AbstractContextManager[Folder | None]:
         """Open the folder `.nexus` as it is, None if absent: for the notes. Raises PathRefused, StorageError."""
-        return self._access.nexus()
+        return self._access.innermost(".nexus")
 
     @contextmanager
     def locked_state(self) -> Iterator[tuple[Folder, lock.HeldLock]]:
@@ -231,24 +234,26 @@ class Store:
         """Try `_change` once. Raises ChangedMeanwhile with nothing changed."""
         from nexus_mcp.store.commit import carry_out
 
-        markers = close_receipt.Receipts(at.state, self._access.state, is_answer)
-        with self._transaction(at.nexus, at.state, by, markers.answer, at.completed) as change:
+        markers = None if is_answer is None else close_receipt.Receipts(at.state, self._access.state, is_answer)
+        recovered = None if markers is None else markers.answer
+        with self._transaction(at.nexus, at.state, by, recovered, at.completed) as change:
             answer = make(change)
-            if markers.repeated is not None:
+            if markers is not None and markers.repeated is not None:
                 return answer, markers.repeated
             at.begin()
             keep = None if is_answer is None else answer
             name = carry_out(at.nexus, at.state, change, at.held, keep)
             kept = None if name is None else close_receipt.lock_receipt(at.state, name, self._access.state)
-            at.keep()
+            at.is_kept = True
             self._done = change
             if at.has_receipts and (change.cycle is not None or not change.writes.keys().isdisjoint(SESSION)):
-                markers.forget(at.held.end)  # not for an artifact: another client may wait for the answer
+                # Not for an artifact: another client may wait for the answer.
+                close_receipt.forget(at.state, self._access.state, at.held.end)
             return answer, kept
 
     def _rehearse(self, nexus: Folder | None, state: Folder | None, make: Make, by: By) -> None:
         """Run a change in a new project without writing: a failing call must not leave even a folder."""
-        with self._transaction(nexus, state, by, lambda _: None) as change:
+        with self._transaction(nexus, state, by) as change:
             make(change)
 
     def _transaction(
@@ -256,7 +261,7 @@ class Store:
         nexus: Folder | None,
         state: Folder | None,
         by: By,
-        recovered: Callable[[Archive], dict[str, Any] | None],
+        recovered: Callable[[Archive], dict[str, Any] | None] | None = None,
         completed: Entry | None = None,
     ) -> Transaction:
         session, memory = self._session, self._memory

@@ -5,6 +5,7 @@ One file is replaced by itself; a change of several files, or with a cycle, goes
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 
 from nexus_mcp.errors import StateError, StorageError
@@ -46,7 +47,7 @@ class Transaction:
         state: Folder | None,
         by: By,
         now: Callable[[], float],
-        recovered: Callable[[Archive], dict[str, Any] | None],
+        recovered: Callable[[Archive], dict[str, Any] | None] | None = None,
         *,
         session: SessionCache | None = None,
         memory: Memory | None = None,
@@ -107,7 +108,8 @@ class Transaction:
         """Return the answer of a close whose client did not get it because of a crash, None if there is none. Return it
         once.
         """
-        return self._recovered(self.history)
+        history = self.history  # a malformed one is an error in any case
+        return None if self._recovered is None else self._recovered(history)
 
     def stamp(self) -> str:
         """Return the time of this change, as the contract writes it."""
@@ -125,9 +127,7 @@ class Transaction:
         """
         shown = f".nexus/state/{name}"
         before = self._document(name)
-        if before is not None:
-            shapes.check_writable(before.value, shown)
-        shapes.check_fields(fields, part)
+        shapes.check_change(value_of(before), shown, fields, part)
         try:
             after = self._session.compose(name, value)
         except Invalid as error:
@@ -139,8 +139,7 @@ class Transaction:
                 next_step="Close this cycle with task_close and go on in a new one.",
             )
         self.writes[name] = (None if before is None else before.data, after.data)
-        if before is not None:
-            self.marks[name] = before.mark, after.mark
+        self.marks[name] = (None if before is None else before.mark), after.mark
         return after.value
 
     def log(self) -> list[Line]:
@@ -164,7 +163,8 @@ class Transaction:
                 if folder is None:
                     return None, False
                 self.originals[name] = read(folder, last, journal.SESSION_LIMIT)
-        return self.originals[name].content(), True
+        data = self.originals[name].data
+        return (None if data is ... else data), True  # a file that was read whole
 
     def restore(self, name: str, data: bytes | None) -> None:
         """Request the old content `data` for the file at the path `name`, or its removal for None.
@@ -207,17 +207,12 @@ class Transaction:
         }
 
     def entry(self) -> Entry:
-        """Return the entry of the change for the operation log. It has old content only if undo may need it."""
+        """Return the entry of the change for the operation log."""
         from nexus_mcp.state import oplog  # imported late: start-up does not need it
-        from nexus_mcp.store.oplog import new_id
 
-        stays = self.cycle is not None or self.undoes is not None
-        files = [
-            oplog.file_after(name, after) if stays else oplog.file_change(name, before, after, self.marks.get(name))
-            for name, (before, after) in self.writes.items()
-        ]
         cycle = None if self.cycle is None else self.cycle["completed_at"]
-        return oplog.entry(new_id(), self.stamp(), self.by, files, what=self.what, cycle=cycle, undoes=self.undoes)
+        about = (os.urandom(8).hex(), self.stamp(), self.by, self.writes, self.marks)
+        return oplog.entry_of(*about, what=self.what, cycle=cycle, undoes=self.undoes)
 
     def _value(self, name: str) -> dict[str, Any] | None:
         return value_of(self._document(name))
@@ -225,8 +220,8 @@ class Transaction:
     def _document(self, name: str) -> Document | None:
         if name not in self._documents:
             document = self._documents[name] = self._session.parse(name, self.current(name))
-            if document is not None:
-                self.originals[name].checksum = document.checksum
+            if document is not None and document.mark is not None:
+                self.originals[name].checksum = document.mark["crc32"]
         return self._documents[name]
 
 

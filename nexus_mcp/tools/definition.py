@@ -127,6 +127,11 @@ class Tool:
         }
 
 
+def definitions(tools: tuple[Tool, ...], prefix: str) -> list[Schema]:
+    """Return the `definition` of each tool."""
+    return [tool.definition(prefix) for tool in tools]
+
+
 def _class_fault(classes: tuple[str, ...]) -> str:
     if not classes:
         return "has no capability class, so every agent could use it"

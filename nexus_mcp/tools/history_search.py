@@ -19,9 +19,8 @@ def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
     query, most = arguments.get("query", ""), arguments.get("last_n", DEFAULT_LAST_N)
 
     def look(archive: Archive) -> dict[str, Any]:
-        matches = archive.matches(query) if query.strip() else range(len(archive))
-        shown = [history.summary(cycle) for cycle in archive.cycles(matches[-most:])]
-        return {"total": len(matches), "showing": len(shown), "cycles": shown}
+        total, shown = archive.newest(query, most, history.summary)
+        return {"total": total, "showing": len(shown), "cycles": shown}
 
     return ctx.store.history(look)
 

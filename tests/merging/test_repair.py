@@ -15,7 +15,7 @@ from nexus_mcp.merging.diagnosis import Conflict, Damaged, Diagnosis, Healthy, H
 from nexus_mcp.merging.repair import examine, is_backup, repair
 from nexus_mcp.server.app import App
 from nexus_mcp.store import lock
-from nexus_mcp.store.access import Access, Deadline
+from nexus_mcp.store.access import Access
 from nexus_mcp.store.folder import Folder
 from tests.merging.support import OURS, numbered, titles
 from tests.store.dying import failing_at, killed
@@ -190,7 +190,7 @@ def test_takes_its_turn(project: Project, monkeypatch: pytest.MonkeyPatch) -> No
     project.put("history.json", MARKED)
     root = str(project.root)
     monkeypatch.setattr(lock, "WAIT_SECONDS", 0.0)
-    with Access(root, Deadline(0.0)).locked(), pytest.raises(LockTimeout):
+    with Access(root, 0.0).locked(), pytest.raises(LockTimeout):
         repair(root)
     assert project.get("history.json") == MARKED
     seen = module._examine(root)

@@ -13,7 +13,7 @@ import pytest
 from nexus_mcp.errors import NexusError, PathRefused, StorageError
 from nexus_mcp.server.app import App
 from nexus_mcp.store import close_receipt, lock
-from nexus_mcp.store.access import Access, Deadline, Locked
+from nexus_mcp.store.access import Access, Locked
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.workspace import Workspace
 from tests.store.locks import is_held
@@ -30,7 +30,7 @@ def descriptors() -> int:
 def access(tmp_path: Path) -> Access:
     """The access to a workspace in which something was written."""
     answered(tmp_path, "task_add", TASK)
-    return Access(str(tmp_path), Deadline(0.0))
+    return Access(str(tmp_path), 0.0)
 
 
 def test_folders_that_cannot_all_be_opened_are_closed(access: Access) -> None:
@@ -107,7 +107,7 @@ def test_failure_after_the_first_write_keeps_the_gitignore(tmp_path: Path) -> No
     receipt = tmp_path / ".nexus/state/closed-1.json"
     receipt.parent.mkdir(parents=True)
     receipt.touch()
-    with patch.object(close_receipt.Receipts, "forget", side_effect=MemoryError):
+    with patch.object(close_receipt, "forget", side_effect=MemoryError):
         told = App(Workspace(str(tmp_path))).call("task_add", TASK).result["structuredContent"]["error"]
     assert "look at what is there" in told
     found = {path.name for path in (tmp_path / ".nexus").rglob("*") if path.is_file()}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.store import atomic
-from nexus_mcp.store.folder import PRIVATE, Copy, Folder, Permissions
+from nexus_mcp.store.folder import PRIVATE, Copy, Folder
 from tests.store.users import ANN, BEN, ROOT, TEAM, by, made
 
 
@@ -57,7 +57,7 @@ def test_the_folder_and_the_umask_decide(
 def replaced(root: Path) -> list[str]:
     """A file is replaced, and copied twice; the permissions of all three."""
     with Folder.root(str(root)) as top:
-        source = top.permissions("file")
+        source = top.plain("file")
         atomic.put(top, "file", b"new")
         atomic.replace(top, "kept", [b"kept"], mode=source)
         atomic.replace(top, "copy", [b"copy"], mode=Copy([source], private=False))
@@ -119,6 +119,6 @@ def test_a_new_file_whose_permissions_fail_is_removed(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(os, "fchmod", fail)
     with Folder.root(str(root)) as top, pytest.raises(OSError, match="Input/output"):
-        top.open("new", os.O_CREAT | os.O_WRONLY, Permissions((root / "old").stat()))
+        top.open("new", os.O_CREAT | os.O_WRONLY, (root / "old").stat())
     assert [path.name for path in root.iterdir()] == ["old"]
     assert not descriptors or len(os.listdir("/proc/self/fd")) == descriptors

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from nexus_mcp.server.app import Answer
 from nexus_mcp.server.pipes import encode
-from nexus_mcp.state.rows import Row, Rows, encode_line, next_id
+from nexus_mcp.state.rows import Row, Rows, encode_line
+from nexus_mcp.state.tasks import next_id
 from nexus_mcp.store.codec import compact
 
 TEXT = st.text(st.characters(exclude_categories=[]) | st.sampled_from('"\\\n\u2028\ud800'), max_size=5)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from nexus_mcp.doctor import documents, places
 from nexus_mcp.doctor.finding import Finding
 from nexus_mcp.doctor.survey import FILE, FOLDER, LINK, SPECIAL
-from nexus_mcp.store.folder import Permissions
+from nexus_mcp.store.folder import bits_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,7 +108,7 @@ def _closed_to_group(site: Site) -> Iterator[Finding]:
         folder = _project(site) if above is None else above.info
         if folder is None or not _is_shared(folder):
             continue
-        bits = Permissions(entry.info).for_group(folder.st_gid)
+        bits = bits_for(entry.info, folder.st_gid)
         if entry.kind == FOLDER:
             if bits & stat.S_IRWXG != stat.S_IRWXG:
                 yield Finding("closed-to-group", entry.path, "is not writable for the group that shares it")

@@ -75,7 +75,7 @@ class Growth:
         """Write the new file to a temporary name and sync it; return the name. Raises as atomic.prepare does."""
         nexus = self._archive.nexus
         assert nexus is not None
-        return atomic.prepare(nexus, self.parts(), nexus.permissions(NAME))
+        return atomic.prepare(nexus, self.parts(), nexus.plain(NAME))
 
     def install(self, temporary: str) -> None:
         """Replace the history by the file that was prepared from `parts`, durably, and add the cycle to the index.

@@ -11,7 +11,7 @@ import stat
 from nexus_mcp.errors import StateError, StorageError
 from nexus_mcp.state import times
 from nexus_mcp.store import atomic
-from nexus_mcp.store.folder import Permissions, close_fd, reason
+from nexus_mcp.store.folder import close_fd, reason
 from nexus_mcp.store.history import EMPTY, LIMIT, NAME, SHOWN, identity, parse, texts
 from nexus_mcp.store.history import index as history_index
 from nexus_mcp.store.history.cache import UNUSABLE, Cache
@@ -22,12 +22,14 @@ from nexus_mcp.store.history.texts import TextWriter, open_writer
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from types import TracebackType
-    from typing import Any, Self, TypeGuard
+    from typing import Any, Self, TypeGuard, TypeVar
 
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.history.identity import Identity
+
+    Found = TypeVar("Found")
 
 
 _TRIES = 5
@@ -101,10 +103,6 @@ class Archive:
             raise self.changed()
         return found[0]
 
-    def cycles(self, numbers: Iterable[int]) -> Iterator[dict[str, Any]]:
-        """Yield these cycles. Raises as `cycle` does."""
-        return map(self.cycle, numbers)
-
     def free_time(self, now: str) -> str:
         """Return the `completed_at` of a new cycle: `now`, a stamp, or the next millisecond that no cycle has.
 
@@ -136,6 +134,14 @@ class Archive:
         """
         return search(self, query, self._memory)
 
+    def newest(self, query: str, most: int, make: Callable[[dict[str, Any]], Found]) -> tuple[int, list[Found]]:
+        """Return (how many cycles match the query, all for a blank one; what `make` returns for the `most` newest).
+
+        Raises as `matches` and `cycle` do.
+        """
+        numbers = self.matches(query) if query.strip() else range(len(self.index))
+        return len(numbers), [make(self.cycle(number)) for number in numbers[-most:]]
+
     def remember(self, index: Index) -> None:
         """Use another index of the same file from now on, in the next call too."""
         self._memory.index = self.index = index
@@ -155,7 +161,7 @@ class Archive:
     def _ended_at(self, completed_at: str) -> Iterator[dict[str, Any]]:
         known = len(completed_at) == STAMP and completed_at.isascii()
         numbers = reversed(self.index.ended_at(completed_at) if known else range(len(self)))
-        return (old for old in self.cycles(numbers) if old.get("completed_at") == completed_at)
+        return (old for old in map(self.cycle, numbers) if old.get("completed_at") == completed_at)
 
     def _open(self) -> None:
         for _ in range(_TRIES):
@@ -166,7 +172,7 @@ class Archive:
                 return
             info = os.fstat(self.fd)
             if self._state is not None and info.st_size >= history_index.CACHE_FROM_BYTES:
-                self.cache = self.cache or Cache(self._state, Permissions(info))
+                self.cache = self.cache or Cache(self._state, info)
             found = find_index(self.fd, self.cache, self._memory)
             if found is not None:
                 self.index, is_new = found
@@ -175,6 +181,12 @@ class Archive:
                 return
             self.release()
         raise StorageError(SHOWN, "read", _CHANGED, next_step="Call again.")
+
+
+def look(memory: Memory, at: Callable[[Archive], Found], nexus: Folder | None, state: Folder | None) -> Found:
+    """Return what `at` returns for the history in these folders. Raises as Archive does."""
+    with Archive(nexus, state, memory) as archive:
+        return at(archive)
 
 
 def _opened(nexus: Folder) -> int | None:
@@ -291,9 +303,8 @@ def find_index(fd: int, cache: Cache | None, memory: Memory) -> tuple[Index, boo
 
     Raises StateError for a file that is no history, OSError.
     """
-    seen = identity.of(os.fstat(fd))
     try:
-        tail = identity.tail(fd, seen[2])
+        seen, tail = identity.read(fd)
     except atomic.Shrunk:
         return None
     if _is_of(memory.index, seen, tail):

@@ -16,7 +16,7 @@ from contextlib import suppress
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError
 from nexus_mcp.store import atomic
-from nexus_mcp.store.folder import Copy, close_fd, reason
+from nexus_mcp.store.folder import Copy, bits_for, close_fd, reason
 from nexus_mcp.store.history import index as history_index
 
 try:
@@ -26,7 +26,7 @@ except ImportError:  # Windows, where an open file cannot be removed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nexus_mcp.store.folder import Folder, Permissions
+    from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.history.index import Index
 
 FOLDER = "cache"
@@ -47,7 +47,7 @@ class Cache:
 
     __slots__ = ("_copy", "_folder", "_source", "_state")
 
-    def __init__(self, state: Folder, source: Permissions) -> None:
+    def __init__(self, state: Folder, source: os.stat_result) -> None:
         self._state = state
         self._source = source
         self._copy = Copy([source], private=False)
@@ -94,7 +94,7 @@ class Cache:
             raise FileNotFoundError(2, "there is no such file of texts")
         fd = _plain(folder, name, flags)
         info = os.fstat(fd)
-        if info.st_mode & _FOR_OTHERS & ~self._source.for_group(info.st_gid):
+        if info.st_mode & _FOR_OTHERS & ~bits_for(self._source, info.st_gid):
             close_fd(fd)
             raise ValueError("it is for more to read than the history")
         return fd

@@ -59,6 +59,12 @@ def tail(fd: int, size: int) -> int:
     return checksum(atomic.read_range(fd, max(0, size - TAIL), size))
 
 
+def read(fd: int) -> tuple[Identity, int]:
+    """Return the identity and the `tail` of an open file. Raises OSError."""
+    seen = of(os.fstat(fd))
+    return seen, tail(fd, seen[2])
+
+
 def checksum(end: bytes) -> int:
     """Return the `tail` of a file with this end: at least TAIL bytes of it, or all."""
     return zlib.crc32(end[-TAIL:])

@@ -76,7 +76,7 @@ def _drops_the_unknown() -> tuple[Any, str, Any]:
 def _history_laid_out_anew() -> tuple[Any, str, Any]:
     def parts(self: Growth) -> list[Any]:
         archive = self._archive
-        cycles = [*archive.cycles(range(len(archive))), self._cycle]
+        cycles = [*map(archive.cycle, range(len(archive))), self._cycle]
         return [codec.encode({**archive.version, "cycles": cycles})]
 
     return Growth, "parts", parts

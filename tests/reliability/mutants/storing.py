@@ -32,13 +32,13 @@ def _no_sync_afterwards() -> tuple[Any, str, Any]:
 
 
 def _forgotten_unsynced() -> tuple[Any, str, Any]:
-    real = close_receipt.Receipts.forget
-    return close_receipt.Receipts, "forget", lambda self, confirm: real(self, lambda: None)
+    real = close_receipt.forget
+    return close_receipt, "forget", lambda state, open_state, confirm: real(state, open_state, lambda: None)
 
 
 def _in_place() -> tuple[Any, str, Any]:
     def replace(folder: Folder, name: str, parts: Any, check: Any = None, **_: Any) -> None:
-        folder.permissions(name)
+        folder.plain(name)
         fd = folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         try:
             for part in parts:

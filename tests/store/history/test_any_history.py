@@ -91,7 +91,7 @@ class Histories(RuleBasedStateMachine):
     def look(self, who: int, query: str) -> None:
         plain = [json.dumps(each, separators=(",", ":"), ensure_ascii=False).lower() for each in self.cycles]
         with self.archive(who) as archive:
-            assert list(archive.cycles(range(len(archive)))) == self.cycles
+            assert list(map(archive.cycle, range(len(archive)))) == self.cycles
             assert archive.highest_plan_id == max(
                 (each["plan"]["id"] for each in self.cycles if each["plan"]), default=0
             )

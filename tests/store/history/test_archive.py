@@ -45,7 +45,7 @@ def test_appending_keeps_every_old_byte(made: list[Cycle], layout: dict[str, Any
             grown = appended(archive, CYCLE)
         with site.archive() as archive:
             assert archive.index is site.memory.index  # which grew, and was not made anew
-            assert list(archive.cycles(range(len(archive)))) == [*made, CYCLE]
+            assert list(map(archive.cycle, range(len(archive)))) == [*made, CYCLE]
             twice = appended(archive, {**CYCLE, "branch": "c"})
     assert json.loads(grown.decode("utf-8-sig"))["cycles"] == [*made, CYCLE]
     last = HistoryFile(data).spans[-1][1] if made else HistoryFile(data).opening
