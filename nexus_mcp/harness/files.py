@@ -40,11 +40,6 @@ class Found:
         self.data = data
         self.info = info
 
-    @property
-    def is_link(self) -> bool:
-        """Whether a link on the way leads to another place."""
-        return self.path != self.real
-
 
 def look(path: str, within: str = "") -> Found:
     """Read the file at the absolute `path`, which may be missing. Raise InstallRefused unless it can be replaced.

@@ -8,7 +8,6 @@ from nexus_mcp.catalog import yaml_file
 from nexus_mcp.errors import CatalogError
 from nexus_mcp.packaged import data_path
 
-TIERS = ("fast", "standard", "high")
 BY_CATEGORY = "by_category"
 
 

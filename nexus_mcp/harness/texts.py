@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from nexus_mcp.catalog.capabilities import all_capabilities, forbidden_tools, tools_of
+from nexus_mcp.catalog.capabilities import forbidden_tools
 from nexus_mcp.catalog.load import has_text
 from nexus_mcp.catalog.placeholders import OF_A_HARNESS, find_placeholders, read_notes
 from nexus_mcp.catalog.tool_files import ANY, own_name, own_tools
@@ -113,11 +113,6 @@ def exact_tools(catalog: Catalog, agent: str, harness: str, prefix: str) -> list
         elif ANY not in name:
             names.append(name)
     return list(dict.fromkeys(names))
-
-
-def forbids_shell(catalog: Catalog, agent: str, harness: str, shell: str) -> bool:
-    """Return whether the agent may not use the tool `shell`."""
-    return any(shell in tools_of(catalog, name, harness) for name in all_capabilities(catalog.agent(agent)))
 
 
 def reading_tools(catalog: Catalog, naming: str = ANY) -> list[str]:

@@ -135,8 +135,6 @@ def _decided(
     answer: dict[str, Any], own: Workspace, params: dict[str, Any], host: Host, *, is_whole: bool
 ) -> dict[str, Any]:
     from nexus_mcp.lifecycle import malformed_payload
-    from nexus_mcp.lifecycle.definition import EventContext
-    from nexus_mcp.store.store import Store
 
     ctx = EventContext(own, Store(own, wait=0.0), host)
     malformed_payload.decide(ctx, params, is_whole=is_whole)

@@ -78,18 +78,18 @@ def entry_of(
     by: By,
     writes: Writes,
     marks: Mapping[str, Marks],
-    *,
-    what: str = "",
-    cycle: str | None = None,
-    undoes: Sequence[str] | None = None,
+    **about: Any,
 ) -> Entry:
-    """Return the entry of a change with these `writes`. It has old content only if undo may need it."""
-    stays = cycle is not None or undoes is not None
+    """Return the entry of a change with these `writes`. It has old content only if undo may need it.
+
+    `about` has `what`, `cycle` and `undoes`, as for `entry`.
+    """
+    stays = about["cycle"] is not None or about["undoes"] is not None
     files = [
         file_after(name, after) if stays else file_change(name, before, after, marks.get(name))
         for name, (before, after) in writes.items()
     ]
-    return entry(id_, at, by, files, what=what, cycle=cycle, undoes=undoes)
+    return entry(id_, at, by, files, **about)
 
 
 def file_change(name: str, before: bytes | None, after: bytes | None, marks: Marks | None = None) -> dict[str, Any]:

@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from types import TracebackType
     from typing import Self, TypeVar
 
@@ -51,13 +52,15 @@ class Access:
         """Return (`.nexus`, `.nexus/state`) as they are, None if absent. Raises PathRefused, StorageError."""
         return Folders(self.root, ".nexus", "state")
 
-    def innermost(self, *names: str) -> Innermost:
+    @contextmanager
+    def innermost(self, *names: str) -> Iterator[Folder | None]:
         """Return the folder that these names lead to from the project, as it is."""
-        return Innermost(self.root, *names)
+        with Folders(self.root, *names) as found:
+            yield found[-1]
 
-    def state(self) -> Innermost:
+    def state(self) -> AbstractContextManager[Folder | None]:
         """Return `.nexus/state` as it is."""
-        return Innermost(self.root, ".nexus", "state")
+        return self.innermost(".nexus", "state")
 
     @contextmanager
     def recovered_state(self) -> Iterator[Folder | None]:
@@ -121,8 +124,10 @@ class Access:
         return lock.acquire(state, self.deadline.at(state), lambda: self.stopping, lambda: self._meanwhile(state))
 
 
-class _Opening:
-    """The context of open folders: that at `path`, and each of `names` in the one before."""
+class Folders:
+    """A context with the folders `names`, each in the one before and the first in that at `path`, as they are; None if
+    absent. Raises PathRefused, StorageError.
+    """
 
     __slots__ = ("_names", "_open", "_path")
 
@@ -131,34 +136,15 @@ class _Opening:
         self._names = names
         self._open: list[Folder] = []
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        close_all(self._open)
-
-    def _opened(self) -> list[Folder | None]:
+    def __enter__(self) -> list[Folder | None]:
         try:
-            return open_folders(self._open, self._path, *self._names)
+            return open_folders(self._open, self._path, *self._names)[1:]
         except BaseException:
             close_all(self._open)
             raise
 
-
-class Folders(_Opening):
-    """A context with (the last folder but one, the last), None if absent. Raises PathRefused, StorageError."""
-
-    __slots__ = ()
-
-    def __enter__(self) -> tuple[Folder | None, Folder | None]:
-        found = self._opened()
-        return found[-2], found[-1]
-
-
-class Innermost(_Opening):
-    """A context with the last folder, None if absent. Raises PathRefused, StorageError."""
-
-    __slots__ = ()
-
-    def __enter__(self) -> Folder | None:
-        return self._opened()[-1]
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        close_all(self._open)
 
 
 class Locked:
@@ -223,10 +209,7 @@ class Locked:
             conflicts.sweep_all(self.nexus, self.state, notes=not held.orderly)
         if self._wrote_ignore or not held.orderly:
             for folder in (self._root, self.nexus):  # their creator may have died before it synced them
-                try:
-                    folder.sync()
-                except OSError as error:
-                    raise StorageError(folder.shown or folder.path, "sync", reason(error)) from error
+                atomic.sync(folder)
         held.orderly = self._access.swept = True
         return self._wrote_ignore
 

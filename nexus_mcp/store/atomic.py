@@ -208,20 +208,11 @@ def replace(
     """
     there = folder.plain(name)  # and no link or folder
     temporary = prepare(folder, parts, there if mode is None else mode)
-    if check is not None:
-        try:
-            check()
-        except BaseException:
-            folder.unlink(temporary)
-            raise
-    install(folder, temporary, name, confirmed=confirmed)
-
-
-def install(folder: Folder, temporary: str, name: str, *, confirmed: bool = True) -> None:
-    """Replace `name` by a prepared file. Raises as `replace` does."""
     try:
+        if check is not None:
+            check()
         folder.rename(temporary, name)
-    except OSError:
+    except BaseException:
         folder.unlink(temporary)
         raise
     if confirmed:
@@ -273,6 +264,14 @@ def remove(folder: Folder, name: str) -> None:
     """Remove the file `name`, durably. Raises OSError if the file is still there, Unsynced after its removal."""
     folder.unlink(name)
     confirm(folder)
+
+
+def sync(folder: Folder) -> None:
+    """Sync the folder, in which this call has changed nothing yet. Raises StorageError."""
+    try:
+        folder.sync()
+    except OSError as error:
+        raise StorageError(folder.shown or folder.path, "sync", reason(error)) from error
 
 
 def confirm(folder: Folder) -> None:

@@ -11,6 +11,7 @@ from functools import partial
 from nexus_mcp.errors import NexusError, NotAppliedYet, StateError, StorageError
 from nexus_mcp.state import oplog as entries
 from nexus_mcp.store import atomic, conflicts, journal, oplog, paths
+from nexus_mcp.store.atomic import sync
 from nexus_mcp.store.codec import encode
 from nexus_mcp.store.folder import Copy, reason
 from nexus_mcp.store.journal import finish
@@ -69,14 +70,14 @@ def write_one(
 ) -> None:
     """Replace a file in `folder`, or remove it for None, and add the entry. Raises as Replacement.put does.
 
-    `read` is its name, and the file as it was read; `forward` as for Replacement. While the disk works, the line for
-    the log is made and `meanwhile` is called.
+    `read` is its name, and the file as it was read; `forward` as for Replacement.
 
     A file in `state` itself is synced into it once the lock is let go, so that others need not wait for the disk: every
     later change syncs that folder, too, before it is answered, and so never outlives this one.
     """
     if folder is not state:
-        _sync_journals_folder(state)
+        # An unsynced removal of a journal could be undone, and the old journal could overwrite the next change.
+        sync(state)
         conflicts.sweep(folder)
     copy = put_unsynced(folder, read, after, None if held is None else held.check, forward)
     oplog.note(state, make_entry, [copy] if copy else ())  # every reader sees the change
@@ -84,18 +85,6 @@ def write_one(
         atomic.confirm_file(folder, read[0])
     else:
         held.afterwards = partial(atomic.confirm_file, folder, read[0])
-
-
-def _sync_journals_folder(state: Folder) -> None:
-    """Sync the folder of the journal: an unsynced removal could be undone, and the old journal could overwrite the next
-    change.
-
-    Raises StorageError.
-    """
-    try:
-        state.sync()
-    except OSError as error:
-        raise StorageError(state.shown, "sync", reason(error)) from error
 
 
 def _entry_for(change: Transaction) -> entries.Entry | None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any, TypeVar
 
-    from nexus_mcp.state.oplog import By, Entry
+    from nexus_mcp.state.oplog import By
     from nexus_mcp.store.access import Locked
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.history.archive import Archive
@@ -70,7 +70,7 @@ class Store:
     lock.
     """
 
-    __slots__ = ("_access", "_done", "_memory", "_now", "_session", "deadline")
+    __slots__ = ("_access", "_done", "_memory", "_now", "_session", "_transaction", "deadline")
 
     def __init__(
         self,
@@ -85,6 +85,7 @@ class Store:
         self.deadline = self._access.deadline
         self._memory = Memory()
         self._now = now or time.time
+        self._transaction = partial(Transaction, now=self._now, session=self._session, memory=self._memory)
         self._done: Transaction | None = None
 
     def plan(self) -> dict[str, Any] | None:
@@ -236,7 +237,7 @@ class Store:
 
         markers = None if is_answer is None else close_receipt.Receipts(at.state, self._access.state, is_answer)
         recovered = None if markers is None else markers.answer
-        with self._transaction(at.nexus, at.state, by, recovered, at.completed) as change:
+        with self._transaction(at.nexus, at.state, by, recovered=recovered, completed=at.completed) as change:
             answer = make(change)
             if markers is not None and markers.repeated is not None:
                 return answer, markers.repeated
@@ -255,14 +256,3 @@ class Store:
         """Run a change in a new project without writing: a failing call must not leave even a folder."""
         with self._transaction(nexus, state, by) as change:
             make(change)
-
-    def _transaction(
-        self,
-        nexus: Folder | None,
-        state: Folder | None,
-        by: By,
-        recovered: Callable[[Archive], dict[str, Any] | None] | None = None,
-        completed: Entry | None = None,
-    ) -> Transaction:
-        session, memory = self._session, self._memory
-        return Transaction(nexus, state, by, self._now, recovered, session=session, memory=memory, completed=completed)

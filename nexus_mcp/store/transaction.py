@@ -12,10 +12,9 @@ from nexus_mcp.errors import StateError, StorageError
 from nexus_mcp.state import shapes, times
 from nexus_mcp.store import journal, paths
 from nexus_mcp.store.codec import Invalid, decode
-from nexus_mcp.store.history.index import Memory
 from nexus_mcp.store.paths import PLAN, TASKS
 from nexus_mcp.store.replacement import read
-from nexus_mcp.store.session import KINDS, SessionCache
+from nexus_mcp.store.session import KINDS
 
 TYPE_CHECKING = False
 
@@ -28,8 +27,9 @@ if TYPE_CHECKING:
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.history.append import Growth
     from nexus_mcp.store.history.archive import Archive
+    from nexus_mcp.store.history.index import Memory
     from nexus_mcp.store.replacement import Original
-    from nexus_mcp.store.session import Document
+    from nexus_mcp.store.session import Document, SessionCache
 
 
 class Transaction:
@@ -46,17 +46,17 @@ class Transaction:
         nexus: Folder | None,
         state: Folder | None,
         by: By,
-        now: Callable[[], float],
-        recovered: Callable[[Archive], dict[str, Any] | None] | None = None,
         *,
-        session: SessionCache | None = None,
-        memory: Memory | None = None,
+        now: Callable[[], float],
+        session: SessionCache,
+        memory: Memory,
+        recovered: Callable[[Archive], dict[str, Any] | None] | None = None,
         completed: Entry | None = None,
     ) -> None:
         self._nexus = nexus
         self._state = state
-        self._session = session or SessionCache()
-        self._memory = memory or Memory()
+        self._session = session
+        self._memory = memory
         self._now = now
         self._stamp = ""
         self._documents: dict[str, Document | None] = {}

@@ -80,7 +80,7 @@ class Growth:
     def install(self, temporary: str) -> None:
         """Replace the history by the file that was prepared from `parts`, durably, and add the cycle to the index.
 
-        Raises ChangedMeanwhile, and as atomic.install does.
+        Raises ChangedMeanwhile, OSError, Unsynced.
         """
         nexus = self._archive.nexus
         assert nexus is not None

@@ -36,7 +36,7 @@ def _unconfirmed_beginning() -> tuple[Any, str, Any]:
 
 
 def _unconfirmed_removal() -> tuple[Any, str, Any]:
-    return commit, "_sync_journals_folder", lambda state: None
+    return commit, "sync", lambda state: None
 
 
 def _unconfirmed_history() -> tuple[Any, str, Any]:
