@@ -19,7 +19,7 @@ def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
     query, most = arguments.get("query", ""), arguments.get("last_n", DEFAULT_LAST_N)
 
     def look(archive: Archive) -> dict[str, Any]:
-        total, shown = archive.newest(query, most, history.summary)
+        total, shown = archive.newest(query if query.strip() else "", most, history.summary)
         return {"total": total, "showing": len(shown), "cycles": shown}
 
     return ctx.store.history(look)

@@ -135,11 +135,11 @@ class Archive:
         return search(self, query, self._memory)
 
     def newest(self, query: str, most: int, make: Callable[[dict[str, Any]], Found]) -> tuple[int, list[Found]]:
-        """Return (how many cycles match the query, all for a blank one; what `make` returns for the `most` newest).
+        """Return (how many cycles match the query, all for ""; what `make` returns for the `most` newest).
 
         Raises as `matches` and `cycle` do.
         """
-        numbers = self.matches(query) if query.strip() else range(len(self.index))
+        numbers = self.matches(query) if query else range(len(self.index))
         return len(numbers), [make(self.cycle(number)) for number in numbers[-most:]]
 
     def remember(self, index: Index) -> None:
