@@ -31,7 +31,7 @@ def _spawn_forgotten() -> tuple[Any, str, Any]:
 
 
 def _rename_unseen() -> tuple[Any, str, Any]:
-    return Folder, "is_file", lambda self, name, fd: True
+    return Folder, "is_file", lambda self, name, fd, **_: True
 
 
 def _renamed_forgotten() -> tuple[Any, str, Any]:
