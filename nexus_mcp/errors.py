@@ -12,7 +12,7 @@ NexusError
 ├── PathRefused           a link, a special file or an unsafe name where a plain one belongs
 ├── StorageError          the disk, the permissions or the lock did not allow it; nothing changed
 │   ├── ChangedMeanwhile  another program saved the file that was to be replaced (store/replacement.py)
-│   ├── FolderGone        it was removed while it was to be used
+│   ├── FolderGone        the folder was removed before it could be used
 │   ├── LockTimeout       another process kept the workspace lock
 │   ├── WaitStopped       the server stopped while waiting for the lock
 │   └── Unlockable        there are no locks on this file system (store/lock.py)
@@ -24,7 +24,7 @@ NexusError
 ├── UnknownEntry          an agent or a skill that is not in the catalog
 ├── InstallRefused        a configuration file of a harness that cannot be changed; nothing changed
 │   └── EditedByHand      what an installation wrote was edited since; nothing changed
-└── HarnessFault          a conformance run that says nothing about its target: bad fixtures, or no server to ask
+└── HarnessFault          a conformance run without a verdict: bad fixtures, or a server that cannot be used
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class StorageError(NexusError):
 
 
 def _check(reason: str) -> str:
-    """Return the advice for before the call is repeated."""
+    """Return the next step before the caller repeats the call."""
     if reason != os.strerror(errno.EACCES):
         return "Check the free space and the permissions of the folder, then call again."
     return f"Get access to it from its owner, then call again; {_command('doctor')} names what a group cannot use."

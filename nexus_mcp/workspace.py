@@ -98,7 +98,7 @@ def find_root(option: str | None, environ: Mapping[str, str], cwd: str) -> str:
 def misplaced_in(option: str | None, environ: Mapping[str, str], cwd: str) -> str:
     """Return the folder of plugins that `cwd` is in, if nothing names the project; else "".
 
-    No project is there: the host that starts the server in it did not say what the project is.
+    A folder of plugins holds no project: the host that started the server there did not name the project.
     """
     if option is not None or environ.get(ROOT_VARIABLE) or _project_variable(environ):
         return ""

@@ -28,8 +28,8 @@ _CUT = "(cut here; task_list and plan_status have the whole)"
 def task_text(task: Mapping[str, Any]) -> str:
     """Return `TASK:` and the title, then `CONTEXT:`, `APPROACH:`, `ACCEPTANCE:` and `RISK:`, without absent ones.
 
-    The texts are data from a file: each of their lines has a mark in front, so that none looks like a part of this
-    text; the title is on one line. quoting.py has the escapes.
+    The texts are data from a file: a mark before each line shows that it is quoted. The title is on one line.
+    quoting.py defines the escapes.
     """
     parts = [f"TASK: {line(task.get('title'), _TITLE)}"]
     for name in SECTIONS:

@@ -31,9 +31,9 @@ def decision(
     *,
     log: Iterable[Mapping[str, object]] = (),
 ) -> dict[str, Any]:
-    """Return the result of resume.decide for the task in this harness. Its files are searched in the project.
+    """Return the result of resume.decide for the task in this harness. Looks up the files of the task in the project.
 
-    `log` has the lines of the tool log.
+    `log` holds the lines of the tool log.
     """
     owner = task.get("owner")
     return resume.decide(
@@ -44,7 +44,7 @@ def decision(
         harness=harness,
         targets=target_files.of_task(task, root, kind_in(root)),
         root=root,
-        # An agent with a fault in its files may not edit now, but may have edited before.
+        # An agent whose catalog files are faulty may not edit now, but may have edited before.
         readers=[
             name for name, agent in catalog.agents.items() if _NO_EDITS in all_capabilities(agent) and MEND not in agent
         ],
@@ -79,7 +79,7 @@ def can_resume(catalog: Catalog, harness: str) -> bool:
 
 
 def kind_in(root: str) -> Callable[[str], str]:
-    """Return a function that tells what is at a path of the project: "file", "folder" or ""."""
+    """Return a function that returns the kind of a path of the project: "file", "folder" or "" for neither."""
 
     def kind(path: str) -> str:
         try:

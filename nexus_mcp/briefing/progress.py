@@ -1,6 +1,6 @@
-"""Describe where the work stands for a model: plan, tasks and agents, each in a short text with quoted data.
+"""Describe the progress of the work for a model: plan, tasks and agents, each in a short text with quoted data.
 
-Hooks give the whole texts, prompts their first lines.
+Hooks send the whole texts, prompts only their first lines.
 """
 
 from __future__ import annotations

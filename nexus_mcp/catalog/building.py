@@ -55,7 +55,7 @@ def shipped_value(source: Source) -> Value:
         kind: {name: entry_at(source, kind, name, faults, is_whole=True) for name in source.folders(kind)}
         for kind in KINDS
     }
-    if faults.entries():  # a reference to an unreadable file would add a fault each
+    if faults.entries():  # each reference to an unreadable file would add a fault
         raise CatalogError(faults.all())
     vocabulary = {name.replace("-", "_"): document.value for name, document in documents.items() if document}
     vocabulary["tools"] = {tool.name: list(tool.classes) for tool in TOOLS}
@@ -127,8 +127,9 @@ def never() -> bool:
 class Work:
     """One pass over the files of a catalog.
 
-    `rows` are the results of an earlier pass, `seen` the current identities of each entry's files, by its path; without
-    them everything is read. `save` is called with the rows of this pass; `is_over` returns whether time is over.
+    `rows` are the results of an earlier pass, `seen` the current identities of the files of each entry, by the path of
+    the entry; without them everything is read. `save` is called with the rows of this pass; `is_over` returns whether
+    time is over.
     """
 
     __slots__ = ("_before", "_is_over", "_rows", "_save", "_saved_at", "_seen", "_unsaved")
@@ -263,7 +264,7 @@ def _agent(entry: Entry, origin: str, below: Value | None = None) -> Value:
 def _skill(entry: Entry, origin: str, below: Value | None = None) -> Value:
     """Merge an entry over the shipped one, with the fields in the order of the schema."""
     merged = _merged(entry, below)
-    if entry.kind == SKILLS and merged["manual_only"]:  # those of the shipped skill, which the project made manual
+    if entry.kind == SKILLS and merged["manual_only"]:  # the hints of a shipped skill that the project made manual
         merged |= _NO_HINT
     body_hash = f"sha256:{hashlib.sha256(entry.body).hexdigest()}" if entry.body is not None else merged["body_hash"]
     members = {name: merged[name] for name in schemas.load(SCHEMAS[entry.kind])["properties"]}

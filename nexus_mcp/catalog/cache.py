@@ -1,9 +1,10 @@
 """Cache the catalog that a project's files produce, in `.nexus/state/cache/catalog.json`, to parse YAML once.
 
-catalog-rows.json beside it holds the result of each file, for when only some changed or a hook was killed while
-reading (building.Work). A cache is valid only for files of the same size, times and inode. It also names its own inode
-and time, so a cache that came with a repository, or was edited, is ignored. Its structure is checked by hand and not by
-a schema, because every hook does it: a damaged or forged cache must never remove a canonical capability of an agent.
+catalog-rows.json beside it holds the result of each file. It saves work when only some files changed, or when a hook
+was killed while reading (building.Work). A cache is valid only for files of the same size, times and inode. It also
+names its own inode and time, so a cache that came with a repository, or was edited, is ignored. Its structure is
+checked by hand and not by a schema, because every hook does it: a damaged or forged cache must never remove a canonical
+capability of an agent.
 
 The cache may be deleted at any time. It is written only when `.nexus/state` exists, because reading creates nothing.
 """
@@ -272,7 +273,7 @@ def write(nexus: Folder, seen: Seen, own: dict[str, Any], name: str = NAME) -> N
 
 
 def _claim(fd: int) -> None:
-    """Take a lock on an open file, which goes with the descriptor. Raises OSError when another process holds it."""
+    """Lock an open file until its descriptor is closed. Raises OSError when another process holds the lock."""
     if fcntl is not None:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
@@ -296,7 +297,7 @@ def _is_entry_path(path: str) -> bool:
 
 
 def _whole(at: int) -> int:
-    """Return an earlier time that every file system can store, and that a later change of the file does not keep."""
+    """Return an earlier time that every file system can store exactly. A later change of the file replaces it."""
     return at - at % _SPAN - _SPAN
 
 

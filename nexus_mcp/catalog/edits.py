@@ -165,9 +165,9 @@ def _empty(above: Folder, name: str, folder: Folder) -> None:
 
 
 class Edit(NamedTuple):
-    """A change of the file at `path` from `.nexus`. A new file has the value `start` and the comment `head`.
+    """A change of a file; `path` is relative to `.nexus`. A new file has the value `start` and the comment `head`.
 
-    `tidy` removes what only repeats the shipped catalog. `removing` is the list item that `change` removes.
+    `tidy` removes values that only repeat the shipped catalog. `removing` is the list item that `change` removes.
     """
 
     path: str
@@ -179,7 +179,7 @@ class Edit(NamedTuple):
 
 
 class Done(NamedTuple):
-    """`path` of the file from the project's root. `is_frozen`: it repeats what is shipped, to keep a comment."""
+    """`path`: the file, from the project's root. `is_frozen`: it repeats shipped values, to keep a comment."""
 
     path: str
     is_frozen: bool
@@ -249,7 +249,7 @@ def class_edit(
 def carry_out(store: Store, edit: Edit, shipped: dict[str, Any]) -> Done:
     """Make the change. `shipped` is the shipped catalog as a value.
 
-    Removes the file when it no longer says anything and has no comment. Repeats the change when another program saved
+    Removes the file when it has neither a value of its own nor a comment. Repeats the change when another program saved
     the file meanwhile. Raises CatalogError when the project's files could not be used with the change, PathRefused,
     StorageError: nothing is written then. Raises NotConfirmed.
     """
@@ -271,7 +271,7 @@ def _carried_out(nexus: Folder, held: HeldLock, edit: Edit, shipped: dict[str, A
 def _made(
     source: Own | None, edit: Edit, shipped: dict[str, Any], original: Original | None = None
 ) -> tuple[bytes, bool, bool]:
-    """Return (the file with the change, whether it repeats what is shipped to keep a comment, whether it says nothing).
+    """Return (the file with the change, whether it repeats shipped values to keep a comment, whether it has no value).
 
     `original` is the file, None for the one of `source`. Raises CatalogError when the project's files could not be
     used with the change.
@@ -291,7 +291,7 @@ def _made(
 
 
 def _rewritten(before: bytes, shown: str, edit: Edit) -> tuple[bytes, bool, bool]:
-    """Return the same as `_made`, without what only repeats the shipped catalog, unless a comment would go with it."""
+    """Return the same values as `_made`, for the file without values that only repeat the shipped catalog."""
     data = changed_file(before, shown, edit.change, removing=edit.removing)
     if edit.tidy is None:
         return data, False, False

@@ -57,7 +57,7 @@ class Faults:
             self.add(entry, file, text)
 
     def add_error(self, entry: str, file: str, error: NexusError) -> None:
-        """Add the error of reading a file. Raises errors that are not about a file."""
+        """Add the error of reading a file. Raises any error that is not about a file."""
         if isinstance(error, CatalogError):
             for text in error.faults:
                 self.add(entry, file, text)
@@ -144,14 +144,14 @@ def fault_fields(faults: Faults, shipped: Value) -> Value:
 
 
 def folder_error(error: NexusError) -> CatalogError:
-    """Convert the error of opening `.nexus` into a CatalogError. Raises errors that are not about a file."""
+    """Convert the error of opening `.nexus` into a CatalogError. Raises any error that is not about a file."""
     faults = Faults()
     faults.add_error(AGENTS, ".nexus", error)
     return CatalogError(faults.all())
 
 
 def folder_fallback(error: NexusError, shipped: Value) -> Value:
-    """Return the fallback catalog when `.nexus` cannot be opened. Raises errors that are not about a file."""
+    """Return the fallback catalog when `.nexus` cannot be opened. Raises any error that is not about a file."""
     faults = Faults()
     faults.add_error(AGENTS, ".nexus", error)
     return {

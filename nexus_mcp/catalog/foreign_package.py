@@ -41,7 +41,7 @@ class ForeignEntry:
 
 
 class Package:
-    """A package as read. `vocabulary` maps the name of a file to the ids in it; `left` lists (path, why) left out."""
+    """A package. `vocabulary` maps the name of a file to the ids in it; `left` lists (path, why it is left out)."""
 
     __slots__ = ("entries", "left", "name", "version", "vocabulary")
 
@@ -113,7 +113,7 @@ def _read_entry(root: Folder, package: Package, path: str, kind: str) -> Foreign
 def _has_digest(
     entry: ForeignEntry, digests: dict[str, dict[str, str]] | None, package: Package, wrong: list[str]
 ) -> bool:
-    """Return whether the manifest has the digest of the text; without a manifest True. A wrong one goes to `wrong`."""
+    """Return whether the manifest has the digest of the text; True without a manifest. Append a mismatch to `wrong`."""
     expected = "" if digests is None else digests[entry.kind].get(entry.id)
     if expected is None:
         package.left.append((entry.path, f"is not in {MANIFEST}"))

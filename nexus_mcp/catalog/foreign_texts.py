@@ -1,8 +1,8 @@
 """Translate the text of a nexus-core agent or skill: macros and tool names become our placeholders.
 
 A macro is `{{id key=value …}}`; a value is a word, a text between quotation marks, a list between brackets, or `>>NAME`
-for a text that follows elsewhere. What has no counterpart stays as plain text and is reported: no `{{` of a macro may
-remain, because our placeholders would refuse it.
+for a text that follows elsewhere. A macro without a counterpart becomes plain text and is reported. No `{{` may remain,
+because our placeholders would refuse it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Known:
 
 
 def translate(text: str, known: Known) -> tuple[str, list[str]]:
-    """Return (the text with our placeholders, what could not be mapped, each once)."""
+    """Return (the text with our placeholders, the names without a counterpart, each once)."""
     missing: list[str] = []
     parts: list[str] = []
     done = 0
@@ -55,7 +55,7 @@ def translate(text: str, known: Known) -> tuple[str, list[str]]:
 
 
 def _find_end(text: str, start: int) -> int:
-    """Return where the macro that begins before `start` closes, braces in it counted; -1 if it does not."""
+    """Return the end of the macro that begins before `start`, with nested braces counted; -1 if it is not closed."""
     depth = 0
     for at in range(start, len(text)):
         if text[at] == "{":
@@ -130,7 +130,7 @@ def _behind(params: Params, name: str) -> str:
 
 
 def _with_tools(text: str, known: Known, missing: Found) -> str:
-    """Return the text with each tool of ours as a placeholder, and no run of braces that could be one."""
+    """Return the text with our tool names as placeholders, and without other braces that could form a placeholder."""
 
     def place(found: re.Match[str]) -> str:
         name, rest = found[1], found[2] if found.re is _SPAN else ""

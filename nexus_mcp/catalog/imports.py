@@ -1,8 +1,8 @@
 """Make the agents and skills of a nexus-core package the project's own.
 
-The files are checked together with those of the project before any is written, and no existing file is changed. A
-restriction is never lost: an agent with one that has no counterpart here is left out, unless it only changes a shipped
-agent, which keeps its restrictions.
+The files are checked together with those of the project before any is written, and no existing file is changed. No
+restriction is lost: an agent with a restriction that has no counterpart here is left out. A change of a shipped agent
+is imported nevertheless, because the shipped restrictions stay.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _HEAD = "From {}."
 
 
 class Import:
-    """What a package comes to in a project.
+    """The files that a package becomes in a project.
 
     `files` maps the path of a file below .nexus/ to its content; `entries` lists the entries with files; `unmapped`
     lists (path in the package, what is missing or why it is left out).

@@ -54,7 +54,7 @@ class Catalog:
         return "" if harness in self._mapped else self._lost
 
     def unlisted_agent(self, name: str) -> dict[str, Any] | None:
-        """Return an entry for an agent that is not in `agents` when the project's own cannot be listed; else None.
+        """Return an entry for an agent that is not in `agents` when the project's agents cannot be listed; else None.
 
         The agent may be one of these, so it gets every restriction.
         """
@@ -87,7 +87,7 @@ class Catalog:
     def body(self, kind: str, name: str) -> str:
         """Return the text of an entry ("agents" or "skills"), with its placeholders.
 
-        Raises UnknownEntry, and CatalogError, PathRefused, StorageError for a file that is gone.
+        Raises UnknownEntry, and CatalogError, PathRefused, StorageError for a missing file.
         """
         entry = self._entry(kind, name)
         if not has_text(entry):

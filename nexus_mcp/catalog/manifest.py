@@ -20,7 +20,7 @@ _CAPABILITY = ("reason", "description", "classes")
 def manifest(catalog: Catalog) -> dict[str, Any]:
     """Return version, contract, agents, skills and vocabulary: schemas/catalog/manifest.schema.json, docs/agents.md.
 
-    Agents and skills are in the order of their ids, the words of the vocabulary in that of its files.
+    Agents and skills are sorted by id; the words of the vocabulary are in the order of its files.
     """
     words = catalog.vocabulary
     return {

@@ -61,9 +61,10 @@ def shipped_maps(source: Source, vocabulary: Mapping[str, Any], faults: Faults) 
 def _with_own_tools(known: Map, vocabulary: Mapping[str, Any]) -> Map:
     """Return the map with our own tools in their classes and under `reading`, under every name they may have.
 
-    Whatever the server is mounted as, `nexus_prefixes` goes before the name of a tool. A reading tool has a prefix of
-    the server, or a name of one word such as context, only under `nexus_tools`: another server may have a tool whose
-    name ends so and that writes.
+    A harness puts a prefix before the name of a tool, which depends on how the server is mounted: the patterns in
+    `nexus_prefixes` match any mount. Under `reading` they stand only before names of several words, without room for a
+    `--tool-prefix`: the name of a foreign tool that writes could end with `context`. Such names count there only as
+    `nexus_tools` spells them.
     """
     known = dict(known)
     prefixes, naming = known.pop("nexus_prefixes"), known["nexus_tools"]

@@ -1,9 +1,9 @@
-"""Find the files that a patch touches (`*** Begin Patch`), by every reading of it that a harness is known to have.
+"""Find the files that a patch touches (`*** Begin Patch`), in every way in which a known harness parses it.
 
 Codex and OpenCode read the format differently, and each changed over time: whether a header may be indented, whether a
-blank follows its colon, whether a second colon ends the path. So a header gives every path that one of them reads. A
-patch is certain only if all of them find its headers in the same places; see docs/decisions/0069. Pure. Hooks load it,
-so it uses no regular expressions.
+blank follows its colon, whether a second colon ends the path. So each header yields every path that one of the
+harnesses would read there. A patch is certain only if all of them find its headers in the same places; see
+docs/decisions/0069. Pure. Hooks load it, so it uses no regular expressions.
 """
 
 from __future__ import annotations

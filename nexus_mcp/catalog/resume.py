@@ -81,7 +81,7 @@ def _resume_owner(
 ) -> dict[str, Any]:
     """Resume the id that the task names, else the newest agent with its owner's name in this session's tracker.
 
-    Unless the task itself asks for it, an id that this session does not know is not resumed.
+    An id that this session does not know is resumed only if the policy of the task says so.
     """
     if named and explicit:
         return _resumed(named, why)
@@ -128,9 +128,9 @@ def _later_edit(entries: Sequence[Entry], entry: Entry, targets: list[str]) -> s
 def _edited_files(
     entry: Entry | None, editors: Sequence[Entry], logged: Sequence[Edit], entries: Sequence[Entry], files: list[str]
 ) -> list[str]:
-    """Return the files of the task, and those that the agent knows, that others may have edited since.
+    """Return the files, of the task or known to the agent, that others may have edited since.
 
-    Of an agent that the tracker does not have, nothing is known: all files of the task.
+    For an agent that is not in the tracker these are all files of the task.
     """
     if entry is None:
         return files
@@ -147,7 +147,7 @@ def _ran_between(other: Entry, entry: Entry) -> bool:
 
 
 def _logged_edit(edits: Iterable[Edit], entries: Sequence[Entry], entry: Entry, targets: list[str]) -> str:
-    """Return the same as `_later_edit`, from the tool log. Edits of a running agent always count: more may follow."""
+    """Return what `_later_edit` returns, by the tool log. Edits of a running agent always count: more may follow."""
     running = {other["agent_id"] for other in entries if other["status"] == "running"}
     since = _since(entry)
     for editor, path, time in edits:
@@ -168,7 +168,7 @@ def _own(entries: Sequence[Entry], task: Mapping[str, Any]) -> list[Entry]:
 
 
 def _is_after(other: Entry, entry: Entry) -> bool:
-    """Return whether the other agent's edits may be later: also when it runs, or when times are not comparable."""
+    """Return whether the other agent's edits may be later; True also when it runs, or when times are not comparable."""
     ended, since = _end(other), _since(entry)
     return not ended or not since or ended > since
 

@@ -1,7 +1,7 @@
 """Find the files that a task is about: the paths in its texts (docs/resume.md).
 
-A task has no field for them. So every word of its title, context, approach and acceptance counts that is a path, or
-looks like one. Pure, without `re`: one pass over each text.
+A task has no field for them. So each word of its title, context, approach and acceptance that is a path, or looks like
+one, counts. Pure, without `re`: one pass over each text.
 """
 
 from __future__ import annotations

@@ -108,10 +108,10 @@ def written_paths(
 ) -> tuple[list[str], bool] | None:
     """Return (the paths that a call writes, whether they are certain to be all); None for a call that writes no files.
 
-    The list is uncertain if the map lacks the parameter that names them, if the call lacks it, and if a patch can be
-    read in two ways. Paths are as the call names them; a relative one also counts below the working folder of the call.
-    `file` comes from the adapter: it counts beside the others, and is the only source if the map has no parameter, or
-    the call no input.
+    The list is uncertain if the map lacks the parameter for the paths, if the call lacks it, or if a patch can be
+    parsed in two ways. Paths are as the call names them; a relative one also counts below the working folder of the
+    call. `file` comes from the adapter: it counts beside the others, and is the only source if the map has no
+    parameter, or the call no input.
     """
     is_known = is_edit(known, tool)
     found = None if is_known and tool_input is None else _patched(known, tool, tool_input)
@@ -156,7 +156,8 @@ def _patched(known: Mapping[str, Any], tool: str, tool_input: object) -> tuple[l
     """Return the paths of the patch in a call, and whether they are certain; None if there is no patch.
 
     A shell has one if its command passes it to apply_patch; any other tool under patching always has one. If the
-    parameter of the map is no text, the tool is another release than the map describes, and each text may be the patch.
+    parameter that the map names is not a text, the map describes another release of the tool: any text may be the
+    patch.
     """
     parameter = entry_of(known["patching"], tool)
     if parameter is None:
@@ -198,7 +199,7 @@ def _named(known: Mapping[str, Any], parameters: str, tool_input: object) -> tup
 
 
 def _collect(value: object, names: set[str], found: dict[str, None]) -> bool:
-    """Put every text, and every text of a list, with one of the names into `found`; False for too large an input."""
+    """Append each text, and each text of a list, under one of the names to `found`; False if the input is too large."""
     left, seen = [value], 0
     while left:
         one = left.pop()

@@ -170,8 +170,8 @@ def new_file(start: dict[str, Any], head: str, change: Callable[[Any], None]) ->
 def changed_file(data: bytes, shown: str, change: Callable[[Any], None], *, removing: str = "") -> bytes:
     """Return the file with `change` made to its value, a mapping. `change` uses the functions of this module.
 
-    The comment on the line of the item that it is `removing` goes with that item. Raises CatalogError when the file
-    cannot be read, or cannot be written without losing something.
+    `removing` is the list item that `change` removes, and the comment on its line with it. Raises CatalogError when the
+    file cannot be read, or cannot be written without losing something.
     """
     before = yaml_file.read(data, shown).value
     if not isinstance(before, dict):
@@ -211,7 +211,7 @@ def value_of(data: bytes, shown: str) -> Any:
 
 
 def _made(text: str, change: Callable[[Any], None]) -> str:
-    """Return the text with the change, in the layout that reproduces it unchanged; in the usual one when none does."""
+    """Return the changed text, in the layout that reproduces the old text; in the usual layout when none does."""
     writers = [_writer(*layout) for layout in _LAYOUTS]
     for yaml in writers:
         yaml.explicit_start = any(line.startswith("---") for line in text.split("\n"))
@@ -236,7 +236,7 @@ def _dumped(yaml: YAML, value: Any) -> str:
 
 
 def _place_of_loss(before: str, after: str, removing: str) -> int:
-    """Return the line of the first lost comment, 0 for none. The one beside the removed item may go."""
+    """Return the line of the first lost comment, 0 for none. The comment beside the removed item may be lost."""
     kept = [comment for _, comment, _ in _comments(after)]
     gone = False
     for line, comment, item in _comments(before):

@@ -129,7 +129,7 @@ def read(data: bytes, shown: str, room: Room | None = None) -> Document:
         problem = error.problem or error.context or "not YAML"
         if problem.startswith(("but ", "did not find ", "found ")) and error.context:
             problem = f"{error.context}: {problem}"
-        problem = problem.replace("<", "").replace(">", "")  # of "<stream end>", which is no tag
+        problem = problem.replace("<", "").replace(">", "")  # "<stream end>" would look like a tag
         raise CatalogError([f"{shown}:{line}:{column}: {problem}"]) from error
     except yaml.YAMLError as error:  # a character that YAML does not allow
         character = getattr(error, "character", None)

@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return exits.INTERRUPTED
     except SystemExit:
-        # A signal ends the command. Its unwritten output may have no reader.
+        # A signal ends the command. Drop its unwritten output, which may have no reader.
         _drop_stdout()
         raise
     except BrokenPipeError:

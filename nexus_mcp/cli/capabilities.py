@@ -327,7 +327,7 @@ def _instead(catalog: Catalog, name: str) -> str:
 
 
 def _edit_of_class(values: Values, catalog: Catalog, below: dict[str, Any], *, add: bool) -> tuple[Edit | None, str]:
-    """Return the same as `_edit_of_agent`, for a tool of a class."""
+    """Return the change of a class, None when there is nothing to do, and the message to print."""
     from nexus_mcp.catalog.edits import class_edit
     from nexus_mcp.catalog.tool_files import matches_any
 

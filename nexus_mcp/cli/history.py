@@ -151,7 +151,7 @@ def describe_repair(done: Repair) -> list[str]:
             f" The file as it was is kept as {done.backup}, which git does not ignore: "
             "delete it when you no longer need it."
         )
-    if isinstance(done.diagnosis, Conflict):  # git has no conflict of a damaged file
+    if isinstance(done.diagnosis, Conflict):  # git reports no conflict for a damaged file
         lines.append(_UNMERGED if done.diagnosis.others is not None else _ADDED)
     if done.interrupted:
         lines.append("A change that was interrupted waits in .nexus/state/txn.json: the next call completes it.")

@@ -1,4 +1,4 @@
-"""One event of `nexus-mcp hook`: its payload from stdin within bounds, and what is answered when that fails."""
+"""Read the payload of one `nexus-mcp hook` event from stdin within bounds, and answer if that fails."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Event:
         return last_answer(self.name, harness, params, is_deciding=self.name == DECIDING)
 
     def outline(self) -> tuple[dict[str, object], bool]:
-        """Return the decision's fields that an incomplete payload holds, and whether it is complete."""
+        """Return the fields for a decision in the data read so far, and whether the payload was read to its end."""
         from nexus_mcp.lifecycle.guard import DECIDING
         from nexus_mcp.lifecycle.malformed_payload import NAMES, outline
 

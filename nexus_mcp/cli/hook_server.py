@@ -51,7 +51,7 @@ def serve(values: Values) -> int:
 
 
 def _answer(sessions: Sessions, line: bytes) -> dict[str, Any]:
-    """Return the answer to one report, with its id. What cannot be read is denied."""
+    """Return the answer to one report, with its id. An unreadable report is answered with a denial."""
     number: object = None
     try:
         report = parse_params(line)

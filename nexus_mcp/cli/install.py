@@ -48,14 +48,14 @@ def run(values: Values) -> int:
 
 
 def site_of(values: Values) -> Site:
-    """Return where the command line wants the installation to be. Raise UsageError."""
+    """Return the place of the installation that the command line names. Raise UsageError."""
     from nexus_mcp.harness.definition import Site
 
     return Site(values.get(SCOPE.name, "project"), workspace_from(values).root, os.environ)
 
 
 def chosen(values: Values, verb: str) -> list[str]:
-    """Return the harness that is named, else those that are found, after a question. Raise UsageError."""
+    """Return the harness that the command line names, else the found ones that the user confirms. Raise UsageError."""
     import shutil
 
     from nexus_mcp.harness import HARNESSES, load
@@ -168,7 +168,7 @@ def _settings(site: Site) -> dict[str, object]:
 
 
 def _command(word: str, *, is_forced: bool) -> list[str]:
-    """Return the words that start nexus-mcp. Raise UsageError for a program that is not there."""
+    """Return the words that start nexus-mcp. Raise UsageError for a missing program."""
     import shutil
 
     from nexus_mcp.program import own_command

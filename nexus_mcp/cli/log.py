@@ -61,7 +61,7 @@ def _print_json(lines: list[Line], most: int) -> None:
 
 
 def table(entries: Sequence[Entry], undone: Collection[str] = ()) -> list[str]:
-    """Return a line for each entry: time, tool, change, client, and whether it was or cannot be taken back."""
+    """Return a line for each entry: time, tool, change, client, and whether undo reverted it or cannot revert it."""
     rows = [_row(entry, undone) for entry in entries]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

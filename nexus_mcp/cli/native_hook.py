@@ -1,7 +1,6 @@
 """`nexus-mcp hook --native HARNESS`: answer an event in the harness's own form.
 
-Until the payload is read, the event counts as the one that decides about a tool: what cannot be read is answered as
-strictly as there.
+Until the payload is read, the event counts as pre_tool_use, so an unreadable payload gets the strictest answer.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ class NativeEvent(Event):
         from nexus_mcp.state.times import stamp
         from nexus_mcp.store import harness_files
 
-        is_name = self.native_name.isidentifier() and len(self.native_name) <= _NAME  # else it may hold anything
+        is_name = self.native_name.isidentifier() and len(self.native_name) <= _NAME  # else it may hold data
         name = self.native_name if is_name else "unknown"
         fault = f"nexus-mcp does not know this event of the harness. {_NEXT_STEP}"
         harness_files.log_hook_error(self.workspace, stamp(time.time()), name, fault)

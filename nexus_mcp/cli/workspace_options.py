@@ -76,7 +76,7 @@ def load_catalog(root: str) -> Catalog:
 def find_task(store: Store | SessionSnapshot, word: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the task with the id that `word` spells, and the task list.
 
-    Raise UsageError for no number, NexusError when there is no such task, StateError, PathRefused.
+    Raise UsageError if `word` is not a number, NexusError when there is no such task, StateError, PathRefused.
     """
     wanted = parse_count(word, TASK_ID.name, _MAX_TASK_ID)
     document = store.tasks()

@@ -142,7 +142,7 @@ class FixtureResult:
 class RunResult:
     """The result of a whole run. `target` is the target as the user named it, `server` the name and version it reports.
 
-    `left` is what of the run's own folder could not be deleted, empty when all is gone.
+    `left` lists the paths in the folder of the run that could not be deleted.
     """
 
     target: str

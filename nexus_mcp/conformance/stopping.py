@@ -106,7 +106,7 @@ class Ending:
     def __init__(self) -> None:
         self.number = 0
         self.last_resort: Callable[[], str] | None = None
-        """Called when the process does not end in time: kills what was started, returns what may be left behind."""
+        """Called when the process does not end in time: kills started processes, returns the paths that may remain."""
         self._timer: threading.Timer | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[Any] | None = None

@@ -24,7 +24,7 @@ _SLOW_STARTS = 2
 
 
 class Place(NamedTuple):
-    """Where a session works: in this project, with this mark on its processes and this bound on their output."""
+    """The setting of a session: its project, the mark on its processes, and the bound on their output."""
 
     project: str
     mark: str
@@ -51,7 +51,7 @@ class Target(ABC):
         self._slow_starts = 0
         self._first: Manner | None = None
         self.manner: Manner | None = None
-        """How the first session talked to the target; the others use it from the start."""
+        """The manner with which the first session succeeded; later sessions start with it."""
 
     async def open(self, place: Place) -> Session:
         """Connect and return the session. Raises TargetFailure; OSError when a command cannot be started."""

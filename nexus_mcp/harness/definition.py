@@ -1,4 +1,4 @@
-"""What a harness is to `install`: where its files are, and which rows an installation writes for it."""
+"""Define a harness for `install`: the places of its files, and the rows that an installation writes."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class Double(NamedTuple):
 
 
 class Harness(Protocol):
-    """One harness. A module of its own has it as HARNESS; the table HARNESSES names it."""
+    """One harness: the constant HARNESS of a module of its own, which the table HARNESSES lists."""
 
     id: str
     title: str

@@ -35,7 +35,7 @@ _STOPPING = "Stop"
 _GIVING = ("SessionStart", "UserPromptSubmit", DECIDING, "PostToolUse", "PostToolUseFailure", "SubagentStart")
 """Events whose additionalContext reaches a model."""
 _SILENT = ("SessionEnd", "PreCompact", "PostCompact")
-"""Events whose answer reaches nobody, or must have another form."""
+"""Events whose answer the harness drops, or expects in another form."""
 # Their own reports and notices begin with an element whose name has a hyphen, such as <task-notification>.
 _NOTICE = re.compile(r"\s*<([a-z]+(?:-[a-z]+)+)[\s>/]")
 _REPORT = "task-notification"
@@ -95,7 +95,7 @@ EVENTS: dict[str, tuple[str, Callable[[Payload], Params | None]]] = {
     "SubagentStart": ("subagent_spawn", _spawned),
     "SubagentStop": ("subagent_complete", _stopped),
     _STOPPING: ("turn_end", _turn),
-    # The context of these would reach only the summary, and count as given: SessionStart with "compact" gives it.
+    # A context for these would reach only the summary, and yet count as sent. SessionStart with "compact" sends it.
     "PreCompact": ("context_compact", _nothing),
     "PostCompact": ("context_compact", _nothing),
     "SessionEnd": ("session_end", _session),
@@ -109,11 +109,11 @@ OTHERS = frozenset(
         *("WorktreeRemove", "CwdChanged", "FileChanged", "DirectoryAdded", "MessageDisplay", "Interrupt"),
     }
 )
-"""Events of these harnesses that are no concern of ours: they are ignored without a word."""
+"""Events of these harnesses that we ignore without a warning."""
 
 
 def origin_of(payload: Payload) -> str:
-    """Return whose message it is: a subagent's, the harness's, or the user's.
+    """Return the origin of a message: a subagent, the harness, or the user.
 
     Claude Code sends the report of a subagent as a message, Codex the task of one.
     """
@@ -152,7 +152,7 @@ def denial(reason: str) -> dict[str, Any]:
 def text_of(answer: Mapping[str, Any], limit: int) -> str:
     """Return warnings and context as one text for the model, at most `limit` characters.
 
-    The context fits already; beside it as many warnings are given as there is room for, and the others are counted.
+    The context fits already. Warnings fill the remaining room; the rest of them is counted.
     """
     context = answer.get("context", "")
     lines: list[str] = []

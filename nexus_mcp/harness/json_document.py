@@ -1,6 +1,6 @@
 """Edit JSON by splicing its text: what was there keeps every byte (docs/decisions/0074).
 
-The values that the edits mean are computed beside the text, and the finished text has to parse to just these.
+Each edit also changes a plain value, and the finished text has to parse to exactly that value.
 """
 
 from __future__ import annotations

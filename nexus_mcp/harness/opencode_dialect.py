@@ -88,7 +88,7 @@ class Sessions:
         return self._context(_text(report, "session"), answer)
 
     def request(self, report: Json) -> Json:
-        """The model is about to be called: give what waits for its session."""
+        """The model is about to be called: return the context that waits for its session."""
         return self._context(_text(report, "session"), {})
 
     def text(self, report: Json) -> Json:
@@ -110,7 +110,7 @@ class Sessions:
         return {"goes_on": answer["reason"]} if answer["decision"] == BLOCK else {}
 
     def compacted(self, report: Json) -> Json:
-        """The context of a session was compacted: give everything with the next request."""
+        """The context of a session was compacted: send everything with the next request."""
         session = _text(report, "session")
         self._wait(session, self._ask("session_start", {**_of(session), "source": "compact"}))
         return {}

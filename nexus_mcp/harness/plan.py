@@ -321,7 +321,7 @@ class _Work:
         return next(iter([*exact, *ours]), -1)
 
     def _take_quietly(self, document: Document | None, path: str, pointer: str, current: Any = None) -> None:
-        """Take our entry out of the text as it is without us, as far as it is there."""
+        """Remove our entry, if it is there, from the document that has no entries of ours."""
         if document is None:
             return
         known = self._record.entry(self._site.key(path), pointer)

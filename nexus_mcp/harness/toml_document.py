@@ -1,6 +1,6 @@
 """Edit TOML by appending and removing the lines of tables: what was there keeps every byte (docs/decisions/0074).
 
-The values that the edits mean are computed beside the text, and the finished text has to parse to just these.
+Each edit also changes a plain value, and the finished text has to parse to exactly that value.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ class TomlDocument:
     def set(self, path: Path, value: dict[str, Any]) -> list[Path]:
         """Put the table `value` at the path: in the place of the one that is there, else at the end of the file.
 
-        Return []: a header of a table makes none above it. Raise Unsuitable for an inline table.
+        Return [], because the header of a table creates no table above it that has to be removed again. Raise
+        Unsuitable for an inline table.
         """
         found = self.get(path)
         lines = self._newline.join(table_lines(path, value))
@@ -94,7 +95,7 @@ class TomlDocument:
             target = target[key]
         holder, key = above.pop()
         del holder[key]
-        # A header `[a.b]` makes the table `a`, which is gone with it unless something else makes it.
+        # A header `[a.b]` also creates the table `a`, so `a` disappears with it unless another header creates it.
         there = _parse(self._text)
         while above and not above[-1][0][above[-1][1]]:
             holder, key = above.pop()

@@ -27,7 +27,7 @@ class Vault:
         self._folder = os.path.join(folder, harness)
 
     def read(self) -> dict[str, tuple[str, bytes | None]]:
-        """Return what is stored; {} when nothing is, or nothing that can be used."""
+        """Return the stored rows; {} when there are none, or they cannot be used."""
         found: dict[str, tuple[str, bytes | None]] = {}
         try:
             with open(os.path.join(self._folder, _INDEX), encoding="utf-8") as file:
@@ -62,7 +62,7 @@ class Vault:
         return made
 
     def delete(self) -> None:
-        """Delete what is stored for the harness."""
+        """Delete the stored rows of the harness."""
         shutil.rmtree(self._folder, ignore_errors=True)
         with suppress(OSError):
             if os.listdir(self._top) == [".gitignore"]:

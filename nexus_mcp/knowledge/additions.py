@@ -1,4 +1,4 @@
-"""Make new notes in .nexus/memory/ from drafts; a note that begins like one that exists is not made twice.
+"""Make new notes in .nexus/memory/ from drafts; skip a draft that begins like an existing note.
 
 Two texts begin alike if their first SAME characters are the same, with runs of white space as one blank and without a
 line of tags. No existing note is changed: a draft whose name is taken gets a number.

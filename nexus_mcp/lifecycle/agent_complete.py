@@ -28,7 +28,7 @@ _STAMP = len("2026-01-01T00:00:00.000Z")
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     """Mark the agent as completed and warn about its unfinished tasks (_complete).
 
-    Where the answer reaches nobody, the next message of the session has the warnings.
+    If the harness drops the answer, a later event of the session has the warnings.
     """
     fields = _complete(ctx, params)
     if ctx.host.is_deaf and ctx.warnings:
@@ -124,7 +124,7 @@ def _stamp(value: object) -> str:
 
 
 def _touch_test(ctx: EventContext) -> Callable[[str], bool]:
-    """Return a function that tells whether a tool may have changed a file.
+    """Return a function that returns whether a tool may have changed a file.
 
     Tools that only read do not count. Neither do tools of other harnesses, which have agent ids of their own. A tool
     that no capability map lists counts.

@@ -12,8 +12,8 @@ BLOCK, AUTO, WARN, OFF = GATES = ("block", "auto", "warn", "off")
 class Host:
     """`gate` is the edit gate for projects that set none. `limit` is the maximum of characters of a context, or 0.
 
-    `has_skills` says that the harness can start our skills by their names. `is_deaf` says that the answer to
-    subagent_complete reaches nobody, so that its warnings go with a later event.
+    `has_skills` says that the harness can start our skills by their names. `is_deaf`: the harness drops the answer to
+    subagent_complete, so a later event has its warnings.
     """
 
     def __init__(self, gate: str = BLOCK, limit: int = 0, *, has_skills: bool = False, is_deaf: bool = False) -> None:

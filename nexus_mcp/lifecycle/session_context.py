@@ -8,8 +8,8 @@ process. Without it the model only gets more text than needed. An entry has some
 - HINTED: the first message of the session has passed, so no hints of skills are given any more;
 - DIGESTS: digests of the texts that the model has, since a compaction or the start; by: which event gave them after a
   compaction;
-- CARRIED: warnings of events whose answer reached nobody, for the next one that reaches the model;
-- STOPPED: the state of the work for which the end of a turn was refused; HELD: whether the last one was.
+- CARRIED: warnings of events whose answer the harness drops, for the next event that reaches the model;
+- STOPPED: the state of the work for which the end of a turn was refused; HELD: whether the last end was refused.
 
 A harness may report one compaction twice: by context_compact, and by session_start with source "compact". The second
 event gives only what changed in between. A user message after that, or the same event again, starts anew.
@@ -96,7 +96,7 @@ class SessionMemory:
         self.fields = {name: value for name, value in {**self.fields, **fields}.items() if value is not None}
 
     def save(self, choose: Callable[[Entry], dict[str, Any]] | None = None) -> bool:
-        """Write the changes, and with `choose` what it returns for the memory as it is under the lock.
+        """Write the changes. `choose`, if present, gets the memory as read under the lock, and returns more changes.
 
         Return whether the memory has the changes now; if not, a warning has the reason.
         """

@@ -40,7 +40,7 @@ REVERT, PICK = "REVERT_HEAD", "CHERRY_PICK_HEAD"
 
 
 def has_markers(data: bytes) -> bool:
-    """Return whether `data`, which is not JSON, has a conflict marker, be it a single one."""
+    """Return whether `data`, which is not JSON, has at least one conflict marker."""
     return _ANY.search(data) is not None
 
 

@@ -69,7 +69,7 @@ def target_options(values: Values, fixtures: list[Fixture]) -> TargetOptions:
 
 
 def print_leftovers(left: Sequence[Leftover]) -> None:
-    """Print on stderr what a run that ends without a result could not delete."""
+    """Print on stderr the paths that a run without a result could not delete."""
     from nexus_mcp.conformance.report.texts import format_leftovers
     from nexus_mcp.log import error
 

@@ -1,8 +1,8 @@
 """Talk to a target with the official client: a connection, and a session, which knows the process behind it too.
 
 A connection lives in a task of its own. The client's scopes must be left where they were entered, and an error inside
-them cancels the task around them; a fixture must survive both when its server is killed. What the process of a session
-did counts more than what the client saw.
+them cancels the task around them; a fixture must survive both when its server is killed. A fault that the process shows
+takes precedence over one that the client reports.
 """
 
 from __future__ import annotations
@@ -310,7 +310,7 @@ class Session:
         return self.process.fault if self.process else ""
 
     async def end(self) -> str:
-        """End it as a client does that has finished. Return what its process did wrong up to its end, else ""."""
+        """End it as a client does after its last call. Return what its process did wrong up to its end, else ""."""
         if self._over:
             return ""
         self._over = True

@@ -1,4 +1,4 @@
-"""Run a server process with its pipes: lines in, lines out within bounds, and every fault in words.
+"""Run a server process over pipes: write lines, read lines within bounds, and describe each fault.
 
 Nothing here waits for the process while it waits for us: writing never blocks, and both outputs are always read.
 """

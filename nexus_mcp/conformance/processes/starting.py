@@ -84,7 +84,7 @@ def max_parallel_fixtures(lanes: int) -> int:
 
 
 def check_platform(what: str) -> None:
-    """Raise UsageError where `what` cannot start servers and watch their files."""
+    """Raise UsageError, naming `what`, on a system that cannot start servers and watch their files."""
     lacking = [f"{module}.{name}" for owner, module, name in _NEEDED if not hasattr(owner, name)]
     if importlib.util.find_spec("resource") is None:
         lacking.append("the module resource")
