@@ -1,1 +1,1 @@
-"""Measured comparisons. Never part of the tests."""
+"""Measured comparisons, which are never part of the tests."""

@@ -1,4 +1,4 @@
-"""What is left of some rows without a server: the interpreter, a parser, a lock and the disk.
+"""The lower bound of some rows without a server: the interpreter, a parser, a lock and the disk.
 
     python -m benchmarks.bare parse json|orjson FILE    milliseconds for reading the file, once
     python -m benchmarks.bare add FILE COUNT            adds tasks to the file once a line arrives on stdin

@@ -1,4 +1,4 @@
-"""One raw client for every server: JSON lines over pipes, timed around the bytes, never around our own parsing.
+"""A raw client for every server: JSON lines over pipes, timed around the bytes and not around our parsing.
 
 Times are in milliseconds. A server that stops answering, ends or refuses raises NotMeasurable.
 """

@@ -1,4 +1,4 @@
-"""What a durable write costs, without a server: the least that one of ours can take."""
+"""The cost of a durable write without a server: the lower bound for ours."""
 
 from __future__ import annotations
 

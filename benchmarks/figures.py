@@ -1,4 +1,4 @@
-"""What was measured, and the arithmetic of it. Nothing here measures or prints."""
+"""Measured figures and their arithmetic. Nothing here measures or prints."""
 
 from __future__ import annotations
 

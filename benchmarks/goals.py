@@ -1,4 +1,4 @@
-"""What is measured, and what has to come out of it. ROWS is the table of the goals; a row without a goal is context."""
+"""The table ROWS of the measured rows and their goals; a row without a goal is context."""
 
 from __future__ import annotations
 

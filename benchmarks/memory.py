@@ -1,4 +1,4 @@
-"""Memory of another process, in megabytes of 10^6 bytes: what is resident now, and the most that ever was."""
+"""Memory of another process, in megabytes of 10^6 bytes: resident now, and at its peak."""
 
 from __future__ import annotations
 

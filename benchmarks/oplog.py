@@ -1,4 +1,4 @@
-"""What the operation log costs a write: each change with it and without it, in turn, in one process, with fsync.
+"""The cost of the operation log: each change with it and without it, in turn, in one process, with fsync.
 
     python -m benchmarks.oplog [--rounds N] [--folder DIR]
 

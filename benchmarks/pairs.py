@@ -1,4 +1,4 @@
-"""What a change of ours does to a warm call: two checkouts, over several pairs of fresh servers.
+"""The effect of a change of ours on a warm call: two checkouts, over several pairs of fresh servers.
 
     python -m benchmarks.pairs BEFORE AFTER [--pairs N] [--folder DIR]
 

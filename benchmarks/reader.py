@@ -1,4 +1,4 @@
-"""Somebody who looks at history.json without any lock, while servers replace it.
+"""A process that reads history.json without a lock while servers replace it, and counts incomplete files.
 
     python -m benchmarks.reader PATH [parse]
 

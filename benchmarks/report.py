@@ -1,4 +1,4 @@
-"""The table of the terminal and of the page, from a result. Pure: a result is what results.py reads and writes."""
+"""The table for the terminal and the page, from a result of results.py. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""benchmarks/results/*.json: what was measured last, committed, and what the page and the plots are made of."""
+"""Read and write benchmarks/results/*.json, the committed last results, for the page and the charts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server costs a model's context: tools and instructions of every session, and answers.
+"""Count the tokens that a server costs a model: tools and instructions of every session, and answers.
 
     python -m benchmarks.tokens [--page]
 

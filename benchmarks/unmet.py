@@ -1,4 +1,4 @@
-"""The goals that are not met: how far they are away, and how near the limit is. Pure."""
+"""The goals that are not met, with the distance to the goal and to the limit. Pure."""
 
 from __future__ import annotations
 

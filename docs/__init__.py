@@ -1,1 +1,1 @@
-"""The documentation, and what writes the generated part of it."""
+"""The documentation, and the generators of its generated parts."""

@@ -1,4 +1,4 @@
-"""Writes docs/tools.md and the table in README.md from the tool definitions: `make docs`. A test compares them."""
+"""Write docs/tools.md and the table in README.md from the tool definitions: `make docs`. A test compares them."""
 
 from __future__ import annotations
 

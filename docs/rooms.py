@@ -1,4 +1,4 @@
-"""Draw which part of the package imports which, as the Mermaid graph in docs/architecture.md: `make docs`."""
+"""Draw the imports between the rooms as the Mermaid graph in docs/architecture.md: `make docs`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An event of a session, carried out without the guard of the hooks: what is wrong is raised."""
+"""Run an event without the guard of the hooks, so that its errors are raised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work in processes of its own, several at once: what hangs or dies takes nothing else with it."""
+"""Run work in several forked processes at once: one that hangs or dies affects no other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""For every published schema: values that must pass, and ways to break them that must not."""
+"""For every published schema: values that must pass, and ways to break them that must fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the contract tests share: a project on disk, a clock that stands still, a client that checks every answer.
+"""Helpers of the contract tests: a project on disk, a fixed clock, a client that checks every answer.
 
 The names of the tools come from the table TOOLS; the client drives any object with the `call` of
 `nexus_mcp.server.app.App`.

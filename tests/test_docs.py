@@ -1,4 +1,4 @@
-"""What the documentation says is what there is: tools, commands, options, exit codes, make targets, links."""
+"""The documentation agrees with the program: tools, commands, options, exit codes, make targets, links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who imports whom, and how long a module may be, read from the sources."""
+"""Allowed imports between modules, and the length of modules, read from the sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which words start this installation, and how texts name it."""
+"""The words that start this installation, and the command in texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nexus_mcp.cli import COMMANDS
 from nexus_mcp.server.app import App
 from nexus_mcp.workspace import Workspace
 from tests.events import handle
-from tests.server.asking import Asker
+from tests.server.app_requests import Asker
 from tests.support import Client, Project, task, tasks
 
 ROOT = Path(__file__).resolve().parent.parent

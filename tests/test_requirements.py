@@ -1,4 +1,4 @@
-"""The table of requirements and the tests name each other, completely."""
+"""Each requirement has a test, and each test names existing requirements."""
 
 from __future__ import annotations
 

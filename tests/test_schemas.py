@@ -1,4 +1,4 @@
-"""Our own evaluator of JSON Schema, held against the reference implementation."""
+"""Our evaluator of JSON Schema agrees with the reference implementation."""
 
 from __future__ import annotations
 

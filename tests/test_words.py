@@ -1,4 +1,4 @@
-"""The text of the package and its pages names things: few words that stand in the place of a noun."""
+"""The text of the package and its pages has few words that stand in the place of a noun."""
 
 from __future__ import annotations
 

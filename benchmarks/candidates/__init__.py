@@ -1,1 +1,1 @@
-"""How a long history could be searched: what each candidate costs, on the same generated histories."""
+"""Candidates for the search of a long history: the cost of each, on the same generated histories."""

@@ -1,4 +1,4 @@
-"""A flat file: a lowered text a line, looked through from the beginning. JSON text has no line end of its own."""
+"""A flat file with one lowered text a line, searched from the beginning. JSON text has no line end of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of the candidates, from what is kept. Pure."""
+"""The tables of the candidates, from stored results. Pure."""
 
 from __future__ import annotations
 

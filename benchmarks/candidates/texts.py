@@ -1,4 +1,4 @@
-"""The text that is searched: of each cycle its compact JSON, lowered. And the parsers that could make it."""
+"""The searched text of each cycle, its lowered compact JSON, and parsers that could produce it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A project on a real disk, of one server alone."""
+"""A project on a real disk, for one server alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words that generated plans and tasks are made of. RARE is in none of them."""
+"""The words of generated plans and tasks. RARE is in none of them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The servers that are compared: ours, and those of others from npm, installed into .cache/ at pinned versions."""
+"""The compared servers: ours, and others from npm, installed into .cache/ at pinned versions."""

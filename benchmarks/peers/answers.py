@@ -1,4 +1,4 @@
-"""What each server has to answer for data that are known: by the contract, and upstream in words of its own.
+"""The answers that each server has to give for known data: the contract's, and those of upstream.
 
 Whole answers, so that nothing in one is missing or wrong unseen. Moments, which only the server knows, are taken from
 what it says when they are moments. Upstream says less of a cycle, and has the newest first.

@@ -1,4 +1,4 @@
-"""The packages of others, pinned, and how they get into .cache/. Their install scripts are never run."""
+"""The pinned npm packages, and their installation into .cache/. Their install scripts are never run."""
 
 from __future__ import annotations
 

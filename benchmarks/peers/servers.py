@@ -1,4 +1,4 @@
-"""How each server is started and spoken to. SERVERS and CONTEXT are the tables."""
+"""The tables SERVERS and CONTEXT: how each server is started and called."""
 
 from __future__ import annotations
 

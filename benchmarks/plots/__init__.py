@@ -1,1 +1,1 @@
-"""The pictures of docs/performance.md. What is drawn is chosen in curves.py, without matplotlib; draw.py draws it."""
+"""The charts of docs/performance.md. curves.py chooses the data without matplotlib; draw.py draws them."""

@@ -1,4 +1,4 @@
-"""What the pictures show, from a kept result. Pure."""
+"""The data of the charts, from a stored result. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws the pictures as SVG: the same bytes for the same result, text as text, on white to be read on any page."""
+"""Draw the charts as SVG: the same bytes for the same result, text as text, on white."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rooms of the measurement, in the order in which they are run. SCENARIOS is the table."""
+"""The table SCENARIOS: the measurements, in the order in which they run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One server's own project with a long history: the calls on it, each with what has to be answered.
+"""One server's own project with a long history: the calls on it, each with its expected answer.
 
 What is expected is known from the generator and from what was put in, never from another server; of new cycles the
 file says when they were archived, and in the end it is looked at whether each is there as it was put in.

@@ -1,4 +1,4 @@
-"""What a scenario is given."""
+"""The options and servers that a scenario gets."""
 
 from __future__ import annotations
 

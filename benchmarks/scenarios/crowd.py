@@ -1,4 +1,4 @@
-"""Eight servers of one project, each adding tasks as fast as it is answered."""
+"""Eight servers of one project, each adding tasks as fast as it answers."""
 
 from __future__ import annotations
 

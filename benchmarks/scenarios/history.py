@@ -1,4 +1,4 @@
-"""The work on histories of every size: by a server that runs, by a fresh one, and by one that finds no index yet.
+"""The work on histories of every size: by a warm server, by a fresh one, and by one without an index.
 
 Each round goes through all sizes, and at each size through all servers, so that a time at 50 000 cycles and the one at
 100 that it is held against were measured in the same minutes.

@@ -1,4 +1,4 @@
-"""A hook as a harness runs it: a process with its params on stdin, beside an interpreter that does nothing."""
+"""A hook as a harness runs it, a process with its params on stdin, beside an interpreter that does nothing."""
 
 from __future__ import annotations
 

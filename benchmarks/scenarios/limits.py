@@ -1,4 +1,4 @@
-"""What no server can be faster than: the same bytes through the disk, the memory, a JSON parser."""
+"""Lower bounds for any server: the same bytes through the disk, the memory, a JSON parser."""
 
 from __future__ import annotations
 

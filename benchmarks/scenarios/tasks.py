@@ -1,4 +1,4 @@
-"""task_add, task_update and task_list by a server that runs already, on a list of some length."""
+"""task_add, task_update and task_list by a warm server, on lists of several lengths."""
 
 from __future__ import annotations
 

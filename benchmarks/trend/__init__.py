@@ -1,1 +1,1 @@
-"""Whether anything became clearly slower than it was recorded. Ratios within one run, never times."""
+"""Detect calls that became clearly slower than recorded, by ratios within one run, never by times."""

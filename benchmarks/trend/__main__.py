@@ -1,4 +1,4 @@
-"""Ratios within one run against those that were recorded: the exit code is 1 when a row is above 1.3 × its record.
+"""Compare ratios within one run with the recorded ones; exit with 1 when a row is above 1.3 × its record.
 
     python -m benchmarks.trend [--rounds N] [--rows hook,…] [--record]
 

@@ -1,4 +1,4 @@
-"""What counts as a regression. Pure.
+"""Decide what counts as a regression. Pure.
 
 A row's ratio is our time divided by the time of something that does not change with our code, measured in the same
 round: a slower machine slows both.

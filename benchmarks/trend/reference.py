@@ -1,4 +1,4 @@
-"""What our calls are held against: a server that does the same work each time, and changes with nothing of ours.
+"""The reference for our calls: a server that does the same work each time, independent of our code.
 
     python -m benchmarks.trend.reference FILE
 

@@ -1,4 +1,4 @@
-"""What is measured for the trend: few calls, in memory where there is such a place, so that no disk has a say."""
+"""The measured calls of the trend: few, and in memory where possible, so that no disk matters."""
 
 from __future__ import annotations
 

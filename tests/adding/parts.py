@@ -1,4 +1,4 @@
-"""What a contributor writes for a new tool, a new lifecycle event and a new doctor check."""
+"""The files that a contributor writes for a new tool, a new lifecycle event and a new doctor check."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from tests.adding import parts
 from tests.adding.tree import Tree
 from tests.miniatures import record
 
-KNOWN = "tests/test_known.py"
+KNOWN = "tests/test_completeness.py"
 RECORD = ("tests.miniatures.record",)
 
 
@@ -44,8 +44,13 @@ def test_twelfth_tool_passes_only_with_all_its_parts(tree: Tree) -> None:
     for command in commands:
         done = tree.run(*command)
         assert done.returncode == 0, done.stderr
-    tested = (KNOWN, "tests/catalog/test_shipped.py", "tests/contract/test_calls.py", "tests/contract/test_crashes.py")
-    part = "test_known or test_shipped or test_the_table or task_rename"
+    tested = (
+        KNOWN,
+        "tests/catalog/test_shipped_catalog.py",
+        "tests/contract/test_calls.py",
+        "tests/contract/test_crashes.py",
+    )
+    part = "test_completeness or test_shipped or test_the_table or task_rename"
     assert not (told := tree.tested(*tested, "-k", part)), told
     done = tree.run("nexus_mcp", "conformance", "run", "--tool", "task_rename")
     assert (done.returncode, "1 passed" in done.stdout) == (0, True), done.stdout
@@ -75,7 +80,7 @@ def test_new_event_passes_only_with_all_its_parts(tree: Tree) -> None:
     done = tree.run(*RECORD, parts.EVENT_FIXTURE["test_id"])
     assert done.returncode == 0, done.stderr
     tested = (KNOWN, "tests/lifecycle/test_lifecycle_page.py", "tests/cli/test_hook.py")
-    assert not (told := tree.tested(*tested, "-k", "test_known or table or session_idle")), told
+    assert not (told := tree.tested(*tested, "-k", "test_completeness or table or session_idle")), told
     hook = ("--event-command", f"{sys.executable} -m nexus_mcp hook {{type}}")
     done = tree.run("nexus_mcp", "conformance", "run", "--tool", "session_idle", *hook)
     assert (done.returncode, "1 passed" in done.stdout) == (0, True), done.stdout
@@ -92,7 +97,7 @@ def test_new_check_passes_only_with_all_its_parts(tree: Tree) -> None:
     parts.add_check(tree)
     assert tree.touched == {parts.CHECK_FILE, parts.CHECKS, parts.CODES, parts.CHECK_PAGE, parts.CASES}
     tested = (KNOWN, "tests/doctor/test_page.py", "tests/doctor/test_cases.py")
-    assert not (told := tree.tested(*tested, "-k", "test_known or test_page or empty-note")), told
+    assert not (told := tree.tested(*tested, "-k", "test_completeness or test_page or empty-note")), told
     tree.edit(parts.CASES, {parts.CASE: ""})
     tree.edit(parts.CHECKS, {parts.CHECK_ROW: ""})
     told = tree.tested(KNOWN)

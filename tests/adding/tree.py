@@ -1,4 +1,4 @@
-"""A copy of the tree, to which a test adds something, and whose own tests run as a new process."""
+"""A copy of the checkout, to which a test adds files. Its own tests run in a new process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/agents.md says which agents and skills there are, and its example works as printed."""
+"""docs/agents.md lists the shipped agents and skills, and its example works as printed."""
 
 from __future__ import annotations
 

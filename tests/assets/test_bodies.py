@@ -1,4 +1,4 @@
-"""The texts of agents and skills: whole, harness-neutral, and each one its own."""
+"""The texts of agents and skills are complete, name no harness, and differ from each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shipped texts, and what may be wrong with one: each rule is a function that a planted fault is held against."""
+"""Load the shipped texts, and check each by rules. A test breaks each rule on purpose."""
 
 from __future__ import annotations
 

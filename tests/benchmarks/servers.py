@@ -1,4 +1,4 @@
-"""Our server in this process, as the benchmark speaks to it, and made wrong in one thing."""
+"""Our server in this process, correct or with one fault, for the tests of the benchmark."""
 
 from __future__ import annotations
 

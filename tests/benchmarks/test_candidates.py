@@ -1,4 +1,4 @@
-"""What could search a long history: when the outcome of measuring it is kept, and that a wrong one is told."""
+"""The ways to search a long history: when a result is stored, and that a wrong answer is reported."""
 
 from __future__ import annotations
 

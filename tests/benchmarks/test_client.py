@@ -1,4 +1,4 @@
-"""The raw client: whole lines of any size, nobody else's messages, and an end that is told."""
+"""The raw client reads whole lines of any size, skips other messages, and reports the end of the stream."""
 
 from __future__ import annotations
 

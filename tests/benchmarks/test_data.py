@@ -1,4 +1,4 @@
-"""The generated projects: seeded, in the layout of the servers, and taken by ours."""
+"""Generated projects depend only on the seed, have the layout of the servers, and our server reads them."""
 
 from __future__ import annotations
 

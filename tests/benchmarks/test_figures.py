@@ -1,4 +1,4 @@
-"""The arithmetic of the table, and what it says of rows that were not measured."""
+"""The arithmetic of the table, and its cells for rows that were not measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two checkouts beside each other: what the table says, and what cannot be measured."""
+"""The comparison of two checkouts: its table, and the checkouts that it cannot measure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small runs of what is measured, with our server and with one that answers wrongly."""
+"""Small runs of the benchmark scenarios, with our server and with one that answers wrongly."""
 
 from __future__ import annotations
 

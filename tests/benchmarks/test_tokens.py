@@ -1,4 +1,4 @@
-"""What a session and an answer cost a model stays within the budgets of docs/tokens.md."""
+"""The tokens of a session and of an answer stay within the budgets of docs/tokens.md."""
 
 from __future__ import annotations
 

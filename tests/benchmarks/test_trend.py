@@ -1,4 +1,4 @@
-"""A regression is noticed, a slower machine is not, and a busy minute is measured again."""
+"""The trend reports a regression, tolerates a slower machine, and measures again after a disturbed run."""
 
 from __future__ import annotations
 

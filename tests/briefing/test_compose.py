@@ -1,4 +1,4 @@
-"""What an agent is given with its task (docs/resume.md)."""
+"""The brief of an agent has the parts that docs/resume.md lists."""
 
 from __future__ import annotations
 

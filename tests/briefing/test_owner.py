@@ -1,4 +1,4 @@
-"""Whether the owner of a task is resumed, with what the project and the harness have to say about it."""
+"""The facts of project and harness that decide whether the owner of a task is resumed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/capabilities.md and docs/resume.md: their tables are what is there, and their examples work as printed."""
+"""The tables of docs/capabilities.md and docs/resume.md are complete, and their examples work as printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small catalog on disk, and what is wrong with one that was changed."""
+"""A small catalog on disk, and the faults of a changed copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was kept of a project's catalog is believed only where it can be what the files came to."""
+"""The cached catalog of a project is used only for the files from which it was built."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent may not do, in the tools of each harness (docs/capabilities.md)."""
+"""The tools of each harness that the restrictions of an agent deny (docs/capabilities.md)."""
 
 from __future__ import annotations
 

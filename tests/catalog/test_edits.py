@@ -1,4 +1,4 @@
-"""What a project says of agents and tools, changed by command: whole or not at all."""
+"""Commands change a project's agents and capability map completely or not at all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nexus_mcp.errors import CatalogError, LockTimeout, PathRefused, StorageErro
 from nexus_mcp.store import atomic
 from nexus_mcp.store.store import Store
 from nexus_mcp.workspace import Workspace
-from tests.store.dying import killed
+from tests.store.crash_points import killed
 from tests.support import Project, without_lock
 
 META = ".nexus/agents/writer/meta.yml"

@@ -1,4 +1,4 @@
-"""What a project says of the tools of its harnesses, in .nexus/capability-map.yml."""
+"""A project's .nexus/capability-map.yml changes the shipped maps and adds maps."""
 
 from __future__ import annotations
 

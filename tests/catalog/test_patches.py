@@ -1,4 +1,4 @@
-"""Which files a patch touches: no harness touches one that our reader does not find, unless it says so."""
+"""The reader of patches finds each file that a harness would touch, or reports the patch as uncertain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SIGTERM while the largest catalog is parsed: hooks and servers end, and no later request is begun."""
+"""SIGTERM during the parse of the largest catalog ends hooks and servers before the next request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from tests.cli.support import CHECKOUT, LIMIT, environment
 from tests.reliability.suite import Tally
 from tests.reliability.suites.hostile.folders import LEGAL, SHAPES
-from tests.reliability.suites.hostile.ground import Ground
+from tests.reliability.suites.hostile.project import Ground
 from tests.support import compact
 
 # The process signals itself when libyaml has a file of the project: no other moment is sure to be while it is parsed.

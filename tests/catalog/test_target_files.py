@@ -1,4 +1,4 @@
-"""Which files a task names (docs/resume.md)."""
+"""The files that the texts of a task name (docs/resume.md)."""
 
 from __future__ import annotations
 

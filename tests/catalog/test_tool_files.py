@@ -1,4 +1,4 @@
-"""Which files a call of a harness's tool is about."""
+"""The files that a call of a harness's tool reads or writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A change of a YAML file: comments, quotes and layout stay, and nothing is lost."""
+"""A change of a YAML file keeps comments, quotes, layout and all other values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""YAML as plain values with places, and what is no plain value."""
+"""YAML files are read as plain values with places; any other YAML is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nexus-mcp brief`: what the agent that does a task is given."""
+"""`nexus-mcp brief` prints the brief for the agent of a task."""
 
 from __future__ import annotations
 

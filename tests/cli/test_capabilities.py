@@ -1,4 +1,4 @@
-"""`nexus-mcp capabilities`: what agents may not do, shown, checked and changed."""
+"""`nexus-mcp capabilities` shows, checks and changes the restrictions of agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nexus-mcp capabilities add` and `remove`: what they change, and what stays."""
+"""`nexus-mcp capabilities add` and `remove`: the changed files, and the files that stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cannot be judged: one clear line on stderr, nothing run, exit code 2."""
+"""A suite or target that cannot be used: one line on stderr, no fixture is run, exit code 2."""
 
 from __future__ import annotations
 

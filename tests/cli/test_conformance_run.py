@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from nexus_mcp import schemas
 from tests.cli.support import COMMAND, LIMIT, Ran, environment, nexus, nexus_on_terminal
-from tests.warm import warm
+from tests.forked_commands import warm
 
 SERVE = shlex.join((*COMMAND, "serve"))
 HOOK = shlex.join((*COMMAND, "hook", "{type}"))

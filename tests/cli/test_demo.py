@@ -1,4 +1,4 @@
-"""`nexus-mcp demo`, run whole: a process that starts a process."""
+"""`nexus-mcp demo` runs a whole cycle as a process that starts a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How `nexus-mcp demo` ends when it may not go on: without its reader, without an output, by a signal."""
+"""`nexus-mcp demo` ends early without a reader, without stdout, or at a signal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nexus-mcp doctor` as a command: what it prints, and how it ends."""
+"""`nexus-mcp doctor` as a command: its output and its exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clocks that say impossible times, and locales in which names are ASCII: no internal error, and every hook answers."""
+"""Impossible clocks and ASCII locales cause no internal error, and every hook answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nexus_mcp.store import artifacts
 from nexus_mcp.workspace import Workspace
 from tests.cli.support import COMMAND, LIMIT
 from tests.events import handle
-from tests.store.logged import BY
+from tests.store.oplog_support import BY
 from tests.support import IN_ORDER, SMALLEST, Project
 from tests.tags.support import store_of
 from tests.tags.test_memory_gc import UNASKED, clean, committed, notes, read, there

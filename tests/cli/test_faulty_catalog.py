@@ -1,4 +1,4 @@
-"""Commands in a project some of whose agents, skills or maps cannot be used: which go on, and which do not."""
+"""Commands in a project with faulty agents, skills or maps: which continue, and which refuse."""
 
 from __future__ import annotations
 

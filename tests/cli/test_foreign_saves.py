@@ -13,7 +13,7 @@ import pytest
 
 from nexus_mcp.cli import main
 from nexus_mcp.store import folder  # noqa: F401 - asks what `os` can do when it is loaded, before that is replaced here
-from tests.store.dying import dying_at, meddling_at
+from tests.store.crash_points import dying_at, meddling_at
 
 PLACES = ("fsync", "replace", "exchange", "link", "unlink")
 """Calls of the system before which a save is tried: those around the moment at which the file is replaced."""

@@ -14,7 +14,7 @@ import pytest
 from nexus_mcp.cli import main
 from nexus_mcp.store.folder import Folder
 from tests.cli.support import CHECKOUT, nexus
-from tests.cli.test_texts import HEAVY
+from tests.cli.test_help import HEAVY
 from tests.merging.support import OURS, numbered, titles
 from tests.support import Project, without_lock
 

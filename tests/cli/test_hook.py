@@ -11,7 +11,7 @@ import pytest
 
 from nexus_mcp.lifecycle import EVENTS
 from tests.cli.support import CHECKOUT, COMMAND, environment, nexus, nexus_on_terminal
-from tests.cli.test_texts import HEAVY
+from tests.cli.test_help import HEAVY
 from tests.lifecycle.support import SPAWN, TRACKER
 from tests.support import Project, compact, plan, task, tasks
 

@@ -13,7 +13,7 @@ from nexus_mcp.server.app import App
 from nexus_mcp.state import oplog
 from nexus_mcp.workspace import Workspace
 from tests.cli.support import nexus
-from tests.store.logged import PLAN, TASK, entries, take_back
+from tests.store.oplog_support import PLAN, TASK, entries, take_back
 from tests.support import Clock, Project
 
 LOG = "state/oplog.jsonl"

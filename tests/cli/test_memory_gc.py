@@ -1,4 +1,4 @@
-"""`nexus-mcp memory gc --apply` and Ctrl-C: while it waits, and while git is at work."""
+"""`nexus-mcp memory gc --apply` and Ctrl-C: during the wait for the lock, and while git runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lines that mount this installation."""
+"""The printed lines that mount this installation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nexus-mcp hook --native`: the process, with payloads that cannot be read, and the resident one for OpenCode."""
+"""`nexus-mcp hook --native` as a process: unreadable payloads, and the resident process for OpenCode."""
 
 from __future__ import annotations
 

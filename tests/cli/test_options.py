@@ -1,4 +1,4 @@
-"""The option parser, on a table of its own."""
+"""The option parser, tested on a command of its own."""
 
 from __future__ import annotations
 

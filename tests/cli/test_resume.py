@@ -1,4 +1,4 @@
-"""`nexus-mcp resume`: whether a task's owner is resumed, and why."""
+"""`nexus-mcp resume` prints whether to resume a task's owner, and the reason."""
 
 from __future__ import annotations
 

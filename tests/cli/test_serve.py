@@ -1,4 +1,4 @@
-"""`nexus-mcp serve` and the bare command as a process: what the options do."""
+"""`nexus-mcp serve` and the bare command as a process: the effects of the options."""
 
 from __future__ import annotations
 

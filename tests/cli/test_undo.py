@@ -1,4 +1,4 @@
-"""`nexus-mcp undo [N]`: what it takes, what it tells, and how it ends."""
+"""`nexus-mcp undo [N]`: its arguments, its output and its exit codes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nexus_mcp.store.lock import join_queue
 from nexus_mcp.store.store import Store
 from nexus_mcp.workspace import Workspace
 from tests.cli.support import nexus
-from tests.store.logged import TASK, answered, entries, files
+from tests.store.oplog_support import TASK, answered, entries, files
 from tests.support import Project
 
 

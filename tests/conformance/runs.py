@@ -1,4 +1,4 @@
-"""Results for the reports to show: a good run, a bad one, and one from a target that wants to do harm."""
+"""Results for the reports: a successful run, a failed run, and one with hostile text from a target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of the runner share: a server that misbehaves on demand, and a session with it."""
+"""Helpers of the runner's tests: a server that misbehaves on demand, and a session with it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from nexus_mcp.conformance.processes.process import Allowance
 from nexus_mcp.conformance.result import FixtureResult
 from nexus_mcp.conformance.settings import TargetOptions
 from nexus_mcp.conformance.target import Place, stdio
-from tests.conformance.servers import nasty
+from tests.conformance.servers import misbehaving
 
-NASTY = (sys.executable, str(Path(nasty.__file__)))
+NASTY = (sys.executable, str(Path(misbehaving.__file__)))
 Result = TypeVar("Result")
 
 

@@ -11,7 +11,7 @@ import pytest
 from nexus_mcp import schemas
 from nexus_mcp.conformance import limits, loading
 from nexus_mcp.conformance.loading import read
-from tests.conformance.writing import raw, stepped, write
+from tests.conformance.fixture_files import raw, stepped, write
 
 CALL = {"action": {"tool": "task_list"}}
 LARGE = "x" * (limits.FIXTURE_TEXT + 1)

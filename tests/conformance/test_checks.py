@@ -1,4 +1,4 @@
-"""From an answer, or files, to assertions that hold or do not."""
+"""Assertions on an answer or on files pass or fail as they should."""
 
 from __future__ import annotations
 

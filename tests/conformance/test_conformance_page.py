@@ -1,4 +1,4 @@
-"""What docs/conformance.md shows works: files and the job; tests/test_docs.py looks at its command lines."""
+"""The files and the CI job in docs/conformance.md work; tests/test_docs.py checks its command lines."""
 
 from __future__ import annotations
 

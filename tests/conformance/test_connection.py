@@ -1,4 +1,4 @@
-"""What breaks while a target is asked is told as what it is: the target's doing, or ours."""
+"""An error during a call is reported as the fault of the target or of our own code, whichever it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a suite claims, what it looks at, and the gaps between."""
+"""The claims of a suite, the fields that its assertions touch, and the gaps between the two."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nexus_mcp.conformance.authoring.claims import (
 )
 from nexus_mcp.conformance.lint import Coverage, Gap, coverage
 from nexus_mcp.conformance.loading import load
-from tests.conformance.writing import GONE, loaded, raw, stepped
+from tests.conformance.fixture_files import GONE, loaded, raw, stepped
 
 HISTORY = ".nexus/history.json"
 PLAN = "{STATE_ROOT}/plan.json"

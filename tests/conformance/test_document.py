@@ -1,4 +1,4 @@
-"""JSON as a target leaves it: whatever stands in it, it is read in a time that grows with its length."""
+"""JSON of a target is read in time proportional to its length, whatever its content."""
 
 from __future__ import annotations
 

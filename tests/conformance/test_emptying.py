@@ -1,4 +1,4 @@
-"""Deleting a tree, however it is made: all of it, and nothing that it leads to."""
+"""Deleting a tree removes all of it, and nothing that its links or mounts lead to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.conformance.trial.emptying import empty_folder, remove_at
-from tests.conformance.servers.nasty import deep
+from tests.conformance.servers.misbehaving import deep
 
 
 @pytest.fixture

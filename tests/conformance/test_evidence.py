@@ -1,4 +1,4 @@
-"""Evidence is cut before it is kept, and says how much was left out."""
+"""Evidence is cut before it is stored, and says how much was left out."""
 
 from __future__ import annotations
 

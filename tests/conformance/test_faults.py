@@ -1,4 +1,4 @@
-"""What an author can get wrong in a fixture, and what is said about it."""
+"""The faults that an author can make in a fixture, and their messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from nexus_mcp.conformance.authoring.rules import NO_RESULT, NO_RETRY, NO_STATE
 from nexus_mcp.conformance.loading import read
 from nexus_mcp.conformance.tokens import path_fault
-from tests.conformance.writing import GONE, raw, stepped, write
+from tests.conformance.fixture_files import GONE, raw, stepped, write
 
 CALL = {"action": {"tool": "task_list"}}
 KILL = {"kill": {"action": {"tool": "task_list"}, "seed": 1}}

@@ -1,4 +1,4 @@
-"""The runner's memory, whatever a target does: every deed of the hostile server, in one run.
+"""The runner's memory stays bounded in one run with every attack of the hostile server.
 
 `python -m tests.conformance.hostile` measures each deed on its own, more often and larger.
 """
@@ -11,9 +11,9 @@ import shlex
 import sys
 from pathlib import Path
 
+from tests.conformance.fixture_files import stepped, write
 from tests.conformance.hostile import MOST_KIB, REPORTS, SERVER, judged, measured
 from tests.conformance.servers import hostile
-from tests.conformance.writing import stepped, write
 
 MOST_REPORT = 8 << 20
 

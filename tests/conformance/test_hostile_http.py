@@ -1,4 +1,4 @@
-"""A server over HTTP that answers with too much, too many parts, or compressed: it fails, and the runner goes on."""
+"""A server over HTTP that answers with too many bytes or parts fails, and the run continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server over streamable HTTP that serves one folder, asked one fixture at a time."""
+"""A server over streamable HTTP that serves one folder gets one fixture at a time."""
 
 from __future__ import annotations
 

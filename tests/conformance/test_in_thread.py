@@ -1,4 +1,4 @@
-"""What is looked at beside the event loop, so that a target that left much keeps no other fixture's clock."""
+"""Project folders are read in threads, so that a slow one delays no other fixture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lint finds in fixtures that can be loaded."""
+"""The faults that lint reports in fixtures that can be loaded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nexus_mcp.conformance.lint import lint
-from tests.conformance.writing import raw, stepped, write
+from tests.conformance.fixture_files import raw, stepped, write
 
 CALL: dict[str, Any] = {"action": {"tool": "task_list"}}
 

@@ -1,4 +1,4 @@
-"""Reading fixtures: files and folders, the older published format, and the values that come of them."""
+"""Fixtures are read from files and folders, also in the older published format."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from nexus_mcp.conformance.fixture import (
 )
 from nexus_mcp.conformance.loading import load, read
 from nexus_mcp.errors import HarnessFault
-from tests.conformance.writing import GONE, loaded, raw, stepped, write
+from tests.conformance.fixture_files import GONE, loaded, raw, stepped, write
 
 OLDER: list[dict[str, Any]] = [
     {

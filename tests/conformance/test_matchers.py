@@ -1,4 +1,4 @@
-"""Expected values: what they match, what is said when they do not, and what an author may not write."""
+"""Expected values: what they match, the messages of mismatches, and the forms that are refused."""
 
 from __future__ import annotations
 

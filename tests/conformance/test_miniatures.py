@@ -1,4 +1,4 @@
-"""Each miniature is caught by the fixtures that are noted for it, and a correct server passes them all.
+"""The recorded fixtures catch each miniature, and a correct server passes them all.
 
 Miniatures that need no process are judged together, in one run for each room: runs of their own, and a process for each
 event, would take most of the time.
@@ -16,7 +16,7 @@ from tests.miniatures import record
 from tests.miniatures.__main__ import CORRECT
 from tests.miniatures.base import EVENTS, PROCESS
 from tests.miniatures.matrix import CAUGHT_BY
-from tests.miniatures.running import caught, concerned, failed_at_once
+from tests.miniatures.runner import caught, concerned, failed_at_once
 from tests.miniatures.table import MINIATURES, ROOMS
 
 NOTED: dict[str, list[str]] = json.loads(CAUGHT_BY.read_text(encoding="utf-8"))

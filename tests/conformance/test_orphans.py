@@ -1,4 +1,4 @@
-"""Processes that left everything by which they could be known, and those that are nobody's concern."""
+"""The runner finds processes that hid their origin, and leaves foreign processes alone."""
 
 from __future__ import annotations
 

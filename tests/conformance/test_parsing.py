@@ -1,4 +1,4 @@
-"""What a user says about a target: commands, variables, limits, names."""
+"""The options that describe a target: commands, variables, limits, names."""
 
 from __future__ import annotations
 

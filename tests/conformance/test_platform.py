@@ -1,4 +1,4 @@
-"""Systems that have less than Linux: some ways go round what is missing, and what cannot be done is refused at once."""
+"""Systems with less than Linux: the runner uses a substitute, or refuses at once."""
 
 from __future__ import annotations
 

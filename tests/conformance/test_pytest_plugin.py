@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.elsewhere import HOOK, SERVER, Elsewhere
+from tests.conformance.other_project import HOOK, SERVER, Elsewhere
 
 STATUS: dict[str, Any] = {
     "test_id": "status_of_nothing",

@@ -1,4 +1,4 @@
-"""Runs side by side."""
+"""The comparison of several runs, on the screen and as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports as files: which kind, and what cannot be written."""
+"""Reports as files: the name selects the kind, and an unwritable path is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""report.html, parsed as a browser would."""
+"""report.html, parsed as a browser parses it."""
 
 from __future__ import annotations
 

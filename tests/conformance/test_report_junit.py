@@ -1,4 +1,4 @@
-"""junit.xml."""
+"""junit.xml and its counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run prints, with a terminal and without one."""
+"""The output of a run, on a terminal and elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values made fit to be shown."""
+"""Values of a target are escaped and shortened for reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole runs: what comes out of fixtures, whatever their target does."""
+"""Whole runs: the result of each fixture, however its target behaves."""
 
 from __future__ import annotations
 
@@ -219,8 +219,10 @@ def test_relative_program_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch
 def test_relative_path_in_a_command_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command is meant from where the user is; a file among its words must be absolute, which is told."""
     monkeypatch.chdir(Path(NASTY[1]).parent)
-    with pytest.raises(HarnessFault, match=r"It runs in a project of its own: give nasty.py as an absolute path\.$"):
-        run([nasty_fixture(act("wave"))], stdio((NASTY[0], "nasty.py")))
+    with pytest.raises(
+        HarnessFault, match=r"It runs in a project of its own: give misbehaving.py as an absolute path\.$"
+    ):
+        run([nasty_fixture(act("wave"))], stdio((NASTY[0], "misbehaving.py")))
 
 
 @pytest.mark.parametrize(("prefix", "hint"), [("", "Its names begin with a"), ("x_", "leave --tool-prefix out")])

@@ -1,4 +1,4 @@
-"""The folder of a fixture: laid, looked at and removed without ever leaving it."""
+"""The folder of a fixture is filled, read and removed without leaving it."""
 
 from __future__ import annotations
 

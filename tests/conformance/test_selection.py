@@ -1,4 +1,4 @@
-"""--only and --tool."""
+"""--only and --tool select fixtures."""
 
 from __future__ import annotations
 

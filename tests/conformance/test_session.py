@@ -1,4 +1,4 @@
-"""The official client on our own pipes, against a server that does what servers must not do."""
+"""The official client over our pipes, against a server that breaks the protocol."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from nexus_mcp.conformance.client.connection import Session
 from nexus_mcp.conformance.failures import Reply, TargetFailure
 from nexus_mcp.conformance.settings import TargetOptions
-from tests.conformance.servers.nasty import RESULTS
+from tests.conformance.servers.misbehaving import RESULTS
 from tests.conformance.support import NASTY, act, gone, talk
 
 HASTY = TargetOptions(timeout=0.5)

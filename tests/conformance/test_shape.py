@@ -1,4 +1,4 @@
-"""The better words for a fixture's shape say neither more nor less than the schema."""
+"""The plainer messages about a fixture's shape agree with the schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that is ended from outside leaves no process and no folder."""
+"""A run that a signal ends leaves no process and no folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in braces."""
+"""Tokens in braces in paths and values of fixtures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers held against the output schemas of a target: what cannot be told is no breach."""
+"""Answers are checked against the output schemas of a target; an unusable schema is no failure of the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parameters of all tools, sorted by what they take: the contract's by hand, those of later tools by schema."""
+"""The parameters of all tools by their type: the contract's by hand, those of later tools by schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which arguments a call takes, and in which order they are looked at."""
+"""The arguments that a call accepts, and the order in which they are checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which branch is checked out, read from .git alone."""
+"""The branch that is checked out, read from .git alone."""
 
 from __future__ import annotations
 

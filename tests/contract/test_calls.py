@@ -1,4 +1,4 @@
-"""What holds for the calls of all tools: the table, answers and errors."""
+"""Facts about the calls of all tools: the table, answers and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process that dies in the middle: all of a change or none of it, and never twice."""
+"""A process that dies in a change leaves all of it or none, and no retry makes it twice."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.disk import assert_no_leftovers, crash_at, peek, reset, settle
+from tests.contract.failing_disk import assert_no_leftovers, crash_at, peek, reset, settle
 from tests.support import NAMES, READ_ONLY, SMALLEST, Client, Clock, Project, without_own
 
 

@@ -1,4 +1,4 @@
-"""What state files look like, and what stays in them."""
+"""The format of state files, and the foreign content that they keep."""
 
 from __future__ import annotations
 

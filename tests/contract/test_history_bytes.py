@@ -1,4 +1,4 @@
-"""history.json grows and never changes: the bytes of what is there stay."""
+"""history.json only grows: the bytes of old cycles stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors that are none of ours: the answer says what became of the files."""
+"""Internal errors: the answer says whether files were changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A change that was recorded and waits: completed by the next call, or refused when it is not ours."""
+"""The next call completes a pending change, or refuses a journal that is not ours."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.disk import JOURNAL, recorded, settle
+from tests.contract.failing_disk import JOURNAL, recorded, settle
 from tests.support import NAMES, SMALLEST, Client, Project, unpack
 
 

@@ -1,4 +1,4 @@
-"""Which folder is the project, and who serves it."""
+"""The project folder and the harness id that a server works with."""
 
 from __future__ import annotations
 

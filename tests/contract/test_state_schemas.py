@@ -1,4 +1,4 @@
-"""What the published schemas of state files admit, by the reference validator."""
+"""Values that the published schemas of state files accept, by the reference validator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Full disks, folders that vanish, files of others."""
+"""Full disks, folders that disappear, files of other users."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nexus_mcp.store import oplog
-from tests.contract.disk import JOURNAL, assert_no_leftovers, disk, peek, reset, settle, steps
+from tests.contract.failing_disk import JOURNAL, assert_no_leftovers, disk, peek, reset, settle, steps
 from tests.support import NAMES, READ_ONLY, SMALLEST, Client, Project, unpack, without_lock
 
 WRITERS = [name for name in NAMES if name not in READ_ONLY]

@@ -1,4 +1,4 @@
-"""Where things are put, and what is left alone."""
+"""The places of files below .nexus, and the files that no tool touches."""
 
 from __future__ import annotations
 

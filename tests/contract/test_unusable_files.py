@@ -1,4 +1,4 @@
-"""Files that are broken, foreign, too deep, too big or no files at all."""
+"""Files that are broken, foreign, too deep, too large, or not regular files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.uses import USES, Use, settle
+from tests.contract.files_by_tool import USES, Use, settle
 from tests.support import SMALLEST, Client, Project, plan, pretty
 
 BROKEN = [

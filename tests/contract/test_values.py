@@ -1,4 +1,4 @@
-"""Which values a parameter takes."""
+"""The values that each parameter accepts."""
 
 from __future__ import annotations
 

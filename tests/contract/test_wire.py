@@ -1,4 +1,4 @@
-"""The table through the real process: faults of the protocol, and nothing beyond the contract."""
+"""The tools through a real process: protocol errors, and nothing beyond the contract."""
 
 from __future__ import annotations
 

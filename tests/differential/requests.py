@@ -1,4 +1,4 @@
-"""Params for every method of the protocol: good ones, and each way of spoiling them."""
+"""Params for every method of the protocol: valid ones, and each way to break them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The official client in all its modes, against the real process: it cannot tell our loop from the SDK's server."""
+"""The official client in all its modes works alike with our loop and the SDK's server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.shared.exceptions import MCPDeprecationWarning
 
 from tests.differential.test_requests import CYCLE
-from tests.wire.talk import ROOT
+from tests.wire.connection import ROOT
 
 Json = Any
 STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")

@@ -1,12 +1,12 @@
-"""The same requests to our server and to the SDK's: whole answers are equal, in every revision of the protocol."""
+"""The same requests to our server and to the SDK's server get equal answers, in every revision."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.differential.both import compare, numbered
+from tests.differential.exchange import compare, numbered
 from tests.differential.requests import FULL, LEGACY_META, METHODS, MODERN_META, WRONG, Json, variants
-from tests.wire.talk import LEGACY, initialize, modern, notification, request
+from tests.wire.connection import LEGACY, initialize, modern, notification, request
 
 pytestmark = pytest.mark.usefixtures("guard")
 

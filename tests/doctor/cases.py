@@ -1,4 +1,4 @@
-"""For each kind of finding that a file alone makes: a workspace in which it is found, and where."""
+"""For each finding about a file: a workspace that has it, and its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Projects outside of git, so that a look asks no git, and in a repository."""
+"""Projects in a git repository, and projects outside of any, where doctor calls no git."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of doctor share: a look that is held to all that holds for every look."""
+"""Run doctor for a test, and check what holds for every run."""
 
 from __future__ import annotations
 

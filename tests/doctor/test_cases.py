@@ -1,4 +1,4 @@
-"""Each kind of finding: found where it is, with its place, alone; and not found where it is not."""
+"""Each finding is reported at its place and alone, and not on a healthy workspace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which texts doctor calls an impossible time, or a time in the future."""
+"""The texts that doctor reports as impossible times or as times in the future."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What git knows of the workspace, asked in repositories that git itself made."""
+"""The facts about a workspace that git reports, in repositories made by git itself."""
 
 from __future__ import annotations
 

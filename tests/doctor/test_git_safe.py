@@ -1,4 +1,4 @@
-"""Git is asked so that it runs nothing that a repository names, ends in time, and leaves nothing behind."""
+"""The git queries run no program of the repository, end in time, and leave nothing behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workspaces made to hurt whoever looks at them: too much, too deep, too long, not what it says."""
+"""Hostile workspaces: too many files, too deep, too long, or of another kind than their name says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process that died left behind, and what a living one has in hand."""
+"""The leftovers of dead processes, and the same files of live processes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nexus_mcp.state import oplog
 from nexus_mcp.store import journal
 from nexus_mcp.workspace import Workspace
 from tests.doctor.support import answered, codes, look, only, whole_cycle
-from tests.store.dying import dying_at, killed
+from tests.store.crash_points import dying_at, killed
 from tests.support import Project
 
 HOLDER = """

@@ -1,4 +1,4 @@
-"""docs/doctor.md says what doctor does."""
+"""docs/doctor.md agrees with doctor."""
 
 from __future__ import annotations
 

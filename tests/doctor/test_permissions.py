@@ -1,4 +1,4 @@
-"""Files and folders that may not be read or written, looked at by somebody who is not root."""
+"""Files and folders that a user other than root may not read or write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How findings are counted, told as text, and told as JSON."""
+"""Findings are counted, and rendered as text and as JSON."""
 
 from __future__ import annotations
 

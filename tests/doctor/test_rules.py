@@ -1,4 +1,4 @@
-"""The pure rules below the checks: circles of tasks, places of pointers, rules of .gitignore, numbers."""
+"""The pure rules below the checks: cycles of tasks, places of pointers, rules of .gitignore, numbers."""
 
 from __future__ import annotations
 

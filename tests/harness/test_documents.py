@@ -1,4 +1,4 @@
-"""Splicing of JSON and TOML: what was there keeps every byte."""
+"""Splicing of JSON and TOML keeps every byte outside of the edit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of notes share."""
+"""Helpers of the tests of notes."""
 
 from __future__ import annotations
 

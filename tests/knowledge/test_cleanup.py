@@ -1,4 +1,4 @@
-"""Which notes could go, and what is known of the reads of each."""
+"""The notes that may be deleted, and the recorded reads of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The index of the notes: what is listed, what is refused, and how little is read for it."""
+"""The index lists notes, refuses special files, and reads only the beginning of each note."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Merge before create."""
+"""A new text finds the existing notes about the same subject."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of notes."""
+"""Valid, invalid and derived names of notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of notes: begun, added to, and left alone when they are not what they have to be."""
+"""Notes are created and extended, and special or malformed files left alone."""
 
 from __future__ import annotations
 

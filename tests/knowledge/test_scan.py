@@ -1,4 +1,4 @@
-"""The notes of a folder, looked through once and then where they changed."""
+"""A folder of notes is read once, and afterwards only its changed notes."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.lifecycle.standing import PLAN, TASKS, THE_PLAN, THE_TASKS
+from tests.lifecycle.progress_texts import PLAN, TASKS, THE_PLAN, THE_TASKS
 from tests.lifecycle.support import Teller, put
 from tests.support import Clock, Project
 

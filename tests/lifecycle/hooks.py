@@ -1,4 +1,4 @@
-"""Hooks as processes, as a harness calls them, and the log of those that failed."""
+"""Run hooks as processes, as a harness does, and read their log of failures."""
 
 from __future__ import annotations
 

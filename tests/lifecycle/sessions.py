@@ -1,4 +1,4 @@
-"""What the tests of several sessions share: agents of claude-code, the tracker, and the lines beside it."""
+"""Helpers of the tests of several sessions: agents of claude-code, the tracker, and its extension file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of the events share: a way to tell of one, and the files of a harness."""
+"""Helpers of the event tests: run an event, and read the files of a harness."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""agent_spawn, agent_resume, agent_complete: what they write, answer and warn of."""
+"""agent_spawn, agent_resume and agent_complete: their files, answers and warnings."""
 
 from __future__ import annotations
 

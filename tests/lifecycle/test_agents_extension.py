@@ -1,4 +1,4 @@
-"""agents.extension.jsonl: events that cannot get the lock, and what is in the file that nobody can read."""
+"""agents.extension.jsonl has the events that could not get the lock; unreadable lines in it stay."""
 
 from __future__ import annotations
 

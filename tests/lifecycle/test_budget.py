@@ -1,4 +1,4 @@
-"""The budget of a context: the most important texts first, and what is left out is named."""
+"""A context has the most important texts first, and names those that were left out."""
 
 from __future__ import annotations
 

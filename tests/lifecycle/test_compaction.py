@@ -1,4 +1,4 @@
-"""context_compact, and session_start after a compaction: everything is given back, and only once."""
+"""context_compact, and session_start after a compaction, send the whole context once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from nexus_mcp.briefing.progress import HEAD
 from nexus_mcp.lifecycle import session_context, sources
 from nexus_mcp.lifecycle.definition import EventContext
-from tests.lifecycle.standing import BOTH, PLAN, PLAN_TEXT, TASKS, TASKS_TEXT, THE_PLAN, THE_TASKS
+from tests.lifecycle.progress_texts import BOTH, PLAN, PLAN_TEXT, TASKS, TASKS_TEXT, THE_PLAN, THE_TASKS
 from tests.lifecycle.support import SPAWN, TRACKER, Teller, put
 from tests.support import Json, Project, cycle, plan, tasks
 

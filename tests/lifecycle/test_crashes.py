@@ -1,4 +1,4 @@
-"""Crashes, disk errors and several processes at once: the tracker is the old one or the new one, and none is lost."""
+"""Crashes, disk errors and several processes: the tracker is the old or the new one, and no event is lost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from nexus_mcp.errors import NexusError, NotConfirmed
 from tests.lifecycle.support import ACCESS, SPAWN, TRACKER, Teller
-from tests.store.dying import dying_at, failing_at, killed
+from tests.store.crash_points import dying_at, failing_at, killed
 
 CALLS: dict[str, dict[str, Any]] = {
     "agent_spawn": {"agent_name": "tester", "agent_id": "a2"},

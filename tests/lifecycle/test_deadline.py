@@ -1,4 +1,4 @@
-"""A hook answers in time: while stdin stays open, while something hangs, and from what is known by then."""
+"""A hook answers by its deadline, from the data read so far, while stdin stays open or something hangs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hooks in a project some of whose agents, skills or maps cannot be used."""
+"""Hooks in a project with faulty agents, skills or maps."""
 
 from __future__ import annotations
 

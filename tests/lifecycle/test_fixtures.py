@@ -1,4 +1,4 @@
-"""The fixtures of lifecycle events, held against our hook by the conformance runner."""
+"""Our hook passes the fixtures of lifecycle events in the conformance runner."""
 
 from __future__ import annotations
 

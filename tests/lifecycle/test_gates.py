@@ -1,4 +1,4 @@
-"""The edit gate: what happens to an edit while there is no task list."""
+"""The edit gate: the decision on an edit while there is no task list."""
 
 from __future__ import annotations
 

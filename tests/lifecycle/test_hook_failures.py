@@ -1,4 +1,4 @@
-"""Hooks that fail: whatever it is, the session goes on, hears of it, and a line is left; nothing of the payload is."""
+"""A hook that fails warns and logs a line without the payload, and the session continues."""
 
 from __future__ import annotations
 

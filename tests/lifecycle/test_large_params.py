@@ -1,4 +1,4 @@
-"""Params that are large: what an event needs of them is used, and what is stored stays short."""
+"""Large params: an event uses the parts that it needs, and stores only short texts."""
 
 from __future__ import annotations
 

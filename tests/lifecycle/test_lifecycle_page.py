@@ -1,4 +1,4 @@
-"""docs/lifecycle.md: its commands are run, in their order, and its tables are held against the program."""
+"""docs/lifecycle.md: its commands run in order, and its tables agree with the program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""pre_tool_use below .nexus/: who may edit what there, however a path is spelled."""
+"""pre_tool_use below .nexus/: which caller may edit which file, in every spelling of a path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The params of events: which are needed, of which types, and which are ignored."""
+"""The params of events: required ones, their types, and ignored ones."""
 
 from __future__ import annotations
 

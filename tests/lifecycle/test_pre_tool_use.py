@@ -1,4 +1,4 @@
-"""pre_tool_use: who may use which tool, and when files may be edited."""
+"""pre_tool_use: which agent may use which tool, and when files may be edited."""
 
 from __future__ import annotations
 

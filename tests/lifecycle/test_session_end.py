@@ -1,4 +1,4 @@
-"""session_end: what it warns of, what it clears, and all that it leaves alone."""
+"""session_end: its warnings, the files that it deletes, and all files that stay."""
 
 from __future__ import annotations
 

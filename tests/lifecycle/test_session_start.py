@@ -1,4 +1,4 @@
-"""session_start: the folders, the tracker, and what an earlier session left."""
+"""session_start: the folders, the tracker, and the warnings about an earlier session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""pre_tool_use by what a tool is given: moves, patches, and inputs that are no object."""
+"""pre_tool_use by the input of a tool: moves, patches, and inputs that are no object."""
 
 from __future__ import annotations
 

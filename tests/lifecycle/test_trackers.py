@@ -1,4 +1,4 @@
-"""Trackers that cannot be used, and links: refused, told in one text, and left as they are."""
+"""Unusable trackers and links are refused with one text, and left as they are."""
 
 from __future__ import annotations
 

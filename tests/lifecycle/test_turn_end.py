@@ -1,4 +1,4 @@
-"""turn_end: the model is asked once to close a finished cycle, and can always stop."""
+"""turn_end asks the model once to close a finished cycle, and the model can always stop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which agent it is that uses a tool: one that nobody names, one of another catalog, one of several names."""
+"""The agent that uses a tool: an unnamed one, one that is not in the catalog, one with several names."""
 
 from __future__ import annotations
 

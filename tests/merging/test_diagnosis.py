@@ -1,4 +1,4 @@
-"""What is said of a history that cannot be read, and what is left to a human."""
+"""The diagnosis of an unreadable history, and the cases that a human has to decide."""
 
 from __future__ import annotations
 

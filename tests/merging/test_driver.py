@@ -1,4 +1,4 @@
-"""The driver on three files: the second one is replaced whole, marked as git would, or left as it was."""
+"""The driver merges three files: it replaces ours, marks the conflict as git does, or leaves ours unchanged."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nexus_mcp.merging.conflict import split
 from nexus_mcp.merging.diagnosis import Conflict, diagnose
 from nexus_mcp.merging.driver import drive
 from tests.merging.support import OURS, Cycle, counted, cycles_of, numbered, titles
-from tests.store.dying import failing_at
+from tests.store.crash_points import failing_at
 
 PAST = [numbered(1), numbered(2)]
 BASE, LEFT, RIGHT = OURS(PAST), OURS([*PAST, numbered(3)]), OURS([*PAST, numbered(4)])

@@ -1,4 +1,4 @@
-"""When two cycles are one, and how a wrong result would be noticed."""
+"""Equal cycles are recognized, and a wrong merge result is detected."""
 
 from __future__ import annotations
 

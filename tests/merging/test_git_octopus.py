@@ -1,4 +1,4 @@
-"""Octopus merges: git does not ask merge drivers there, so what it does itself must lose nothing."""
+"""Octopus merges, for which git calls no merge driver, lose no cycle."""
 
 from __future__ import annotations
 

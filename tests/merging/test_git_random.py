@@ -1,4 +1,4 @@
-"""Random lives of a repository: whatever was merged, picked and rebased, each branch has the cycles that it must."""
+"""Random merges, cherry-picks and rebases: each branch has exactly the cycles that it must have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A repair of a conflict that git made of lines: outside its markers a side may have lost what git still keeps."""
+"""A repair after a merge by lines restores cycles that git dropped outside of the markers."""
 
 from __future__ import annotations
 

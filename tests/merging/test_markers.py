@@ -1,4 +1,4 @@
-"""A file with conflict markers is the two files that git made it of, or it is refused."""
+"""A file with conflict markers is split into the two sides of git, or refused."""
 
 from __future__ import annotations
 

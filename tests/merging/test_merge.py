@@ -1,4 +1,4 @@
-"""Two versions of a history become one: nothing lost, nothing doubled, the same whoever merges whom."""
+"""A merge of two histories has each cycle once, in the same order whichever side is ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The driver gets into a repository and out again, and nothing else changes there."""
+"""The driver is registered and removed, and nothing else in the repository changes."""
 
 from __future__ import annotations
 

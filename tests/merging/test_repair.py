@@ -1,4 +1,4 @@
-"""Mending on disk: the file as it was is kept, nothing else is touched, and a crash leaves one or the other."""
+"""A repair on disk keeps the old file, touches nothing else, and a crash leaves the old or the new file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nexus_mcp.store import lock
 from nexus_mcp.store.access import Access
 from nexus_mcp.store.folder import Folder
 from tests.merging.support import OURS, numbered, titles
-from tests.store.dying import failing_at, killed
+from tests.store.crash_points import failing_at, killed
 from tests.support import SMALLEST, Client, Project, without_lock
 
 ONE, TWO = OURS([numbered(1), numbered(2)]), OURS([numbered(1), numbered(3)])

@@ -1,4 +1,4 @@
-"""What can still be read of a damaged history is recovered, whole cycles only, and the rest is told."""
+"""The readable cycles of a damaged history are recovered whole, and the unreadable rest is reported."""
 
 from __future__ import annotations
 

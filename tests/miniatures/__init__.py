@@ -1,1 +1,1 @@
-"""Deliberately wrong servers, each a small deviation of the correct one: fixtures are worth what they catch."""
+"""Deliberately wrong servers, each with a small deviation from the correct one, to test the fixtures."""

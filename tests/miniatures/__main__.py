@@ -1,4 +1,4 @@
-"""`python -m tests.miniatures NAME` serves a miniature over stdio; `NAME --event TYPE` tells it of a lifecycle event.
+"""`python -m tests.miniatures NAME` serves a miniature over stdio; `NAME --event TYPE` handles a lifecycle event.
 
 The name `correct` stands for the server that is right. Without a name the table is printed.
 """

@@ -1,4 +1,4 @@
-"""What a miniature is, and the server that it makes: the correct table, with a deviation that sees each call first."""
+"""Define a miniature, and its server: the correct tools behind a deviation that gets each call first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers that are wrong about the files of the workspace, whichever tool writes or reads them."""
+"""Servers that are wrong about the files of the workspace, with every tool."""
 
 from __future__ import annotations
 

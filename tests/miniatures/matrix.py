@@ -17,7 +17,7 @@ from nexus_mcp.conformance.loading import load
 from tests.forks import forked
 from tests.miniatures import record
 from tests.miniatures.base import PROCESS, Miniature
-from tests.miniatures.running import ROOT, caught, concerned
+from tests.miniatures.runner import ROOT, caught, concerned
 from tests.miniatures.table import MINIATURES
 
 CAUGHT_BY = Path(__file__).with_name("caught_by.json")

@@ -1,4 +1,4 @@
-"""Servers that are wrong as processes: in what they print, how they end, and what they leave behind."""
+"""Servers that are wrong as processes: their output, their end, and the processes that they leave behind."""
 
 from __future__ import annotations
 

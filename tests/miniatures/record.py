@@ -1,4 +1,4 @@
-"""`python -m tests.miniatures.record [FIXTURE …]`: note for each fixture something wrong that it catches.
+"""`python -m tests.miniatures.record [FIXTURE …]`: record for each fixture a wrong server that it catches.
 
 That is a miniature, or a mutant of our own tools and events. Without names it tries the fixtures without a valid row
 in catchers.json. `make miniatures` notes the miniatures of all; --only-mutants, after it, does not try them again.
@@ -17,13 +17,13 @@ from pathlib import Path
 from nexus_mcp.conformance.fixture import Fixture
 from nexus_mcp.conformance.loading import load
 from tests.forks import forked
-from tests.miniatures import running
+from tests.miniatures import runner
 from tests.miniatures.base import PROCESS, Miniature
 from tests.miniatures.table import MINIATURES
 from tests.mutation import attempt
 from tests.mutation.modules import SERVED
 from tests.mutation.mutator import mutations
-from tests.telling import unknown_to
+from tests.unknown_parts import unknown_to
 
 CATCHERS = Path(__file__).with_name("catchers.json")
 COMMAND = "python -m tests.miniatures.record"
@@ -60,7 +60,7 @@ def _fault(fixture: Fixture, broad: Sequence[str], row: str) -> str:
         name = row.removeprefix(_MINIATURE)
         if name not in MINIATURES or name in broad:
             return f"catches {name}, which is no miniature that counts"
-        return "" if running.concerned(MINIATURES[name], [fixture]) else f"does not concern the miniature {name}"
+        return "" if runner.concerned(MINIATURES[name], [fixture]) else f"does not concern the miniature {name}"
     module, _, change = row.removeprefix(_MUTANT).partition(": ")
     if module not in SERVED or change not in _changes(module):
         return f"catches a mutant that does not exist any more ({row})"
@@ -138,7 +138,7 @@ def _found(
     """
     for fixture in list(idle.values()):
         for miniature in miniatures:
-            if running.concerned(miniature, [fixture]) and running.caught(miniature, [fixture]):
+            if runner.concerned(miniature, [fixture]) and runner.caught(miniature, [fixture]):
                 yield fixture.test_id, _MINIATURE + miniature.name
                 break
     coarse: dict[str, str] = {}
@@ -179,7 +179,7 @@ def counting(broad: Sequence[str]) -> list[Miniature]:
 
 
 def _breadth(miniature: Miniature) -> tuple[bool, int]:
-    return miniature.needs == PROCESS, len(miniature.tools) or len(running.ALL)
+    return miniature.needs == PROCESS, len(miniature.tools) or len(runner.ALL)
 
 
 if __name__ == "__main__":

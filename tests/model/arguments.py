@@ -1,4 +1,4 @@
-"""What each parameter takes, and what a tool gets to work with; a model of the argument rules.
+"""A model of the argument rules: the values that each parameter takes, as a tool gets them.
 
 The parameters of the contract are written by hand, those of later tools come from their schemas.
 """

@@ -1,4 +1,4 @@
-"""The contract as plain values in memory: what each tool answers and what the files hold afterwards.
+"""The contract as plain values in memory: the answer of each tool, and the files afterwards.
 
 Written from the contract alone; it shares no code with the package. `Model.call` returns an `Outcome`, `Model.files`
 the bytes that the state files have to have.
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.model.arguments import PARAMETERS, Wrong, fitted
-from tests.model.kept import Refused
+from tests.model.files import Refused
 from tests.model.plans import Plans
 from tests.model.shapes import summary
 from tests.model.tasks import Tasks
 from tests.support import compact
-from tests.telling import unknown_to
+from tests.unknown_parts import unknown_to
 
 
 @dataclass(frozen=True)

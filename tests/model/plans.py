@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.model.kept import Kept, Refused
+from tests.model.files import Kept, Refused
 
 
 class Plans(Kept):

@@ -1,4 +1,4 @@
-"""The order of keys in files, and what a search shows of a cycle."""
+"""The order of keys in files, and the fields of a cycle that a search returns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls and files for Hypothesis: fitting ones, odd ones and wrong ones."""
+"""Calls and files for Hypothesis: valid, unusual and invalid ones."""
 
 from __future__ import annotations
 

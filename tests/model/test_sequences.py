@@ -1,4 +1,4 @@
-"""Any sequence of calls agrees with the model, answer by answer and byte by byte, and keeps every file valid."""
+"""Any sequence of calls agrees with the model in answers and bytes, and every file stays valid."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Mutations of our own tools and events: what the fixtures do not notice is a hole in them."""
+"""Mutate our own tools and events: a mutant that no fixture notices shows a gap in the fixtures."""

@@ -1,4 +1,4 @@
-"""Mutants that may survive, and why: what they change is nobody's promise, or no single server in memory shows it."""
+"""Mutants that may survive, with the reason: no promise covers the change, or no single server in memory shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mutants of what serves the events of a session that may survive, and why; accepted.py has all others."""
+"""Mutants in the code of lifecycle events that may survive, with the reason; accepted.py has all others."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ _WORDS = "how a text for the model or a warning is worded, or how much of it is 
 _SAME = "what comes out is the same"
 _OURS = "a value that only our own file remembered.extension.json holds"
 _FAULT = "a fault of the disk or of the catalog leads there; tests/lifecycle makes it"
-_NO_JSON = "for a payload that is no JSON, which no fixture sends; tests/lifecycle/test_unusable_inputs.py does"
+_NO_JSON = "for a payload that is no JSON, which no fixture sends; tests/lifecycle/test_malformed_payloads.py does"
 _LARGE = "sizes that a fixture would only be long with; tests/lifecycle/test_large_params.py looks at them"
 _BLANKS = "a blank around a name or a status is nobody's promise"
 _LOG = "the log of hooks that failed is ours alone; tests/lifecycle/test_hook_failures.py looks at it"
-_SYSTEMS = "spellings of other systems; tests/lifecycle/test_kinds.py looks at them"
+_SYSTEMS = "spellings of other systems; tests/lifecycle/test_file_kinds.py looks at them"
 _PLACES = "where else a path may lead; tests/lifecycle/test_nexus_guard.py looks at it"
 _GUARD = "a guard against faults of our own, which no event reaches"
 

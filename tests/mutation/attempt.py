@@ -1,4 +1,4 @@
-"""One mutant against fixtures: which of them it fails."""
+"""Run fixtures against one mutant, and return those that fail."""
 
 from __future__ import annotations
 

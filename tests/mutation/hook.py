@@ -1,4 +1,4 @@
-"""A lifecycle event for the package as it is installed here, in a fork: nothing is imported anew for each of them."""
+"""Run a lifecycle event of the mutated package in a fork, so that nothing is imported again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Putting a changed module in the place of one of the package, before the package is imported."""
+"""Replace a module of the package by a changed one, before the package is imported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mutator changes one thing at a time, leaves the rest alone, and the fixtures notice a sample of changes."""
+"""The mutator changes one node at a time, and the fixtures notice a sample of changes."""
 
 from __future__ import annotations
 

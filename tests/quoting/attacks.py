@@ -1,4 +1,4 @@
-"""Attempts to break out of a quotation, by what they try. Each has MARKER where the words of the attacker begin."""
+"""Attempts to end a quotation, by kind. MARKER stands where the words of the attacker begin."""
 
 from __future__ import annotations
 

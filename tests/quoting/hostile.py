@@ -1,4 +1,4 @@
-"""A project in which every text that can be stored is an attack."""
+"""A project in which every stored text is an attack."""
 
 from __future__ import annotations
 

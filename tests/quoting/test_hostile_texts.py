@@ -1,4 +1,4 @@
-"""Stored text is data wherever a model meets it: hook answers, prompts, briefs, errors and what commands print."""
+"""Stored text is quoted in every text for a model: hook answers, prompts, briefs, errors and command output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from nexus_mcp.workspace import Workspace
 from tests.conftest import make_project
 from tests.quoting.attacks import ATTACKS, outside, tags, unseen
 from tests.quoting.hostile import AGENT, HARNESS, SKILL_BODY, fill, spoil_catalog
-from tests.server.asking import Asker
+from tests.server.app_requests import Asker
 from tests.support import Json, Project
 
 STATIC = "<!-- tags: a, b -->"

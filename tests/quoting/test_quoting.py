@@ -1,4 +1,4 @@
-"""nexus_mcp/quoting.py: what begins no tag, no line and no fence, and stays what it is otherwise."""
+"""nexus_mcp/quoting.py: quoted text begins no tag, line or fence, and is otherwise unchanged."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The proof that no acknowledged write is lost: `make torture`, and its quick forms in `make test`.
+"""The proof that no acknowledged write is lost: `make torture`, and its short forms in `make test`.
 
-suite.py says what a suite is, suites/ has them, mutants/ the faults that are planted to see that they notice,
-running.py runs one with its checkpoint, figures.py keeps what came of it for docs/reliability.md.
+suite.py defines a suite, suites/ has all suites, mutants/ the planted faults that they must notice. runner.py runs one
+suite with its checkpoint, figures.py stores its figures for docs/reliability.md.
 """

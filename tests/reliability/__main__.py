@@ -1,4 +1,4 @@
-"""`python -m tests.reliability [SUITE …]`: the long form of the suites, their figures printed and kept.
+"""`python -m tests.reliability [SUITE …]`: run the long form of the suites, print and store their figures.
 
 A run that was stopped goes on where it was, when it is started again with the same seed and the same code.
 Exit code 1 when something failed, 2 when a suite could not be run.
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from tests.reliability import figures, tools
-from tests.reliability.running import Progress, code, run
+from tests.reliability.runner import Progress, code, run
 from tests.reliability.suite import Suite
 from tests.reliability.suites import SUITES
 

@@ -1,4 +1,4 @@
-"""What the long forms found, kept in figures.json and shown as the table of docs/reliability.md."""
+"""The figures of the long forms, stored in figures.json and shown in the table of docs/reliability.md."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import platform
 from pathlib import Path
 
-from tests.reliability.running import Progress
+from tests.reliability.runner import Progress
 from tests.reliability.suite import Json, Suite
 from tests.reliability.suites import SUITES
 

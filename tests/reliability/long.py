@@ -1,4 +1,4 @@
-"""What is done for long histories alone, done for short ones: an index on disk, texts, windows of a few bytes.
+"""Treat short histories as long ones: an index on disk, texts, windows of a few bytes.
 
 A piece of a suite asks for it by its member `long`, which names one of WAYS: what the times of files are to tell.
 """
@@ -14,7 +14,7 @@ from unittest.mock import patch
 from nexus_mcp.store.history import identity
 from nexus_mcp.store.history import index as history_index
 from tests.reliability.suite import Json
-from tests.store.history.made import settled, small
+from tests.store.history.generated import settled, small
 
 AS_IT_IS, SETTLED, STOPPED = "as it is", "settled", "stopped"
 _NOW = 1 << 62  # of the clock that stands still: nothing is older

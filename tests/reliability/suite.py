@@ -1,4 +1,4 @@
-"""What a suite of the proof is: plain data about its work, and the function that does one piece of it."""
+"""Define a suite: plain data about its pieces, and the function that runs one piece."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules that the suite of kills keeps: each notices what it is there for."""
+"""Each rule of the suite of kills notices the breach that it is for."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 
 from tests.reliability.suite import Json
 from tests.reliability.suites.kills.audit import audit
-from tests.reliability.suites.kills.book import Book
+from tests.reliability.suites.kills.client_records import Book
 from tests.reliability.suites.kills.files import Files, Reader, read
 from tests.reliability.suites.kills.load import text
-from tests.reliability.suites.kills.settling import Observer
+from tests.reliability.suites.kills.recovery import Observer
 
 CALLS: list[tuple[str, dict[str, Json]]] = [
     ("plan_start", {"topic": "p1", "issues": ["i1"], "research_summary": ""}),

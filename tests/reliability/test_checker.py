@@ -1,4 +1,4 @@
-"""The checker of histories, on histories made by hand and against trying every order."""
+"""The checker of histories agrees with a search of every order, on histories made by hand."""
 
 from __future__ import annotations
 

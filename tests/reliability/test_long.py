@@ -1,4 +1,4 @@
-"""What plays a long history for the suites plays it as it is."""
+"""Short histories that count as long behave like long ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nexus_mcp.store.history import index as history_index
 from tests.reliability import long
 from tests.reliability.suites.powercut.files import known_as
 from tests.reliability.suites.powercut.recording import Recording
-from tests.store.dying import CALLS, meddling_at
+from tests.store.crash_points import CALLS, meddling_at
 
 
 def test_a_piece_says_whether_its_histories_are_long() -> None:

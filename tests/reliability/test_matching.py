@@ -1,4 +1,4 @@
-"""Answers are held against the lines that they are owed to, also where several lines have one id."""
+"""Answers are matched with their lines, also where several lines have one id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/reliability.md says what is so: its tests exist, and its figures are those that were measured."""
+"""docs/reliability.md names existing tests and shows the measured figures."""
 
 from __future__ import annotations
 

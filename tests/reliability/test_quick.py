@@ -1,11 +1,11 @@
-"""The quick form of each suite, and that each notices the faults it is there to notice."""
+"""The short form of each suite passes, and notices its planted faults."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.reliability.mutants import MUTANTS, planted
-from tests.reliability.running import STUMBLED, run
+from tests.reliability.runner import STUMBLED, run
 from tests.reliability.suites import SUITES
 
 SEED = 1

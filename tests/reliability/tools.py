@@ -1,4 +1,4 @@
-"""What a suite needs beside the development environment: looked for, and installed for the long form."""
+"""Find the programs that a suite needs beside the development environment, and install them for the long form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of what a server answers beside the calls of tools."""
+"""Fixtures of the tests of resources, prompts, completion and subscriptions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.server.asking import Asker
+from tests.server.app_requests import Asker
 
 if TYPE_CHECKING:
     from nexus_mcp.server.app import App

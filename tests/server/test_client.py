@@ -1,4 +1,4 @@
-"""The official client against the real process, ours and the SDK's server, in both eras: all of it works, and alike."""
+"""The official client works alike with our real process and the SDK's server, in both eras."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated
 
 from nexus_mcp.server.app import App
 from nexus_mcp.workspace import Workspace
-from tests.wire.talk import ROOT
+from tests.wire.connection import ROOT
 
 Json = Any
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.server.asking import Asker
+from tests.server.app_requests import Asker
 from tests.support import Project, cycle, issue, plan, stamp, task, tasks
 
 

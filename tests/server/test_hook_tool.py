@@ -1,4 +1,4 @@
-"""The tool `hook` of `serve --hook-tool`: what it takes, and what it answers in each form."""
+"""The tool `hook` of `serve --hook-tool`: its arguments, and its answer in each form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/resources.md says what there is."""
+"""docs/resources.md lists the resources, prompts and bounds of the server."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from nexus_mcp.server.paging import SIZE
 from nexus_mcp.server.resources import RESOURCES
 from nexus_mcp.server.resources.definition import LIMIT
 from nexus_mcp.server.subscriptions import streams
-from tests.server.asking import Asker
-from tests.wire.talk import ROOT
+from tests.server.app_requests import Asker
+from tests.wire.connection import ROOT
 
 PAGE = (ROOT / "docs" / "resources.md").read_text(encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""Lists in pages, while items come and go between them."""
+"""Lists in pages stay complete while items are added and removed between pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lock of a workspace, looked at from outside."""
+"""Inspect the lock of a workspace from outside."""
 
 from __future__ import annotations
 

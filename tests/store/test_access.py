@@ -1,4 +1,4 @@
-"""The folders and the lock are let go whatever happens, and a change that failed makes the next one sweep."""
+"""Folders and lock are always released, and the change after a failed one sweeps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nexus_mcp.store.access import Access, Locked
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.workspace import Workspace
 from tests.store.locks import is_held
-from tests.store.logged import answered
+from tests.store.oplog_support import answered
 
 TASK = {"title": "Do", "context": "because"}
 

@@ -14,7 +14,7 @@ import pytest
 from nexus_mcp.server.app import App
 from nexus_mcp.store import atomic
 from nexus_mcp.workspace import Workspace
-from tests.store.dying import failing_at, killed
+from tests.store.crash_points import failing_at, killed
 from tests.support import NAMES, READ_ONLY, SMALLEST
 
 Files = dict[str, Any]

@@ -1,4 +1,4 @@
-"""The way back from the bytes of a file to those before: exact, and small where little was changed."""
+"""The delta from a new file to the old bytes is exact, and small for a small change."""
 
 from __future__ import annotations
 

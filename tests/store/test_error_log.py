@@ -1,4 +1,4 @@
-"""The log of what went wrong in hooks, where it cannot be written."""
+"""The log of hook failures when it cannot be written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Another program saves a file while a call replaces it: the call runs again, or the save is kept as a copy."""
+"""Another program saves a file while a call replaces it: the call runs again, or keeps the save as a copy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nexus_mcp.server.app import App
 from nexus_mcp.store import atomic, conflicts
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.workspace import Workspace
-from tests.store.logged import entries
+from tests.store.oplog_support import entries
 from tests.support import SMALLEST
 
 TASK = {"title": "Do", "context": "because"}

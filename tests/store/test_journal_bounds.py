@@ -1,4 +1,4 @@
-"""A journal that nobody could read back is not begun, and one that is too large is refused like any that is spoilt."""
+"""A journal too large to be read back is not written, and one that is found is refused as malformed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nexus_mcp.server.app import App
 from nexus_mcp.store import journal
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.workspace import Workspace
-from tests.store.logged import PLAN, TASK, answered, files, take_back
+from tests.store.oplog_support import PLAN, TASK, answered, files, take_back
 
 
 def refused(root: Path, tool: str) -> str:

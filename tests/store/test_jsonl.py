@@ -1,4 +1,4 @@
-"""Files of lines: what is appended, what a crash leaves of a line, and what is never written to."""
+"""JSONL files: appended lines, truncated lines after a crash, and files that are never written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from nexus_mcp.errors import PathRefused, StateError
 from nexus_mcp.store import jsonl
 from nexus_mcp.store.folder import Folder
-from tests.store.dying import failing_at
+from tests.store.crash_points import failing_at
 
 NAME = "log.jsonl"
 LIMIT = 200

@@ -1,4 +1,4 @@
-"""What dead writers left in the folders of artifacts goes with the next archived cycle, and nothing else does."""
+"""The next archived cycle removes leftovers of dead writers in artifact folders, and nothing else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from nexus_mcp.errors import StorageError
 from nexus_mcp.store import atomic, conflicts
 from nexus_mcp.store.folder import Folder
-from tests.store.logged import PLAN, answered
+from tests.store.oplog_support import PLAN, answered
 from tests.support import SMALLEST
 
 LEFT = f"{atomic.PREFIX}0123456789abcdef"

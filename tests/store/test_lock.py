@@ -1,4 +1,4 @@
-"""The workspace lock: one holder at a time, bounded waiting, no way around it."""
+"""The workspace lock has one holder at a time, bounded waiting, and no fallback."""
 
 from __future__ import annotations
 

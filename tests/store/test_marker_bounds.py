@@ -1,4 +1,4 @@
-"""Files named like markers that somebody else put there, in any number and of any size: passed over, at little cost."""
+"""Many or large files that are named like markers are skipped at little cost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nexus_mcp.server.app import App
 from nexus_mcp.store import close_receipt
 from nexus_mcp.store.codec import decode
 from nexus_mcp.workspace import Workspace
-from tests.store.logged import TASK, answered
+from tests.store.oplog_support import TASK, answered
 from tests.store.test_markers import closed_without_answer
 
 

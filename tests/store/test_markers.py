@@ -1,4 +1,4 @@
-"""The marker of a close whose answer did not go out: given once, only while it is true, only when it is ours."""
+"""The marker of an unanswered close is answered once, only while it is true, and only if it is ours."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import pytest
 
 from nexus_mcp.server.app import App
 from nexus_mcp.workspace import Workspace
-from tests.store.dying import killed
-from tests.store.logged import take_back
+from tests.store.crash_points import killed
+from tests.store.oplog_support import take_back
 from tests.support import Clock
 
 PLAN = {"topic": "Topic", "issues": ["One"], "research_summary": ""}

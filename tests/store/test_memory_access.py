@@ -1,4 +1,4 @@
-"""The record of the notes read: one line a note, and nothing else in the file ever changes."""
+"""The record of note reads has one line for each note, and keeps everything else in the file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nexus_mcp.store import harness_files
 from nexus_mcp.store.harness_files import note_read
 from nexus_mcp.store.store import Store
 from nexus_mcp.workspace import Workspace
-from tests.store.dying import failing_at
+from tests.store.crash_points import failing_at
 from tests.support import Clock, Project, stamp
 
 FILE = "state/claude/memory-access.jsonl"

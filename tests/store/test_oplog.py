@@ -1,4 +1,4 @@
-"""The operation log: what it says of each change, and that it is never in a change's way."""
+"""The operation log has an entry for each change, and never blocks a change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nexus_mcp.server.app import App
 from nexus_mcp.store import journal, oplog
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.workspace import Workspace
-from tests.store.logged import PLAN, TASK, answered, entries
+from tests.store.oplog_support import PLAN, TASK, answered, entries
 from tests.support import Client, Clock, Project
 
 
@@ -112,7 +112,7 @@ def test_refusals_and_reads_have_none(call: Client, project: Project) -> None:
 def test_four_processes_log_every_change_in_order(tmp_path: Path) -> None:
     """Of four processes at once every change is noted, whole, and in the order in which they were made."""
     code = (
-        "import sys\nfrom tests.store.logged import *\n"
+        "import sys\nfrom tests.store.oplog_support import *\n"
         "for n in range(1, 16):\n"
         "    answered(Path(sys.argv[1]), 'task_add', {'title': 't', 'context': 'ä' * n}, sys.argv[2])"
     )

@@ -1,4 +1,4 @@
-"""Which permissions a new file or folder gets, and which one that replaces another file."""
+"""The permissions of new files and folders, and of files that replace others."""
 
 from __future__ import annotations
 

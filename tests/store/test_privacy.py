@@ -1,4 +1,4 @@
-"""A copy of a file is no more open to others than the file."""
+"""A copy of a file has no wider permissions than the file."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from nexus_mcp.merging import repair
 from nexus_mcp.server.app import App
 from nexus_mcp.store import journal
 from nexus_mcp.workspace import Workspace
-from tests.store.dying import Died
-from tests.store.logged import PLAN, TASK, answered
+from tests.store.crash_points import Died
+from tests.store.oplog_support import PLAN, TASK, answered
 
 
 def modes(*paths: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""A project that several users of a machine share: a folder with the setgid bit, and users of its group.
+"""Several users of a machine share a project in a folder with the setgid bit.
 
 As root the users are real ones. Otherwise one user plays both, and the permission bits alone tell what another may do.
 """
@@ -24,8 +24,8 @@ from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.history import index as history_index
 from nexus_mcp.workspace import Workspace
 from tests.events import handle
-from tests.store.dying import Died
-from tests.store.logged import answered, take_back
+from tests.store.crash_points import Died
+from tests.store.oplog_support import answered, take_back
 from tests.store.users import ANN, BEN, ROOT, TEAM, by, made
 from tests.support import NAMES, SMALLEST
 

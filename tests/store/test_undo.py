@@ -1,4 +1,4 @@
-"""Undo: the very bytes from before, all of the changes that were asked for or none, and never across a cycle."""
+"""Undo restores the exact bytes, all requested changes or none, and never passes a cycle."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nexus_mcp.errors import LockTimeout, UndoRefused
 from nexus_mcp.server.app import App
 from nexus_mcp.store.store import Store, undo
 from nexus_mcp.workspace import Workspace
-from tests.store.logged import BY, PLAN, TASK, answered, entries, files, take_back
+from tests.store.oplog_support import BY, PLAN, TASK, answered, entries, files, take_back
 from tests.support import SMALLEST
 
 MEMORY = "/dev/shm"  # where nothing has to survive, and fsync is free

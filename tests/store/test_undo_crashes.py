@@ -1,4 +1,4 @@
-"""A death or an error at every system call of an undo, and of the changes that it is to take back."""
+"""A crash or an error at every system call of an undo, and of the changes that it takes back."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from nexus_mcp.errors import NexusError, UndoRefused
 from nexus_mcp.server.app import App
 from nexus_mcp.store import atomic
 from nexus_mcp.workspace import Workspace
-from tests.store.dying import failing_at, killed
-from tests.store.logged import PLAN, TASK, answered, entries, files, take_back
+from tests.store.crash_points import failing_at, killed
+from tests.store.oplog_support import PLAN, TASK, answered, entries, files, take_back
 
 ARTIFACT: dict[str, Any] = {"filename": "a/b.md", "content": "old"}
 CHANGES: dict[str, dict[str, Any]] = {

@@ -1,4 +1,4 @@
-"""Undo and cycles: it never goes past one of this project's own, and the dates of others do not matter."""
+"""Undo never passes a cycle that this project closed, whatever the dates of other cycles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nexus_mcp.server.app import App
 from nexus_mcp.store import atomic, journal, jsonl, oplog
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.workspace import Workspace
-from tests.store.logged import PLAN, TASK, entries, files, take_back
+from tests.store.oplog_support import PLAN, TASK, entries, files, take_back
 from tests.support import SMALLEST, Clock
 
 LOG = ".nexus/state/oplog.jsonl"

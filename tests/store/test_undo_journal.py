@@ -1,4 +1,4 @@
-"""The journal of an undo: of a version of its own, completed by whoever comes next, and only when it is ours."""
+"""The journal of an undo has a version of its own, and the next call completes it if it is ours."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from nexus_mcp.errors import UndoRefused
 from nexus_mcp.server.app import App
 from nexus_mcp.store import journal
 from nexus_mcp.workspace import Workspace
-from tests.store.dying import Died
-from tests.store.logged import PLAN, answered, entries, files, take_back
+from tests.store.crash_points import Died
+from tests.store.oplog_support import PLAN, answered, entries, files, take_back
 from tests.store.test_undo_crashes import Files, Template
 
 JOURNAL = ".nexus/state/txn.json"

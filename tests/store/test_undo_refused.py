@@ -1,4 +1,4 @@
-"""What undo refuses: it says why, and nothing at all is changed."""
+"""Undo refuses with a reason, and changes nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from nexus_mcp.errors import NewerVersion, PathRefused, StateError, UndoRefused
 from nexus_mcp.state.oplog import undone_ids
-from tests.store.logged import PLAN, TASK, answered, entries, files, take_back
+from tests.store.oplog_support import PLAN, TASK, answered, entries, files, take_back
 from tests.support import SMALLEST
 
 LOG = ".nexus/state/oplog.jsonl"

@@ -1,4 +1,4 @@
-"""Users of a machine who share a project: as root they are real ones, else one user plays them all."""
+"""Users of a machine that share a project: real users under root, else one user in all roles."""
 
 from __future__ import annotations
 

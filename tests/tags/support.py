@@ -1,4 +1,4 @@
-"""What the tests of tags share."""
+"""Helpers of the tests of tags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inline actions carried out: notes and rules."""
+"""Inline actions store notes and rules."""
 
 from __future__ import annotations
 

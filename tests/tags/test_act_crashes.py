@@ -1,4 +1,4 @@
-"""Crashes, disk errors and several processes at once: a note is the old one or the new one, and no text is lost."""
+"""Crashes, disk errors and several processes: a note is the old or the new one, and no text is lost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from nexus_mcp.catalog.load import load
 from nexus_mcp.tags.act import act
 from tests.cli.support import COMMAND, environment
-from tests.store.dying import dying_at, failing_at, killed
+from tests.store.crash_points import dying_at, failing_at, killed
 from tests.support import Project
 from tests.tags.support import store_of
 

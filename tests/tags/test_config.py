@@ -1,4 +1,4 @@
-"""`.nexus/config.yml`."""
+"""The settings in `.nexus/config.yml`, and their faults."""
 
 from __future__ import annotations
 

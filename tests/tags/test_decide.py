@@ -1,4 +1,4 @@
-"""The tag [d] records a decision when it is certain which question it answers."""
+"""The tag [d] records a decision if it is certain which question it answers."""
 
 from __future__ import annotations
 

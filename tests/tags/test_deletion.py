@@ -1,4 +1,4 @@
-"""Deleting notes through git: what is refused, what is left alone, and what is never run."""
+"""Deletion of notes through git: refused cases, untouched files, and programs that are never run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""[m:gc]: proposals, and what is deleted."""
+"""[m:gc] proposes and deletes notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a note is called, by whoever put it there: a model is told of it between quotation marks."""
+"""Names of notes are quoted in texts for a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""[m:gc] deletes a note only where the command that it prints brings the same bytes back."""
+"""[m:gc] deletes a note only if the command that it prints restores the same bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What git says of the notes that are to be deleted."""
+"""The state of notes in git before their deletion."""
 
 from __future__ import annotations
 

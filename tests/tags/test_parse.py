@@ -1,4 +1,4 @@
-"""Where a message has tags, and where what looks like one is none."""
+"""The tags of a message, and text that only looks like a tag."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a message is, finding its tags ends well, exactly, and in time."""
+"""For any message the parser ends in time and returns exact positions."""
 
 from __future__ import annotations
 

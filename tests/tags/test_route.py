@@ -1,4 +1,4 @@
-"""What a message would do."""
+"""The predicted effect of a message's tags."""
 
 from __future__ import annotations
 

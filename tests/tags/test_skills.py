@@ -1,4 +1,4 @@
-"""Which skills an agent may choose by itself."""
+"""The skills that an agent may choose by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/tags.md tells what there is, and its examples are run."""
+"""docs/tags.md lists the tags, and its examples run as printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""artifact_write: a text goes below state/artifacts, and nowhere else."""
+"""artifact_write writes a text below state/artifacts, and nowhere else."""
 
 from __future__ import annotations
 

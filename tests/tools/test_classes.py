@@ -1,4 +1,4 @@
-"""Each tool declares its capability classes: from them the capability maps derive who may not use it."""
+"""Each tool declares its capability classes, from which the capability maps derive restrictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""context: where we are."""
+"""context returns branch, goal and progress."""
 
 from __future__ import annotations
 

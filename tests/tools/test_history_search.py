@@ -1,4 +1,4 @@
-"""history_search: finding cycles by their text."""
+"""history_search finds cycles by their text."""
 
 from __future__ import annotations
 

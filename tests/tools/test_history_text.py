@@ -1,4 +1,4 @@
-"""history_search: what of a cycle's text matches a query."""
+"""history_search: the part of a cycle's text that matches a query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tools/list advertises for answers holds for failures too: some clients check both."""
+"""The advertised output schemas hold for failures too, because some clients check both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""plan_decide: an issue gets its decision."""
+"""plan_decide records the decision of an issue."""
 
 from __future__ import annotations
 

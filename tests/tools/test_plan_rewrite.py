@@ -1,4 +1,4 @@
-"""plan_update on files of other harnesses: what stays, and what is not written at all."""
+"""plan_update on files of other harnesses: the fields that stay, and the files that are not written."""
 
 from __future__ import annotations
 

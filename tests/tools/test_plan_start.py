@@ -1,4 +1,4 @@
-"""plan_start: archive what is active, then write a new plan."""
+"""plan_start archives an active plan, then writes a new one."""
 
 from __future__ import annotations
 

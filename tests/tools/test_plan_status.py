@@ -1,4 +1,4 @@
-"""plan_status: the plan as it is."""
+"""plan_status returns the plan as recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""plan_update: issues come, go, are renamed and reopened."""
+"""plan_update adds, removes, renames and reopens issues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""task_add: a task joins the list."""
+"""task_add appends a task to the list."""
 
 from __future__ import annotations
 

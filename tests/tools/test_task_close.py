@@ -1,4 +1,4 @@
-"""task_close: the cycle goes into the history and the session files go."""
+"""task_close moves the cycle into the history and deletes the session files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""task_list: the tasks and which of them can be begun."""
+"""task_list returns the tasks and the ids of the ready ones."""
 
 from __future__ import annotations
 

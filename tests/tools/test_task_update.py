@@ -1,4 +1,4 @@
-"""task_update: a task changes its status."""
+"""task_update changes the status of a task."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The upstream server and this contract: what differs, kept as expected failures."""
+"""The differences between the upstream server and this contract, as expected failures."""

@@ -1,4 +1,4 @@
-"""`python -m tests.upstream RESULT.json`: writes the expected failures anew from a run on the upstream server.
+"""`python -m tests.upstream RESULT.json`: rewrite the expected failures from a run on the upstream server.
 
 Prints how many fixtures show which difference. A fixture that no rule explains is named, and nothing is written.
 Without a file it prints the fixtures that run there: those that call no tool outside the contract.

@@ -1,4 +1,4 @@
-"""Calls run one after another, in arrival order, while the connection goes on reading."""
+"""Calls run one after another in arrival order, while the server continues to read."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from nexus_mcp.server.messages import Message
 from nexus_mcp.server.pipes import MAX_LINE
 from nexus_mcp.server.sdk import serve_sdk
 from nexus_mcp.server.stdio import serve
-from tests.wire.fake import FakeApp
-from tests.wire.talk import Json, Serve, Talk, call, error, exchange, initialize, modern, notification, request
+from tests.wire.connection import Json, Serve, Talk, call, error, exchange, initialize, modern, notification, request
+from tests.wire.fake_tools import FakeApp
 
 PING = {"jsonrpc": "2.0", "id": "p", "result": {}}
 

@@ -1,4 +1,4 @@
-"""Lines out of chunks, and the bound on one line."""
+"""Lines are assembled from chunks, and the length of a line is bounded."""
 
 from __future__ import annotations
 

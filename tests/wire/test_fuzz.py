@@ -1,4 +1,4 @@
-"""Any mixture of good, spoilt and damaged lines: each request is answered once or dropped by rule."""
+"""Any mixture of valid, malformed and damaged lines: each request is answered once, or dropped by a rule."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from nexus_mcp.server.faults import Fault
 from nexus_mcp.server.messages import parse
 from nexus_mcp.server.sdk import serve_sdk
 from nexus_mcp.server.stdio import serve
-from tests.wire.fake import FakeApp
-from tests.wire.talk import META, Json, exchange
+from tests.wire.connection import META, Json, exchange
+from tests.wire.fake_tools import FakeApp
 
 IDS: st.SearchStrategy[Json] = st.sampled_from([0, 1, 2, "1", "x", "", None, True, 1.5, [], "\ud800"])
 METHODS = st.sampled_from(

@@ -1,4 +1,4 @@
-"""Out of descriptors, memory or threads: each request is answered under its id, and no notification is."""
+"""Without free descriptors, memory or threads each request is answered under its id, and no notification is."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from nexus_mcp.server.protocol import Connection
 from nexus_mcp.server.subscriptions.poller import Poller
 from nexus_mcp.server.subscriptions.streams import Streams
 from nexus_mcp.store import codec
-from tests.wire.fake import FakeApp
-from tests.wire.talk import Json, Talk, call, initialize, modern, notification, request
+from tests.wire.connection import Json, Talk, call, initialize, modern, notification, request
+from tests.wire.fake_tools import FakeApp
 
 Patch = pytest.MonkeyPatch
 ERRORS = {
@@ -157,7 +157,7 @@ def test_failure_after_the_answer_does_not_repeat_it(monkeypatch: Patch) -> None
     def note(_: str) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("tests.wire.fake.FakeAnswer.delivered", note)
+    monkeypatch.setattr("tests.wire.fake_tools.FakeAnswer.delivered", note)
     assert talk.ask(call(1, "echo"))["id"] == 1
     assert talk.ask(call(2, "echo"))["id"] == 2
     assert talk.end() == []

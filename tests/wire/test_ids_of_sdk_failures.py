@@ -1,4 +1,4 @@
-"""Out of descriptors, memory or threads: `serve --sdk`, and real processes of both kinds of server."""
+"""The same without free resources for `serve --sdk`, and for real processes of both kinds of server."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from nexus_mcp.server.sdk import pump, serve_sdk
 from nexus_mcp.server.subscriptions.poller import Poller
 from nexus_mcp.server.subscriptions.streams import Streams
 from nexus_mcp.store import codec
-from tests.wire.fake import FakeApp
-from tests.wire.talk import Json, Talk, call, initialize, notification, request
+from tests.wire.connection import Json, Talk, call, initialize, notification, request
+from tests.wire.fake_tools import FakeApp
 from tests.wire.test_ids_of_failures import CALL, ERRORS, LOOK, SUBSCRIBE, once, raising
 
 Patch = pytest.MonkeyPatch

@@ -1,4 +1,4 @@
-"""What is still read, and begun, once the server is to stop or its input has ended."""
+"""The lines that the server still reads and answers after a signal or the end of its input."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import pytest
 from nexus_mcp.server import stdio
 from nexus_mcp.server.call_queue import CallQueue
 from nexus_mcp.server.pipes import Source
-from tests.wire.fake import FakeApp
-from tests.wire.talk import ROOT, Talk, call, initialize, line, request
+from tests.wire.connection import ROOT, Talk, call, initialize, line, request
+from tests.wire.fake_tools import FakeApp
 
 
 def test_nothing_is_begun_for_a_client_that_is_gone() -> None:
@@ -66,7 +66,7 @@ def test_a_signal_while_no_more_is_read(tmp_path: Path) -> None:
     gate, opens = os.pipe()
     with (tmp_path / "input").open("rb") as file:
         child = subprocess.Popen(
-            [sys.executable, "-m", "tests.wire.launch", "stdio", str(told), str(gate)],
+            [sys.executable, "-m", "tests.wire.fake_server", "stdio", str(told), str(gate)],
             stdin=file,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""Log lines on stderr."""
+"""Log lines on stderr never block and never raise."""
 
 from __future__ import annotations
 

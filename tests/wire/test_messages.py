@@ -1,4 +1,4 @@
-"""What is taken for a message, and which error and id everything else is answered with."""
+"""Which lines are messages, and the error and id of the answer to all others."""
 
 from __future__ import annotations
 

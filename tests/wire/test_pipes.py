@@ -1,4 +1,4 @@
-"""Messages out, byte for byte."""
+"""Messages are written byte for byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server as a process: its ends, its signals, its descriptors. Each fact holds with and without the SDK."""
+"""The server as a process: its end, signals and descriptors, with and without the SDK."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from tests.wire.talk import Process, call, initialize, line, notification, request
+from tests.wire.connection import Process, call, initialize, line, notification, request
 
 pytestmark = pytest.mark.parametrize("server", ["stdio", "sdk"])
 
@@ -147,7 +147,7 @@ def test_non_blocking_pipes_lose_nothing(server: str) -> None:
     for fd in (reads, out):
         os.set_blocking(fd, False)
     child = subprocess.Popen(
-        [sys.executable, "-m", "tests.wire.launch", server, "1", "0"],
+        [sys.executable, "-m", "tests.wire.fake_server", server, "1", "0"],
         stdin=reads,
         stdout=out,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
@@ -171,7 +171,7 @@ def test_non_blocking_pipes_lose_nothing(server: str) -> None:
 def test_closed_output_is_reported(server: str) -> None:
     """A server started without standard output says so and ends."""
     child = subprocess.run(
-        ["sh", "-c", 'exec "$0" -m tests.wire.launch "$1" 1 0 >&-', sys.executable, server],
+        ["sh", "-c", 'exec "$0" -m tests.wire.fake_server "$1" 1 0 >&-', sys.executable, server],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         input=line(request(1, "ping")),
         capture_output=True,

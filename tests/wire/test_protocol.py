@@ -1,4 +1,4 @@
-"""The two eras of the protocol, answer by answer. That the SDK answers the same is tests/differential's business."""
+"""The two eras of the protocol, answer by answer; tests/differential/ compares them with the SDK."""
 
 from __future__ import annotations
 
@@ -7,8 +7,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support import NAMES
-from tests.wire.fake import DEFINITION, FakeApp
-from tests.wire.talk import LEGACY, META, Json, Talk, call, error, exchange, initialize, modern, notification, request
+from tests.wire.connection import (
+    LEGACY,
+    META,
+    Json,
+    Talk,
+    call,
+    error,
+    exchange,
+    initialize,
+    modern,
+    notification,
+    request,
+)
+from tests.wire.fake_tools import DEFINITION, FakeApp
 
 if TYPE_CHECKING:
     from nexus_mcp.server.app import App

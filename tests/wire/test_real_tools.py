@@ -16,7 +16,7 @@ import pytest
 from nexus_mcp.server.sdk import serve_sdk
 from nexus_mcp.server.stdio import serve
 from tests.support import Project
-from tests.wire.talk import ROOT, Serve, Talk, call, initialize, line, notification
+from tests.wire.connection import ROOT, Serve, Talk, call, initialize, line, notification
 
 if TYPE_CHECKING:
     from nexus_mcp.server.app import App

@@ -1,4 +1,4 @@
-"""What the server has not imported when it answers tools/list: that is what makes it start at once."""
+"""The modules that the server has not imported when it answers tools/list, so that it starts fast."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from nexus_mcp.server.pipes import Source
 from nexus_mcp.server.stopping import Stop
-from tests.wire.talk import ROOT, call, initialize, line, modern, request
+from tests.wire.connection import ROOT, call, initialize, line, modern, request
 
 # Each of these costs more than the answer itself (docs/wire.md).
 SLOW = (

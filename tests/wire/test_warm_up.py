@@ -1,4 +1,4 @@
-"""What is made ready once the tools were listed, so that the first call does not wait for it."""
+"""The server prepares the first call after it has listed the tools."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from nexus_mcp.server.pipes import Source
 from nexus_mcp.server.stdio import serve
 from nexus_mcp.state import shapes
 from tests.support import SMALLEST, Project, task, tasks
-from tests.wire.fake import FakeApp
-from tests.wire.talk import Talk, call, initialize, request
+from tests.wire.connection import Talk, call, initialize, request
+from tests.wire.fake_tools import FakeApp
 
 LISTED = [initialize(), request("l", "tools/list"), request("m", "tools/list")]
 

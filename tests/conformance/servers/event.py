@@ -1,4 +1,4 @@
-"""An event command: its type says what it does."""
+"""An event command whose event type selects how it behaves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that wants to exhaust whoever judges it: its tool `act` does what its argument `do` says.
+"""A server that exhausts its caller: the argument `do` of its tool `act` selects the attack.
 
 It imports nothing of ours. `size` scales what it does; 1 is enough to break a runner that has no bounds.
 """

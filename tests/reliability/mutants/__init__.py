@@ -1,4 +1,4 @@
-"""Faults planted into our own code, to see that a suite of the proof notices them. MUTANTS is their table."""
+"""Faults planted in our own code, to check that a suite notices them. MUTANTS is their table."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ from contextlib import contextmanager
 from unittest.mock import patch
 
 from tests.reliability.mutants import (
-    answering,
-    bounding,
-    caching,
-    confirming,
-    escaping,
-    misreading,
-    overwriting,
-    refusing,
-    remembering,
+    answers,
+    artifact_paths,
+    bounds,
+    cache,
+    concurrency,
+    foreign_saves,
+    recovery_syncs,
     sequences,
-    serving,
+    session_cache,
     sessions,
-    storing,
+    state_files,
+    system_errors,
+    writes,
 )
 from tests.reliability.mutants.definition import Mutant
 
 _TABLES = (
-    storing.MUTANTS,
-    confirming.MUTANTS,
-    serving.MUTANTS,
-    refusing.MUTANTS,
-    misreading.MUTANTS,
-    answering.MUTANTS,
-    escaping.MUTANTS,
+    writes.MUTANTS,
+    recovery_syncs.MUTANTS,
+    concurrency.MUTANTS,
+    system_errors.MUTANTS,
+    state_files.MUTANTS,
+    answers.MUTANTS,
+    artifact_paths.MUTANTS,
     sequences.MUTANTS,
-    caching.MUTANTS,
-    remembering.MUTANTS,
-    bounding.MUTANTS,
+    cache.MUTANTS,
+    session_cache.MUTANTS,
+    bounds.MUTANTS,
     sessions.MUTANTS,
-    overwriting.MUTANTS,
+    foreign_saves.MUTANTS,
 )
 MUTANTS: dict[str, Mutant] = {mutant.name: mutant for table in _TABLES for mutant in table}
 

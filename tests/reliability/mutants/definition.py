@@ -1,4 +1,4 @@
-"""What a planted fault is."""
+"""Define a planted fault."""
 
 from __future__ import annotations
 

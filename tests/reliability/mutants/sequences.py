@@ -1,4 +1,4 @@
-"""Faults that show only in what a sequence of calls comes to."""
+"""Faults that show only after a sequence of calls."""
 
 from __future__ import annotations
 

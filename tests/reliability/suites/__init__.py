@@ -1,4 +1,4 @@
-"""SUITES is the table of the suites, in the order of docs/reliability.md."""
+"""The table SUITES, in the order of docs/reliability.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes forked from this one, warm as it is: thousands can be started, and killed at any moment."""
+"""Fork this process with all modules loaded, so that thousands of children can be started and killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Suite 2: every errno that matters, at every system call of a change about files.
+"""Suite 2: every relevant errno, at every system call of a change that concerns files.
 
 What must hold: the answer is a success and all is there, or an error whose text agrees with the files ("nothing was
 changed", "is recorded", "did not confirm"). The next call works, whatever was recorded completes, nothing is left.
@@ -13,13 +13,13 @@ from random import Random
 from tests.reliability import long
 from tests.reliability.suite import Json, Piece, Suite, Tally
 from tests.reliability.suites.one_call import traced
-from tests.reliability.suites.one_call.afterwards import Wrong
-from tests.reliability.suites.one_call.disturbed import Case, Ended, Lever, Point
 from tests.reliability.suites.one_call.interrupted import LEFT, interrupted
 from tests.reliability.suites.one_call.model import Model, Outcome
-from tests.reliability.suites.one_call.played import Played, with_short_writes, with_small_files
+from tests.reliability.suites.one_call.points import Case, Ended, Lever, Point
 from tests.reliability.suites.one_call.scenarios import LATER, NOW, SCENARIOS, Tree, files_of, project, tree_of
+from tests.reliability.suites.one_call.simulated import Played, with_short_writes, with_small_files
 from tests.reliability.suites.one_call.verdict import Fault, check
+from tests.reliability.suites.one_call.workspace_check import Wrong
 
 _CODES = ("ENOSPC", "EIO", "EDQUOT", "EROFS", "EMFILE")
 _ONCE = "EINTR"

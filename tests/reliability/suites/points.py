@@ -1,4 +1,4 @@
-"""What a process of ours does before one of its calls to the system: die, stand still until told to go on, or yield.
+"""What a child process does before one of its system calls: die, pause until it is released, or yield.
 
 Installed in a forked process for the rest of its life. Calls are counted from 1, on the thread that carries them out.
 """
@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nexus_mcp.store import atomic
-from tests.store.dying import CALLS
+from tests.store.crash_points import CALLS
 
 # act(number, name, arguments), run before each call.
 Act = Callable[[int, str, tuple[Any, ...]], None]

@@ -12,10 +12,8 @@ from random import Random
 from nexus_mcp.store import atomic
 from tests.reliability.suite import Json, Piece, Suite, Tally
 from tests.reliability.suites.one_call import traced
-from tests.reliability.suites.one_call.afterwards import Wrong, check_whole, go_on, settle
-from tests.reliability.suites.one_call.disturbed import Case, Ended, Lever, Point
 from tests.reliability.suites.one_call.model import Heard, Model, Outcome, spelled
-from tests.reliability.suites.one_call.played import Played
+from tests.reliability.suites.one_call.points import Case, Ended, Lever, Point
 from tests.reliability.suites.one_call.scenarios import (
     JOURNALLED,
     LATER,
@@ -28,6 +26,8 @@ from tests.reliability.suites.one_call.scenarios import (
     tree,
     tree_of,
 )
+from tests.reliability.suites.one_call.simulated import Played
+from tests.reliability.suites.one_call.workspace_check import Wrong, check_whole, go_on, settle
 
 # What somebody may call after a crash: the same close again, another change, or only a look.
 _NEXT = ("task_close", "task_add", "plan_status")

@@ -1,4 +1,4 @@
-"""The commands that the text of a skill names, as a prompt and a resource give them."""
+"""The commands that the text of a skill names, in a prompt and in a resource."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.asking import Asker
+from tests.server.app_requests import Asker
 from tests.support import Project
 
 

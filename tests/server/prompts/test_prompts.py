@@ -1,4 +1,4 @@
-"""Prompts: what they are called, what they ask for, what they say."""
+"""The names, arguments and texts of prompts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nexus_mcp import log
 from nexus_mcp.packaged import data_path
 from nexus_mcp.server.faults import Fault
 from nexus_mcp.server.prompts.actions import ACTIONS
-from tests.server.asking import Asker
+from tests.server.app_requests import Asker
 from tests.support import Project, issue, plan
 
 NOTE = "(The command that was typed, where it is shown, has the user's words in full; here may be only the first.)"

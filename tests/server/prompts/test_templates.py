@@ -1,4 +1,4 @@
-"""Prompts for clients that put the typed words in later, and for clients that send the whole line as one argument."""
+"""Prompts for clients that insert the typed words later, or send the whole line as one argument."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nexus_mcp.server.prompts.templates import FENCE
 from nexus_mcp.store.store import Store
 from nexus_mcp.tags.act import act
 from nexus_mcp.workspace import Workspace
-from tests.server.asking import Asker
+from tests.server.app_requests import Asker
 from tests.support import Project, issue, plan
 
 TEMPLATES = [(name, arguments) for name, arguments in (("plan", ("mode", "request")), ("run", ("task", "request")))] + [

@@ -1,11 +1,11 @@
-"""Resources of a project some of whose agents and skills cannot be used."""
+"""Resources of a project with faulty agents and skills."""
 
 from __future__ import annotations
 
 import pytest
 
 from nexus_mcp import log
-from tests.server.asking import Asker
+from tests.server.app_requests import Asker
 from tests.support import Project
 
 

@@ -1,4 +1,4 @@
-"""What there is to read: entries, templates, pages."""
+"""Lists of resources: entries, templates, pages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nexus_mcp.server.paging import SIZE
 from nexus_mcp.server.resources import RESOURCES, artifacts, catalogued, notes
 from nexus_mcp.store.codec import without_surrogates
 from nexus_mcp.store.folder import Folder
-from tests.server.asking import Asker
+from tests.server.app_requests import Asker
 from tests.support import Project
 
 WHEN = 1_767_323_045.25

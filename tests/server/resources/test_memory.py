@@ -1,4 +1,4 @@
-"""Reading a memory note counts, and nothing else does."""
+"""Only the read of a memory note is counted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.asking import Asker
+from tests.server.app_requests import Asker
 from tests.support import Clock, Project
 
 try:

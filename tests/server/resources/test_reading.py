@@ -1,4 +1,4 @@
-"""What each resource holds."""
+"""The content of each resource."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from nexus_mcp.packaged import data_path
 from nexus_mcp.server.app import App
 from nexus_mcp.workspace import Workspace
-from tests.server.asking import Asker
+from tests.server.app_requests import Asker
 from tests.support import Client, Project, compact, cycle, plan, stamp, task, tasks
 
 NOT_FOUND = "Resource not found: "

@@ -1,4 +1,4 @@
-"""Who is told of what."""
+"""The notifications that each subscriber gets."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from nexus_mcp.server.app import App
 from nexus_mcp.server.sdk import serve_sdk
 from nexus_mcp.server.stdio import serve
 from tests.support import Project
-from tests.wire.talk import ROOT, Json, Serve, Talk, call, error, initialize, line, modern, notification, request
+from tests.wire.connection import ROOT, Json, Serve, Talk, call, error, initialize, line, modern, notification, request
 
 KEY = "io.modelcontextprotocol/subscriptionId"
 CHANGE = """

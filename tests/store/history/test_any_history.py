@@ -1,4 +1,4 @@
-"""Whatever happens to a history and to its cache between two looks, a look is at the history as it is."""
+"""After any change of a history and its cache, a search returns the history as it is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from nexus_mcp.store.history import identity
 from nexus_mcp.store.history.archive import Archive
 from nexus_mcp.store.history.index import Memory
-from tests.store.history.made import Cycle, Site, folder, ours, ours_of, settled, small, words
+from tests.store.history.generated import Cycle, Site, folder, ours, ours_of, settled, small, words
 from tests.store.history.test_archive import appended
 
 

@@ -1,4 +1,4 @@
-"""The archive: a search finds what the plain definition finds; appending keeps every byte that was there."""
+"""A search finds what a plain reference search finds; appending keeps every existing byte."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nexus_mcp.store.history import index as history_index
 from nexus_mcp.store.history.append import Growth
 from nexus_mcp.store.history.archive import Archive
 from nexus_mcp.store.history.frame import HistoryFile
-from tests.store.history.made import CYCLE, Cycle, Site, cycles, folder, layouts, ours_of, small, words, written
+from tests.store.history.generated import CYCLE, Cycle, Site, cycles, folder, layouts, ours_of, small, words, written
 
 
 def appended(archive: Archive, cycle: Cycle) -> bytes:

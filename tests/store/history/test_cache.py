@@ -1,4 +1,4 @@
-"""The index on disk: never needed, never believed when it is of another history, and grown, not made anew."""
+"""The index on disk is optional, ignored for another history, and extended instead of rebuilt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from nexus_mcp.store.history import identity, parse, texts
 from nexus_mcp.store.history.index import Memory
-from tests.store.history.made import CYCLE, OLD, Cycle, Site, ours_of, settled, small
+from tests.store.history.generated import CYCLE, OLD, Cycle, Site, ours_of, settled, small
 from tests.store.history.test_archive import appended
 
 MANY = [

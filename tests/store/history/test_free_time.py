@@ -1,4 +1,4 @@
-"""The time of a new cycle: the clock's, or the next millisecond that no cycle has."""
+"""A new cycle gets the time of the clock, or the next millisecond that no cycle has."""
 
 from __future__ import annotations
 

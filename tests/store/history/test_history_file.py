@@ -1,4 +1,4 @@
-"""history.json as a whole: what counts as one, and when two cycles are equal."""
+"""history.json as a whole: valid files, and equality of cycles."""
 
 from __future__ import annotations
 

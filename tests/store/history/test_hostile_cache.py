@@ -1,4 +1,4 @@
-"""Whatever lies in the folder of the cache: nothing of it is believed that was not written for this history by us."""
+"""Only cache files that we wrote for this history are used."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.history import identity, parse
 from nexus_mcp.store.history import index as history_index
 from nexus_mcp.store.history.index import Index, Memory
-from tests.store.history.made import CYCLE, Site, ours_of, settled, small
+from tests.store.history.generated import CYCLE, Site, ours_of, settled, small
 
 CYCLES = [{**CYCLE, "branch": f"branch {number}"} for number in range(9)]
 

@@ -1,4 +1,4 @@
-"""The texts in the cache: for whoever may read the history, checked before they are believed, and added to by one."""
+"""The texts in the cache: readable only to readers of the history, verified before use, extended by one process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 from nexus_mcp.store.history import identity, texts
 from nexus_mcp.store.history.index import UNVERIFIED
-from tests.store.history.made import Site, ours_of, settled, small
+from tests.store.history.generated import Site, ours_of, settled, small
 from tests.store.history.test_cache import MANY, read
 
 

@@ -1,4 +1,4 @@
-"""State files of many layouts, and what another program may make of one: for the tests of how they are read again."""
+"""State files of many layouts, and the changes that another program may make in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file that was read before is parsed in part, with the same outcome as when it is parsed whole."""
+"""A file that was read before is parsed in part, with the same result as a whole parse."""
 
 from __future__ import annotations
 

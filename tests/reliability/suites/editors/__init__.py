@@ -1,7 +1,7 @@
-"""Editors that save a file while a call replaces it: no save that they completed may be gone.
+"""Editors that save a file while a call replaces it: no completed save may be lost.
 
-stepped.py lets them save between any two calls of the operating system, and some processes die later in the same call;
-raced.py lets another process save as fast as it can. saves.py has the ways of saving, ground.py the projects and calls.
+steps.py saves between any two system calls, and kills some processes later in the same call; races.py lets another
+process save as fast as it can. saves.py has the ways to save, project.py the projects and calls.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.reliability.suite import Piece, Suite, Tally
-from tests.reliability.suites.editors import raced, stepped
-from tests.reliability.suites.editors.ground import SCENES
+from tests.reliability.suites.editors import races, steps
+from tests.reliability.suites.editors.project import SCENES
 from tests.reliability.suites.editors.saves import WAYS
 
 _RACES, _RACED = 20, 500
@@ -27,7 +27,7 @@ def plan(seed: int, quick: bool) -> Sequence[Any]:
 
 def work(piece: Piece) -> Tally:
     kind, *rest = piece.item
-    return stepped.attempt(piece, *rest) if kind == "stepped" else raced.attempt(piece, *rest)
+    return steps.attempt(piece, *rest) if kind == "stepped" else races.attempt(piece, *rest)
 
 
 SUITE = Suite(

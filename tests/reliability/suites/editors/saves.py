@@ -1,4 +1,4 @@
-"""The ways in which programs save a file. Each adds its token to what it finds there."""
+"""The ways in which programs save a file. Each adds its token to the content that it finds."""
 
 from __future__ import annotations
 

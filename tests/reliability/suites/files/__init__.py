@@ -1,8 +1,9 @@
-"""State files that are spoilt: each is read right, or refused and left as it is.
+"""Malformed state files: each is read correctly, or refused and left as it is.
 
-projects.py has whole files, mutations.py what is done to them, ground.py makes calls and watches the folder. judging.py
-says which bytes are a file of ours and what they mean, answers.py and changes.py what the tools owe then; sessions.py
-and its neighbours put both together, one for each kind of file; cases.py is their table.
+projects.py has valid files, mutations.py their mutations; project.py makes calls and records changes in the folder.
+reference_reader.py decides which bytes are valid and what they mean; answers.py and changes.py compute the results that
+the tools have to give. sessions.py, agents.py, oplog.py and unfinished.py have the cases of each kind of file; cases.py
+is their table.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from typing import Any
 
 from nexus_mcp import log
 from tests.reliability import long
-from tests.reliability.mutants import misreading
+from tests.reliability.mutants import state_files
 from tests.reliability.suite import Piece, Suite, Tally
-from tests.reliability.suites.files import judging, mutations, sessions
+from tests.reliability.suites.files import mutations, reference_reader, sessions
 from tests.reliability.suites.files.cases import KINDS
-from tests.reliability.suites.files.ground import Ground
+from tests.reliability.suites.files.project import Ground
 
 _EACH, _ODD = 500, "with_odd_members"
 _SHARES = {
@@ -79,8 +80,8 @@ def _is_readable(kind: str, data: bytes) -> bool:
     """Whether a file of this kind can be read as one; those of many lines always can."""
     try:
         if kind not in ("tool-log", "oplog"):
-            judging.read("journal" if kind == "marker" else kind, data)
-    except judging.Broken:
+            reference_reader.read("journal" if kind == "marker" else kind, data)
+    except reference_reader.Broken:
         return False
     return True
 
@@ -91,5 +92,5 @@ SUITE = Suite(
     goal=("files", 100_000),
     plan=plan,
     work=work,
-    mutants=tuple(mutant.name for mutant in misreading.MUTANTS),
+    mutants=tuple(mutant.name for mutant in state_files.MUTANTS),
 )

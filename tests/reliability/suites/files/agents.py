@@ -6,10 +6,10 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from tests.reliability.suites.files import answers, judging
-from tests.reliability.suites.files.ground import Done, Files, Ground
-from tests.reliability.suites.files.judging import Broken, same
+from tests.reliability.suites.files import answers, reference_reader
+from tests.reliability.suites.files.project import Done, Files, Ground
 from tests.reliability.suites.files.projects import TASKS, TOOL_LOG, TRACKER
+from tests.reliability.suites.files.reference_reader import Broken, same
 
 Json = Any
 
@@ -33,12 +33,12 @@ def tracker(ground: Ground, rng: random.Random, files: Files) -> Iterator[str]:
     """What goes wrong with a tracker that may be spoilt."""
     ground.lay(files)
     listed = ground.call("task_list")
-    if listed.error or not same(listed.answer, answers.task_list(judging.read("tasks", files[TASKS]))):
+    if listed.error or not same(listed.answer, answers.task_list(reference_reader.read("tasks", files[TASKS]))):
         yield f"task_list, which does not need the tracker, answers {str(listed.answer)[:300]}"
     name, params = rng.choice(EVENTS)
     done = ground.event(name, **params)
     try:
-        before = judging.read("tracker", files[TRACKER])
+        before = reference_reader.read("tracker", files[TRACKER])
     except Broken as error:
         yield from (f"{name}: {told}" for told in _beside_broken(done, name, str(error)))
         return
@@ -75,7 +75,7 @@ def _compared(done: Done, right: Json, before: Json, what: str) -> Iterator[str]
             yield f"{what}: changed {sorted(done.changed)} for an agent that nobody knows, said {done.answer}"
         return
     try:
-        now = judging.read("tracker", done.after.get(TRACKER, b""))
+        now = reference_reader.read("tracker", done.after.get(TRACKER, b""))
     except Broken as error:
         yield f"{what}: wrote a tracker that cannot be read: {error}"
         return
@@ -109,7 +109,7 @@ def _wanted(entries: Json, name: str, params: Json, now: str) -> Json:
 def tool_log(ground: Ground, rng: random.Random, files: Files) -> Iterator[str]:
     """What goes wrong with a tool log that may be spoilt: it says what an agent has touched."""
     ground.lay(files)
-    entries = judging.read("tracker", files[TRACKER])
+    entries = reference_reader.read("tracker", files[TRACKER])
     agent = rng.choice(("a-1", "a-2"))
     good, bad = _lines(files[TOOL_LOG])
     entry: Json = next((one for one in reversed(entries) if one.get("agent_id") == agent), {})
@@ -143,7 +143,7 @@ def _lines(data: bytes) -> tuple[list[Json], int]:
     for line in data.split(b"\n"):
         if line.strip():
             try:
-                good.append(judging.read("line", line))
+                good.append(reference_reader.read("line", line))
             except Broken:
                 bad += 1
     return good, bad

@@ -1,4 +1,4 @@
-"""What the reading tools answer for files that can be read, by the contract, from the files' values alone."""
+"""The contract's answers of the reading tools, computed from the values of readable files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from tests.reliability.suites.files.judging import Spelled
+from tests.reliability.suites.files.reference_reader import Spelled
 
 Json = Any
 

@@ -1,4 +1,4 @@
-"""Each kind of file, how a project with it is made, and what is tried once it is spoilt: KINDS is the table."""
+"""The table KINDS: each kind of file, how its project is made, and the calls that follow a mutation."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import random
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from tests.reliability.suites.files import advice, agents, projects, sessions, unfinished
-from tests.reliability.suites.files.ground import ADVICE, Files, Ground
+from tests.reliability.suites.files import agents, oplog, projects, sessions, unfinished
+from tests.reliability.suites.files.project import ADVICE, Files, Ground
 from tests.reliability.suites.files.projects import JOURNAL, TOOL_LOG, TRACKER
 
 # (whole files of a project, the path of the one to spoil, what is wrong once it is)
@@ -40,8 +40,8 @@ def _marker(ground: Ground, rng: random.Random) -> Case:
 
 
 def _oplog(ground: Ground, rng: random.Random) -> Case:
-    files, states = advice.noted(ground, rng)
-    return files, ADVICE, partial(advice.oplog, ground, rng, states=states)
+    files, states = oplog.noted(ground, rng)
+    return files, ADVICE, partial(oplog.oplog, ground, rng, states=states)
 
 
 KINDS: dict[str, Prepare] = {

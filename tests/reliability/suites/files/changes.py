@@ -1,4 +1,4 @@
-"""What the writing tools make of files that can be read, by the contract, from the files' values alone."""
+"""The contract's changes by the writing tools, computed from the values of readable files."""
 
 from __future__ import annotations
 

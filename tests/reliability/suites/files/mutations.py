@@ -1,4 +1,4 @@
-"""What is done to a state file: bytes that change, and values that become others."""
+"""Mutations of a state file: changed bytes, and changed values."""
 
 from __future__ import annotations
 

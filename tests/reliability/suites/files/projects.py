@@ -1,4 +1,4 @@
-"""Whole state files of many shapes, by harnesses of today and of long ago: what the mutations start from."""
+"""Complete state files of many shapes, of current and old harnesses: the input of the mutations."""
 
 from __future__ import annotations
 

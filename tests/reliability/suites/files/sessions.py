@@ -1,4 +1,4 @@
-"""Cases of plan.json, tasks.json and history.json: what each tool does beside a file that may be spoilt."""
+"""Cases of plan.json, tasks.json and history.json: the effect of each tool beside a malformed file."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.reliability.suites.files import answers, changes, judging
+from tests.reliability.suites.files import answers, changes, reference_reader
 from tests.reliability.suites.files.changes import CALLS, NEEDS, Wanted, wanted
-from tests.reliability.suites.files.ground import ADVICE, Done, Files, Ground
-from tests.reliability.suites.files.judging import Broken, same
+from tests.reliability.suites.files.project import ADVICE, Done, Files, Ground
 from tests.reliability.suites.files.projects import HISTORY, PLAN, TASKS
+from tests.reliability.suites.files.reference_reader import Broken, same
 
 Json = Any
 
@@ -51,7 +51,7 @@ class State:
         self._values: dict[str, Json] = {}
         for kind, path in PATHS.items():
             try:
-                self._values[kind] = judging.read(kind, files[path]) if path in files else None
+                self._values[kind] = reference_reader.read(kind, files[path]) if path in files else None
             except Broken as error:
                 self.broken[kind] = str(error)
 
@@ -67,7 +67,7 @@ class State:
         """The history with its numbers as it spells them; None when there is none to read."""
         if "history" in self.broken or HISTORY not in self.files:
             return None
-        return judging.parsed(self.files[HISTORY], numbers=False, deepest=128, spelled=True)
+        return reference_reader.parsed(self.files[HISTORY], numbers=False, deepest=128, spelled=True)
 
 
 def _query(rng: random.Random, state: State) -> str:
@@ -142,7 +142,7 @@ def _write(ground: Ground, state: State, tool: str, given: Json) -> Iterator[str
 def _newer(tool: str, state: State, right: Wanted) -> list[str]:
     """The files to be written that are of a newer version, or of one that says nothing: they are only read."""
     written = [k for k in NEEDS[tool] if PATHS[k] in right.files or (k == "history" and right.cycle)]
-    return [PATHS[k] for k in written if state[k] is not None and not judging.is_written_by_us(state[k])]
+    return [PATHS[k] for k in written if state[k] is not None and not reference_reader.is_written_by_us(state[k])]
 
 
 def _has_huge(value: Json) -> bool:
@@ -169,7 +169,7 @@ def _differences(done: Done, right: Wanted, state: State) -> Iterator[str]:
                 yield f"left {path}"
             continue
         try:
-            written = judging.read("plan" if path == PLAN else "tasks", done.after.get(path, b""))
+            written = reference_reader.read("plan" if path == PLAN else "tasks", done.after.get(path, b""))
         except Broken as error:
             yield f"wrote a {path} that cannot be read: {error}"
             continue
@@ -182,7 +182,7 @@ def _differences(done: Done, right: Wanted, state: State) -> Iterator[str]:
 def _archived(done: Done, right: Wanted, state: State) -> Iterator[str]:
     old, new = done.before.get(HISTORY), done.after.get(HISTORY, b"")
     try:
-        now = judging.read("history", new)
+        now = reference_reader.read("history", new)
     except Broken as error:
         yield f"wrote a history that cannot be read: {error}"
         return

@@ -1,4 +1,4 @@
-"""Cases of what a crash leaves: the journal of a change, and the marker of a close that nobody heard of."""
+"""Cases of leftovers of a crash: the journal of a change, and the marker of an unanswered close."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from nexus_mcp.state.oplog import UNDO, By
 from nexus_mcp.store import journal as store_journal
 from nexus_mcp.store.atomic import PREFIX
 from nexus_mcp.store.store import Store, undo
-from tests.reliability.suites.files import answers, judging, projects
-from tests.reliability.suites.files.ground import ADVICE, Done, Files, Ground
-from tests.reliability.suites.files.judging import Broken, same
+from tests.reliability.suites.files import answers, projects, reference_reader
+from tests.reliability.suites.files.project import ADVICE, Done, Files, Ground
 from tests.reliability.suites.files.projects import HISTORY, JOURNAL, PLAN, TASKS
+from tests.reliability.suites.files.reference_reader import Broken, same
 from tests.support import SMALLEST
 
 Json = Any
@@ -51,7 +51,7 @@ def journal(ground: Ground, rng: random.Random, files: Files, original: bytes) -
     tool = rng.choice(_READING)
     done = ground.call(tool)
     try:
-        value, why = judging.read("journal", files[JOURNAL]), ""
+        value, why = reference_reader.read("journal", files[JOURNAL]), ""
     except Broken as error:
         value, why = None, f"that cannot be read: {error}"
     if value is not None and not _is_consistent(value):
@@ -61,7 +61,7 @@ def journal(ground: Ground, rng: random.Random, files: Files, original: bytes) -
             yield f"{tool} does not name the journal: {done.error[:300]}"
         if done.changed:
             yield f"{tool} is refused and changed {sorted(done.changed)}: {done.error[:300]}"
-        if value is not None and same(value, judging.read("journal", original)):
+        if value is not None and same(value, reference_reader.read("journal", original)):
             yield f"{tool} refuses a journal that can be completed: {done.error[:300]}"
     elif value is None:
         yield f"{tool} answers though a change waits {why}"
@@ -89,7 +89,7 @@ def _completed(done: Done, value: Json) -> Iterator[str]:
         old = done.before.get(path)
         if old is not None and old != wanted and not _is_known(value, path, old) and old not in done.after.values():
             yield f"what {path} held is nowhere, though the journal did not know it"
-    old, new = (judging.read("history", files[HISTORY])["cycles"] for files in (done.before, done.after))
+    old, new = (reference_reader.read("history", files[HISTORY])["cycles"] for files in (done.before, done.after))
     more = [] if value["cycle"] is None or any(same(cycle, value["cycle"]) for cycle in old) else [value["cycle"]]
     if not same(new, [*old, *more]):
         yield f"the history has {len(new)} cycles after {len(old)}, or others than it must"
@@ -130,7 +130,7 @@ def _answered(ground: Ground, done: Done) -> Iterator[str]:
         ("task_list", TASKS, "tasks", answers.task_list),
     ):
         found = ground.call(tool)
-        value = judging.read(kind, done.after[path]) if path in done.after else None
+        value = reference_reader.read(kind, done.after[path]) if path in done.after else None
         if found.error or not same(found.answer, answers.sendable(right(value))):
             yield f"{tool} after it answers {str(found.answer)[:300]}"
 
@@ -157,9 +157,9 @@ def marker(ground: Ground, rng: random.Random, files: Files, original: bytes) ->
     if done.error:
         yield f"task_close is refused: {done.error[:300]}"
         return
-    old, new = (judging.read("history", found[HISTORY])["cycles"] for found in (done.before, done.after))
+    old, new = (reference_reader.read("history", found[HISTORY])["cycles"] for found in (done.before, done.after))
     try:
-        value = judging.read("journal", files[path])
+        value = reference_reader.read("journal", files[path])
     except Broken as error:
         value, why = None, str(error)
     if len(new) == len(old):
@@ -170,7 +170,7 @@ def marker(ground: Ground, rng: random.Random, files: Files, original: bytes) ->
         elif not any(same(cycle, value["cycle"]) for cycle in old):
             yield "task_close answers with a close that the history does not have"
     else:
-        if value is not None and same(value, judging.read("journal", original)):
+        if value is not None and same(value, reference_reader.read("journal", original)):
             yield "task_close does not answer a close again that nobody heard of"
         if not same(new[:-1], old) or not same(new[-1]["tasks"], []):
             yield "task_close with nothing open archived something else"

@@ -1,8 +1,9 @@
-"""Good, spoilt and hostile lines into the stdio loop: each is answered once or dropped, by rule.
+"""Valid, malformed and hostile lines for the stdio loop: each is answered once, or dropped by a rule.
 
-corpus.py has what clients send, mutations.py what is done to it, writing.py makes conversations of it, hostile.py lines
-that cost as much as a line can; sending.py holds them with a server. reading.py and dialogue.py say what docs/wire.md
-promises for each line, matching.py compares. guided.py lets a coverage-guided fuzzer think up more.
+corpus.py has lines as clients send them, mutations.py their mutations, scripts.py makes conversations of both, and
+hostile.py has lines that cost as much as a line can. conversations.py sends them to a server. reference_reader.py and
+dialogue.py have the answers that docs/wire.md promises, and matching.py compares. coverage_guided.py generates more
+lines with a coverage-guided fuzzer.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from typing import Any
 from nexus_mcp import log
 from nexus_mcp.server.app import App
 from nexus_mcp.workspace import Workspace
-from tests.reliability.mutants import answering
+from tests.reliability.mutants import answers
 from tests.reliability.suite import Piece, Suite, Tally
-from tests.reliability.suites.frames import guided, hostile
+from tests.reliability.suites.frames import coverage_guided, hostile
+from tests.reliability.suites.frames.conversations import Hung, Process, converse
 from tests.reliability.suites.frames.matching import faults
-from tests.reliability.suites.frames.sending import Hung, Process, converse
-from tests.reliability.suites.frames.writing import conversation, ending
+from tests.reliability.suites.frames.scripts import conversation, ending
 
 _THREADS, _PROCESSES, _EACH = 60, 40, 10_000
 _GUIDED, _RUNS = 8, 25_000
@@ -106,7 +107,7 @@ _KINDS: dict[str, Callable[[Piece, Any], Tally]] = {
     "thread": _on_threads,
     "process": _in_process,
     "hostile": _hostile,
-    "guided": guided.run,
+    "guided": coverage_guided.run,
 }
 
 SUITE = Suite(
@@ -115,7 +116,7 @@ SUITE = Suite(
     goal=("frames", 1_000_000),
     plan=plan,
     work=work,
-    mutants=tuple(mutant.name for mutant in answering.MUTANTS),
+    mutants=tuple(mutant.name for mutant in answers.MUTANTS),
     seconds=600.0,
-    helps={guided.PROGRAM: f"pip {guided.PROGRAM}"},
+    helps={coverage_guided.PROGRAM: f"pip {coverage_guided.PROGRAM}"},
 )

@@ -1,4 +1,4 @@
-"""Requests and notifications as clients send them, of both protocol eras: what the mutations start from."""
+"""Requests and notifications as clients send them, of both protocol eras: the input of the mutations."""
 
 from __future__ import annotations
 

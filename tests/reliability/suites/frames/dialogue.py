@@ -1,4 +1,4 @@
-"""What docs/wire.md says of a connection: which answers the lines of it get, in which order."""
+"""The answers to the lines of a connection and their order, by docs/wire.md."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import Any
 
-from tests.reliability.suites.frames import reading
+from tests.reliability.suites.frames import reference_reader
 from tests.reliability.suites.frames.corpus import META, TOOLS
-from tests.reliability.suites.frames.reading import INVALID_PARAMS, INVALID_REQUEST, Fault, Message, id_text
+from tests.reliability.suites.frames.reference_reader import INVALID_PARAMS, INVALID_REQUEST, Fault, Message, id_text
 
 Json = Any
 
@@ -63,7 +63,7 @@ class Dialogue:
 
     def hear(self, line: bytes) -> Expected | None:
         """The answer that this line is owed; None when it gets none."""
-        found = reading.read(line)
+        found = reference_reader.read(line)
         if found is None:
             return None
         if isinstance(found, Fault):
@@ -87,7 +87,7 @@ class Dialogue:
             self._open = self._open or isinstance(params.get("_meta", {}), (dict, type(None)))
         if message.method == "notifications/cancelled":
             asked = id_text(params.get("requestId"))
-            for call in reversed(self._calls.get(_correlation(asked), [])) if asked != reading.NULL else ():
+            for call in reversed(self._calls.get(_correlation(asked), [])) if asked != reference_reader.NULL else ():
                 call.optional = True
                 if call.at_once is False:
                     break  # an id stands for the latest call that has it

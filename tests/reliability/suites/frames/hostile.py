@@ -1,4 +1,4 @@
-"""Lines made to cost as much memory or time as a line can: each kind is sent to a server of its own."""
+"""Lines that cost as much memory or time as a line can: each kind is sent to a server of its own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 
 from tests.reliability.suites.frames.corpus import handshake, initialized
-from tests.reliability.suites.frames.reading import LONGEST
+from tests.reliability.suites.frames.reference_reader import LONGEST
 
 _ROOM = LONGEST - 400
 

@@ -1,4 +1,4 @@
-"""The answers of a connection held against what its lines are owed."""
+"""Compare the answers of a connection with those that its lines require."""
 
 from __future__ import annotations
 

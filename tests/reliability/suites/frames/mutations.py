@@ -1,4 +1,4 @@
-"""What is done to a frame before it is sent: MUTATIONS is the table, by how often each is chosen."""
+"""The table MUTATIONS: changes of a frame before it is sent, each with its frequency."""
 
 from __future__ import annotations
 

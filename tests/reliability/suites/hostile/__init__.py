@@ -1,7 +1,7 @@
-"""Hostile files: none makes a hook or a call take long, and none lets a restricted agent pass.
+"""Hostile files: none makes a hook or a call slow, and none allows a restricted agent a forbidden tool.
 
-yaml_texts.py and texts.py generate the files, folders.py what else may lie there; ground.py has the project that they
-are put into, and what must hold there; running.py runs a hook or a server, and measures it.
+yaml_texts.py and texts.py generate the files, folders.py generates folders. project.py has the project around them, and
+the facts that hold there. measured.py runs a hook or a server, and measures it.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tests.reliability.mutants import bounding
+from tests.reliability.mutants import bounds
 from tests.reliability.suite import Piece, Suite, Tally
 from tests.reliability.suites.hostile import folders, late, texts, yaml_texts
-from tests.reliability.suites.hostile.ground import OWN, Ground
+from tests.reliability.suites.hostile.project import OWN, Ground
 
 _EACH = 25  # files of a piece of the long form
 _SHARES = {"yaml": 90, "json": 45, "markdown": 30, "patch": 25, "folders": 10}
@@ -171,6 +171,6 @@ SUITE = Suite(
     goal=("hostile files", 5_000),
     plan=plan,
     work=work,
-    mutants=tuple(mutant.name for mutant in bounding.MUTANTS),
+    mutants=tuple(mutant.name for mutant in bounds.MUTANTS),
     seconds=300.0,
 )

@@ -1,4 +1,4 @@
-"""Hostile folders: too much in them, or what is no file and no folder."""
+"""Hostile folders: too many entries, or special files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from nexus_mcp.catalog.maps import MOST, PATTERNS
 from nexus_mcp.catalog.sources import ALL_TEXT_BYTES, ENTRIES, NAMES
-from tests.reliability.suites.hostile.ground import OWN, SKILL, Ground
+from tests.reliability.suites.hostile.project import OWN, SKILL, Ground
 
 _META = "agents/gardener/meta.yml"
 

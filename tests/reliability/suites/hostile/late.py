@@ -1,4 +1,4 @@
-"""Hooks whose time is over: while the catalog is read, and while nothing goes on at all."""
+"""Hooks past their deadline: during the reading of the catalog, and while everything hangs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from nexus_mcp.catalog import load
 from nexus_mcp.lifecycle import deadline
-from tests.reliability.suites.hostile.ground import OWN, Ground
+from tests.reliability.suites.hostile.project import OWN, Ground
 
 _SOON_S = 0.2
 _LONG_S = 60.0

@@ -1,4 +1,4 @@
-"""Hostile YAML: what takes a reader long, much memory, or a meaning that another reader does not see."""
+"""Hostile YAML: slow to read, large in memory, or with a meaning that another reader does not see."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Suite 3: servers killed at random moments, under the load of several clients on one project.
+"""Suite 3: servers are killed at random moments, under the load of several clients on one project.
 
-What is asked for and when the kills come is drawn from the seed; how far a process has come by then is up to the
-machine, so a run cannot be had again. `deaths` and `stalls`, which are not left to chance, can.
+The seed determines the calls and the times of the kills. The progress of a process at a kill depends on the machine, so
+a run cannot be repeated exactly. The pieces `deaths` and `stalls` have no random moments, and can.
 """
 
 from __future__ import annotations

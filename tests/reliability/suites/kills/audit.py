@@ -1,11 +1,11 @@
-"""What must hold of the files, given what the clients know. Each rule returns a line for everything that does not."""
+"""The rules for the files, by the clients' records. Each rule returns a line for each breach."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from tests.reliability.suites.kills.book import Book
+from tests.reliability.suites.kills.client_records import Book
 from tests.reliability.suites.kills.files import Files
 from tests.reliability.suites.kills.registers import overwritten
 

@@ -1,4 +1,4 @@
-"""Several clients, each with a server of its own on one project, which are killed at random moments."""
+"""Several clients, each with a server of its own on one project; the servers are killed at random moments."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 from tests.reliability.suite import Piece, Tally
 from tests.reliability.suites import points
-from tests.reliability.suites.kills.book import Book, Sent
+from tests.reliability.suites.kills.client_records import Book, Sent
 from tests.reliability.suites.kills.files import Reader
 from tests.reliability.suites.kills.load import asked
+from tests.reliability.suites.kills.recovery import numbers, settle
 from tests.reliability.suites.kills.server import Server, call_under_way
-from tests.reliability.suites.kills.settling import numbers, settle
 
 _ROUND = 10  # kills until all is checked
 _ORDERLY = 0.04  # share of the servers that end because their input does

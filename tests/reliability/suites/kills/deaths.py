@@ -1,4 +1,4 @@
-"""A server that dies before, or within, each of its calls to the system in turn, while it serves one client."""
+"""A server dies before or within each of its system calls in turn, while it serves one client."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 
 from tests.reliability.suite import Json, Piece, Tally
 from tests.reliability.suites import points
-from tests.reliability.suites.kills.book import Book
+from tests.reliability.suites.kills.client_records import Book
 from tests.reliability.suites.kills.files import Reader
 from tests.reliability.suites.kills.load import arguments
+from tests.reliability.suites.kills.recovery import Observer, numbers, settle
 from tests.reliability.suites.kills.server import Server, call_under_way
-from tests.reliability.suites.kills.settling import Observer, numbers, settle
-from tests.store.dying import CALLS
+from tests.store.crash_points import CALLS
 
 _UNIQUE = 1000  # titles of the preparation have numbers from here on
 _FEWEST = 5  # calls to the system that any change makes

@@ -1,4 +1,4 @@
-"""The files of a project as anybody finds them, read raw: whole at every moment, and history only grows."""
+"""The raw files of a project: complete at every moment, with a history that only grows."""
 
 from __future__ import annotations
 

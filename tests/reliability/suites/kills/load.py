@@ -1,4 +1,4 @@
-"""What the clients ask for: calls by chance, each with a title or text that no other has."""
+"""The random calls of the clients, each with a title or text that no other call has."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Values that are written again and again: which of them may be the last one."""
+"""Values that are written repeatedly: which of them may be the last one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from tests.reliability.suite import Json
-from tests.reliability.suites.kills.book import Book, Sent
+from tests.reliability.suites.kills.client_records import Book, Sent
 from tests.reliability.suites.kills.files import Files
 
 

@@ -1,4 +1,4 @@
-"""One nexus-mcp server on two pipes of its own: forked from this process, or begun as a program."""
+"""One nexus-mcp server on two pipes of its own: forked from this process, or started as a program."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nexus_mcp.server.stdio import serve
 from nexus_mcp.workspace import Workspace
 from tests.reliability.suite import Json
 from tests.reliability.suites import children
-from tests.reliability.suites.kills.book import HELLO
+from tests.reliability.suites.kills.client_records import HELLO
 
 _CHECKOUT = Path(__file__).resolve().parents[4]
 _HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "proof", "version": "1"}}
@@ -137,7 +137,7 @@ class Server:
 
 
 def _program(root: Path, mutant: str, reads: int, writes: int) -> subprocess.Popen[bytes]:
-    module = ["tests.reliability.serving", mutant] if mutant else ["nexus_mcp"]
+    module = ["tests.reliability.faulty_server", mutant] if mutant else ["nexus_mcp"]
     paths = [path for path in (os.environ.get("PYTHONPATH"), str(_CHECKOUT)) if path]
     return subprocess.Popen(
         [sys.executable, "-m", *module, "serve", "--project", str(root)],

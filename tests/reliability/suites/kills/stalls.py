@@ -1,4 +1,4 @@
-"""A server that stands still before each of its calls to the system in turn, while another one gets a call.
+"""A server pauses before each of its system calls in turn, while another server gets a call.
 
 What follows is certain, not a matter of time: the second one answers, or finds the lock taken. Then the first one goes
 on, or is killed where it stands.
@@ -15,12 +15,12 @@ from pathlib import Path
 
 from tests.reliability.suite import Piece, Tally
 from tests.reliability.suites import points
-from tests.reliability.suites.kills.book import Book, Sent
+from tests.reliability.suites.kills.client_records import Book, Sent
 from tests.reliability.suites.kills.deaths import prepared
 from tests.reliability.suites.kills.files import Reader
 from tests.reliability.suites.kills.load import arguments
+from tests.reliability.suites.kills.recovery import numbers, settle
 from tests.reliability.suites.kills.server import Server, call_under_way
-from tests.reliability.suites.kills.settling import numbers, settle
 
 
 def stalls(piece: Piece) -> Tally:

@@ -1,9 +1,8 @@
-"""Suite 5: what several processes were answered at once, with kills among them, is what one could have answered that
-did everything in some order.
+"""Suite 5: the answers of several processes at once, some of them killed, could be those of one sequential process.
 
-What is asked for and who dies is drawn from the seed; who comes first is up to the machine, so a history by chance
-cannot be had again, and is told whole when it fails. Those with a death or a stall at a chosen point can be had again.
-The checker is held to account by histories that are recorded without the lock, which it has to reject.
+The seed determines the calls and the deaths. The order of the processes depends on the machine, so a random history
+cannot be repeated, and a failure prints the whole history. A history with a death or a stall at a chosen point can be
+repeated. The checker is tested with histories that are recorded without the lock: it has to reject them.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Sequence
 
 from tests.reliability import long
 from tests.reliability.suite import Json, Piece, Suite, Tally
-from tests.reliability.suites.linearizable.trying import by_chance, deaths, stalls, unlocked, unlocked_stalls
+from tests.reliability.suites.linearizable.pieces import by_chance, deaths, stalls, unlocked, unlocked_stalls
 
 _HISTORIES = 1000
 _CONTROLS = 200

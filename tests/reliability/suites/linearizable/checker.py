@@ -1,5 +1,7 @@
-"""Is there an order of the calls that explains all answers, each call within its own time? After Wing and Gong, with
-the memory of what was tried of Lowe."""
+"""Search an order of the calls that explains all answers, with each call within its own time.
+
+The algorithm is that of Wing and Gong, with Lowe's memory of tried states.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recorded history: what several processes asked for and were answered, and when, on one clock."""
+"""A recorded history: the calls of several processes, their answers, and the times of both on one clock."""
 
 from __future__ import annotations
 

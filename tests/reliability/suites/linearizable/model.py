@@ -1,4 +1,4 @@
-"""What the calls do, one after the other: a plan, tasks and a history, as small as the answers allow."""
+"""A sequential model of the calls: a plan, tasks and a history, as small as the answers allow."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from tests.reliability.suite import Json
+from tests.reliability.suites.linearizable.close_receipts import Kept, forgotten, given, left
 from tests.reliability.suites.linearizable.history import History, Op
-from tests.reliability.suites.linearizable.kept import Kept, forgotten, given, left
 
 _BRANCH = "_default"
 _BUSY = "Could not get the lock"

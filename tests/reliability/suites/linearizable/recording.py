@@ -1,4 +1,4 @@
-"""Records a history: several processes on one project at once, some of them killed and begun anew."""
+"""Record a history: several processes work on one project, and some are killed and started again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nexus_mcp.workspace import Workspace
 from tests.reliability.suites import points
 from tests.reliability.suites.linearizable.history import Death, History, Op, compared
 from tests.reliability.suites.linearizable.worker import Call, Worker
-from tests.store.dying import CALLS
+from tests.store.crash_points import CALLS
 
 _OBSERVER = 0  # the number of the process that looks at the end
 FINALLY: tuple[Call, ...] = (("history_search", {"last_n": 1000}), ("plan_status", {}), ("task_list", {}))

@@ -1,4 +1,4 @@
-"""What the processes of a history do, and when they die: drawn by chance."""
+"""The random calls of the processes of a history, and the moments of their deaths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process that carries out its calls one after the other and tells, on a pipe, when each began and ended."""
+"""A process that makes its calls one after the other, and reports their begin and end on a pipe."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A state machine against the model of the contract in tests/model, with crashes at random points.
 
-machine.py has what may happen, world.py the project and the states that it may be in, possible.py one such state,
-disturbed.py the states that a crash or an error may leave.
+machine.py has the events, world.py the project and its possible states, possible_state.py one such state, and
+outcomes.py the states that a crash or an error may leave.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from tests.reliability import long
 from tests.reliability.suite import Piece, Suite, Tally
 from tests.reliability.suites.model import histories
-from tests.reliability.suites.model.tales import TALES, tell
+from tests.reliability.suites.model.fixed_sequences import TALES, tell
 
 _LAST_STEPS, _LENGTH = 40, 240
 _SHORT = 10  # steps of a tale at most

@@ -1,4 +1,4 @@
-"""Sequences about a history that counts as long: what others do to it, to its index and to the texts beside it."""
+"""Sequences about a history that counts as long: foreign changes of it, its index and its texts."""
 
 from __future__ import annotations
 

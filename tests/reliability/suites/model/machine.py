@@ -1,4 +1,4 @@
-"""The Hypothesis state machine: what may happen to a project, in any order."""
+"""The Hypothesis state machine: any event of a project, in any order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from tests.model.strategies import CALLS, foreign_plans, foreign_tasks
-from tests.reliability.suites.model.possible import PLAN, TASKS, UNDO
+from tests.reliability.suites.model.possible_state import PLAN, TASKS, UNDO
 from tests.reliability.suites.model.world import World
 from tests.support import cycle, pretty, stamp
 

@@ -1,4 +1,4 @@
-"""A project on disk beside all the states that it may be in: each call leaves those that agree with it."""
+"""A project on disk and all its possible states: each call keeps those that agree with its answer."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from nexus_mcp.errors import UNCHANGED
 from nexus_mcp.server.app import Answer
 from nexus_mcp.store.history import cache
 from tests.model.model import Outcome
-from tests.reliability.suites.calling import Caller
-from tests.reliability.suites.model.disturbed import died, failed
-from tests.reliability.suites.model.possible import Possible
-from tests.reliability.suites.model.seen import leftovers, look, names
-from tests.store.dying import failing_at, killed, meddling_at
+from tests.reliability.suites.caller import Caller
+from tests.reliability.suites.model.observed_files import leftovers, look, names
+from tests.reliability.suites.model.outcomes import died, failed
+from tests.reliability.suites.model.possible_state import Possible
+from tests.store.crash_points import failing_at, killed, meddling_at
 from tests.support import READ_ONLY, Clock, Project, changed, unpack, without_lock
 
 _JOURNAL = "state/txn.json"

@@ -1,5 +1,5 @@
-"""One tool call, disturbed at each of its system calls, and what may be found afterwards.
+"""One tool call, disturbed at each of its system calls, and the states that may follow.
 
-scenarios.py has the states and the calls, model.py says which files and answers may come of them, afterwards.py holds
-a workspace against that. traced.py disturbs a real process through strace, played.py plays the same within this one.
+scenarios.py has the states and the calls, model.py the allowed files and answers, and workspace_check.py compares a
+workspace with them. traced.py disturbs a real process through strace, simulated.py does the same in this process.
 """

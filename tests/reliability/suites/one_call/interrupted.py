@@ -1,13 +1,12 @@
-"""What killed calls left, in which the next call is disturbed: so that recovery is put to the proof as well."""
+"""The leftovers of killed calls, in which the next call is disturbed, to test recovery too."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.reliability.suites.one_call.disturbed import Case
 from tests.reliability.suites.one_call.model import Heard, Model, Outcome
-from tests.reliability.suites.one_call.played import Played
+from tests.reliability.suites.one_call.points import Case
 from tests.reliability.suites.one_call.scenarios import (
     JOURNAL,
     MARKER,
@@ -18,6 +17,7 @@ from tests.reliability.suites.one_call.scenarios import (
     tree,
     tree_of,
 )
+from tests.reliability.suites.one_call.simulated import Played
 
 _STATE = "all there"
 _UNDONE = "temporary files"

@@ -1,4 +1,4 @@
-"""What may come of calls that were disturbed: the files, and the answer that a repeated task_close may get."""
+"""The allowed results of disturbed calls: the files, and the answer of a repeated task_close."""
 
 from __future__ import annotations
 

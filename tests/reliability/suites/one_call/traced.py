@@ -1,4 +1,4 @@
-"""A real process under strace: what it asks of the system, and the same again with one of these calls disturbed.
+"""A real process under strace: record its system calls, then repeat them with one of them disturbed.
 
 The process is a fork of this one, with one thread: strace counts for each thread. It stops itself before the call, so
 that strace, which costs 15 ms where a new Python would cost 100, sees the call and nothing else.
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tests.reliability.suites.one_call.disturbed import Case, Ended, Point
+from tests.reliability.suites.one_call.points import Case, Ended, Point
 
 _MARK = "/nexus-mcp-begins-here"
 _LINE = re.compile(r"(\w+)\(")
@@ -31,7 +31,7 @@ _PR_SET_PTRACER = 0x59616D61
 
 
 # Calls in which an error can keep a file from being changed. Not close: strace would leave the file open, as no kernel
-# does, and with it the lock; played.py has it.
+# does, and with it the lock; simulated.py covers it.
 _ABOUT_FILES = frozenset(
     {
         *(

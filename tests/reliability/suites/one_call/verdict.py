@@ -1,4 +1,4 @@
-"""Whether the answer of a call that met an error agrees with the files, and what has to come of it."""
+"""Check that the answer of a call that met an error agrees with the files."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from nexus_mcp.store import lock, oplog
 from nexus_mcp.store.history import cache
-from tests.reliability.suites.one_call.afterwards import Wrong, check_whole, narrowed, settle
-from tests.reliability.suites.one_call.disturbed import Case, Ended, Point
 from tests.reliability.suites.one_call.model import Heard, Model, Outcome, spelled
+from tests.reliability.suites.one_call.points import Case, Ended, Point
 from tests.reliability.suites.one_call.scenarios import (
     LATER,
     LOG_ASIDE,
@@ -19,6 +18,7 @@ from tests.reliability.suites.one_call.scenarios import (
     leftovers,
     tree,
 )
+from tests.reliability.suites.one_call.workspace_check import Wrong, check_whole, narrowed, settle
 
 # Python makes these again when a signal interrupts them.
 _RESUMED = frozenset(

@@ -1,7 +1,7 @@
 """Power cuts: the operations of real calls, and every state that a reordering file system may make of them.
 
-scenarios.py has the calls, recording.py records them, disk.py says what may be left of a recording that is cut, and
-checking.py lets a new server look at it.
+scenarios.py has the calls, recording.py records them, disk.py computes the states after a cut, and client_check.py lets
+a new server read each state.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.reliability import long
 from tests.reliability.suite import Piece, Suite, Tally
-from tests.reliability.suites.powercut.checking import Found, faults, found_in
+from tests.reliability.suites.powercut.client_check import Found, faults, found_in
 from tests.reliability.suites.powercut.disk import Disk, Mark, cut_at
 from tests.reliability.suites.powercut.scenarios import SCENARIOS, Played, play
 

@@ -1,4 +1,4 @@
-"""A file system that reorders: what a power cut may leave of operations that were not synced.
+"""A file system that reorders: the states that a power cut may leave of unsynced operations.
 
 As POSIX has it, and stricter than most file systems are: data written to a file is durable after an fsync of that file,
 names made, renamed or removed in a folder after an fsync of that folder. Until then each of these operations may have

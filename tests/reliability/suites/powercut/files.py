@@ -1,4 +1,4 @@
-"""Trees on a real disk, and what a project's files say."""
+"""Trees on a real disk, and the values in a project's files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records what a call asks of the file system, in order: the os functions are wrapped, and still do their work."""
+"""Record the file system operations of a call in order, through wrappers around the os functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nexus_mcp.store import atomic
 from tests.reliability import long
 from tests.reliability.suites.powercut.disk import ROOT, Change, Disk, Mark, Names, Size, Sync, Write
 from tests.reliability.suites.powercut.files import short, tree_of
-from tests.store.dying import Died
+from tests.store.crash_points import Died
 
 _WAYS, _ALL_WAYS = 4, 5  # of a write
 

@@ -1,4 +1,4 @@
-"""The calls whose power cuts are played, and what each of them makes of the files."""
+"""The calls whose power cuts are simulated, and the files that each call makes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nexus_mcp.store import oplog
-from tests.reliability.suites.calling import Caller, called, content
+from tests.reliability.suites.caller import Caller, called, content
 from tests.reliability.suites.powercut.disk import Disk, Mark
 from tests.reliability.suites.powercut.files import put_tree, state_of, tree_of
 from tests.reliability.suites.powercut.recording import Recording

@@ -1,7 +1,7 @@
-"""Links swapped in while artifacts are written: nothing may ever come to be outside of `.nexus`.
+"""Links are swapped in while artifacts are written: nothing may ever be written outside of `.nexus`.
 
-stepped.py swaps between any two calls of the operating system, so that nothing is left to chance; raced.py lets a
-second process swap as fast as it can. Both stand on ground.py.
+steps.py swaps between any two system calls, so every place is covered; swaps.py lets a second process swap as fast as
+it can. Both use project.py.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.reliability.suite import Piece, Suite, Tally
-from tests.reliability.suites.races import raced, stepped
-from tests.reliability.suites.races.ground import NAMES
+from tests.reliability.suites.races import steps, swaps
+from tests.reliability.suites.races.project import NAMES
 
 _BATCH = 20_000
 _BATCHES = 100
@@ -29,7 +29,7 @@ def plan(seed: int, quick: bool) -> Sequence[Any]:
 
 def work(piece: Piece) -> Tally:
     kind, *rest = piece.item
-    return stepped.attempt(piece, *rest) if kind == "stepped" else raced.attempt(piece, *rest)
+    return steps.attempt(piece, *rest) if kind == "stepped" else swaps.attempt(piece, *rest)
 
 
 SUITE = Suite(

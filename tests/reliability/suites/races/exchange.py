@@ -1,4 +1,4 @@
-"""A folder or file in the project, and the link that takes its place and gives it back."""
+"""A folder or file in the project, and the link that replaces it and is replaced by it again."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""The hooks of two sessions, interleaved call by call and killed: no agent is ever less restricted than its name says.
+"""The hooks of two sessions, interleaved call by call and killed: each agent keeps the restrictions of its name.
 
-stepping.py runs the hooks in turns, playing.py is what the sessions do, and judging.py what must be so at any moment.
+steps.py runs the hooks in turns, scripts.py has the events of the sessions, and rules.py the facts that hold at any
+moment.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.reliability.suite import Piece, Suite, Tally
-from tests.reliability.suites.sessions import playing
+from tests.reliability.suites.sessions import scripts
 
 _BATCH, _BATCHES = 50, 202
 _QUICK = ((16, True), (10, False), (10, False))
@@ -22,7 +23,7 @@ def plan(seed: int, quick: bool) -> Sequence[Any]:
 
 def work(piece: Piece) -> Tally:
     times, renamed = piece.item
-    return playing.play(piece.folder, piece.rng, times, renamed=renamed)
+    return scripts.play(piece.folder, piece.rng, times, renamed=renamed)
 
 
 SUITE = Suite(

@@ -1,0 +1,41 @@
+"""Write fixtures to files for the tests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from nexus_mcp.conformance.fixture import Fixture
+from nexus_mcp.conformance.loading import load
+
+GONE: Any = object()
+
+
+def raw(**members: Any) -> dict[str, Any]:
+    """The JSON of a fixture of one call; `members` replace its own, GONE takes one away."""
+    whole = {
+        "test_id": "one",
+        "description": "One call and its answer.",
+        "action": {"tool": "task_list"},
+        "postcondition": {"return_value": {"$.exists": False}},
+        **members,
+    }
+    return {name: member for name, member in whole.items() if member is not GONE}
+
+
+def stepped(*steps: Any, **members: Any) -> dict[str, Any]:
+    """The JSON of a fixture of steps."""
+    return raw(**{"action": GONE, "postcondition": GONE, "steps": list(steps), **members})
+
+
+def write(path: Path, document: Any) -> str:
+    """Writes a document and gives its path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return str(path)
+
+
+def loaded(folder: Path, *fixtures: dict[str, Any]) -> list[Fixture]:
+    """The fixtures, written to one file and read again."""
+    return load([write(folder / "fixtures.json", list(fixtures))])

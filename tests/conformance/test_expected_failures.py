@@ -1,0 +1,108 @@
+"""The file of expected failures, and its effect on a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.conformance import settings
+from nexus_mcp.conformance.result import RunResult
+from nexus_mcp.errors import HarnessFault
+from tests.conformance import runs
+
+IDS = ["task_add_basic", "task_add_keys", "plan_start_basic"]
+
+
+@pytest.fixture
+def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str | bytes], list[str]]:
+    """The faults of a file with this text."""
+    monkeypatch.chdir(tmp_path)
+
+    def load(text: str | bytes) -> list[str]:
+        Path("known.yml").write_bytes(text if isinstance(text, bytes) else text.encode())
+        with pytest.raises(HarnessFault) as caught:
+            settings.load_expected("known.yml", IDS)
+        return caught.value.faults
+
+    return load
+
+
+def test_reasons_are_read_from_any_yaml_text(tmp_path: Path) -> None:
+    """A mapping of ids to reasons, in whatever form YAML has for texts."""
+    file = tmp_path / "known.yml"
+    file.write_text("# a comment\ntask_add_basic: numbers from 0\n'task_add_keys': >-\n  one\n  two\n")
+    assert settings.load_expected(str(file), IDS) == {"task_add_basic": "numbers from 0", "task_add_keys": "one two"}
+
+
+@pytest.mark.parametrize("text", ["", "# nothing yet\n", "{}\n"])
+def test_empty_file_expects_no_failure(tmp_path: Path, text: str) -> None:
+    """An empty file expects nothing."""
+    file = tmp_path / "known.yml"
+    file.write_text(text)
+    assert settings.load_expected(str(file), IDS) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "task_add_basic: a\n\ntask_add_bsic: b\nxyz: c\n",
+            [
+                "known.yml:3: no fixture has the id task_add_bsic; did you mean task_add_basic?",
+                "known.yml:4: no fixture has the id xyz",
+            ],
+        ),
+        ("task_add_basic: a\ntask_add_basic: b\n", ["known.yml:2: task_add_basic is already defined in line 1"]),
+        (
+            "task_add_basic:\ntask_add_keys: ' '\nplan_start_basic: 5\n",
+            [
+                "known.yml:1: the reason of task_add_basic must be a text that is not blank",
+                "known.yml:2: the reason of task_add_keys must be a text that is not blank",
+                "known.yml:3: the reason of plan_start_basic must be a text that is not blank",
+            ],
+        ),
+        ("task_add_basic: [a]\n", ["known.yml:1: the reason of task_add_basic must be a text that is not blank"]),
+        ("5: a\n", ["known.yml:1: the test_id must be a text; put it in quotes"]),
+        ("? [a]\n: b\n", ["known.yml:1: the test_id must be a text; put it in quotes"]),
+        ("- task_add_basic\n", ["known.yml:1: must be a mapping, test_id: reason"]),
+        ("a: b: c\n", ["known.yml:1: is not YAML: mapping values are not allowed here"]),
+        ("a: b\n---\nc: d\n", ["known.yml:2: is not YAML: but found another document"]),
+        ("a: \x01", ["known.yml: is not YAML: unacceptable character #x0001: special characters are not allowed"]),
+        (b"a: \xff\n", ["known.yml: is not UTF-8: byte 4"]),
+        ("[" * 5000, ["known.yml: is nested too deeply"]),
+    ],
+)
+def test_all_faults_of_a_file_have_their_line(
+    faults: Callable[[str | bytes], list[str]], text: str | bytes, told: list[str]
+) -> None:
+    """Every fault of a file is told at once, with its line."""
+    assert faults(text) == told
+
+
+def test_missing_file_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is not there is a fault of the harness."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(HarnessFault) as caught:
+        settings.load_expected("gone.yml", IDS)
+    assert caught.value.faults == ["gone.yml: could not be read: No such file or directory"]
+
+
+@pytest.mark.parametrize(
+    ("run", "good"),
+    [
+        (runs.run(runs.passed("a"), runs.failed("b")), True),
+        (runs.run(runs.passed("a"), runs.passed("b")), False),
+        (runs.run(runs.failed("a"), runs.failed("b")), False),
+        (runs.run(runs.passed("a"), runs.not_run("b")), True),
+        (runs.run(runs.passed("a")), True),
+    ],
+    ids=["fails as expected", "healed", "another fails", "not run", "not selected"],
+)
+def test_expected_failure_that_passes_fails_the_run(run: RunResult, good: bool) -> None:
+    """A failure that is named does not fail the run, a pass that is named does, and what was not run does neither."""
+    marked = settings.mark_run(run, {"b": "known"})
+    assert marked.good is good
+    assert {result.test_id: result.expected for result in marked.results if result.expected} in ({"b": "known"}, {})
+    assert settings.mark_run(marked, {}) == run

@@ -1,0 +1,40 @@
+"""Send the same lines to both servers, each with a project of its own, and pair the answers."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nexus_mcp.server.app import App
+from nexus_mcp.server.stdio import serve
+from nexus_mcp.workspace import Workspace
+from tests.differential.sdk_server import serve_pure
+from tests.wire.connection import exchange
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.wire.connection import Json, Serve
+
+MOMENT = 1_767_323_045.25
+
+
+def answers(messages: Sequence[Json], server: Serve, prefix: str = "") -> list[Json]:
+    """All answers of one server in a new project, sorted by id: ours answers what needs no tool at once."""
+    with tempfile.TemporaryDirectory() as root:
+        app = App(Workspace(root), prefix, now=lambda: MOMENT)
+        found = exchange(app, messages, server)
+        plain = json.loads(json.dumps(found).replace(json.dumps(str(Path(root).resolve()))[1:-1], "ROOT"))
+    return sorted(plain, key=lambda answer: json.dumps(answer.get("id")))
+
+
+def compare(messages: Sequence[Json], prefix: str = "") -> tuple[list[Json], list[Json]]:
+    """The answers of our server, and those of the SDK alone."""
+    return answers(messages, serve, prefix), answers(messages, serve_pure, prefix)
+
+
+def numbered(messages: Sequence[Any]) -> list[Any]:
+    """The messages with ids of their own from 1, so that each answer can be told."""
+    return [{**message, "id": number} for number, message in enumerate(messages, 1)]

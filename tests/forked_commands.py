@@ -1,0 +1,126 @@
+"""Run commands in forks of one process that has already imported the program, to save their imports.
+
+For commands whose imports are not what a test is about. `python -m tests.forked_commands FD MODULE...` is that process.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+_LONGEST = 1 << 20  # bytes of a request: the words of a command, and an environment
+
+
+class Ran(NamedTuple):
+    """What a process left: exit code, stdout, stderr."""
+
+    code: int
+    out: str
+    err: str
+
+
+def warm(
+    module: str,
+    arguments: Sequence[str],
+    *,
+    preload: tuple[str, ...],
+    cwd: Path | None,
+    env: Mapping[str, str],
+    limit: float,
+    stdin: str = "",
+    joined: bool = False,
+) -> Ran:
+    """`python -m module arguments` with pipes at all three ends; `joined`: what it says on stderr is in `out`."""
+    asked = _process(preload)
+    asked.settimeout(limit)
+    ends = [os.pipe() for _ in range(3)]
+    (reads, writes), (out, into), (err, onto) = ends
+    request = {"module": module, "arguments": list(arguments), "cwd": str(cwd or Path.cwd()), "env": dict(env)}
+    socket.send_fds(asked, [json.dumps(request).encode()], [reads, into, into if joined else onto])
+    for fd in (reads, into, onto):
+        os.close(fd)
+    with ThreadPoolExecutor(2) as readers:
+        said = [readers.submit(_all, fd) for fd in (out, err)]
+        with suppress(BrokenPipeError), open(writes, "w", encoding="utf-8") as given:
+            given.write(stdin)
+        code = int(asked.recv(16) or 1)  # nothing where a module could not be imported: the process said why
+        return Ran(code, *(one.result(limit) for one in said))
+
+
+def _all(fd: int) -> str:
+    with open(fd, encoding="utf-8") as stream:
+        return stream.read()
+
+
+@cache
+def _process(preload: tuple[str, ...]) -> socket.socket:
+    """The process with these modules; it ends with this one."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.forked_commands", str(theirs.fileno()), *preload],
+        pass_fds=(theirs.fileno(),),
+        cwd=CHECKOUT,
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+        stdin=subprocess.DEVNULL,
+    )
+    theirs.close()
+
+    def end() -> None:
+        ours.close()
+        process.wait()
+
+    atexit.register(end)
+    return ours
+
+
+def main(fd: int, preload: Sequence[str]) -> int:
+    for name in preload:
+        importlib.import_module(name)
+    asked = socket.socket(fileno=fd)
+    asked.set_inheritable(False)
+    while True:
+        data, fds, _, _ = socket.recv_fds(asked, _LONGEST, 3)
+        if not data:
+            return 0
+        pid = os.fork()
+        if pid == 0:
+            asked.close()
+            return _run(json.loads(data), fds)
+        for end in fds:
+            os.close(end)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        asked.send(str(code).encode())
+
+
+def _run(request: dict[str, Any], fds: Sequence[int]) -> int:
+    """The life of a fork: it ends as the interpreter does."""
+    for number, fd in enumerate(fds):
+        os.dup2(fd, number)
+        os.close(fd)
+    # Whatever this process was started with, a command finds pipes; they stay open to its end, as the standard ones do.
+    sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
+    sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
+    os.environ.clear()
+    os.environ.update(request["env"])
+    os.chdir(request["cwd"])
+    sys.argv = [request["module"], *request["arguments"]]
+    sys.path[0] = request["cwd"]
+    called: Callable[[], int] = importlib.import_module(request["module"]).main
+    return called()
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), sys.argv[2:]))

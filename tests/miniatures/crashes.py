@@ -1,0 +1,117 @@
+"""Servers that are wrong when a second server works beside them, or when they are killed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from unittest.mock import patch
+
+from nexus_mcp.server.app import Answer
+from nexus_mcp.store import atomic, journal, lock
+from nexus_mcp.store.folder import Folder
+from nexus_mcp.store.replacement import Replacement
+from tests.miniatures.base import PROCESS, Call, Deviation, Json, Miniature, failed, load, save
+
+_PAUSE = 0.002
+_LATE = 0.03
+_PIECE = 256
+
+
+def keeps_the_list(call: Call) -> Answer:
+    """Writes the list that it has in memory over whatever another process wrote."""
+    if "tasks" in call.memory and call.tasks.exists():
+        save(call.tasks, call.memory["tasks"])
+    answer = call.right()
+    if not failed(answer):
+        call.memory["tasks"] = load(call.tasks)
+    return answer
+
+
+def forgets_lost_answers(call: Call) -> Answer:
+    """Takes its time to answer, and closes again when it is asked again."""
+    for receipt in (call.nexus / "state").glob("closed-*"):
+        receipt.unlink()
+    answer = call.right()
+    time.sleep(_LATE)
+    return answer
+
+
+@contextmanager
+def _open_door(state: Folder, *_: object) -> Iterator[lock.HeldLock]:
+    ours = lock.HeldLock(state, None, created=False)
+    yield ours
+    ours.end()
+
+
+def takes_no_lock(call: Call) -> Answer:
+    """Reads, thinks a moment, writes: what another process writes meanwhile is lost."""
+    _replace(call, lock, "acquire", _open_door)
+    _replace(call, atomic, "prepare", _after_a_pause(atomic.prepare))
+    return call.right()
+
+
+def forgets_what_it_began(call: Call) -> Answer:
+    """Changes one file after the other, and after a kill nobody completes the rest."""
+    _replace(call, journal, "read_pending", lambda _: None)
+    _replace(call, journal, "apply", _after_a_pause(journal.apply))
+    _replace(call, journal, "_apply_prepared", _after_a_pause(journal._apply_prepared))
+    return call.right()
+
+
+def _writing_in_place(name: str) -> Deviation:
+    """Writes a file where it lies, piece by piece: a kill leaves a part of it."""
+    install = Replacement.install
+
+    def in_place(self: Replacement, temporary: str, new: Any) -> None:
+        folder = self._folder
+        if self._name != name or new is None:
+            return install(self, temporary, new)
+        data = Path(folder.path, temporary).read_bytes()
+        with Path(folder.path, name).open("wb", buffering=0) as file:
+            for start in range(0, len(data), _PIECE):
+                file.write(data[start : start + _PIECE])
+                time.sleep(_PAUSE)
+        return folder.unlink(temporary)
+
+    def deviation(call: Call) -> Answer:
+        _replace(call, Replacement, "install", in_place)
+        return call.right()
+
+    return deviation
+
+
+def _replace(call: Call, module: ModuleType | type, name: str, value: object) -> None:
+    """Put something else into a module of the server, for as long as its process lives."""
+    if name not in call.memory:
+        call.memory[name] = patch.object(module, name, value)
+        call.memory[name].start()
+
+
+def _after_a_pause(function: Callable[..., Json]) -> Callable[..., Json]:
+    def late(*arguments: object, **named: object) -> Json:
+        time.sleep(_PAUSE)
+        return function(*arguments, **named)
+
+    return late
+
+
+def _row(name: str, wrong: str, tool: str, deviation: Deviation) -> Miniature:
+    return Miniature(name, wrong, (tool,), deviation, PROCESS)
+
+
+MINIATURES = (
+    _row("add-from-memory", "task_add writes its list over another's.", "task_add", keeps_the_list),
+    _row("add-without-lock", "task_add takes no lock.", "task_add", takes_no_lock),
+    _row("start-without-lock", "plan_start takes no lock.", "plan_start", takes_no_lock),
+    _row("decide-without-lock", "plan_decide takes no lock.", "plan_decide", takes_no_lock),
+    _row("close-in-pieces", "A task_close that is killed leaves half of it.", "task_close", forgets_what_it_began),
+    _row("start-in-pieces", "A plan_start that is killed leaves half of it.", "plan_start", forgets_what_it_began),
+    _row("close-forgets-answers", "A task_close that is asked again closes again.", "task_close", forgets_lost_answers),
+    _row("close-in-place", "task_close writes history.json in place.", "task_close", _writing_in_place("history.json")),
+    _row("decide-in-place", "plan_decide writes plan.json in place.", "plan_decide", _writing_in_place("plan.json")),
+    _row("artifact-in-place", "artifact_write writes in place.", "artifact_write", _writing_in_place("a.txt")),
+)

@@ -1,0 +1,132 @@
+"""Run fixtures against a miniature, in memory or as a process."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+from unittest.mock import patch
+
+from nexus_mcp.conformance.failures import Reply
+from nexus_mcp.conformance.result import FAILED
+from nexus_mcp.conformance.runner import run
+from nexus_mcp.conformance.settings import TargetOptions
+from nexus_mcp.conformance.target import in_memory, stdio
+from nexus_mcp.conformance.trial import steps
+from nexus_mcp.server.app import App
+from nexus_mcp.server.sdk import build_server
+from nexus_mcp.tools import TOOLS
+from nexus_mcp.workspace import Workspace
+from tests.forks import MEMORY
+from tests.miniatures.__main__ import CORRECT, told
+from tests.miniatures.base import EVENTS, PROCESS, Miniature
+from tests.miniatures.table import MINIATURES
+
+if TYPE_CHECKING:
+    from nexus_mcp.conformance.fixture import Event, Fixture
+    from nexus_mcp.conformance.result import RunResult
+    from nexus_mcp.conformance.target import Place, Target
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+ALL = tuple(tool.name for tool in TOOLS)
+# Seconds; a miniature that hangs is found out soon, and none of the others comes near.
+_TIMEOUT = 2.0
+_END_TIMEOUT = 1.0
+_AT_ONCE = 8
+_judged: ContextVar[str] = ContextVar("the name of the server that the fixture of this task judges", default=CORRECT)
+
+
+def concerned(miniature: Miniature, fixtures: Sequence[Fixture]) -> list[Fixture]:
+    """The fixtures that ask what deviates and that can be asked of it. To all others it is the correct server."""
+    if miniature.needs == EVENTS:
+        events = {f"event {name}" for name in miniature.tools}
+        return [one for one in fixtures if events.intersection(one.tools) and not one.needs_process]
+    tools = set(miniature.tools or ALL)
+    process = miniature.needs == PROCESS
+    return [one for one in fixtures if tools.intersection(one.tools) and (process or not _slow(one))]
+
+
+def _slow(fixture: Fixture) -> bool:
+    """It starts processes. An event's is not the server's, so what a tool does wrong is seen without."""
+    return fixture.needs_process or fixture.needs_events
+
+
+def target(miniature: Miniature | None) -> Target:
+    """A miniature, or the correct server for None, as the runner takes it."""
+    name = miniature.name if miniature else "correct"
+    process = miniature is not None and miniature.needs == PROCESS
+    command = (sys.executable, "-m", "tests.miniatures", name)
+    options = TargetOptions(
+        environment={"PYTHONPATH": str(ROOT)},
+        event_command=(*command, "--event", "{type}"),
+        timeout=_TIMEOUT if process else _TIMEOUT * 5,
+        end_timeout=_END_TIMEOUT,
+    )
+    if process:
+        return stdio(command, options)
+
+    def app(root: str) -> App:
+        return App(Workspace(root)) if miniature is None else miniature.app(root)
+
+    return in_memory(lambda root: build_server(app(root)), options, name)
+
+
+def judged(miniature: Miniature | None, fixtures: Sequence[Fixture], jobs: int = 1) -> RunResult:
+    """The result of running the fixtures. Raises HarnessFault."""
+    return run(fixtures, target(miniature), jobs=jobs)
+
+
+def caught(miniature: Miniature | None, fixtures: Sequence[Fixture], jobs: int = 1) -> list[str]:
+    """The ids of those that fail."""
+    return [result.test_id for result in judged(miniature, fixtures, jobs).having(FAILED)]
+
+
+def failed_at_once(asked: Mapping[str, Sequence[Fixture]]) -> dict[str, set[str]]:
+    """Return by name the ids of the fixtures that fail against a miniature, or against `correct`, all in one run.
+
+    Servers are in memory, and events are answered in this process: no miniature that needs a process can be asked.
+    """
+    every = [
+        replace(fixture, test_id=f"{name} {fixture.test_id}")
+        for name, asked_of in asked.items()
+        for fixture in asked_of
+    ]
+
+    def server(root: str) -> object:
+        name = _judged.get()
+        return build_server(App(Workspace(root)) if name == CORRECT else MINIATURES[name].app(root))
+
+    def start(test_id: str) -> None:  # called in the task of the fixture, which then makes its server
+        _judged.set(test_id.partition(" ")[0])
+
+    target = in_memory(server, TargetOptions(event_command=("in this process",), timeout=_TIMEOUT * 5))
+    # fsync is free in memory, and nothing of this has to survive.
+    with _events_here(), patch.object(tempfile, "tempdir", MEMORY):
+        result = run(every, target, jobs=_AT_ONCE, on_start=start)
+    found: dict[str, set[str]] = {name: set() for name in asked}
+    for one in result.having(FAILED):
+        name, _, test_id = one.test_id.partition(" ")
+        found[name].add(test_id)
+    return found
+
+
+@contextmanager
+def _events_here() -> Iterator[None]:
+    """Answer events in this process within the block: most of the time of a process is its start."""
+
+    async def answer(event: Event, _: TargetOptions, place: Place) -> Reply:
+        params = json.loads(json.dumps(event.params, ensure_ascii=False))
+        try:
+            text = json.dumps(told(_judged.get(), event.type, params, place.project))
+        except Exception as error:  # noqa: BLE001 - a process would end with a traceback and code 1
+            return Reply(None, f"{type(error).__name__}: {error}", is_error=True)
+        return Reply(json.loads(text), text)
+
+    with patch.object(steps, "send_event", answer):
+        yield

@@ -1,0 +1,159 @@
+"""Run a suite piece by piece, each in a process of its own, and save a checkpoint after each."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
+
+from tests.forks import MEMORY, forked
+from tests.reliability import long
+from tests.reliability.mutants import planted
+from tests.reliability.suite import Json, Piece, Suite, Tally
+from tests.reliability.suites.caller import called
+from tests.support import SMALLEST
+
+ROOT = Path(__file__).resolve().parents[2]
+CHECKPOINTS = ROOT / ".cache" / "torture"
+_CODE = (
+    "nexus_mcp/**/*.py",
+    "schemas/**/*.json",
+    "tests/reliability/**/*.py",
+    "tests/model/*.py",
+    "tests/support.py",
+    "tests/forks.py",
+    "tests/store/crash_points.py",
+    "tests/store/history/generated.py",
+)
+STUMBLED = "the suite itself failed"
+_KEEP_EVERY = 5.0  # seconds between checkpoints
+_MOST_FAILURES = 50  # a suite that fails this often has said what it had to say
+
+
+@dataclass
+class Progress:
+    """How far a run of a suite has come: the numbers of the pieces done, what came of them, the seconds it took, and
+    the day on which the last of them was done.
+
+    A checkpoint is of one seed, one form and one state of the code; another one is not gone on with.
+    """
+
+    suite: str
+    seed: int
+    quick: bool
+    code: str
+    pieces: int
+    done: set[int] = field(default_factory=set)
+    tally: Tally = field(default_factory=Tally)
+    seconds: float = 0.0
+    day: str = ""
+
+    @property
+    def path(self) -> Path:
+        return CHECKPOINTS / f"{self.suite}-{self.seed}{'-quick' if self.quick else ''}.json"
+
+    def load(self) -> None:
+        """Take over what an earlier run of the same left; nothing where it was cut off while it wrote."""
+        try:
+            kept = json.loads(self.path.read_text())
+            if (kept["code"], kept["pieces"]) == (self.code, self.pieces):
+                self.tally = Tally.from_json(kept["tally"])
+                self.seconds, self.day = kept["seconds"], kept["day"]
+                self.done = set(kept["done"])
+        except (FileNotFoundError, ValueError, KeyError):
+            return
+
+    def keep(self) -> None:
+        value = {
+            "suite": self.suite,
+            "seed": self.seed,
+            "code": self.code,
+            "pieces": self.pieces,
+            "done": sorted(self.done),
+            "tally": self.tally.as_json(),
+            "seconds": self.seconds,
+            "day": self.day,
+        }
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = self.path.with_suffix(".new")
+        fresh.write_text(json.dumps(value))
+        fresh.replace(self.path)
+
+
+def run(
+    suite: Suite,
+    seed: int,
+    *,
+    quick: bool,
+    mutant: str = "",
+    resume: bool = False,
+    processes: int = 0,
+    until_failure: bool = False,
+    say: Callable[[Progress], None] = lambda _: None,
+) -> Progress:
+    """What came of all pieces of the suite. `resume`: keep a checkpoint, and go on from the one that is there.
+
+    `until_failure` ends with the first failure. `say` is called after each piece.
+    """
+    _load()
+    plan = suite.plan(seed, quick)
+    progress = Progress(suite.name, seed, quick, code() if resume else "", len(plan))
+    if resume:
+        progress.load()
+    before, started, kept = progress.seconds, time.monotonic(), time.monotonic()
+    left = [number for number in range(len(plan)) if number not in progress.done]
+    work = partial(_piece, suite, plan, seed, mutant)
+    for number, outcome in forked(left, work, suite.seconds, processes or suite.processes):
+        told = f"{suite.name}, seed {seed}, piece {number}"
+        if outcome is None:
+            progress.tally.failures.append(f"{told}: hung for {suite.seconds:g} s, or its process died")
+        else:
+            tally = Tally.from_json(outcome)
+            tally.failures = [f"{told}: {failure}" for failure in tally.failures]
+            progress.tally.add(tally)
+        progress.done.add(number)
+        progress.day = time.strftime("%Y-%m-%d", time.gmtime())
+        progress.seconds = before + time.monotonic() - started
+        if resume and time.monotonic() - kept > _KEEP_EVERY:
+            progress.keep()
+            kept = time.monotonic()
+        say(progress)
+        if len(progress.tally.failures) >= (1 if until_failure else _MOST_FAILURES):
+            break
+    if resume:
+        progress.keep()
+    return progress
+
+
+@cache
+def _load() -> None:
+    """Load what first calls load, schemas and patterns: a fork for each piece then need not load it anew."""
+    with tempfile.TemporaryDirectory(prefix="nexus-torture-", dir=MEMORY) as folder:
+        for tool in ("plan_start", "task_add", "task_close", "artifact_write"):
+            called(Path(folder), tool, **SMALLEST[tool])
+
+
+def _piece(suite: Suite, plan: Sequence[Json], seed: int, mutant: str, number: int) -> dict[str, Json]:
+    with tempfile.TemporaryDirectory(prefix="nexus-torture-") as folder:
+        piece = Piece(plan[number], suite.rng(seed, number), Path(folder).resolve(), mutant)
+        try:
+            with long.counted(piece.item), planted(mutant):
+                return suite.work(piece).as_json()
+        except Exception:  # noqa: BLE001 - what a suite did not foresee is a failure like any other
+            return Tally(failures=[f"{STUMBLED}: {traceback.format_exc()[-2000:]}"]).as_json()
+
+
+def code() -> str:
+    """A digest of all that is put to the proof, and of the proof with what it uses of the other tests."""
+    digest = hashlib.sha256()
+    for pattern in _CODE:
+        for path in sorted(ROOT.glob(pattern)):
+            digest.update(os.fsencode(path.relative_to(ROOT)) + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,102 @@
+"""The projects in which an editor saves, the calls that replace the file, and the checks afterwards."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nexus_mcp.store.atomic import PREFIX
+from tests.reliability.suites.caller import Caller, called
+from tests.reliability.suites.editors.saves import TOKEN, in_place
+
+ACKNOWLEDGED = "acknowledged"
+_ADD = {"title": ACKNOWLEDGED, "context": "c"}
+_PLAN = {"topic": "First", "issues": ["one", "two"], "research_summary": "r"}
+_NOTE = {"filename": "a/note.md", "content": ACKNOWLEDGED}
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A call of `tool`, after the calls `before`, while somebody saves the file at `path` below `.nexus`."""
+
+    path: str
+    tool: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    before: tuple[tuple[str, dict[str, Any]], ...] = ()
+
+    @property
+    def told(self) -> str:
+        return f"{self.tool} while {self.path} is saved"
+
+
+_OTHER = ("artifact_write", {"filename": "a/other.md", "content": "x"})
+_PLANNED = ("plan_start", _PLAN)
+_TASK = ("task_add", {"title": "first", "context": "c"})
+_CLOSED: tuple[tuple[str, dict[str, Any]], ...] = (_TASK, ("task_close", {}), _PLANNED, _TASK)
+SCENES = (
+    Scene("state/tasks.json", "task_add", _ADD, (_TASK,)),
+    Scene("state/tasks.json", "task_add", _ADD, (_PLANNED,)),
+    Scene("state/tasks.json", "task_update", {"id": 1, "status": "completed"}, (_TASK,)),
+    Scene("state/plan.json", "plan_decide", {"issue_id": 1, "decision": ACKNOWLEDGED}, (_PLANNED,)),
+    Scene("state/plan.json", "plan_update", {"action": "add", "title": ACKNOWLEDGED}, (_PLANNED,)),
+    Scene("state/plan.json", "plan_start", {**_PLAN, "topic": ACKNOWLEDGED}, (_PLANNED,)),
+    Scene("state/plan.json", "plan_start", {**_PLAN, "topic": ACKNOWLEDGED}, (_TASK,)),
+    Scene("state/tasks.json", "task_close", {}, (_PLANNED, _TASK)),
+    Scene("state/plan.json", "task_close", {}, (_PLANNED, _TASK)),
+    Scene("history.json", "task_close", {}, _CLOSED),
+    Scene("state/tasks.json", "undo", {"count": 1}, (_TASK, _TASK)),
+    Scene("state/artifacts/a/note.md", "artifact_write", _NOTE, (("artifact_write", {**_NOTE, "content": "old"}),)),
+    Scene("state/artifacts/a/note.md", "artifact_write", _NOTE, (_OTHER,)),
+)
+
+
+class Ground:
+    """A project in the state before the call; `reset` gives it that state again."""
+
+    def __init__(self, folder: Path, scene: Scene, *, saved: bool) -> None:
+        self.scene = scene
+        self.root = folder / "project"
+        self._start = folder / "start"
+        self._start.mkdir()
+        for tool, arguments in scene.before:
+            called(self._start, tool, **arguments)
+        first = self._start / ".nexus" / scene.path
+        if saved and first.exists():
+            for save in in_place(first, TOKEN % 0):
+                save()
+        self.path = self.root / ".nexus" / scene.path
+
+    def reset(self) -> None:
+        shutil.rmtree(self.root, ignore_errors=True)
+        shutil.copytree(self._start, self.root)
+
+    def call(self) -> Any:
+        """The call, by a new process; its answer arrives."""
+        answer = Caller(self.root).call(self.scene.tool, self.scene.arguments)
+        answer.delivered()
+        return answer.result
+
+    def settle(self) -> None:
+        """What comes next, each by a new process: a look that completes a change, a change that sweeps there."""
+        for tool, arguments in (("plan_status", {}), ("artifact_write", {"filename": "a/last.md", "content": "x"})):
+            Caller(self.root).call(tool, arguments).delivered()
+
+    def texts(self) -> str:
+        """All that a user can find: the files, the history, and what is kept beside them."""
+        found = [
+            path.read_text()
+            for path in (self.root / ".nexus").rglob("*")
+            if path.is_file() and not path.name.startswith(PREFIX) and path.name not in ("oplog.jsonl", "lock")
+        ]
+        return "\n".join(found)
+
+    @property
+    def is_written_over(self) -> bool:
+        """Whether the call writes over what there is, whatever it is."""
+        return "artifacts" in self.scene.path
+
+    def undo_texts(self) -> str:
+        """What the operation log keeps: an artifact that is written over as asked is there alone."""
+        return (self.root / ".nexus/state/oplog.jsonl").read_text() if self.is_written_over else ""

@@ -1,0 +1,107 @@
+"""A project folder that is laid out anew for each file, and calls in it whose changes are recorded."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nexus_mcp.errors import NexusError
+from nexus_mcp.server.app import App
+from nexus_mcp.store.history import cache
+from nexus_mcp.workspace import Workspace
+from tests.events import handle
+from tests.reliability import long
+from tests.support import Clock
+
+Json = Any
+Files = dict[str, bytes]
+
+LOCK = "state/lock"  # what is in it is nobody's promise
+ADVICE = "state/oplog.jsonl"  # a change may add to it, and is none if it does not
+_INDEX = f"state/{cache.FOLDER}"
+
+
+@dataclass(frozen=True)
+class Done:
+    """A call that was made: what it said (`error` is "" when it succeeded), and the files before and after it."""
+
+    answer: Json
+    error: str
+    before: Files
+    after: Files
+
+    @property
+    def changed(self) -> set[str]:
+        """The paths below `.nexus` that are not what they were, less the lock."""
+        paths = {*self.before, *self.after} - {LOCK}
+        return {path for path in paths if self.before.get(path) != self.after.get(path)}
+
+
+class Ground:
+    """The project in this folder. Its clock stands still."""
+
+    def __init__(self, root: Path) -> None:
+        self.clock = Clock()
+        self.workspace = Workspace(str(root), "nexus-mcp")
+        self.app = App(self.workspace, now=self.clock)
+        self._nexus = str(root / ".nexus")
+        self._known: Files = {}
+
+    def lay(self, files: Files) -> None:
+        """Let these files be all there are below `.nexus`."""
+        there = self.files()
+        for path in there.keys() - files.keys():
+            os.unlink(f"{self._nexus}/{path}")
+        for path, data in files.items():
+            if there.get(path) != data:
+                full = f"{self._nexus}/{path}"
+                os.makedirs(os.path.dirname(full), exist_ok=True)
+                with open(full, "wb") as file:
+                    file.write(data)
+        self._known = dict(files)
+
+    def files(self) -> Files:
+        """All files below `.nexus` as they are, less the index of a long history: it stays from project to project."""
+        found: Files = {}
+        folders = [""]
+        while folders:
+            folder = folders.pop()
+            try:
+                entries = list(os.scandir(f"{self._nexus}/{folder}"))
+            except FileNotFoundError:
+                continue
+            for entry in entries:
+                if folder + entry.name == _INDEX and long.is_on():
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(f"{folder}{entry.name}/")
+                else:
+                    with open(entry.path, "rb") as file:
+                        found[folder + entry.name] = file.read()
+        return found
+
+    def call(self, tool: str, *, deliver: bool = True, **arguments: Json) -> Done:
+        """A call of a tool. `deliver=False`: its answer is never written out, and its process is gone."""
+        answer = self.app.call(tool, arguments)
+        if deliver:
+            answer.delivered()
+        else:
+            answer.undelivered()
+        content = answer.result["structuredContent"]
+        return self._done(content, content["error"] if answer.result["isError"] else "")
+
+    def event(self, name: str, **params: Json) -> Done:
+        """A lifecycle event."""
+        try:
+            answer = handle(name, params, self.workspace, self.clock)
+        except NexusError as error:
+            return self._done(None, str(error) or "an error that says nothing")
+        except Exception as error:  # noqa: BLE001 - to be told with the file that it comes from
+            return self._done(None, f"Internal error: {error!r}")
+        return self._done(answer, "")
+
+    def _done(self, answer: Json, error: str) -> Done:
+        before, self._known = self._known, self.files()
+        return Done(answer, error, before, self._known)

@@ -1,0 +1,113 @@
+"""The clients' records: their calls, the acknowledged ones, and the calls that a dead server left unanswered."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+
+from tests.reliability.suite import Json
+
+# What a server may refuse: by then somebody else has closed the cycle, or numbered it differently.
+_REFUSALS = re.compile(
+    r"tasks\.json not found|Task id \d+ not found|No active plan session|Issue \d+ not found|Could not get the lock .*"
+)
+HELLO = -1  # the id of a server's handshake; calls have their numbers
+
+
+@dataclass
+class Sent:
+    """A call. `server` is the number of the one that got it; `sent` and `over` are seconds on the monotonic clock.
+
+    `over` is when it was answered, or when its server was gone: later it has no effect that it had not before. `answer`
+    is that of a success.
+    """
+
+    number: int
+    server: int
+    tool: str
+    arguments: dict[str, Json]
+    sent: float
+    over: float = float("inf")
+    answer: dict[str, Json] | None = None
+    refused: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody told the client what became of it: it may have happened, or not."""
+        return self.answer is None and not self.refused
+
+
+@dataclass
+class Book:
+    """All calls in the order in which they were sent. `faults` are what no answer may be.
+
+    `killed` are the servers that were, `fates` how each was to end.
+    """
+
+    calls: list[Sent] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    killed: set[int] = field(default_factory=set)
+    fates: dict[int, str] = field(default_factory=dict)
+    servers: int = 0
+
+    def new_server(self) -> int:
+        """A number for a server."""
+        self.servers += 1
+        return self.servers
+
+    def send(self, server: int, tool: str, arguments: dict[str, Json]) -> Sent:
+        call = Sent(len(self.calls), server, tool, arguments, time.monotonic())
+        self.calls.append(call)
+        return call
+
+    def take(self, answers: list[Json]) -> int:
+        """Note the answers, which are JSON-RPC messages; how many were of calls."""
+        of_calls = [message for message in answers if message.get("id") != HELLO]
+        for message in of_calls:
+            if "result" not in message or not isinstance(message.get("id"), int):
+                self.faults.append(f"an answer is none: {str(message)[:200]}")
+            else:
+                self.answered(self.calls[message["id"]], message["result"])
+        return len(of_calls)
+
+    def answered(self, call: Sent, result: Json) -> None:
+        if not call.is_open:
+            self.faults.append(f"{call.tool} was answered twice")
+        call.over = time.monotonic()
+        content = result["structuredContent"]
+        if not result["isError"]:
+            call.answer = content
+        elif _REFUSALS.match(content["error"]):
+            call.refused = True
+        else:
+            call.refused = True
+            self.faults.append(f"{call.tool} was refused: {content['error']}")
+
+    def ended(self, server: int, *, killed: bool) -> None:
+        """This server is gone. One that was not killed must have answered everything."""
+        now = time.monotonic()
+        left = [call for call in self.calls if call.server == server and call.is_open]
+        for call in left:
+            call.over = min(call.over, now)
+        if killed:
+            self.killed.add(server)
+        elif left:
+            self.faults.append(f"{len(left)} calls unanswered at the end of a server that nobody killed")
+
+    def acknowledged(self, tool: str) -> list[tuple[Sent, dict[str, Json]]]:
+        """The successful calls of a tool, with their answers."""
+        return [(call, call.answer) for call in self.calls if call.tool == tool and call.answer is not None]
+
+    def open(self, tool: str) -> list[Sent]:
+        return [call for call in self.calls if call.tool == tool and call.is_open]
+
+    def closed(self) -> Counter[str]:
+        """How often each cycle was named by the answer of a close."""
+        return Counter(answer["cycle"] for _, answer in self.acknowledged("task_close"))
+
+    def last_words(self) -> set[int]:
+        """The numbers of the calls that were the last one which a server answered before it was killed."""
+        last = {call.server: call.number for call in self.calls if not call.is_open}
+        return {number for server, number in last.items() if server in self.killed}

@@ -1,0 +1,79 @@
+"""After all servers have ended, the next call completes the leftovers, and every rule is checked."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+from nexus_mcp.server.app import App
+from nexus_mcp.workspace import Workspace
+from tests.reliability.suite import Json, Tally
+from tests.reliability.suites.kills.audit import audit
+from tests.reliability.suites.kills.client_records import Book
+from tests.reliability.suites.kills.files import Reader, leftovers, read
+from tests.reliability.suites.kills.load import ARTIFACTS, text
+
+
+class Observer:
+    """A client with a server that nobody kills, in this process. Its calls go into the book like all others."""
+
+    def __init__(self, root: Path, book: Book) -> None:
+        self._app = App(Workspace(str(root)))
+        self._book = book
+        self._server = book.new_server()
+
+    def __call__(self, tool: str, **arguments: Json) -> Json:
+        """The content of the answer."""
+        call = self._book.send(self._server, tool, arguments)
+        answer = self._app.call(tool, arguments)
+        self._book.answered(call, answer.result)
+        answer.delivered()
+        return answer.result["structuredContent"]
+
+
+def settle(root: Path, book: Book, reader: Reader, tally: Tally, unique: Iterator[int]) -> list[str]:
+    """Everything that does not hold once all servers are gone and the next one has begun."""
+    try:
+        reader.look()
+        observer = Observer(root, book)
+        for tool in ("plan_status", "task_list", "history_search"):
+            observer(tool)
+        reader.look()
+        return reader.faults + _retried(root, book, observer, tally) + _used(root, book, observer, unique)
+    except (ValueError, KeyError) as error:
+        return [*reader.faults, *book.faults, f"a file is torn or lacks something: {error!r}"]
+
+
+def _retried(root: Path, book: Book, observer: Observer, tally: Tally) -> list[str]:
+    """A close that a crash kept the answer of is answered when it is repeated, once, and adds no second cycle."""
+    before = read(root)
+    if before.plan or before.tasks or not before.cycles or before.cycles[-1]["completed_at"] in book.closed():
+        return []
+    # Nothing is open, so a close made the newest cycle and nothing followed; and nobody was told of it.
+    tally.counts["closes repeated after a kill"] += 1
+    newest = before.cycles[-1]["completed_at"]
+    answer = observer("task_close")
+    if answer.get("cycle") != newest or len(read(root).cycles) != len(before.cycles):
+        return [f"a repeated close was answered with {answer} and added {len(read(root).cycles) - len(before.cycles)}"]
+    again = observer("task_close")
+    if again.get("cycle") == newest:
+        return ["the answer of a close was given to two that repeated it"]
+    return []
+
+
+def _used(root: Path, book: Book, observer: Observer, unique: Iterator[int]) -> list[str]:
+    """The project goes on to work, nothing that a crash left stays, and all that was acknowledged is there."""
+    number = next(unique)
+    observer("task_add", title=f"t{number}", context="c")
+    for name in ARTIFACTS:
+        observer("artifact_write", filename=name, content=text(next(unique), 1))
+    faults = audit(book, read(root))
+    if left := leftovers(root):
+        faults.append(f"the next write left lying {left}")
+    return faults
+
+
+def numbers() -> Iterator[int]:
+    """Numbers for titles and texts."""
+    return itertools.count(1)

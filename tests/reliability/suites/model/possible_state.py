@@ -1,0 +1,181 @@
+"""A possible state of a project by the model, with everything that a crash leaves open."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from nexus_mcp.tools import TOOLS
+from nexus_mcp.tools.definition import PLAN_CHANGE, TASK_CREATION, TASK_METADATA, TASK_STATE
+from tests.model.files import Refused
+from tests.model.model import Model, Outcome
+from tests.model.shapes import ordered_plan, ordered_tasks
+from tests.support import READ_ONLY, Clock, pretty
+
+PLAN, TASKS, ARTIFACTS = "plan.json", "tasks.json", "artifacts/"
+UNDO = "undo"
+_TASK_CLASSES = {TASK_CREATION, TASK_STATE, TASK_METADATA}
+# The file that a tool writes, by the capability class of the tool; of a close and an artifact it is not a single one.
+_WRITTEN = {
+    tool.name: PLAN if PLAN_CHANGE in tool.classes else TASKS
+    for tool in TOOLS
+    if {PLAN_CHANGE, *_TASK_CLASSES}.intersection(tool.classes)
+}
+
+
+class Change(NamedTuple):
+    """A line of the operation log: the files with their bytes before and after."""
+
+    files: dict[str, tuple[bytes | None, bytes | None]]
+
+
+# A change, the time of a cycle that was archived, or None for a line that cannot be read.
+Line = Change | str | None
+
+
+@dataclass(frozen=True)
+class Wrote:
+    """What a change does beside its own effect: the files it writes or removes, with what they had, the cycle it adds.
+
+    `log` is the operation log without it. `journaled`: a journal may wait for it after a crash. `answer` is a close's
+    own, kept until it was delivered.
+    """
+
+    files: dict[str, bytes | None]
+    log: tuple[Line, ...]
+    cycle: Any = None
+    journaled: bool = False
+    answer: Any = None
+
+
+class Possible(Model):
+    """A state of the project, and of what is kept beside the files that the contract knows.
+
+    `markers` are the answers of closes that nobody has got yet; `waiting` what a journal may still
+    have to complete; `conflicts` the contents that were set aside; `log` the operation log without what was taken back.
+    """
+
+    def __init__(self, root: str, clock: Clock) -> None:
+        self.markers: list[Any] = []
+        self.waiting: Wrote | None = None
+        self.conflicts: list[bytes] = []
+        self.log: list[Line] = []
+        self._given: dict[str, bytes] = {}
+        super().__init__(root, clock)
+
+    @property
+    def lost(self) -> Any:
+        """The answer that the next close gives which finds nothing open: the newest whose cycle still is there."""
+        places = {cycle["completed_at"]: place for place, cycle in enumerate(self.cycles or [])}
+        kept = [answer for answer in self.markers if answer["cycle"] in places]
+        return max(kept, key=lambda answer: places[answer["cycle"]], default=None)
+
+    @lost.setter
+    def lost(self, value: Any) -> None:
+        self.markers = [] if value is None else [*self.markers, value]
+
+    def copy(self) -> Possible:
+        other = copy.copy(self)
+        other.plan, other.tasks = copy.deepcopy(self.plan), copy.deepcopy(self.tasks)
+        other.cycles = None if self.cycles is None else list(self.cycles)
+        for name in ("artifacts", "untouched", "_given"):
+            setattr(other, name, dict(getattr(self, name)))
+        for name in ("markers", "conflicts", "log"):
+            setattr(other, name, list(getattr(self, name)))
+        return other
+
+    def key(self) -> str:
+        """The same for two states that nobody can ever tell apart."""
+        return repr((self.files(), self.markers, self.waiting, self.conflicts, self.log))
+
+    def bytes_of(self, name: str) -> bytes | None:
+        """The bytes of a session file or an artifact, by its path from `.nexus/state`."""
+        if name.startswith(ARTIFACTS):
+            text = self.artifacts.get(name.removeprefix(ARTIFACTS))
+            return None if text is None else text.encode()
+        value = self.plan if name == PLAN else self.tasks
+        if value is None:
+            return None
+        if self.untouched[f"state/{name}"]:
+            return self._given[name]
+        return pretty(ordered_plan(value) if name == PLAN else ordered_tasks(value))
+
+    def files(self) -> dict[str, bytes]:
+        """Path below .nexus → bytes, of all that the contract knows."""
+        given = {f"state/{name}": self.bytes_of(name) for name in (PLAN, TASKS)}
+        return {**super().files(), **{name: data for name, data in given.items() if data is not None}}
+
+    def put(self, name: str, data: bytes | None) -> None:
+        """Let the file hold what somebody put there, whatever its layout; None removes it."""
+        if name.startswith(ARTIFACTS):
+            self.artifacts.pop(name.removeprefix(ARTIFACTS), None)
+            if data is not None:
+                self.artifacts[name.removeprefix(ARTIFACTS)] = data.decode()
+            return
+        value = None if data is None else json.loads(data)
+        if name == PLAN:
+            self.plan = value
+        else:
+            self.tasks = value
+        if data is not None:
+            self.untouched[f"state/{name}"] = True
+            self._given[name] = data
+
+    def after(self, tool: str, given: dict[str, Any]) -> tuple[Outcome, Possible, Wrote | None]:
+        """(what an undisturbed call is answered, the state it makes, what it wrote); the state itself stays."""
+        then = self.copy()
+        then.waiting = None
+        if tool == UNDO and self.waiting is not None and self.waiting.cycle is None:
+            return Outcome(mention=("was completed just now",)), then, None  # whoever repeats it gets no second one
+        try:
+            outcome = (
+                Outcome(result=then.undo(given["count"])) if tool == UNDO else then.call(tool, copy.deepcopy(given))
+            )
+        except Refused:
+            outcome = Outcome()
+        if outcome.is_error:
+            return outcome, self, None  # perhaps not even what was interrupted is completed
+        if tool in READ_ONLY:
+            return outcome, then, None
+        if tool == UNDO:
+            return outcome, then, Wrote(self._had(outcome.result["files"]), tuple(self.log), journaled=True)
+        if len(then.cycles or []) > len(self.cycles or []):
+            return outcome, then, then._archived(tool, self, outcome.result)
+        if tool == "task_close":
+            return outcome, then, None  # answered with what an earlier one had made
+        name = _WRITTEN.get(tool) or ARTIFACTS + given["filename"]
+        then.log.append(Change({name: (self.bytes_of(name), then.bytes_of(name))}))
+        return outcome, then, Wrote(self._had((name,)), tuple(self.log))
+
+    def undo(self, count: int) -> Any:
+        """Take the last changes back. Raises Refused."""
+        entries = [entry for entry in self.log[-count:] if isinstance(entry, Change)]
+        if len(entries) < count:
+            raise Refused
+        files: dict[str, bytes | None] = {}
+        for entry in reversed(entries):
+            for name, (before, after) in entry.files.items():
+                if (files[name] if name in files else self.bytes_of(name)) != after:
+                    raise Refused
+                files[name] = before
+        for name, data in files.items():
+            self.put(name, data)
+        self.log = self.log[:-count]
+        if any(not name.startswith(ARTIFACTS) for name in files):
+            self.lost = None
+        return {"files": {name: data is not None for name, data in files.items()}}
+
+    def _had(self, names: Iterable[str]) -> dict[str, bytes | None]:
+        return {name: self.bytes_of(name) for name in names}
+
+    def _archived(self, tool: str, before: Possible, result: Any) -> Wrote:
+        assert self.cycles
+        self.log.append(self.cycles[-1]["completed_at"])
+        self.markers = []  # whoever did not get his answer has gone on
+        if tool == "plan_start":
+            return Wrote(before._had((PLAN,)), tuple(before.log), self.cycles[-1], journaled=True)
+        files = before._had(name for name in (PLAN, TASKS) if before.bytes_of(name) is not None)
+        return Wrote(files, tuple(before.log), self.cycles[-1], journaled=True, answer=result)

@@ -1,0 +1,135 @@
+"""A project, an outside folder to which links lead, and the check of both afterwards."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from nexus_mcp.server.app import App
+from nexus_mcp.workspace import Workspace
+from tests.reliability.suites.races.exchange import PARKED
+
+CHAIN = (".nexus", "state", "artifacts", "a", "b")  # each lies in the one before
+NAMES = ("note.md", "a/note.md", "a/b/note.md")  # each is swapped as well
+CALM = "a/b/calm.md"  # this one is not, so what was acknowledged of it stays
+CANARY = b"canary\n"
+
+
+@dataclass(frozen=True)
+class Point:
+    """A name that is swapped: the open folder that it lies in, where its link leads, what it is for messages."""
+
+    fd: int
+    name: str
+    target: str
+    shown: str
+
+    def replant(self) -> None:
+        """Park a link again where a write has renamed a file over it, or has taken it away."""
+        parked = self.name + PARKED
+        with suppress(FileNotFoundError):
+            if not stat.S_ISREG(os.lstat(parked, dir_fd=self.fd).st_mode):
+                return
+            os.unlink(parked, dir_fd=self.fd)
+        os.symlink(self.target, parked, dir_fd=self.fd)
+
+
+class Ground:
+    """The project below `folder`. `points` are the folders of CHAIN and the files, a link parked beside each."""
+
+    def __init__(self, folder: Path) -> None:
+        self.project, self.outside = folder / "project", folder / "outside"
+        self.project.mkdir()
+        self.app = App(Workspace(str(self.project), "nexus-mcp"))
+        self.points: list[Point] = []
+        for name in (*NAMES, CALM):
+            assert self.write(name, "first") == "", name
+        above = self.project
+        for depth, part in enumerate(CHAIN):
+            self._add(above, part, self._outside_of(depth), is_folder=True)
+            above = above / part
+        for beside in (self.project / ".nexus", self.project / ".nexus/state"):
+            for name in sorted(entry.name for entry in os.scandir(beside) if entry.is_file(follow_symlinks=False)):
+                self._add(beside, name, self.outside / "file", is_folder=False)
+        for name in NAMES:
+            place = self.project.joinpath(*CHAIN[:3], *name.split("/"))
+            self._add(place.parent, place.name, self.outside / "file", is_folder=False)
+        self._innermost = os.open(above, os.O_RDONLY)
+        self._settle()
+
+    def write(self, name: str, content: str) -> str:
+        """One attempt: "" when it was written, else what the refusal said."""
+        answer = self.app.call("artifact_write", {"filename": name, "content": content})
+        answer.delivered()
+        result = answer.result
+        return str(result["structuredContent"]["error"]) if result["isError"] else ""
+
+    def calm(self) -> bytes:
+        """What the artifact CALM holds, wherever its folder is called for the moment."""
+        fd = os.open(CALM.rpartition("/")[2], os.O_RDONLY | os.O_NOFOLLOW, dir_fd=self._innermost)
+        with os.fdopen(fd, "rb") as file:
+            return file.read()
+
+    def trespasses(self) -> list[str]:
+        """Everything outside that is not as it was, and everything new beside `.nexus`.
+
+        A file that is new, even if it went again, shows in the time of its folder.
+        """
+        changed = [path for path, number in self._before if _look(path) != (number, 0)]
+        around = {*os.listdir(self.project)} - {CHAIN[0], CHAIN[0] + PARKED}
+        return [
+            *(f"outside{path.removeprefix(str(self.outside))} changed" for path in changed),
+            *(f"{name} appeared beside .nexus" for name in sorted(around)),
+        ]
+
+    def close(self) -> None:
+        for fd in (self._innermost, *(point.fd for point in self.points)):
+            os.close(fd)
+
+    def _add(self, folder: Path, name: str, target: Path, *, is_folder: bool) -> None:
+        target.mkdir(parents=True, exist_ok=True) if is_folder else target.write_bytes(CANARY)
+        (folder / (name + PARKED)).symlink_to(target)
+        fd = os.open(folder, os.O_RDONLY)
+        self.points.append(Point(fd, name, str(target), str((folder / name).relative_to(self.project))))
+
+    def _outside_of(self, depth: int) -> Path:
+        """A folder outside that can stand for the one at this depth: the rest of the way is there, with canaries."""
+        start = self.outside / str(depth)
+        for length in range(len(CHAIN) - depth):
+            folder = start.joinpath(*CHAIN[depth + 1 : depth + 1 + length])
+            folder.mkdir(parents=True, exist_ok=True)
+            for name in ("note.md", ".gitignore", "history.json", "plan.json"):
+                (folder / name).write_bytes(CANARY)
+            for name in ("lock", "oplog.jsonl"):
+                (folder / name).touch()
+        return start
+
+    def _settle(self) -> None:
+        """Give all outside the time 0, so that whatever happens there shows."""
+        paths = [str(path) for path in (self.outside, *self.outside.rglob("*"))]
+        for path in paths:
+            os.utime(path, ns=(0, 0))
+        self._before = [(path, os.lstat(path).st_ino) for path in paths]
+
+
+def _look(path: str) -> tuple[int, int] | None:
+    """(number, time of the last change) of a file or folder, None when it is gone."""
+    try:
+        info = os.lstat(path)
+    except FileNotFoundError:
+        return None
+    return info.st_ino, info.st_mtime_ns
+
+
+@contextmanager
+def ground(folder: Path) -> Iterator[Ground]:
+    """A Ground in this folder, closed afterwards."""
+    made = Ground(folder)
+    try:
+        yield made
+    finally:
+        made.close()

@@ -1,0 +1,84 @@
+"""Processes that take the workspace lock again and again, and the order in which they get it.
+
+    python -m tests.store.lock_order [PROCESSES] [TURNS] [THINK]
+
+Each takes the lock TURNS times, has it for a millisecond, and stays away for THINK ms. What is printed: how long a turn
+was waited for, and how many turns of others, who came a millisecond later or more, went before it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+LATER = 0.001  # seconds: who comes sooner has come at the same time
+HELD = 0.001
+_TAKER = """
+import sys, time
+from nexus_mcp.store import lock
+from nexus_mcp.store.folder import Folder
+
+turns, think, held = int(sys.argv[2]), float(sys.argv[3]) / 1000, float(sys.argv[4])
+with Folder.root(sys.argv[1]) as state:
+    print(flush=True)
+    sys.stdin.read()
+    for _ in range(turns):
+        came = time.monotonic()
+        with lock.acquire(state):
+            began = time.monotonic()
+            time.sleep(held)
+        print(came, began)
+        time.sleep(think)
+"""
+
+
+@dataclass(frozen=True, order=True)
+class Turn:
+    """When a process had the lock, and when it came for it."""
+
+    began: float
+    came: float
+
+    def passed_by(self, earlier: list[Turn]) -> int:
+        """How many of those that had it earlier came later."""
+        return sum(other.came > self.came + LATER for other in earlier)
+
+
+def taken(folder: Path, processes: int, turns: int, think: float) -> list[Turn]:
+    """All turns, as they came about. A process that does not get one of its turns fails."""
+    words = [sys.executable, "-c", _TAKER, str(folder), str(turns), str(think), str(HELD)]
+    running = [
+        subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(processes)
+    ]
+    for process in running:
+        assert process.stdout is not None
+        process.stdout.readline()  # it is ready
+    for process in running:
+        assert process.stdin is not None
+        process.stdin.close()
+        process.stdin = None
+    printed = [process.communicate()[0] for process in running]
+    assert [process.returncode for process in running] == [0] * processes
+    return sorted(
+        Turn(float(began), float(came)) for text in printed for came, began in map(str.split, text.splitlines())
+    )
+
+
+def told(turns: list[Turn]) -> str:
+    """The figures of these turns."""
+    waits = sorted(1000 * (turn.began - turn.came) for turn in turns)
+    passed = [turn.passed_by(turns[:number]) for number, turn in enumerate(turns)]
+    return (
+        f"{len(turns)} turns; waited ms: half up to {waits[len(waits) // 2]:.1f}, 99 of 100 up to "
+        f"{waits[len(waits) * 99 // 100]:.1f}, at most {waits[-1]:.1f}; passed by a later comer: "
+        f"{100 * sum(map(bool, passed)) / len(passed):.0f} %, by {max(passed)} at most"
+    )
+
+
+if __name__ == "__main__":
+    given = [*map(float, sys.argv[1:]), *(8, 400, 0.5)[len(sys.argv) - 1 :]]
+    with tempfile.TemporaryDirectory() as place:
+        print(told(taken(Path(place), int(given[0]), int(given[1]), given[2])))

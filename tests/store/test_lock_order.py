@@ -1,0 +1,24 @@
+"""Processes that wait for the workspace lock get it in no fixed order, and none starves."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+from tests.store.lock_order import HELD, LATER, Turn, taken, told
+
+
+def test_every_waiting_process_gets_its_turns(tmp_path: Path) -> None:
+    """Of processes that come back for the lock at once, each gets all its turns, one after the other."""
+    turns = taken(tmp_path, 4, 40, 0)
+    assert len(turns) == 160
+    assert all(later.began - earlier.began >= HELD for earlier, later in pairwise(turns))
+
+
+def test_how_turns_are_counted() -> None:
+    """Who came later and had the lock earlier has passed, but for those who came all but at once."""
+    first, at_once, later = Turn(3.0, 0.0), Turn(1.0, LATER / 2), Turn(2.0, 0.5)
+    turns = sorted([first, at_once, later])
+    assert [turn.passed_by(turns[:number]) for number, turn in enumerate(turns)] == [0, 0, 1]
+    assert told(turns).startswith("3 turns; waited ms: half up to 1500.0, ")
+    assert told(turns).endswith("passed by a later comer: 33 %, by 1 at most")
