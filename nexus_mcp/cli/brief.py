@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 AGENT = Option("--agent", "ID", "the agent that does it (default: the task's owner)")
 NO_ROLE = Option("--no-role", "", "leave out the agent's role: it has it already")
-LEAD = Option("--lead", "", "with how agents are started and resumed")
+LEAD = Option("--lead", "", "add how to start and resume agents")
 JSON = Option("--json", "", "print the parts as JSON")
 
 

@@ -61,8 +61,8 @@ IMPORT = Command(
     "make agents and skills of a nexus-core package yours",
     "Copies the agents and skills of a nexus-core package into .nexus/agents and\n"
     ".nexus/skills, with its macros as our placeholders. The digests of its\n"
-    "manifest are checked. No existing file is changed. What has no counterpart\n"
-    "is listed. Exit code 1: the package or the result has a fault, and nothing\n"
+    "manifest are checked. No existing file is changed. Names without a counterpart\n"
+    "are listed. Exit code 1: the package or the result has a fault, and nothing\n"
     "was written.",
     (DRY_RUN, JSON, PROJECT),
     run,

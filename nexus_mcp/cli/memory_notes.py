@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 FOLDER_KIND = "memory"
 KINDS = ("user", "feedback", "empirical", "external", "pattern")
 KIND = Option("--kind", "KIND", "user, feedback, empirical, external or pattern", KINDS)
-NAME_OPTION = Option("--name", "NAME", "what it is called (default: its first words)")
+NAME_OPTION = Option("--name", "NAME", "the name of the note (default: its first words)")
 TAGS = Option("--tags", "A,B", "its tags (default: its first words)")
 DRY_RUN = Option("--dry-run", "", "show what would be made, and change nothing")
 NAME = Argument("NAME", "a note, with or without .md")
 DIR = Argument("DIR", "a folder with Markdown files")
-TEXT = Argument("[TEXT]", "what to keep; without it, stdin", least=0)
+TEXT = Argument("[TEXT]", "the text of the note; without it, stdin", least=0)
 _SUFFIX = ".md"
 _NAMED, _LONGEST = 5, 200
 
@@ -80,7 +80,7 @@ def _show(values: Values) -> int:
 
 
 def _add(values: Values) -> int:
-    """Make a note of a text. Raise UsageError, NexusError."""
+    """Make a note from a text. Raise UsageError, NexusError."""
     from nexus_mcp.knowledge import drafts
 
     text = values.get(TEXT.name)
@@ -88,7 +88,7 @@ def _add(values: Values) -> int:
         text = read_message(values)
     draft = drafts.parse(text, "")
     if draft is None:
-        raise UsageError("There is no text.", next_step="Write what to keep in quotation marks, or send it to stdin.")
+        raise UsageError("There is no text.", next_step="Write the text in quotation marks, or send it to stdin.")
     name = values.get(NAME_OPTION.name, "").removesuffix(_SUFFIX)
     if name and not drafts.slug(name):
         raise UsageError(f"{NAME_OPTION.name} needs a name with Latin letters or digits.")
@@ -118,7 +118,7 @@ def _check(draft: Draft) -> None:
 
 
 def _import(values: Values) -> int:
-    """Make a note of each Markdown file below a folder. Raise UsageError, NexusError."""
+    """Make a note from each Markdown file below a folder. Raise UsageError, NexusError."""
     import os
 
     from nexus_mcp.knowledge import drafts
@@ -182,7 +182,7 @@ LIST = Command(
 SHOW = Command("show", "print a note", "Prints a note of .nexus/memory/.", (JSON, PROJECT), _show, argument=NAME)
 ADD = Command(
     "add",
-    "make a note of a text",
+    "make a note from a text",
     "Makes a note in .nexus/memory/. If a note begins with the same 200 characters,\n"
     "nothing is written. No existing note is changed: nexus-mcp act '[m] name.md:\n"
     "text' adds to one.",
@@ -192,10 +192,10 @@ ADD = Command(
 )
 IMPORT = Command(
     "import",
-    "make notes of a folder of Markdown files",
-    "Makes a note of each Markdown file below DIR, such as the memory folders of\n"
+    "make notes from a folder of Markdown files",
+    "Makes a note from each Markdown file below DIR, such as the memory folders of\n"
     "Claude Code and Codex. The type in a front matter becomes the prefix of the\n"
-    "name. What begins like an existing note is not made again; the files of DIR\n"
+    "name. A file that begins like an existing note is skipped; the files of DIR\n"
     "stay as they are.",
     (DRY_RUN, JSON, PROJECT),
     _import,

@@ -28,7 +28,7 @@ _MOST_TAGS = 5
 
 
 def add(store: Store, drafts: list[Draft], policy: dict[str, Any], *, dry_run: bool = False) -> list[dict[str, Any]]:
-    """Make a note of each draft; return [{"source", "result", "path", "similar"}] in their order.
+    """Make a note from each draft; return [{"source", "result", "path", "similar"}] in their order.
 
     `result` is CREATED (CREATES with `dry_run`) or UNCHANGED, with the note that begins alike as `path`. `policy` is
     vocabulary/memory-policy.yml. Raises StateError, PathRefused, StorageError, NotConfirmed; notes made before stay.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 TOOL_MAP = Option("--tool-map", "FILE", "YAML: the contract's name of a tool, its name here")
 ENV = Option("--env", "KEY=VALUE", "a variable for the server; may be repeated", many=True)
-PROJECT_ENV = Option("--project-env", "NAME", "the variable with the project (NEXUS_PROJECT_ROOT)")
+PROJECT_ENV = Option("--project-env", "NAME", "variable for the project (NEXUS_PROJECT_ROOT)")
 EVENT_COMMAND = Option("--event-command", "CMD", "handles an event; {type} is its name")
 TIMEOUT = Option("--timeout", "SECONDS", "time limit of a call (default: 10)")
 START_TIMEOUT = Option("--start-timeout", "SECONDS", "time limit of a start (default: 30)")
