@@ -90,7 +90,7 @@ class StateError(NexusError):
         super().__init__(
             f"{place} {problem}",
             effect=self.effect,
-            next_step=next_step or f"Look at {file}, mend it or restore it from a copy, then call again.",
+            next_step=next_step or f"Look at {file}, repair it or restore it from a copy, then call again.",
         )
         self.file = file
         self.problem = problem
@@ -158,7 +158,7 @@ class LockTimeout(StorageError):
             path,
             "get the lock",
             f"{holder} {waited if seconds else 'has it, and no time is left to wait'}",
-            next_step=f"Call again; if it stays so, {look}.",
+            next_step=f"Call again; if that fails too, {look}.",
         )
         self.pid = pid
 
@@ -173,7 +173,7 @@ class NotAppliedYet(NexusError):
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(
             f"The change is recorded in {path}, but not all of it could be carried out yet: {reason}.",
-            next_step="Do not repeat it: the next call, whichever that is, completes it as long as that file is there. "
+            next_step="Do not repeat it: the next call of any tool completes it as long as that file exists. "
             "Check the disk.",
         )
         self.path = path
@@ -186,7 +186,7 @@ class NotConfirmed(NexusError):
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(
             f"The change of {path} was made, but the disk did not confirm it: {reason}.",
-            next_step="Do not repeat it before you looked for it: it may be archived or changed since. Check the disk.",
+            next_step="Before you repeat it, look for it: it may be archived or changed since. Check the disk.",
         )
         self.path = path
         self.reason = reason
@@ -203,7 +203,7 @@ class CatalogError(NexusError):
     """Catalog files that do not validate. `faults`: `path:line:column: what` for each."""
 
     def __init__(self, faults: list[str], *, next_step: str = "") -> None:
-        super().__init__("\n".join(faults), next_step=next_step or f"Mend it, then run {_command('catalog check')}.")
+        super().__init__("\n".join(faults), next_step=next_step or f"Correct it, then run {_command('catalog check')}.")
         self.faults = faults
 
 

@@ -286,7 +286,7 @@ def _made(
     try:
         own_value(over, shipped)
     except CatalogError as error:
-        raise CatalogError(error.faults, next_step="With the change it would read so; nothing was changed.") from error
+        raise CatalogError(error.faults, next_step="The change would cause this; nothing was changed.") from error
     return over.data, is_frozen, is_bare
 
 

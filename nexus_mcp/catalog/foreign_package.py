@@ -81,7 +81,7 @@ def read_package(path: str) -> Package:
                 if entry is not None and _has_digest(entry, digests, package, wrong):
                     package.entries.append(entry)
         if wrong:
-            raise CatalogError(wrong, next_step="The package was changed. Get it anew; nothing was written.")
+            raise CatalogError(wrong, next_step="The package was changed. Download it again; nothing was written.")
         _read_vocabulary(root, package)
     return package
 

@@ -133,7 +133,7 @@ def _check(source: Own | None, found: Import, results: dict[str, str], shipped: 
     try:
         own_value(_Over(source, new), shipped)
     except CatalogError as error:
-        raise CatalogError(error.faults, next_step="With the import it would read so; nothing was changed.") from error
+        raise CatalogError(error.faults, next_step="The import would cause this; nothing was changed.") from error
 
 
 class _Over:

@@ -248,12 +248,12 @@ def trigger_faults(entry: Entry, merged: Mapping[str, Any]) -> Iterator[FaultTex
         yield partial(
             document.fault_at,
             f"/{own[0]}",
-            f"a skill that users alone start is not hinted at; remove {' and '.join(own)}, or set manual_only: false",
+            f"a skill that only users start has no hint; remove {' and '.join(own)}, or set manual_only: false",
         )
     elif not merged.get("triggers"):
-        yield partial(document.fault_at, "/hint", "a hint needs triggers, the words of a message that it is given for")
+        yield partial(document.fault_at, "/hint", "a hint needs triggers, the words of a message that trigger it")
     elif not merged.get("hint"):
-        yield partial(document.fault_at, "/triggers", "triggers need a hint, the text that the model is given")
+        yield partial(document.fault_at, "/triggers", "triggers need a hint, the text for the model")
 
 
 def tag_faults(document: Document, skills: Mapping[str, object]) -> Iterator[FaultText]:

@@ -191,9 +191,7 @@ def changed_file(data: bytes, shown: str, change: Callable[[Any], None], *, remo
     place = _place_of_loss(text, made, removing)
     if not place and value_of(out, shown) == wanted:
         return out
-    problem = (
-        f"{shown}:{place}:1: the comment there would be lost" if place else f"{shown}:1:1: it could not be written so"
-    )
+    problem = f"{shown}:{place}:1: the comment there would be lost" if place else f"{shown}:1:1: a value would be lost"
     raise CatalogError([problem], next_step=_BY_HAND)
 
 

@@ -34,7 +34,7 @@ def run(values: Values) -> int:
             for line in (f"{name}  {what}", *more, *([f"  > {step['next_step']}"] if step["next_step"] else ())):
                 print(inert(line))
         if done["left_out"]:
-            print(f"{done['left_out']} more tags are not looked at.")
+            print(f"{done['left_out']} more tags are ignored.")
     return exits.FAILED if any(step["result"] == FAILED for step in done["steps"]) else exits.OK
 
 

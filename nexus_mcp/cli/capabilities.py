@@ -37,7 +37,7 @@ def harnesses(values: Values, catalog: Catalog) -> list[str]:
     if harness not in catalog.maps:
         raise NexusError(
             f"There is no capability map of the harness {harness!r}{hint(harness, catalog.maps)}",
-            next_step="Write its tools into .nexus/capability-map.yml; nexus-mcp catalog check tells what is missing.",
+            next_step="Write its tools into .nexus/capability-map.yml; nexus-mcp catalog check lists the missing ones.",
         )
     return [harness]
 
@@ -70,7 +70,7 @@ def tool_(values: Values) -> str:
 def not_both(values: Values, one: Option, other: Option) -> None:
     """Raise UsageError when both options are present, because only one could be obeyed."""
     if one.name in values and other.name in values:
-        raise UsageError(f"{one.name} and {other.name} ask for two things: give one of them.")
+        raise UsageError(f"Use either {one.name} or {other.name}, not both.")
 
 
 def owners(catalog: Catalog) -> dict[str, list[str]]:
@@ -190,7 +190,7 @@ def _check(values: Values) -> int:
     from nexus_mcp.quoting import inert
 
     if AGENT.name in values and TOOL.name not in values:
-        raise UsageError("--agent needs --tool: whether it may use that. capabilities show --agent tells of all.")
+        raise UsageError("--agent needs --tool. To list all tools, use capabilities show --agent.")
     not_both(values, TOOL, CLASS)
     catalog = load(workspace_from(values).root)
     maps = harnesses(values, catalog)
@@ -219,7 +219,7 @@ def _of_tool(catalog: Catalog, values: Values, maps: list[str]) -> tuple[list[st
             answer = answer or f"{values[AGENT.name]} may use {tool}"
         else:
             may, found = True, classes_of(catalog, tool, harness)
-            answer = f"{tool} is of {' and '.join(found) or 'no class'}"
+            answer = f"{tool} is in {' and '.join(found) or 'no class'}"
         if not may:
             end = ""
         elif only_reads:
@@ -338,15 +338,15 @@ def _edit_of_class(values: Values, catalog: Catalog, below: dict[str, Any], *, a
     tools = catalog.maps[harness]["classes"][name]
     if add:
         if matches_any(tools, tool):
-            return None, f"{tool} is of {name} in {harness} already."
-        return class_edit(harness, name, tool, tools, add=True), f"{tool} is of {name} in {harness} now."
+            return None, f"{tool} is already in {name} of {harness}."
+        return class_edit(harness, name, tool, tools, add=True), f"{tool} is now in {name} of {harness}."
     if tool not in tools:
-        raise NexusError(f"{tool!r} is not of {name} in {harness}{hint(tool, tools)}")
+        raise NexusError(f"{tool!r} is not in {name} of {harness}{hint(tool, tools)}")
     shipped = below["maps"].get(harness, {"classes": {name: ()}})["classes"][name]
     if tool in shipped:
         added = [other for other in tools if other not in shipped]
         raise NexusError(
-            f"{tool} is of {name} in the map of {harness} that is shipped, and may not be taken out: agents "
+            f"{tool} is in {name} of the shipped map of {harness}, and cannot be removed: agents "
             "that may not use the class could use this tool then",
             effect="nothing was changed.",
             next_step=f"This project added {', '.join(added)}."
@@ -355,13 +355,13 @@ def _edit_of_class(values: Values, catalog: Catalog, below: dict[str, Any], *, a
         )
     if tools == [tool]:
         raise NexusError(
-            f"{tool} is the only tool of {name} in {harness}: without it, whatever the class forbids would be allowed",
+            f"{tool} is the only tool in {name} of {harness}: without it, whatever the class forbids would be allowed",
             effect="nothing was changed.",
             next_step="Add the tool that takes its place first.",
         )
     return class_edit(
         harness, name, tool, tools, add=False, below=shipped
-    ), f"{tool} is not of {name} in {harness} any more."
+    ), f"{tool} is no longer in {name} of {harness}."
 
 
 _CHANGING = (AGENT, CLASS, TOOL, HARNESS, PROJECT)

@@ -25,7 +25,7 @@ def run(values: Values) -> int:
     try:
         report = examine(root)
     except (PathRefused, StorageError) as error:
-        raise UsageError(f"{error.fault}; nothing was looked at.", next_step=_advice(error)) from error
+        raise UsageError(f"{error.fault}; nothing was checked.", next_step=_advice(error)) from error
     if JSON.name in values:
         from nexus_mcp.doctor.reports import to_json
 

@@ -80,7 +80,7 @@ def welcome(commands: Sequence[AnyCommand]) -> str:
             "",
             f"  {claude_command()}",
         ),
-        ("nexus-mcp --help tells the options.",),
+        ("nexus-mcp --help lists the options.",),
     )
 
 

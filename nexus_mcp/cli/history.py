@@ -29,12 +29,12 @@ _ONLY_THE_FILE = (
     "Only what is in the file can be kept, because git has no conflict of it (any more): compare it with the branches, "
     "if old cycles were changed there."
 )
-_MIXED = "What is in neither was changed by hand, or is made of lines of both by git: look at it."
+_MIXED = "A cycle in neither was changed by hand, or git made it of lines of both: check it."
 _BROUGHT_BACK = {
-    "REVERT_HEAD": "A revert is under way: what it was to take out is among them.",
+    "REVERT_HEAD": "A revert is under way: the cycles that it was to remove are among them.",
     "CHERRY_PICK_HEAD": "Their side is the whole file of the commit that is picked, with what came before it there.",
 }
-_UNMERGED = f"git still has a conflict of it: git add {FILE}, and go on with what it came from."
+_UNMERGED = f"git still has a conflict for it: run git add {FILE}, then continue the merge or rebase."
 _ADDED = f"If it was added to git with the markers, git add {FILE} again."
 _MOST = 10  # unreadable parts and missing commas that are listed
 _MOST_ORIGINS = 40
@@ -172,7 +172,7 @@ def describe_refusal(done: Repair, *, dry: bool) -> list[str]:
         return _damage_advice(diagnosis)
     if isinstance(diagnosis, Hopeless) and diagnosis.next_step:
         return [f"{_NOTHING}. {diagnosis.next_step}"]
-    return [f"{_NOTHING}. Mend {FILE} by hand, or restore it from a copy: git log -- {FILE} tells of those in git."]
+    return [f"{_NOTHING}. Repair {FILE} by hand, or restore it from a copy: git log -- {FILE} lists the copies in git."]
 
 
 def _damage_advice(diagnosis: Damaged) -> list[str]:
@@ -183,7 +183,7 @@ def _damage_advice(diagnosis: Damaged) -> list[str]:
         ]
     if diagnosis.lacking is None:
         return [
-            f"{_NOTHING}. A whole copy may be in git: git log -- {FILE} tells.",
+            f"{_NOTHING}. A whole copy may be in git: git log -- {FILE} lists the copies.",
             "nexus-mcp history repair --yes keeps what can be read, and the file as it is beside it.",
         ]
     return [

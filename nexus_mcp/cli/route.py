@@ -44,7 +44,7 @@ def _print(found: dict[str, Any]) -> None:
         for line in [*more, *([f"> {tag['advice']}"] if tag["advice"] else [])]:
             print(inert(f"  {line}"))
     if found["left_out"]:
-        print(f"{found['left_out']} more tags are not looked at.")
+        print(f"{found['left_out']} more tags are ignored.")
 
 
 def _describe(tag: dict[str, Any]) -> list[str]:
@@ -57,7 +57,7 @@ def _describe(tag: dict[str, Any]) -> list[str]:
         notes = " and the notes of the harness" if tag["harness_notes"] else ""
         return [f"starts the skill {tag['skill']}{mode}: {len(tag['body'])} characters{notes}", *text]
     if tag["outcome"] == "nothing":
-        return ["does nothing as things are"]
+        return ["does nothing now"]
     would = tag["would"]
     if "pending" in would:
         open_ones = [f"open: {issue['id']} {quoted(issue['title'], _LONGEST)}" for issue in would["pending"]]

@@ -19,7 +19,7 @@ LOG_LEVEL = Option("--log-level", "LEVEL", "debug, info, warning or error (defau
 SDK = Option("--sdk", "", "serve through the official SDK instead of our own loop")
 HOOK_TOOL = Option("--hook-tool", "", "offer a tool that hooks of the harness call")
 
-WAITING = "nexus-mcp waits for an MCP client on stdin; Ctrl-D or Ctrl-C stops it. nexus-mcp init tells how to mount it."
+WAITING = "nexus-mcp waits for an MCP client on stdin; Ctrl-D or Ctrl-C stops it. nexus-mcp init shows how to mount it."
 
 
 def run(values: Values) -> int:

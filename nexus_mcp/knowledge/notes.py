@@ -52,7 +52,7 @@ def check_name(name: str, pattern: str, folder: str) -> str:
     if len(name) > LONGEST_NAME:
         raise PathRefused(shown, f"has a name of more than {LONGEST_NAME} characters", next_step=advice)
     if not schemas.search(pattern)(name):
-        raise PathRefused(shown, "is not how a note may be called", next_step=advice)
+        raise PathRefused(shown, "is not a valid name of a note", next_step=advice)
     try:
         artifact_name.segments(name, atomic.PREFIX)
     except PathRefused as error:

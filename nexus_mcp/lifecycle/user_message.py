@@ -82,7 +82,7 @@ def _handle_tags(ctx: EventContext, memory: SessionMemory, prompt: str) -> list[
             skills[one["skill"]] = one["mode"], skill_text(catalog, ctx.harness_id, one)
             words[one["skill"]] = tag["text"]
     if message.left_out:
-        ctx.warn(f"The message has {message.left_out} more tags, which were not looked at.")
+        ctx.warn(f"The message has {message.left_out} more tags, which were ignored.")
     if skills and ctx.host.has_skills:
         for skill, (mode, _) in skills.items():
             ctx.give(_start_text(skill, mode, words[skill]), kind=SKILL)
@@ -109,7 +109,7 @@ def _describe(name: str, tag: dict[str, Any]) -> str:
     if tag["outcome"] == "skill":
         return f"{name} starts the skill {tag['skill']}.{advice}"
     if tag["outcome"] == "nothing":
-        return f"{name} does nothing as things are:{advice}"
+        return f"{name} does nothing now:{advice}"
     if "issue" in tag["would"]:
         issue = tag["would"]["issue"]
         shown_issue = f"issue {issue['id']} {quoted(issue['title'], _TITLE)}"

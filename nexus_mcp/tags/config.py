@@ -18,7 +18,7 @@ NAME = "config.yml"
 _SCHEMA = "catalog/config"
 LIMIT = YAML_BYTES
 _LONGEST = 40
-_NEXT_STEP = "Mend it, then call again. Its settings are gates:, context_limit:, tags: and memory:."
+_NEXT_STEP = "Correct it, then call again. Its settings are gates:, context_limit:, tags: and memory:."
 
 
 def read(nexus: Folder | None) -> dict[str, Any]:

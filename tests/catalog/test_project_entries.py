@@ -190,7 +190,7 @@ def test_changed_or_missing_body_is_a_fault(project: Path) -> None:
     """A text that went, or is none any more, is told as a fault of its file."""
     catalog, body = load(str(project)), project / ".nexus/agents/gardener/body.md"
     body.write_bytes(b"ab\xff")
-    with pytest.raises(CatalogError, match=r"^\.nexus/agents/gardener/body\.md: is not text in UTF-8 \(byte 2\) Mend"):
+    with pytest.raises(CatalogError, match=r"^\.nexus/agents/gardener/body\.md: is not text in UTF-8 \(byte 2\) Correct"):
         catalog.body("agents", "gardener")
     body.unlink()
     with pytest.raises(CatalogError, match=r"body\.md: is missing"):
@@ -208,20 +208,17 @@ HINTED = SKILL.format(id="prune") + "triggers: [prune]\nhint: Do it.\n"
         (
             "prune",
             HINTED.replace("manual_only: false", "manual_only: true"),
-            [
-                ":6:1: a skill that users alone start is not hinted at; remove triggers and hint, or set "
-                "manual_only: false"
-            ],
+            [":6:1: a skill that only users start has no hint; remove triggers and hint, or set manual_only: false"],
         ),
         (
             "prune",
             HINTED.replace("hint: Do it.\n", ""),
-            [":6:1: triggers need a hint, the text that the model is given"],
+            [":6:1: triggers need a hint, the text for the model"],
         ),
         (
             "prune",
             HINTED.replace("triggers: [prune]\n", ""),
-            [":6:1: a hint needs triggers, the words of a message that it is given for"],
+            [":6:1: a hint needs triggers, the words of a message that trigger it"],
         ),
         ("prune", HINTED.replace("Do it.", "x" * 401), [":7:1: hint must have at most 400 characters"]),
         (
@@ -234,7 +231,7 @@ HINTED = SKILL.format(id="prune") + "triggers: [prune]\nhint: Do it.\n"
         (
             "nx-init",
             "id: nx-init\ntriggers: [x]\nhint: Do.\n",
-            [":2:1: a skill that users alone start is not hinted at"],
+            [":2:1: a skill that only users start has no hint"],
         ),
         ("nx-plan", "id: nx-plan\ntriggers: [x]\n", []),
         ("nx-plan", "id: nx-plan\ntriggers: []\nhint: ''\n", []),

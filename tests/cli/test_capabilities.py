@@ -126,10 +126,10 @@ class TestCheck:
         code, out, _ = run(project, capsys, "check", "--tool", "apply_patch\x1b")
         assert (code, out.splitlines()[0]) == (
             0,
-            "claude-code: apply_patch\\x1b is of no class. The map does not know it.",
+            "claude-code: apply_patch\\x1b is in no class. The map does not know it.",
         )
         code, out, _ = run(project, capsys, "check", "--tool", "write_stdin", "--harness-id", "codex")
-        assert (code, out) == (0, "codex: write_stdin is of interactive_shell_session.\n")
+        assert (code, out) == (0, "codex: write_stdin is in interactive_shell_session.\n")
 
     def test_check_tells_whether_the_agent_may_use_the_tool(
         self, project: Project, capsys: pytest.CaptureFixture[str]
@@ -163,7 +163,7 @@ class TestCheck:
     ) -> None:
         """It is allowed; told is when it only reads, and when no list of the map has it, by a pattern neither."""
         words = ("check", "--harness-id", "claude-code", "--tool", tool)
-        assert run(project, capsys, *words) == (0, f"claude-code: {tool} is of no class{told}\n", "")
+        assert run(project, capsys, *words) == (0, f"claude-code: {tool} is in no class{told}\n", "")
         assert run(project, capsys, *words, "--agent", "tester") == (
             0,
             f"claude-code: tester may use {tool}{told}\n",
@@ -184,14 +184,14 @@ SHELL = ("--class", "shell_command_exec")
             1,
             "There is no capability map of the harness 'claude'; did you mean claude",
         ),
-        (("show", "--agent", "writer", *SHELL), 2, "--agent and --class ask for two things: give one of them."),
+        (("show", "--agent", "writer", *SHELL), 2, "Use either --agent or --class, not both."),
         (
             ("show", "--harness-id", "codex"),
             2,
             "--harness-id needs --agent, --class or --json: agents have no harness.",
         ),
         (("show", "--class", "file_creation", "--harness-id", "A"), 2, "The harness id 'A'"),
-        (("check", "--tool", "Bash", *SHELL), 2, "--tool and --class ask for two things: give one of them."),
+        (("check", "--tool", "Bash", *SHELL), 2, "Use either --tool or --class, not both."),
         (("check", "--agent", "tester", "--tool", ""), 2, "--tool needs the name of a tool."),
         (("check", "--class", "shell"), 1, "There is no class of tools 'shell'; there is file_creation, "),
         (("add", *SHELL, "--tool", " ", "--harness-id", "codex"), 2, "--tool needs the name of a tool."),
@@ -205,7 +205,7 @@ SHELL = ("--class", "shell_command_exec")
             1,
             "There is no capability map of the harness 'codx'; did",
         ),
-        (("check", "--agent", "writer"), 2, "--agent needs --tool: whether it may use that."),
+        (("check", "--agent", "writer"), 2, "--agent needs --tool."),
         (("check", "--agent", "wrter", "--tool", "x"), 1, 'There is no agent "wrter". Did you mean writer?'),
         (("add",), 2, "capabilities add takes a capability with --agent, or --class with --tool."),
         (("add", "no_shell_exec"), 2, "capabilities add takes a capability with --agent"),
@@ -223,7 +223,7 @@ SHELL = ("--class", "shell_command_exec")
         (
             ("remove", *SHELL, "--tool", "bsh", "--harness-id", "opencode"),
             1,
-            "'bsh' is not of shell_command_exec in opencode; did you mean bash?",
+            "'bsh' is not in shell_command_exec of opencode; did you mean bash?",
         ),
     ],
 )

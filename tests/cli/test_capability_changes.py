@@ -125,8 +125,8 @@ class TestChanges:
         """Named as one of a class, and taken out again."""
         words = ("--class", "shell_command_exec", "--tool", "term_*", "--harness-id", "opencode")
         path = ".nexus/capability-map.yml"
-        assert run(project, capsys, "add", *words)[1] == f"{path}: term_* is of shell_command_exec in opencode now.\n"
-        assert run(project, capsys, "add", *words)[1] == "term_* is of shell_command_exec in opencode already.\n"
+        assert run(project, capsys, "add", *words)[1] == f"{path}: term_* is now in shell_command_exec of opencode.\n"
+        assert run(project, capsys, "add", *words)[1] == "term_* is already in shell_command_exec of opencode.\n"
         assert load(str(project.root)).maps["opencode"]["classes"]["shell_command_exec"] == ["bash", "term_*"]
         assert run(project, capsys, "remove", *words)[0] == 0
         assert load(str(project.root)).maps["opencode"] == load(None).maps["opencode"]
@@ -135,8 +135,8 @@ class TestChanges:
         """A class keeps what the shipped map has in it: without it an agent would lose a restriction."""
         words = ("--class", "structured_document_edit", "--harness-id", "claude-code", "--tool")
         stays = (
-            "nexus-mcp: NotebookEdit is of structured_document_edit in the map of claude-code that is shipped, and may "
-            "not be taken out: agents that may not use the class could use this tool then; nothing was changed. "
+            "nexus-mcp: NotebookEdit is in structured_document_edit of the shipped map of claude-code, and cannot "
+            "be removed: agents that may not use the class could use this tool then; nothing was changed. "
         )
         added = f"{stays}This project added nothing to the class.\n"
         assert run(project, capsys, "remove", *words, "NotebookEdit") == (1, "", added)
@@ -156,7 +156,7 @@ class TestChanges:
         assert run(project, capsys, *words, "x")[0] == 0
         code, out, err = run(project, capsys, *words, "sh")
         told = (
-            "nexus-mcp: sh is the only tool of shell_command_exec in mine: without it, whatever the class forbids would"
+            "nexus-mcp: sh is the only tool in shell_command_exec of mine: without it, whatever the class forbids would"
         )
         assert (code, out, err[: len(told)]) == (1, "", told)
 

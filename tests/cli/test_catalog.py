@@ -129,7 +129,7 @@ def test_check_tells_every_fault(tmp_path: Path, capsys: pytest.CaptureFixture[s
             "nexus-mcp: .nexus/agents/gardener/body.md: is missing",
             "nexus-mcp: .nexus/agents/gardener/meta.yml:5:1: resume_tier 'bound' is not in the vocabulary; "
             "did you mean bounded?",
-            "nexus-mcp: Mend it, then run nexus-mcp catalog check.",
+            "nexus-mcp: Correct it, then run nexus-mcp catalog check.",
         ],
     )
 
@@ -137,7 +137,8 @@ def test_check_tells_every_fault(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_check_takes_a_link_for_a_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing is said of changes by a command that makes none."""
     told = (
-        "nexus-mcp: .nexus: is a symbolic link where a folder belongs\nnexus-mcp: Mend it, then run nexus-mcp catalog "
+        "nexus-mcp: .nexus: is a symbolic link where a folder belongs\n"
+        "nexus-mcp: Correct it, then run nexus-mcp catalog "
     )
     (tmp_path / ".nexus").symlink_to(tmp_path)
     assert ran(capsys, tmp_path, "check")[::2] == (1, f"{told}check.\n")

@@ -94,6 +94,6 @@ def test_linked_nexus_exits_with_2(project: Project) -> None:
         ran = nexus("doctor", *arguments, cwd=project.root)
         assert (ran.code, ran.out) == (2, "")
         assert ran.err == (
-            "nexus-mcp: .nexus is a symbolic link where a folder belongs; nothing was looked at. "
+            "nexus-mcp: .nexus is a symbolic link where a folder belongs; nothing was checked. "
             "Look at what was put there and why; move it away yourself if it is not needed.\n"
         )

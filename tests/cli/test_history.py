@@ -94,7 +94,7 @@ def test_damaged_history_is_repaired_only_with_yes(project: Project, capsys: Cap
     assert lines[1:3] == ["1 cycle can be read.", "What cannot be read (1 part):"]
     assert lines[3].startswith('  line 19, column 5: 337 bytes, beginning with {\\n      "schema_version": "0.5"')
     assert lines[4:] == [
-        f"Nothing was changed. A whole copy may be in git: git log -- {FILE} tells.",
+        f"Nothing was changed. A whole copy may be in git: git log -- {FILE} lists the copies.",
         "nexus-mcp history repair --yes keeps what can be read, and the file as it is beside it.",
     ]
     assert "\x1b" not in out

@@ -47,7 +47,7 @@ def test_shown_texts_are_printable(project: Project) -> None:
         '  with "a\\x1b[2J\\u202e\\nb"',
         '  > The text ends before the next tag; not in it is "[d:\\x07x]". To keep that too, write \\ before the '
         "tag's bracket and send the whole text again.",
-        '[d:"\\x07x"]  does nothing as things are',
+        '[d:"\\x07x"]  does nothing now',
         '  > There is no [d:"\\x07x"]. Write [d], or [d:2] with the id of the question, and the decision behind it.',
         "",
     ]
@@ -65,12 +65,12 @@ def test_shown_texts_are_printable(project: Project) -> None:
 def test_route_prints_skill_mode_and_notes(project: Project) -> None:
     """A skill, its mode and the notes of the harness; a message without tags; one with too many."""
     ran = nexus("route", "[run:x]", "--harness-id", "codex", cwd=project.root)
-    assert ran.out.startswith("[run:x]  does nothing as things are\n")
+    assert ran.out.startswith("[run:x]  does nothing now\n")
     ran = nexus("route", "[plan:auto] a cache", "--harness-id", "codex", cwd=project.root)
     assert ran.out.startswith("[plan:auto]  starts the skill nx-plan, mode auto: ")
     assert ran.out.endswith(' characters and the notes of the harness\n  with "a cache"\n')
     assert nexus("route", "nothing", cwd=project.root).out == "The message has no tag.\n"
-    assert nexus("route", "[d] " * 22, cwd=project.root).out.endswith("\n2 more tags are not looked at.\n")
+    assert nexus("route", "[d] " * 22, cwd=project.root).out.endswith("\n2 more tags are ignored.\n")
 
 
 def test_words_after_two_dashes_are_the_message(project: Project) -> None:

@@ -235,7 +235,7 @@ ELSEWHERE = {
     "unanswered-close": "test_interrupted",
     "lock-held": "test_lock",
     "lock-unusable": "test_lock",
-    "busy": "test_changing",
+    "busy": "test_concurrent_writers",
     "tracked": "test_git",
     "merge-driver-unregistered": "test_git",
     "merge-driver-broken": "test_git",

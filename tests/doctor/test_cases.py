@@ -123,7 +123,7 @@ def test_is_not_found(made: Project, name: str) -> None:
 
 
 def test_project_without_nexus_is_healthy(bare: Project) -> None:
-    """A project that nothing was written in is healthy, and nothing was looked at."""
+    """A project that nothing was written in is healthy, and nothing was checked."""
     report = look(bare.root)
     assert (report.healthy, report.entries, report.findings) == (True, 0, ())
 

@@ -108,7 +108,7 @@ def test_commands_of_a_skill_include_the_harness_id(tell: Teller) -> None:
             ["d"],
             "The user's tag [d] records the text behind it as a decision: call plan_decide for issue 1",
         ),
-        ("[plan:aut]", ["plan:aut"], "The user's tag [plan:aut] does nothing as things are: There is no [plan:aut]."),
+        ("[plan:aut]", ["plan:aut"], "The user's tag [plan:aut] does nothing now: There is no [plan:aut]."),
     ],
 )
 def test_decision_tag_tells_the_model_how_to_record_it(
@@ -159,7 +159,7 @@ def test_repeated_message_stores_a_note_once(
         ("[m:gx] x", "The user's tag [m:gx] did nothing: There is no [m:gx]. Did you mean [m:gc]?"),
         (
             "[rule:../x] Grid",
-            'The user\'s tag [rule:../x] did nothing: ".nexus/rules/../x.md" is not how a note may be',
+            'The user\'s tag [rule:../x] did nothing: ".nexus/rules/../x.md" is not a valid name of a note',
         ),
         (
             "[m:gc]",

@@ -193,7 +193,7 @@ def test_broken_tracker_is_reported_and_kept(project: Project) -> None:
     answer = answer_of(nexus("hook", "agent_resume", cwd=project.root, stdin=compact({"agent_id": "a1"})))
     fault = (
         f"{TRACKER} (line 1, column 1) is not JSON (Expecting value); nothing was changed. "
-        f"Look at {TRACKER}, mend it or restore it from a copy, then call again."
+        f"Look at {TRACKER}, repair it or restore it from a copy, then call again."
     )
     assert answer == not_dealt_with("agent_resume", fault)
     assert (project.root / TRACKER).read_bytes() == b"secret"

@@ -82,7 +82,7 @@ def test_damaged_side_is_reported(repo: Repo, damaged: str, capsys: Capture) -> 
     ("words", "told"),
     [
         (("cherry-pick", "theirs"), "Their side is the whole file of the commit that is picked, "),
-        (("revert", "HEAD^"), "A revert is under way: what it was to take out is among them."),
+        (("revert", "HEAD^"), "A revert is under way: the cycles that it was to remove are among them."),
         (("merge", "theirs"), "Nothing was changed."),
     ],
 )
@@ -99,7 +99,7 @@ def test_repair_names_the_operation_in_progress(repo: Repo, words: tuple[str, ..
 def test_repair_names_the_remaining_git_command(repo: Repo, capsys: Capture) -> None:
     """After a repair, and of a file that is whole, it is told that git waits for git add; not once it was done."""
     repo.git("merge", "theirs", code=1)
-    waits = f"git still has a conflict of it: git add {HISTORY}, and go on with what it came from."
+    waits = f"git still has a conflict for it: run git add {HISTORY}, then continue the merge or rebase."
     for told in ("Repaired.", "nothing to repair."):
         assert main(["history", "repair", "--project", str(repo.path)]) == 0
         lines = capsys.readouterr().out.splitlines()

@@ -130,5 +130,5 @@ def test_failed_sync_is_reported_after_later_changes(tmp_path: Path) -> None:
     assert closed[0]["archived"]["tasks"] == 2
     assert told == (
         "The change of .nexus/state/tasks.json was made, but the disk did not confirm it: Input/output error. "
-        "Do not repeat it before you looked for it: it may be archived or changed since. Check the disk."
+        "Before you repeat it, look for it: it may be archived or changed since. Check the disk."
     )

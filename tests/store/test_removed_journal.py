@@ -47,7 +47,7 @@ def test_a_change_whose_journal_is_there_is_told_as_recorded(app: App) -> None:
     """The next call completes it."""
     with patch.object(journal, "apply", side_effect=OSError(5, "Input/output error")):
         told = _closed(app)["error"]
-    assert "Do not repeat it: the next call, whichever that is, completes it" in told
+    assert "Do not repeat it: the next call of any tool completes it" in told
     assert app.call("history_search", {}).result["structuredContent"]["total"] == 1
 
 

@@ -173,7 +173,7 @@ def test_rule_prompt_keeps_the_words_of_the_user(ask: Asker, project: Project) -
         (
             "m",
             {"text": "x", "name": "../a.md"},
-            "Prompt m: name is not how a note may be called. Use lower-case letters, digits and -, and .md at the end, "
+            "Prompt m: name is not a valid name of a note. Use lower-case letters, digits and -, and .md at the end, "
             "e.g. empirical-lock-order.md.",
         ),
         (
