@@ -118,7 +118,7 @@ class Project:
 
 
 def without_lock(files: dict[str, bytes | str]) -> dict[str, bytes | str]:
-    """A snapshot less the lock file, whose content is nobody's promise."""
+    """Return the snapshot without the lock file, whose content no promise covers."""
     return {path: content for path, content in files.items() if path != LOCK}
 
 

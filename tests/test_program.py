@@ -134,7 +134,7 @@ def test_no_text_for_an_agent_has_the_bare_name() -> None:
 
 
 def test_no_text_points_at_a_file_that_is_not_there() -> None:
-    """Who installed the program has neither the pages nor the schemas: no text sends anybody there."""
+    """An installation has neither pages nor schemas: no text refers to them."""
     told = {
         str(path.relative_to(ROOT)): text
         for path in sorted((ROOT / "nexus_mcp").rglob("*.py"))
@@ -165,7 +165,7 @@ def test_texts_for_a_model_name_the_program_by_its_path(
 
 
 def test_a_kept_catalog_names_no_program(script: Path, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is remembered of a project's faults names the program of whoever reads it, not of who found them."""
+    """Cached faults of a project name the program of the reader, not of the process that found them."""
     project.put("capability-map.yml", "claude-code: [")
     (project.root / ".nexus/state").mkdir()
     assert usable(str(project.root)).warnings[0].endswith("nexus-mcp catalog check lists all faults.")

@@ -135,7 +135,7 @@ def test_implausible_cache_is_rebuilt(project: Path, change: Callable[[Json], Js
 
 
 def test_a_change_in_place_is_noticed(project: Path) -> None:
-    """What can be right, and was written by somebody else, is told by its time."""
+    """A plausible cache that another program wrote is recognized by its time."""
     path = project / KEPT
     text = path.read_text()
     assert '"added": ["no_shell_exec"]' in text
@@ -153,7 +153,7 @@ def test_cache_that_is_no_catalog_is_ignored(project: Path, text: str) -> None:
 
 
 def test_leftover_of_a_crash_is_deleted_with_the_next_write(project: Path) -> None:
-    """A file that was begun goes when the next one is kept, unless somebody writes it, or it is none of these."""
+    """The next write of the cache removes an unfinished file, unless a process is writing it, or it is a foreign file."""
     cache = (project / KEPT).parent
     for name in ("catalog-0.new", "catalog-1.new", "catalog-2", "history-0.new"):
         (cache / name).write_text("{")

@@ -101,7 +101,7 @@ def test_large_text_has_its_own_bound(tmp_path: Path) -> None:
 
 
 def test_a_fault_is_short(tmp_path: Path) -> None:
-    """What somebody wrote is repeated to some length, on one line, with what cannot be seen escaped."""
+    """A quoted text of a file is cut, on one line, with invisible characters escaped."""
     meta = f"{SKILL.format(id='release')}'\\x1b\\u202e{'x' * 250}': 1\n".replace("'", '"')
     put(tmp_path / ".nexus", {**SKILLED, "skills/release/meta.yml": meta})
     (told,) = own_faults(tmp_path)

@@ -87,7 +87,7 @@ def test_owner_without_catalog_entry_starts_fresh(owner: str | None, reason: str
 
 
 def test_task_without_named_files_starts_fresh() -> None:
-    """Files that nobody named cannot be the same."""
+    """A task that names no files cannot match the files of an agent."""
     found = decided(ENGINEER, [entry("e1", ENGINEER, A)], "Mend it")
     assert found == (FRESH, None, "the task names no files, so they cannot be the same")
 

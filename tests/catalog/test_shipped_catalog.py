@@ -189,12 +189,12 @@ def test_the_manifest_keeps_its_schema() -> None:
     ],
 )
 def test_a_fault_has_its_file_line_and_column(tmp_path: Path, changes: dict[str, str | None], told: list[str]) -> None:
-    """What a file names and nobody has; a file that is missing; a text that is none."""
+    """Unknown names in a file, a missing file, and a text that is not UTF-8."""
     assert shipped_faults(assets(tmp_path, changes)) == told
 
 
 def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
-    """Whoever mends one file need not run it again to hear of the next."""
+    """One run reports the faults of all files."""
     root = assets(tmp_path, {"agents/engineer/meta.yml": "id: engineer\n", "skills/nx-run/meta.yml": "id: [\n"})
     told = shipped_faults(root)
     assert [fault.split(":")[0] for fault in told] == ["assets/agents/engineer/meta.yml"] * 6 + [

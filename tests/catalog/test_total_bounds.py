@@ -152,5 +152,5 @@ def test_a_pass_that_is_killed_leaves_what_it_read(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.parametrize("value", [5, [], {"agents/a": 5}, {"agents/a": {}}, {"agents/a": None}])
 def test_rows_of_another_shape_are_none(value: object) -> None:
-    """Whatever somebody put there is not used."""
+    """A foreign file at this place is not used."""
     assert not cache.is_rows(value)

@@ -81,7 +81,7 @@ class TestChanges:
         assert (code, out.count("\n"), project.get(path).decode()) == (0, 1, left)
 
     def test_a_list_with_a_comment_stays(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
-        """A comment of somebody's is kept, and with it the list as it is shipped; that is told."""
+        """A user's comment stays, and with it the list that equals the shipped one; a message says so."""
         project.put("capability-map.yml", SHELL_MAP.format("\n    - bash  # by agreement\n    - y"))
         code, out, _ = run(project, capsys, "remove", *SHELL, "--tool", "y")
         assert (code, out.splitlines()[1:]) == (0, FROZEN)

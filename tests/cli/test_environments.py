@@ -141,7 +141,7 @@ def test_names_of_any_characters_work_in_any_locale(tmp_path: Path, poor: dict[s
 
 
 def test_failed_restart_continues_in_the_old_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It goes on as it is; a process that is somebody else's, and one in UTF-8 already, is left alone."""
+    """It continues unchanged; a process of another program, and one in UTF-8 mode, is not restarted."""
     begun: list[list[str]] = []
 
     def execv(_: str, words: list[str]) -> None:

@@ -53,7 +53,7 @@ def test_conflict_is_repaired_with_next_steps(project: Project) -> None:
 
 
 def test_an_interrupt_while_it_is_written(project: Project, capsys: Capture) -> None:
-    """Ctrl-C between the copy and the mended history does not leave anybody wondering which of them is there."""
+    """Ctrl-C between the copy and the repaired history takes effect only after both are written and reported."""
     project.put("history.json", MARKED)
     real = Folder.rename
 
@@ -135,7 +135,7 @@ def test_first_ten_unreadable_parts_are_shown(project: Project, capsys: Capture)
     ],
 )  # fmt: skip
 def test_a_comma_is_called_a_comma(project: Project, capsys: Capture, data: str, fault: str, slips: list[str]) -> None:
-    """Where only commas are wrong, each is named with its place, and nobody is told that the end is missing."""
+    """If only commas are wrong, each is named with its place, and no message says that the end is missing."""
     project.put("history.json", data.replace("%", '{"completed_at": "", "tasks": []}'))
     assert repair(project) == 1
     lines = capsys.readouterr().out.splitlines()

@@ -26,7 +26,7 @@ from tests.tags.test_memory_gc import committed, there
 
 @pytest.fixture
 def old(real_repository: Project) -> Project:
-    """A repository with a note that nobody has read for long."""
+    """A repository with a note that was not read for a long time."""
     aged(real_repository.put("memory/old.md", "Old.\n"), 200, time.time())
     committed(real_repository)
     return real_repository

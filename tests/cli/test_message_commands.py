@@ -29,7 +29,7 @@ def test_too_long_message_is_refused(project: Project, command: str) -> None:
 
 
 def test_terminal_without_message_is_refused() -> None:
-    """On a terminal nobody waits for one."""
+    """On a terminal the command does not wait for a message."""
     ran = nexus_on_terminal("route")
     assert (ran.code, ran.err) == (
         2,

@@ -23,7 +23,7 @@ def resume(project: Project, capsys: pytest.CaptureFixture[str], *words: str) ->
 
 @pytest.fixture
 def two_tasks(project: Project) -> Project:
-    """Task 1 about a file that engineer e1 touched last, and task 3 of somebody who is no agent."""
+    """Task 1 about a file that engineer e1 touched last, and task 3 with an owner that is no agent."""
     given = task(1, context="Mend src/a.py \x1b", owner="engineer")
     project.put("state/tasks.json", tasks(given, task(3, owner="bob")))
     project.put(TRACKER, [entry("e1\u202e", "engineer", f"{project.root}/src/a.py")])
@@ -156,7 +156,7 @@ def test_edit_of_the_main_session_prevents_a_resume(two_tasks: Project, capsys: 
 
 
 def test_spoilt_entry_does_not_hide_the_other_agents(two_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    """What somebody spoilt of one agent says nothing about the others; a tracker with none that can be read is told."""
+    """A malformed entry does not affect the others; a tracker without a readable entry is reported."""
     spoilt = {**entry("x1", "writer"), "status": "resting"}
     two_tasks.put(TRACKER, [entry("e1", "engineer", "src/a.py"), spoilt])
     code, out, err = resume(two_tasks, capsys, "1", "--harness-id", "claude-code")

@@ -183,7 +183,7 @@ def test_value_in_the_answer_to_another_call_does_not_count(tmp_path: Path, memb
 
 
 def test_gaps_are_reported_by_fixture_and_name(tmp_path: Path) -> None:
-    """Untouched claims, parameters that nobody looks at and stale exceptions are told by fixture and name."""
+    """Untouched claims, unasserted parameters and stale exceptions are reported by fixture and name."""
     (fixture,) = loaded(
         tmp_path,
         with_params(

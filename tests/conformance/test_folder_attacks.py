@@ -119,7 +119,7 @@ def test_deep_tree_fails_and_is_deleted(temporary: Path) -> None:
 
 @pytest.mark.parametrize(("limit", "what"), [("MOST_ENTRIES", "7 entries"), ("MOST_BYTES", "0 MiB in files")])
 def test_large_tree_fails(limit: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More entries, or more bytes, than anybody looks through are a failure."""
+    """More entries or bytes than the runner reads are a failure."""
     monkeypatch.setattr(snapshot, limit, 7 if limit == "MOST_ENTRIES" else 100)
     steps = [STATE, act("write", path=".nexus/state/a", text="x" * 50)]
     assert outcome(done(*steps)) == ("failed", [("process", "", f"the target left a tree of more than {what}")])

@@ -89,9 +89,9 @@ def test_missing_folder_is_refused(folder: Path) -> None:
 
 
 def test_unreachable_url_ends_the_run(folder: Path) -> None:
-    """An address where nobody answers ends the run, and leaves the folder empty."""
+    """An address without a server ends the run, and leaves the folder empty."""
     with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))  # bound, but nobody listens
+        silent.bind(("127.0.0.1", 0))  # bound, but not listening
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/mcp"
         with pytest.raises(HarnessFault, match=r"^The server did not become ready: it could not be reached: "):
             run([made(ADD)], over_http(url, str(folder), TargetOptions(start_timeout=30)))

@@ -244,7 +244,7 @@ def test_ids_are_unique_in_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["alone", "in a folder"])
 def test_pipe_is_refused_without_waiting(tmp_path: Path, kind: str) -> None:
-    """A pipe is no fixture file, and nobody waits for what might come out of it."""
+    """A pipe is no fixture file, and the loader does not wait for its writer."""
     pipe = tmp_path / "pipe.json"
     os.mkfifo(pipe)
     assert read([str(pipe if kind == "alone" else tmp_path)]).faults == [f"{pipe}: is not a regular file"]

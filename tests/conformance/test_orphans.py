@@ -36,7 +36,7 @@ def test_daemon_of_a_server_is_killed() -> None:
 
 
 def test_child_of_the_runner_is_no_orphan() -> None:
-    """A child that somebody in this process starts while a run goes on is no orphan."""
+    """A child that other code of this process starts during a run is no orphan."""
     with killing.adopt_orphans():
         child = subprocess.Popen(SLEEPER)
         assert killing.find_orphans(child.pid) == set()

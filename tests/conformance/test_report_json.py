@@ -110,7 +110,7 @@ def test_missing_value_differs_from_null() -> None:
 
 
 def test_hostile_text_is_escaped_without_loss() -> None:
-    """Nothing in the text acts on whoever shows it, and nothing of it is lost."""
+    """No character of the text acts on a terminal, and none is lost."""
     text = to_json(runs.hostile())
     assert [char for char in runs.DANGEROUS if char in text] == []
     assert json.loads(text.encode())["server"] == runs.HOSTILE

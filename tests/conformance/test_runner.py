@@ -152,7 +152,7 @@ def test_fault_of_the_runner_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_error_of_a_callback_is_raised() -> None:
-    """An error of whoever shows the results comes out as it is."""
+    """An error in the callback that shows results is raised unchanged."""
 
     def broken(_result: FixtureResult) -> None:
         raise BrokenPipeError

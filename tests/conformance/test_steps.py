@@ -101,7 +101,7 @@ def test_postcondition_compares_with_the_state_before_the_first_step() -> None:
 
 
 def test_expected_error_may_be_named_in_step_or_postcondition() -> None:
-    """An error of the last step may be named there or in the postcondition; one that nobody names is a failure."""
+    """An error of the last step may be expected there or in the postcondition; an unexpected error is a failure."""
     wrong = {"action": {"tool": "task_update", "params": {"id": 9, "status": "pending"}}}
     message = 'the call must not fail: "tasks.json not found"'
     assert outcome(one(call("context"), {**wrong, "assert_error": "not found"})) == ("passed", [])

@@ -63,7 +63,7 @@ def test_unknown_token_is_refused_by_name() -> None:
     "path", ["{STATE_ROOT/x.json", "STATE_ROOT}/x.json", "a{b", "{STATE_ROOT}}/x", "{a{STATE_ROOT}"]
 )
 def test_unknown_token_in_a_path_is_refused(path: str) -> None:
-    """Any brace in a path that belongs to no token is refused: it would be the name of a folder that nobody has."""
+    """Any brace in a path that belongs to no token is refused: no project has a folder of that name."""
     assert "brace" in path_fault(path)
 
 

@@ -52,7 +52,7 @@ def test_failed_load_after_the_commit_point_is_completed_later(call: Client, pro
 @pytest.mark.requirement("storage.disk")
 @pytest.mark.parametrize("when", ["writing", "answering"])
 def test_error_after_writing_claims_no_unchanged_files(call: Client, project: Project, when: str) -> None:
-    """Once writing has begun nobody says that nothing was changed."""
+    """After the first write no error says that nothing was changed."""
     real: Any = commit.write_one
 
     def failing(*arguments: Any, **more: Any) -> None:

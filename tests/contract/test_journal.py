@@ -84,7 +84,7 @@ def test_any_call_completes_a_recorded_close(project: Project, make_app: Callabl
 def test_file_changed_before_recovery_is_kept_as_a_copy(
     project: Project, make_app: Callable[..., Any], file: str
 ) -> None:
-    """A session file that somebody changed between crash and recovery is kept under another name."""
+    """A session file that another program changed between crash and recovery is kept under another name."""
     settle(project)
     recorded(project, make_app)
     project.put(f"state/{file}", b'{"foreign": "edit"}')

@@ -64,7 +64,7 @@ def test_git_sees_history_and_notes_only(client_for: Callable[[Project], Client]
 @pytest.mark.parametrize("tool", FIRST_WRITERS)
 @pytest.mark.parametrize("content", [b"", b"state/\r\nmine\r\n", b"*\n!history.json", b"\xff\x00"])
 def test_a_gitignore_is_kept(call: Client, project: Project, tool: str, content: bytes) -> None:
-    """A .gitignore that somebody wrote is not touched."""
+    """An existing .gitignore is not touched."""
     project.put(".gitignore", content)
     call.send(tool, SMALLEST[tool])
     assert project.get(".gitignore") == content
@@ -185,7 +185,7 @@ LINKS = [
 def test_link_in_the_tree_is_refused(
     call: Client, project: Project, tmp_path: Path, use: tuple[str, str], kind: str
 ) -> None:
-    """A link in place of a file or folder is refused by whoever needs it, even when what it names is fine."""
+    """Each tool that needs a file or folder refuses a link in its place, even one with a valid target."""
     link, tool = use
     project.put("history.json", {"cycles": [{"branch": "SECRET"}]})
     project.put("state/plan.json", plan(topic="SECRET"))

@@ -34,7 +34,7 @@ BROKEN = [
 @pytest.mark.parametrize("use", USES, ids=lambda use: f"{use[0]} {use[1]}")
 @pytest.mark.parametrize("content", BROKEN, ids=lambda c: ascii(c[:12].decode("latin-1")))
 def test_broken_file_is_named_and_kept(call: Client, project: Project, use: Use, content: bytes) -> None:
-    """Whoever needs a broken file fails, names it and changes nothing."""
+    """A tool that needs a broken file fails, names it and changes nothing."""
     file, tool, arguments = use
     settle(project)
     project.put(file, content)
@@ -60,7 +60,7 @@ def test_conflict_markers_are_reported_with_their_line(call: Client, project: Pr
 @pytest.mark.parametrize("use", USES, ids=lambda use: f"{use[0]} {use[1]}")
 @pytest.mark.parametrize("kind", ["folder", "full folder", "pipe", "socket"])
 def test_special_file_is_refused_without_waiting(call: Client, project: Project, use: Use, kind: str) -> None:
-    """What is no plain file is refused by whoever needs it, without waiting for it."""
+    """A tool that needs a file refuses a special file in its place, without waiting for it."""
     file, tool, arguments = use
     settle(project)
     place = project.nexus / file

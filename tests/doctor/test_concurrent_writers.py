@@ -90,7 +90,7 @@ def test_passing_finding_is_not_reported(made: Project, disturbed: Callable[...,
 
 
 def test_no_look_is_believed_alone_while_the_lock_is_held(made: Project, disturbed: Callable[..., list[int]]) -> None:
-    """Somebody may be inside a change although nothing was seen to change: each look is taken."""
+    """A process may be inside a change although no file changed: every pass is made."""
     made.put("state/tasks.json", "{")
     looks = disturbed(lambda _: None)
     with opened(made.root, ".nexus", "state") as state, acquire(state):

@@ -68,7 +68,7 @@ def test_any_rule_of_git_counts_as_ignored(used: Project, path: str, text: str, 
 
 
 def test_missing_merge_driver_is_a_note(used: Project) -> None:
-    """A tracked history without a merge driver is worth a note; with another driver it is somebody's choice."""
+    """A tracked history without a merge driver gets a note; another driver is the user's choice."""
     commit(used, ".nexus/history.json")
     assert (only(used.root).code, look(used.root).healthy) == ("no-merge-driver", True)
     (used.root / ".gitattributes").write_text("/.nexus/history.json merge=binary\n")

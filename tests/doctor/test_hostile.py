@@ -32,7 +32,7 @@ def test_many_faults_of_one_file_are_capped(made: Project) -> None:
 
 
 def test_many_unknown_fields_do_not_hide_a_wrong_one(made: Project) -> None:
-    """Fields that nobody knows do not hide the one that is wrong."""
+    """Unknown fields do not hide an invalid one."""
     made.put(TASKS, {**{f"x{n}": n for n in range(5_000)}, **tasks(task(1, owner=1))})
     report = look(made.root)
     assert [finding.code for finding in report.findings] == ["schema-odd"] + ["unknown-field"] * CAP

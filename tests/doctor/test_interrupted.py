@@ -171,7 +171,7 @@ def test_files_of_a_living_process_are_no_findings(bare: Project) -> None:
 
 
 def test_leftovers_without_a_lock_file_are_reported(bare: Project) -> None:
-    """Where the lock file is gone nobody holds it: what is left is told, and no lock is made."""
+    """Without a lock file no process holds the lock: leftovers are reported, and no lock file is created."""
     interrupted_close(bare.root)
     os.unlink(bare.state / "lock")
     assert codes(bare.root) == ["journal-pending", "leftover"]

@@ -70,7 +70,7 @@ def test_a_moment_without_a_holder_is_waited_for(made: Project, monkeypatch: pyt
 
 
 def test_patience_covers_the_whole_run(made: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever looks several times waits in all as long as once."""
+    """Several passes together wait as long as one."""
     naps: list[float] = []
 
     def nap() -> float:
@@ -108,7 +108,7 @@ def test_a_lock_that_was_replaced_says_nothing(made: Project, monkeypatch: pytes
 
 @pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOTSUP])
 def test_unsupported_locks_are_reported_once(made: Project, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
-    """A file system that refuses to lock is told, once; what is left is judged all the same, for nobody can write."""
+    """A file system without locks is reported once; leftovers are still judged, because no process can write."""
     made.put("state/lock", "")
     made.put("state/.nexus-tmp-1", "")
 

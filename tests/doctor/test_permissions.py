@@ -48,7 +48,7 @@ def found_by_nobody(change: Callable[[Project], object]) -> Any:
 
 @pytest.fixture(scope="module", autouse=True)
 def _warm(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """What is read lazily is read now: the checkout may be closed to nobody."""
+    """Read lazily loaded files now: the user `nobody` may have no access to the checkout."""
     root = tmp_path_factory.mktemp("warm")
     project = Project(root)
     project.put("state/plan.json", plan())
@@ -129,7 +129,7 @@ def test_files_closed_to_the_group_are_reported(tmp_path: Path) -> None:
 
 
 def test_older_nexus_in_a_shared_project_is_judged_by_the_project(tmp_path: Path) -> None:
-    """`.nexus` itself is judged by the project that it lies in; in a project that nobody shares nothing is found."""
+    """`.nexus` itself is judged by its project folder; an unshared project has no finding."""
     project = Project(tmp_path / "project")
     project.put("state/plan.json", plan()).chmod(0o600)
     assert closed_to_group(project) == []

@@ -145,7 +145,7 @@ def test_fault_4_warnings_of_subagents_reach_the_lead(project: Project) -> None:
 
 
 def test_summariser_of_a_compaction_is_no_agent(project: Project) -> None:
-    """A compaction ends a subagent without a type, which was never started: nothing is recorded, nobody is warned."""
+    """A compaction ends a subagent without a type, which was never started: nothing is recorded, without a warning."""
     stop = {"hook_event_name": "SubagentStop", "session_id": "s", "agent_id": "a", "agent_type": ""}
     assert EVENTS["SubagentStop"][1](stop) is None
 

@@ -94,7 +94,7 @@ def test_entries_have_the_values_that_harnesses_read(at: Path) -> None:
 
 
 def test_foreign_edits_stay_when_ours_are_taken_out(at: Path) -> None:
-    """After an edit by somebody else only our entries go."""
+    """After an edit by another program only our entries are removed."""
     put(at, FOREIGN)
     assert run("install", "claude-code") == 0
     path = at / ".mcp.json"
@@ -257,7 +257,7 @@ def test_hooks_in_both_scopes_are_refused(at: Path, capsys: pytest.CaptureFixtur
 
 
 def test_without_a_harness_and_a_terminal_it_is_a_usage_error(at: Path) -> None:
-    """Nothing is asked where nobody can answer."""
+    """Without a terminal the command asks no question."""
     assert run("install") == 2
 
 

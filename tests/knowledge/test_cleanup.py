@@ -110,7 +110,7 @@ def test_malformed_lines_are_counted(project: Project) -> None:
 
 @pytest.mark.requirement("memory.bad")
 def test_unreadable_record_is_reported(project: Project) -> None:
-    """Without it nobody knows what is read, so that nothing is proposed."""
+    """Without it the reads are unknown, so no note is proposed."""
     target = project.put("state/codex/other", "")
     (project.state / "codex" / "memory-access.jsonl").symlink_to(target)
     with pytest.raises(PathRefused):

@@ -159,7 +159,7 @@ for number in range(int(sys.argv[3])):
 
 @pytest.mark.requirement("agents.extension", "agents.parallel")
 def test_200_spawns_at_once_are_all_recorded(tell: Teller, project: Project) -> None:
-    """Also when nobody waits for the lock: each agent is known, and in the tracker after the next event."""
+    """Also when no hook waits for the lock: each agent is known, and in the tracker after the next event."""
     command = [sys.executable, "-c", SPAWNING, str(project.root)]
     running = [subprocess.Popen([*command, f"s{who}", "50"]) for who in range(4)]
     assert [process.wait(timeout=120) for process in running] == [0] * 4

@@ -157,7 +157,7 @@ def test_only_the_first_answer_is_written() -> None:
     ],
 )
 def test_answer_without_files_is_the_stricter_one(params: dict[str, Any] | None, decision: str) -> None:
-    """It is the stricter one for whoever may be restricted."""
+    """It is the stricter answer for a caller that may be restricted."""
     answer = last_answer("pre_tool_use", "codex", params, is_deciding=True)
     ANSWERED.validate(answer)
     assert answer["decision"] == decision

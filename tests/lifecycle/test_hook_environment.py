@@ -59,7 +59,7 @@ def test_link_in_place_of_a_folder_is_not_written(project: Project, event: str, 
 @pytest.mark.requirement("events.failed", "events.logged")
 @pytest.mark.parametrize("event", [event for event in WRITERS if event != "subagent_spawn"])
 def test_held_lock_is_reported_with_its_holder(project: Project, monkeypatch: pytest.MonkeyPatch, event: str) -> None:
-    """A lock that somebody keeps is waited for a while, then told, with the process that has it; the log needs none."""
+    """A hook waits for a held lock for a while, then names its holder; the log needs no lock."""
     project.put("state/plan.json", "{}")
     monkeypatch.setattr(guard, "WAIT_SECONDS", 0.05)
     monkeypatch.setattr(guard.begin, "__defaults__", (None, 0.05))

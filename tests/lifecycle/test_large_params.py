@@ -73,7 +73,7 @@ def test_long_id_is_refused(tell: Teller, project: Project, event: str) -> None:
 
 @pytest.mark.requirement("events.params", "pre_tool_use.who")
 def test_long_names_of_a_tool_user_are_truncated(tell: Teller, project: Project) -> None:
-    """A tool is decided on and logged whoever uses it; what is stored of a long name is cut."""
+    """A tool is decided and logged for every caller; a stored long name is cut."""
     used: dict[str, Json] = {"harness_id": "claude-code", "agent_id": LARGE}
     assert tell("pre_tool_use", **used, tool="Edit", agent_name="architect")["decision"] == "deny"
     project.put("memory/a.md", "A")

@@ -33,7 +33,7 @@ def ready(project: Project) -> None:
 @pytest.mark.requirement("pre_tool_use.unusable")
 @pytest.mark.parametrize("kind", INPUTS)
 def test_restricted_agent_is_denied_for_any_input(project: Project, kind: str) -> None:
-    """What an agent may not use is denied whatever it puts into the input, and so is an edit of nobody knows what."""
+    """A forbidden tool is denied whatever its input, and so is an edit of unknown files."""
     ready(project)
     stdin = HEAD % (b"Write", b"architect", INPUTS[kind])
     answer = answer_of(hook("pre_tool_use", project.root, stdin))
@@ -44,7 +44,7 @@ def test_restricted_agent_is_denied_for_any_input(project: Project, kind: str) -
         answer = answer_of(hook("pre_tool_use", project.root, HEAD % (tool, agent, INPUTS[kind])))
         assert answer["decision"] == decision
     main = b'{"harness_id": "claude-code", "tool": "Write", "tool_input": %s}' % INPUTS[kind]
-    expected = "deny" if kind == "cut" else "continue"  # of a cut payload nobody knows who it is from
+    expected = "deny" if kind == "cut" else "continue"  # the sender of a truncated payload is unknown
     assert answer_of(hook("pre_tool_use", project.root, main))["decision"] == expected
 
 

@@ -74,7 +74,7 @@ def test_unreadable_task_list_blocks_no_edit(tell: Teller, project: Project, con
 @pytest.mark.requirement("pre_tool_use.broken")
 @pytest.mark.parametrize("place", [TASKS, ".nexus/state", ".nexus"])
 def test_link_on_the_way_to_tasks_blocks_no_edit(tell: Teller, project: Project, place: str) -> None:
-    """Where a link stands on the way to tasks.json nobody is kept from work by it."""
+    """A link on the way to tasks.json blocks no edit."""
     link = project.root / place
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(project.root / "nowhere")

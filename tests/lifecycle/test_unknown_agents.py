@@ -18,7 +18,7 @@ def tell(project: Project, clock: Clock) -> Teller:
 
 @pytest.mark.requirement("pre_tool_use.unknown")
 def test_unknown_agent_gets_every_restriction(tell: Teller, project: Project) -> None:
-    """An agent that nobody names may do what every agent may do, and the answer says so."""
+    """An agent without a name may do what every agent may do, and the answer says so."""
     answer = tell("pre_tool_use", agent_id="x1", tool="Edit", file="a.py")
     assert (answer["decision"], answer["warnings"]) == ("deny", [])
     assert answer["reason"].startswith('Agent "x1" is unknown: neither the tracker nor the event has its name')

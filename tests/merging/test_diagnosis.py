@@ -22,7 +22,7 @@ def test_a_newer_version_is_not_written() -> None:
 
 
 def test_sides_with_different_other_fields_conflict() -> None:
-    """What two sides say differently beside their cycles, nobody but a human can settle."""
+    """Different fields beside the cycles of two sides need a human decision."""
     found = diagnose(MARKED.replace(b'{\n  "cycles"', b'{\n  "schema_version": "0.5",\n  "cycles"', 1))
     assert isinstance(found, Hopeless)
     assert found.reason == "the two sides differ in fields other than the cycles"

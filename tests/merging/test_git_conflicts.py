@@ -137,7 +137,7 @@ def test_removed_driver_leaves_line_merge(repo: Repo) -> None:
 
 
 def test_a_conflict_of_ours_can_be_mended(repo: Repo) -> None:
-    """A repair of an undecided conflict keeps the cycles of both sides: that is for whoever asks for it."""
+    """A requested repair of an undecided conflict keeps the cycles of both sides."""
     repo.close(2)
     rewritten(repo, "rewritten", [numbered(1), numbered(2, branch="edited")])
     repo.git("checkout", "-q", "-b", "topic", "main")

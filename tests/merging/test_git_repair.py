@@ -67,7 +67,7 @@ def test_repair_restores_cycles_that_git_merged_away(repo: Repo, ours: list[Cycl
 
 
 def test_edits_by_hand_survive_a_repair(repo: Repo) -> None:
-    """What somebody has written into the file before it is repaired stays, beside the cycles of both sides."""
+    """Cycles that a user wrote into the file before the repair stay, beside those of both sides."""
     ours = SIDES["edited"]
     conflict(repo, OURS(ours))
     by_hand = repo.history.read_bytes().replace(b'"edited"', b'"by hand"').replace(b"{", b'{"note": 1,', 1)
@@ -80,7 +80,7 @@ def test_edits_by_hand_survive_a_repair(repo: Repo) -> None:
 
 
 def test_unreadable_side_stops_a_repair(repo: Repo) -> None:
-    """When a side in git is no history nothing is guessed, though somebody made both sides in the file readable."""
+    """If a side in git is no history, the repair refuses, even if both sides in the file are readable."""
     end = b"  ]\n}\n"
     conflict(repo, OURS(SIDES["edited"]), THEIRS.removesuffix(end))
     by_hand = repo.history.read_bytes() + end

@@ -123,7 +123,7 @@ def test_marker_inside_a_string_is_text(data: bytes) -> None:
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("size", [3, 7, 9])
 def test_leftover_markers_lose_no_cycle(tmp_path: Path, style: str, size: int) -> None:
-    """Whichever of its markers somebody removed: what stood between them is neither given up nor taken twice."""
+    """Whichever marker was removed, the text between the markers is neither dropped nor taken twice."""
     chosen = [] if style == "--no-diff3" else [style]
     three = [OURS([*PAST, *more]) for more in ([], LEFT, RIGHT)]
     marked = conflict(tmp_path, three[0], three[1], three[2], *chosen, f"--marker-size={size}")

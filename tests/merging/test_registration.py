@@ -227,7 +227,7 @@ def test_locked_configuration_changes_nothing(repository: Repository) -> None:
 
 
 def test_concurrent_change_of_attributes_is_kept(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A .gitattributes that somebody writes at the same moment is built upon."""
+    """A concurrent edit of .gitattributes is kept, and the line is added to it."""
     added = driver.add_line
 
     def late(data: bytes | None, line: bytes) -> bytes | None:

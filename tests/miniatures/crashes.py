@@ -55,7 +55,7 @@ def takes_no_lock(call: Call) -> Answer:
 
 
 def forgets_what_it_began(call: Call) -> Answer:
-    """Changes one file after the other, and after a kill nobody completes the rest."""
+    """Changes one file after the other, and after a kill no call completes the rest."""
     _replace(call, journal, "read_pending", lambda _: None)
     _replace(call, journal, "apply", _after_a_pause(journal.apply))
     _replace(call, journal, "_apply_prepared", _after_a_pause(journal._apply_prepared))

@@ -14,7 +14,7 @@ from pathlib import Path
 from nexus_mcp.server.app import Answer
 from tests.miniatures.base import PROCESS, Call, Miniature, failed
 
-# A child that is left behind ends by itself after so many seconds, should nobody end it.
+# Seconds after which a child that was left behind ends by itself.
 _CHILD_SECONDS = 60
 _PAUSE = 0.002
 WIRE = 63

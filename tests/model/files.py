@@ -25,7 +25,7 @@ class Kept:
         self.cycles: list[Any] | None = None
         self.artifacts: dict[str, str] = {}
         self.lost: Any = None
-        # As long as nobody rewrites a file it has the bytes that it came with.
+        # A file that no call rewrites keeps its first bytes.
         self.untouched = {"state/plan.json": plan is not None, "state/tasks.json": tasks is not None}
 
     def files(self) -> dict[str, bytes]:

@@ -57,7 +57,7 @@ def test_missing_python_is_reported_in_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("python", ["exit 1", None], ids=["too-old", "no-python"])
 def test_a_foreign_environment_stays(tmp_path: Path, python: str | None) -> None:
-    """A folder that somebody else made and that cannot be used is refused in one line and left as it is."""
+    """A foreign folder that cannot be used is refused in one line and left as it is."""
     shutil.copytree(CHECKOUT / ".ci", tmp_path / "project" / ".ci")
     folder = tmp_path / "project" / ".venv"
     folder.mkdir()

@@ -103,7 +103,7 @@ def tags(text: str) -> list[str]:
 
 
 def unseen(text: str) -> list[str]:
-    """The characters of `text`, ends of lines aside, that nobody sees or that act on a terminal."""
+    """Return the characters of `text`, except line ends, that are invisible or act on a terminal."""
     return [char for char in text if char != "\n" and (not char.isprintable() or char in UNSEEN)]
 
 

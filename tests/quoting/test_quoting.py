@@ -113,7 +113,7 @@ def test_empty_and_long_names_are_quoted() -> None:
 
 
 def test_the_path_in_an_error_is_quoted() -> None:
-    """The name of a file that anybody may have made is data; names that we gave are plain."""
+    """The name of a foreign file is data and quoted; names of ours are plain."""
     assert fault(PathRefused(".nexus/memory/a b.md", "is a link", next_step="")) == '".nexus/memory/a b.md" is a link'
     assert fault(PathRefused(".nexus/state/plan.json", "is a link", next_step="")) == ".nexus/state/plan.json is a link"
 

@@ -106,7 +106,7 @@ DAMAGES: dict[str, Damage] = {
 
 
 def test_nothing_is_wrong(project: tuple[Path, Book]) -> None:
-    """What a server does that nobody kills keeps all rules."""
+    """A server that is not killed keeps all rules."""
     root, book = project
     reader = Reader(root)
     reader.look()

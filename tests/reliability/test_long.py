@@ -44,7 +44,7 @@ def test_no_time_tells_two_writes_apart_where_the_clock_stands_still(tmp_path: P
 
 
 def test_a_file_is_known_again_after_a_power_cut(tmp_path: Path) -> None:
-    """By its number and its times, until somebody writes to it."""
+    """By its inode and its times, until a program writes to it."""
     path = tmp_path / "file"
     path.write_bytes(b"one")
     was = identity.of(path.stat())

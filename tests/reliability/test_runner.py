@@ -82,7 +82,7 @@ def test_torn_checkpoint_is_ignored(checkpoints: Path) -> None:
 
 
 def test_day_of_a_run_is_that_of_its_last_piece(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The day of a run is that of its last piece, not that on which somebody asks for it again."""
+    """The day of a run is that of its last piece, not that of a later report."""
     run(SUITE, 1, quick=False, resume=True)
     monkeypatch.setattr("time.strftime", lambda *_: "another day")
     assert run(SUITE, 1, quick=False, resume=True).day not in ("", "another day")

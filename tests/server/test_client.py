@@ -111,7 +111,7 @@ def test_client_sees_the_same_of_both_servers(tmp_path: Path, mode: str) -> None
 
 
 async def listened(root: Path, *options: str) -> list[Json]:
-    """The events of a stream while somebody else changes the plan and adds a note."""
+    """The events of a stream while another process changes the plan and adds a note."""
     async with Client(server(root, *options), mode="2026-07-28") as client:
         events: list[Json] = []
         async with client.listen(resource_subscriptions=["nexus://plan"], resources_list_changed=True) as stream:

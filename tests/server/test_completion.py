@@ -83,7 +83,7 @@ def test_unknown_reference_is_refused(ask: Asker, of: str, name: str, told: str)
 
 
 def test_malformed_file_gives_no_values(ask: Asker, project: Project) -> None:
-    """What the files cannot tell now is no value, and no error: nobody typing wants to hear of it."""
+    """Unreadable files give no values and no error, which would disturb the user's typing."""
     project.put("state/tasks.json", "{")
     project.put("history.json", "{")
     (project.root / ".nexus" / "memory").symlink_to(project.root)

@@ -88,7 +88,7 @@ def test_an_agent_is_denied_what_it_may_not_do(hooked: App, project: Project) ->
 
 @pytest.mark.parametrize("payload", ["", "{", "[]", "null", 7, None, {"hook_event_name": "Stop"}])
 def test_a_malformed_payload_is_denied(hooked: App, payload: Any) -> None:
-    """Nobody knows which agent it is from, so the tool does not run."""
+    """The agent that sent it is unknown, so the tool does not run."""
     answer = told(hooked, "pre_tool_use", payload)
     assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"
 

@@ -84,7 +84,7 @@ def killed(number: int, run: Callable[[], T]) -> T | None:
 
 @contextmanager
 def meddling_at(number: int, meddle: Callable[[str], None]) -> Iterator[Calls]:
-    """Run `meddle`, as somebody else's doing, before the `number`-th call, whose name it is given."""
+    """Run `meddle`, as another process would, before the `number`-th call; it gets the name of the call."""
     seen = Calls()
 
     def wrapped(name: str, real: Any) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def is_held(root: Path) -> bool:
-    """Whether somebody has the lock of the project at `root`, this process included."""
+    """Return whether any process, this one included, holds the lock of the project at `root`."""
     fd = os.open(root / ".nexus/state/lock", os.O_RDWR)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -103,7 +103,7 @@ def test_a_lock_file_that_goes_meanwhile_is_closed(access: Access) -> None:
 
 
 def test_failure_after_the_first_write_keeps_the_gitignore(tmp_path: Path) -> None:
-    """Where memory runs out once a first change is written, `.gitignore` stays, and nobody is told that it failed."""
+    """If memory runs out after a first change was written, `.gitignore` stays, and the call reports no failure."""
     receipt = tmp_path / ".nexus/state/closed-1.json"
     receipt.parent.mkdir(parents=True)
     receipt.touch()

@@ -42,7 +42,7 @@ def test_until_it_was_answered(tmp_path: Path, end: str) -> None:
 
 
 def test_one_replaced_file_at_most_stays_open(tmp_path: Path) -> None:
-    """Whoever never says that an answer is out has one file open at most, and none when the store is gone."""
+    """A caller that never reports its answers as sent keeps one file open at most, and none after the store is gone."""
     app = App(Workspace(str(tmp_path)))
     for _ in range(5):
         app.call("task_add", TASK)

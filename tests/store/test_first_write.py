@@ -49,7 +49,7 @@ def test_a_first_write_syncs_each_thing_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("left", [b"", b"4711      \n"])
 def test_dead_creator_of_folders_is_not_trusted(tmp_path: Path, left: bytes) -> None:
-    """Nobody knows whether he synced the folders: who comes next does it, and says so in the lock."""
+    """It is unknown whether the dead process synced the folders: the next writer syncs them and marks the lock."""
     synced(tmp_path)
     (tmp_path / LOCK).write_bytes(left)
     assert synced(tmp_path) == [*WAY, *FILE]
@@ -57,7 +57,7 @@ def test_dead_creator_of_folders_is_not_trusted(tmp_path: Path, left: bytes) -> 
 
 
 def test_gitignore_written_later_is_synced(tmp_path: Path) -> None:
-    """A `.gitignore` that somebody removed comes again with the next write, and is on disk with it."""
+    """The next write restores a removed `.gitignore`, and syncs it."""
     synced(tmp_path)
     (tmp_path / ".nexus" / ".gitignore").unlink()
     assert synced(tmp_path) == ["new", *WAY, *FILE]

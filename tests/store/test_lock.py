@@ -61,7 +61,7 @@ def test_threads_of_one_process_exclude_each_other(state: Folder) -> None:
 
 
 def test_dead_holder_is_remembered_until_the_sweep(state: Folder) -> None:
-    """Until somebody has swept what he may have left: whoever only looks says nothing of him to the next one."""
+    """Until a writer has swept the leftovers of the dead holder: a reader does not clear its mark."""
     path = Path(state.path) / lock.NAME
     path.write_text("4711\n")
     for sweeps in (False, True):
@@ -134,7 +134,7 @@ def test_a_foreign_text_in_the_lock_file_stays(state: Folder, tmp_path: Path) ->
 
 
 def test_waiting_ends_when_the_server_is_to_stop(state: Folder) -> None:
-    """A stop does not wait for somebody else's lock, however long the patience."""
+    """A stop does not wait for another holder's lock, however long the timeout is."""
     with (
         lock.acquire(state),
         pytest.raises(StorageError, match="asked to stop"),

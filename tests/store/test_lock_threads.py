@@ -37,7 +37,7 @@ def state(tmp_path: Path) -> Folder:
 
 @pytest.mark.parametrize("what", ["os.fstat", "threading.Thread.start"])
 def test_no_way_to_wait_is_an_error(state: Folder, what: str) -> None:
-    """Without a thread, or a look at the file, nobody can wait; the call fails, and nothing stays open."""
+    """Without a thread, or the file's status, the call cannot wait: it fails, and nothing stays open."""
     error = OSError(errno.EIO, "Input/output error") if what == "os.fstat" else RuntimeError("can't start new thread")
     with lock.acquire(state):
         before = _open_files()
@@ -47,7 +47,7 @@ def test_no_way_to_wait_is_an_error(state: Folder, what: str) -> None:
 
 
 def test_waits_in_vain_do_not_add_up(state: Folder) -> None:
-    """However often nobody gets the lock, no more than one thread and one descriptor stay behind for it."""
+    """However many waits time out, at most one thread and one descriptor stay for them."""
     before = _open_files()
     with lock.acquire(state):
         for _ in range(20):
@@ -62,7 +62,7 @@ def test_waits_in_vain_do_not_add_up(state: Folder) -> None:
 
 
 def test_lock_of_an_abandoned_wait_goes_to_the_next_waiter(state: Folder) -> None:
-    """The lock that comes to a thread which nobody waited for any more is held by whoever waits for it now."""
+    """A lock granted to an abandoned thread goes to the call that waits now."""
     queues, entered = threading.Event(), []
 
     real = lock.join_queue

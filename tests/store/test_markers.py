@@ -145,7 +145,7 @@ def test_newest_receipt_is_removed_last(tmp_path: Path) -> None:
 
 
 def test_artifacts_leave_an_undelivered_answer(tmp_path: Path) -> None:
-    """An answer that is still owed survives an artifact of somebody else, and its undo; a plan ends it."""
+    """An undelivered answer survives another client's artifact, and its undo; a new plan discards it."""
     marker = closed_without_answer(tmp_path)
     kept = marker.read_bytes()
     for _ in range(2):
@@ -230,7 +230,7 @@ def test_a_marker_that_goes_while_it_is_looked_at_is_not_taken(tmp_path: Path) -
 
 
 def test_a_marker_that_cannot_be_locked_is_not_taken_for_a_living_one(tmp_path: Path) -> None:
-    """An error of the system refuses the close: taken for somebody's marker, it would let the close happen twice."""
+    """A system error refuses the close: taken for a held marker, it would let the close happen twice."""
     marker = closed_without_answer(tmp_path)
     real = fcntl.flock
 

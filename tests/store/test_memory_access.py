@@ -77,7 +77,7 @@ def test_line_with_escaped_name_is_found(project: Project, clock: Clock) -> None
 
 
 def test_last_of_repeated_lines_counts(project: Project, clock: Clock) -> None:
-    """Of two lines that tell of the note, which only somebody else can have written, the last one counts on."""
+    """Of two lines for one note, which only another program can have written, the last one is increased."""
     project.put(FILE, spelt(line(count=1), line(count=7)))
     read(project, clock)
     assert project.get(FILE) == spelt(line(count=1), line(at=clock.stamp(), count=8))

@@ -177,7 +177,7 @@ def test_lines_of_other_versions_are_no_entries(tmp_path: Path) -> None:
 
 
 def test_journal_without_an_entry_is_logged_anyway(project: Project, clock: Clock) -> None:
-    """A close that an older nexus-mcp recorded is noted by whoever completes it, with what can be told."""
+    """The call that completes a close of an older nexus-mcp adds its entry, with the known facts."""
     cycle: dict[str, Any] = {
         "schema_version": "0.5",
         "completed_at": clock.stamp(),

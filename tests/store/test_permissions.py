@@ -67,7 +67,7 @@ def replaced(root: Path) -> list[str]:
 REPLACED = (
     (0o2770, 0o640, TEAM, ["0o640", "0o640", "0o640"]),
     (0o2770, 0o600, TEAM, ["0o600", "0o600", "0o600"]),
-    (0o2770, 0o4755, TEAM, ["0o755", "0o755", "0o640"]),  # nobody gets a program that runs as somebody else
+    (0o2770, 0o4755, TEAM, ["0o755", "0o755", "0o640"]),  # no user gets a program that runs as another user
 )
 # Groups that only root can give to a file.
 REPLACED_OF_ANOTHER_GROUP = (

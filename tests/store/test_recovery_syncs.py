@@ -48,7 +48,7 @@ def test_a_folder_that_a_dead_process_made_is_confirmed(tmp_path: Path, folder: 
     assert killed(made, partial(app.call, "artifact_write", NOTE)) is None
     with dying_at(10_000) as seen:
         call(App(Workspace(str(root))), "artifact_write", NOTE)
-    folders = ("artifacts", "a")  # those above have a lock file in them, so somebody has synced them
+    folders = ("artifacts", "a")  # the folders above have a lock file in them, so a process has synced them
     makes = [index for index, name in enumerate(seen.names) if name == "mkdir"]
     number = folders.index(folder)
     following = makes[number + 1] if number + 1 < len(makes) else seen.names.index("write")

@@ -102,7 +102,7 @@ def modes(root: Path) -> Iterator[tuple[str, int, int]]:
 
 @pytest.mark.parametrize("umasks", list(itertools.product((0o002, 0o022, 0o077), repeat=2)))
 def test_each_user_can_do_what_the_other_can(team: Path, umasks: tuple[int, int]) -> None:
-    """Whoever comes first, whatever the umasks are: in turns, no call of one user fails for what the other made."""
+    """Whichever user begins, and whatever the umasks are, no call of one user fails because of the other's files."""
     for user, umask in ((ANN, umasks[0]), (BEN, umasks[1]), (ANN, umasks[0])):
         assert by(user, team, work, umask) == []
     for path, bits, group in modes(team):
@@ -163,7 +163,7 @@ def test_nothing_is_more_open_than_its_folder(fast_path: Path, mode: int, umask:
 
 
 def test_lock_closed_to_the_group_is_reported(team: Path) -> None:
-    """Whoever may not write it is told whom to ask, and what names all such files."""
+    """A user who may not write the file learns whom to ask, and the command that lists all such files."""
 
     def as_an_older_version_did(root: Path) -> None:
         answered(root, "task_add", SMALLEST["task_add"])

@@ -76,7 +76,7 @@ def _history(root: Path) -> bytes:
 
 @pytest.mark.requirement("undo.exact")
 def test_undo_answers_and_logs_what_it_took_back(tmp_path: Path) -> None:
-    """The answer has the entries that were taken back; the log gets one of its own, with nobody's text in it."""
+    """The answer has the entries that were taken back; the log gets an entry of its own, without any text of a file."""
     answered(tmp_path, "task_add", TASK)
     answered(tmp_path, "plan_start", PLAN)
     there = entries(tmp_path)
@@ -113,7 +113,7 @@ def test_a_second_undo_takes_the_one_before(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("undo.exact")
 def test_undo_restores_the_bytes_of_another_writer(tmp_path: Path) -> None:
-    """A file in somebody's own layout, with members unknown here, comes back as it was, BOM and line ends included."""
+    """A file in a foreign layout, with unknown fields, is restored exactly, BOM and line ends included."""
     answered(tmp_path, "plan_start", PLAN)
     theirs = '\ufeff{"x": 1.50,\r\n "goal":"ä","decisions":[],"tasks":[]}'.encode()
     (tmp_path / ".nexus/state/tasks.json").write_bytes(theirs)

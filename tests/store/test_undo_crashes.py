@@ -152,7 +152,7 @@ def test_undo_after_a_killed_change_is_right_or_refused(fast_path: Path, name: s
             take_back(root)
             assert recovered(root) == template.before
         elif made:
-            # A first task_add makes its file: nobody else has said anything of it, and nothing of it is touched.
+            # A first task_add creates its file, about which no entry exists yet: it is not touched.
             now = recovered(root)
             if name != "task_add":
                 with pytest.raises(UndoRefused, match="something else changed it"):

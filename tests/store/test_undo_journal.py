@@ -90,7 +90,7 @@ def test_a_cycle_keeps_the_older_version(fast_path: Path) -> None:
 def test_file_changed_before_the_recovery_of_an_undo_is_kept(
     recorded: tuple[Path, Files], name: str, kept: str
 ) -> None:
-    """A file that somebody wrote between crash and recovery is kept under another name."""
+    """A file that another program wrote between crash and recovery is kept under another name."""
     root, before = recorded
     id_ = record_of(root)["id"]
     (root / ".nexus/state" / name).write_bytes(b"theirs")

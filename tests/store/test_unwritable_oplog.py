@@ -94,7 +94,7 @@ def test_failing_log_does_not_fail_the_change(tmp_path: Path, name: str, code: i
 @pytest.mark.requirement("oplog.entry")
 @pytest.mark.parametrize("name", ["task_add", "artifact_write"])
 def test_unconfirmed_change_is_logged(tmp_path: Path, name: str) -> None:
-    """A change that readers see is noted, although its call ended with an error because nobody knows how long."""
+    """A visible change has an entry, although its call failed because the disk did not confirm it."""
     answered(tmp_path, name, SMALLEST[name])
     real = Folder.rename
 

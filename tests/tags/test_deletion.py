@@ -151,7 +151,7 @@ def test_nothing_of_the_repository_is_run(real_repository: Project, tmp_path: Pa
 
 @pytest.mark.requirement("memory.refused")
 def test_note_changed_before_the_deletion_stays(real_repository: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What somebody wrote while the commit was made is seen in time, and nothing is deleted."""
+    """A change during the commit is detected in time, and nothing is deleted."""
     project = real_repository
     notes(project, old=200, other=200)
     head = committed(project)
@@ -189,7 +189,7 @@ def test_note_changed_at_the_last_moment_is_kept(real_repository: Project, monke
 
 @pytest.mark.requirement("memory.refused")
 def test_foreign_commit_stops_the_deletion(real_repository: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody else's commit on the branch stays the last one, and nothing is deleted."""
+    """Another program's commit on the branch stays the last one, and nothing is deleted."""
     project = real_repository
     notes(project, old=200)
     committed(project)

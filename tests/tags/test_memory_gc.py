@@ -40,7 +40,7 @@ def read(project: Project, name: str, count: int, days: int, harness: str = "cod
 
 
 def committed(project: Project) -> str:
-    """The commit of everything, by somebody whom the repository knows."""
+    """Commit everything, with the identity of the repository."""
     project.put(".gitignore", "state/\n")
     git(project.root, "config", "user.name", "Test")
     git(project.root, "config", "user.email", "test@example.invalid")

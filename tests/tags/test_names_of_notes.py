@@ -85,5 +85,5 @@ def test_undeletable_note_is_quoted(real_repository: Project) -> None:
     ],
 )
 def test_foreign_paths_are_quoted(error: NexusError, shown: str) -> None:
-    """Those that somebody else may have named."""
+    """The files that another program may have named."""
     assert fault(error) == shown

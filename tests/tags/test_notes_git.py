@@ -61,7 +61,7 @@ def test_content_change_beside_line_ends_is_detected(real_repository: Project) -
 
 @pytest.mark.requirement("memory.refused")
 def test_detached_head_refuses_deletion(real_repository: Project) -> None:
-    """Where a commit alone is checked out nothing is deleted: nobody would find the new one again."""
+    """On a detached HEAD nothing is deleted: the new commit would be on no branch."""
     project = real_repository
     notes(project, old=200)
     head = committed(project)
@@ -88,7 +88,7 @@ def test_locked_index_is_detected_first(real_repository: Project) -> None:
 def test_second_deletion_finds_the_note_gone(
     real_repository: Project, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
-    """Whoever comes second says that it is gone, and does nothing."""
+    """The second of two processes reports that the note is gone, and does nothing."""
     project = real_repository
     notes(project, old=200, other=200)
     committed(project)

@@ -120,7 +120,7 @@ class Talk:
         return left
 
     def wait(self) -> None:
-        """Wait until the server ends, whose answers nobody reads."""
+        """Wait until the server ends, without reading its answers."""
         self._thread.join(60)
         assert not self._thread.is_alive()
 
@@ -143,7 +143,7 @@ def exchange(app: App, messages: Iterable[Json], server: Serve = serve) -> list[
         finally:
             talk.end_input()
 
-    # A server that reads nothing more while nobody reads its answers is right to do so.
+    # A server may stop reading while the client does not read its answers.
     writer = threading.Thread(target=write)
     writer.start()
     left = talk.rest()

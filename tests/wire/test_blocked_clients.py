@@ -57,7 +57,7 @@ def ended(child: subprocess.Popen[bytes]) -> int:
 
 @pytest.fixture
 def full() -> Iterator[int]:
-    """The writing end of a pipe that is full and that nobody reads."""
+    """The writing end of a full pipe without a reader."""
     reads, writes = os.pipe()
     fill(writes)
     yield writes
@@ -106,7 +106,7 @@ def test_unread_terminal_does_not_stop_sigterm(server: str) -> None:
 
 
 def test_terminal_is_written_without_waiting() -> None:
-    """Writing to a terminal does not wait, and whoever shares the terminal notices nothing of that."""
+    """Writing to a terminal does not wait, and does not affect other processes on it."""
     master, slave = os.openpty()
     source, sink, waits = claim(slave, slave)
     assert (os.get_blocking(sink), os.get_blocking(slave), waits) == (False, True, False)

@@ -56,7 +56,7 @@ def test_line_beyond_4_mib_is_refused() -> None:
         (b'{"params":{"a":"', b'"}, "id" : "t" , "method":"ping", "jsonrpc":"2.0"}\r', "t"),
         (b'{"id":7,"params":{"a":"', b'"},"id":7}', 7),
         (b'{"id":7,"params":{"a":"', b'"},"id":8}', None),  # which of them?
-        (b'{"params":{"arguments":{"a":"', b'","id":3}}}', None),  # somebody else's id
+        (b'{"params":{"arguments":{"a":"', b'","id":3}}}', None),  # the id of another request
         (b'{"params":{"a":"', b'\\",\\"id\\":3}', None),  # text that looks like one
         (b'{"id":7', b"", None),  # the number may go on
         (b'{"params":{"a":"', b'","id":9', None),

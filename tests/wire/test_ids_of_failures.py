@@ -111,7 +111,7 @@ def test_a_request_that_fails_is_answered_under_its_id(monkeypatch: Patch, place
 
 @pytest.mark.parametrize("error", ERRORS)
 def test_a_notification_that_fails_is_not_answered(monkeypatch: Patch, error: str) -> None:
-    """Nobody waits for that, and an answer without an id would be taken for that of something else."""
+    """No client waits for it, and an answer without an id could be matched with another request."""
     talk = Talk(FakeApp().as_app())
     talk.ask(initialize())
     with monkeypatch.context() as patch:

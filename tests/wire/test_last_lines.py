@@ -20,7 +20,7 @@ from tests.wire.fake_tools import FakeApp
 
 
 def test_nothing_is_begun_for_a_client_that_is_gone() -> None:
-    """A call that waits while an answer before it finds nobody is not carried out."""
+    """A waiting call is not carried out if an earlier answer could not be delivered."""
     app = FakeApp()
     talk = Talk(app.as_app())
     talk.ask(initialize())
@@ -32,7 +32,7 @@ def test_nothing_is_begun_for_a_client_that_is_gone() -> None:
 
 
 def test_a_call_is_begun_before_it_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where lines are read all the time, nobody cancels what waits between the look at it and its beginning."""
+    """While lines are read constantly, no cancellation can come between the choice of a call and its begin."""
     monkeypatch.delattr(select, "epoll")
     real, taken = CallQueue._begin, list[bool]()
 
@@ -87,7 +87,7 @@ def test_a_signal_while_no_more_is_read(tmp_path: Path) -> None:
 
 
 def test_nothing_is_read_after_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The end of the input is the end, though somebody else opens it again while calls are under way."""
+    """The end of the input is final, even if another process opens it again while calls run."""
     ended = threading.Semaphore(0)
     real = Source.read
 

@@ -51,7 +51,7 @@ def test_log_without_stderr_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     """A log that cannot be written stops nothing, nor does one whose text cannot be made."""
     reads, writes = os.pipe()
     os.close(reads)
-    before = log.divert(writes)  # nobody reads it any more
+    before = log.divert(writes)  # no process reads it any more
     try:
         assert log.error("text") is None  # type: ignore[func-returns-value]
         os.close(writes)

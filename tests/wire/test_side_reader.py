@@ -148,7 +148,7 @@ def test_stop_request_is_known_at_once(
 def test_read_error_ends_the_server(
     reader: Reader, stop: Stop, monkeypatch: pytest.MonkeyPatch, constant: bool, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """What cannot be read any more ends the server, rather than that nobody is ever answered."""
+    """Unreadable input ends the server, because no request could be answered any more."""
     if constant:
         monkeypatch.delattr(select, "epoll")
     os.set_blocking(reader.fd, False)
@@ -163,7 +163,7 @@ def test_read_error_ends_the_server(
 
 
 def test_input_from_a_file_is_answered(tmp_path: Path) -> None:
-    """A file, which nobody can be woken for, is read and answered like a pipe."""
+    """A file, which cannot wake a waiting thread, is read and answered like a pipe."""
     asked = [initialize(), *(call(number, "echo", n=number) for number in range(1, 90)), request("p", "ping")]
     (tmp_path / "input").write_bytes(b"".join(map(line, asked)))
     with (tmp_path / "input").open("rb") as file:

@@ -74,7 +74,7 @@ def test_a_first_write_has_all_its_checks(make_app: Callable[..., App], project:
 
 
 def test_it_goes_on_where_it_left(make_app: Callable[..., App], project: Project) -> None:
-    """Each time somebody comes it ends after a step, and the next one is another, until all is done."""
+    """Each request ends it after a step, and the next time it continues with another step, until all is done."""
     app, steps = make_app(project.root), 1
     while not app.warm_up(lambda: True):
         steps += 1

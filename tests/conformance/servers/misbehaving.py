@@ -103,7 +103,7 @@ def daemon() -> int:
 
 
 def report(path: str) -> None:
-    """Starts a process, tells its number and our own to whoever opens the path, and answers no more."""
+    """Start a process, write its pid and our own to the reader of the path, and answer no more."""
     Path(path).write_text(f"{os.getpid()} {orphan()}")
     pause()
 

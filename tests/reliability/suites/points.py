@@ -21,7 +21,7 @@ from tests.store.crash_points import CALLS
 # act(number, name, arguments), run before each call.
 Act = Callable[[int, str, tuple[Any, ...]], None]
 # Between two of these the files stay as they are, so dying before one of them says what dying in between would.
-# (utime dates a temporary file, and whoever finds that removes it whatever its date.)
+# (utime dates a temporary file, which a sweep removes whatever its date.)
 _READING = ("open", "fsync", "listdir", "read", "pread", "utime")
 CHANGING = tuple(name for name in CALLS if name not in _READING)
 STANDS, WAITS = b"s", b"w"
@@ -74,7 +74,7 @@ def standing(number: int, report: int, go: int) -> Act:
 
 
 def yielding(rng: random.Random, often: float) -> Act:
-    """Give the processor to whoever else wants it, before that share of the calls."""
+    """Yield the processor to other processes before that share of the calls."""
 
     def act(now: int, name: str, arguments: tuple[Any, ...]) -> None:
         if rng.random() < often:

@@ -29,10 +29,10 @@ from tests.reliability.suites.one_call.scenarios import (
 from tests.reliability.suites.one_call.simulated import Played
 from tests.reliability.suites.one_call.workspace_check import Wrong, check_whole, go_on, settle
 
-# What somebody may call after a crash: the same close again, another change, or only a look.
+# The calls after a crash: the same close again, another change, or only a read.
 _NEXT = ("task_close", "task_add", "plan_status")
 _KILLS, _PAIRS = "kills", "pairs of kills"
-_LAST = 8  # system calls of a change: about as many are made when all is done, and nobody was answered
+_LAST = 8  # system calls of a change: about as many are made between its end and its answer
 _WHOLE = (("task_close", "all there"), ("plan_start", "all there"), ("task_add", "never used"))
 
 

@@ -69,7 +69,7 @@ def test_long_client_name_is_truncated(make_app: Any, project: Project) -> None:
 
 @pytest.mark.skipif(fcntl is None, reason="the lock is of another kind")
 def test_read_does_not_wait_long_for_the_count(ask: Asker, project: Project, capfd: pytest.CaptureFixture[str]) -> None:
-    """While somebody has the lock, a note is read without a long wait for it; the log says what was not counted."""
+    """While another process holds the lock, a note is read without a long wait; the log names the uncounted read."""
     assert fcntl is not None
     with open(project.put("state/lock", b""), "r+b") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
@@ -82,7 +82,7 @@ def test_read_does_not_wait_long_for_the_count(ask: Asker, project: Project, cap
 
 
 def test_uncountable_note_is_read(ask: Asker, project: Project, capfd: pytest.CaptureFixture[str]) -> None:
-    """A record that cannot be written keeps nobody from the note; the log says so."""
+    """A note is read even if the record cannot be written; the log says so."""
     project.put(f"{RECORD}/folder", "x")
     assert ask.text("nexus://memory/a.md") == "a"
     assert "the read of .nexus/memory/a.md was not counted" in capfd.readouterr().err

@@ -85,7 +85,7 @@ def test_resource_behind_a_link_is_refused(ask: Asker, project: Project, tmp_pat
 
 
 def test_pipe_is_neither_read_nor_listed(ask: Asker, project: Project) -> None:
-    """A pipe in place of a file keeps nobody waiting, and is not listed."""
+    """A pipe in place of a file blocks no request, and is not listed."""
     project.put("state/artifacts/a.md", "x")
     os.mkfifo(project.root / ".nexus" / "state" / "artifacts" / "pipe")
     code, told = ask.refused("resources/read", uri="nexus://artifacts/pipe")

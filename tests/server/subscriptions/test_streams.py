@@ -173,7 +173,7 @@ def test_list_changes_when_an_entry_comes_or_goes(
     ],
 )
 def test_unsupported_parts_of_a_filter_are_left_out(asked: dict[str, Any], kept: dict[str, Any]) -> None:
-    """What this server cannot tell of is left out: the tools never change, and a foreign URI is nobody's."""
+    """Unsupported parts of a filter are left out: the tools never change, and a foreign URI has no resource."""
     assert streams.supported_filter(asked) == kept
 
 

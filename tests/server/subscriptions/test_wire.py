@@ -185,7 +185,7 @@ def test_list_subscriber_is_notified_of_a_new_note(talk: Talk, project: Project)
 
 
 def test_the_client_is_gone(talk: Talk, project: Project) -> None:
-    """A notification that nobody takes ends the server, as any answer does."""
+    """A notification that the client does not read ends the server, as any answer does."""
     talk.ask(initialize())
     assert talk.ask(legacy(1, "subscribe")) == ok(1)
     talk.stop_reading()

@@ -107,7 +107,7 @@ class Site:
             self.put(data)
 
     def put(self, data: bytes) -> None:
-        """Somebody replaces the history, a good while ago."""
+        """Another program replaced the history a long time ago."""
         new = self.path.with_name("new")
         new.write_bytes(data)
         os.utime(new, OLD)

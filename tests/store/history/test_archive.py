@@ -187,7 +187,7 @@ def test_a_history_that_is_too_large_is_refused(fast_path: Path) -> None:
 
 
 def test_short_history_is_not_cached(fast_path: Path) -> None:
-    """Nor where there is no folder of state: whoever only reads makes none of it."""
+    """Without a state folder there is no cache either: a read creates nothing."""
     site = Site(fast_path, ours_of([CYCLE] * 3))
     with site.archive() as archive:
         assert archive.matches("b") == [0, 1, 2]
@@ -199,7 +199,7 @@ def test_short_history_is_not_cached(fast_path: Path) -> None:
 
 
 def test_a_cache_that_cannot_be_made_is_done_without(fast_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Somebody's file or link in its place is let be, and told of once."""
+    """A foreign file or link in its place is left alone, and logged once."""
     site = Site(fast_path, ours_of([CYCLE] * 3))
     (site.state / "cache").symlink_to("/tmp")
     for _ in range(2):

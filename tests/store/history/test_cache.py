@@ -113,7 +113,7 @@ def test_a_file_that_was_only_touched_is_not_parsed(fast_path: Path) -> None:
 
 
 def test_an_edit_in_place_within_a_tick_is_seen(fast_path: Path) -> None:
-    """Same inode, same size, and times that nobody could tell apart: until they are old, the bytes are looked at."""
+    """Same inode, same size, and indistinguishable times: until they are old, the bytes are compared."""
     site = Site(fast_path, ours_of(MANY))
     now = 1_700_000_000_500_000_000
     stopped = patch("time.time_ns", lambda: now)

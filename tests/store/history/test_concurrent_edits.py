@@ -57,7 +57,7 @@ def test_a_history_written_after_the_commit_point_keeps_both(
 
 
 def test_a_history_that_is_changed_while_it_is_copied_is_not_replaced(fast_path: Path) -> None:
-    """Somebody without our lock: his change stays, and the caller is told."""
+    """The change of a program without our lock stays, and the caller gets an error."""
     site = Site(fast_path, ours_of([CYCLE]))
     for change in (
         lambda: site.put(ours_of([CYCLE, CYCLE])),
@@ -89,7 +89,7 @@ def test_a_history_whose_old_time_was_put_back_is_not_replaced(fast_path: Path) 
 
 
 def test_pipe_in_place_of_the_history_is_not_waited_for(fast_path: Path) -> None:
-    """Somebody puts one there after it was read: looking for it, before and after the change, comes to an end."""
+    """Another program creates one after the read: the checks before and after the change end."""
     site = Site(fast_path, ours_of([CYCLE]))
     site.path.chmod(0o600)
     with site.archive() as archive:
@@ -107,7 +107,7 @@ def test_pipe_in_place_of_the_history_is_not_waited_for(fast_path: Path) -> None
 
 
 def test_an_end_changed_right_after_the_rename_shows(fast_path: Path) -> None:
-    """Somebody writes as many other bytes to the new history before we look at it, and sets its time back.
+    """A program writes as many other bytes to the new history before our check, and sets its time back.
 
     Were the end not compared with what we wrote, the next cycle would go to where the last one no longer ends.
     """

@@ -115,7 +115,7 @@ def test_odd_cycle_makes_the_file_unreadable(inner: str, quick_from: int) -> Non
 
 
 def test_bytes_that_are_no_text_make_the_file_unreadable() -> None:
-    """Also within a string that nobody looks at."""
+    """Also within a string that no call reads."""
     file = ours_of([{**CYCLE, "branch": "ab"}, CYCLE, CYCLE]).replace(b"ab", b"\xff\xfe")
     with small(1 << 16), pytest.raises(parse.Unreadable):
         built(file)

@@ -71,7 +71,7 @@ def test_texts_of_another_writer_are_copied_first(fast_path: Path) -> None:
 
 
 def test_processes_do_not_take_the_texts_from_each_other(fast_path: Path) -> None:
-    """Whoever finds his file of texts gone looks for the one that another process began in its place."""
+    """A process whose file of texts is gone uses the file that another process began in its place."""
     site = Site(fast_path, ours_of(MANY[:5]))
     read(site, fresh=False)
     (old,) = (site.state / "cache").glob("*.texts")

@@ -26,7 +26,7 @@ from tests.events import handle
 PLAN: dict[str, Any] = {"topic": "Topic", "issues": ["About the Topic"], "research_summary": ""}
 TASK = {"title": "Do", "context": "because"}
 Act = Callable[[], object]
-PLACES = 6  # of a look that nobody disturbs: two files, the journal, and so again
+PLACES = 6  # of an undisturbed read: two files, the journal, and both again
 
 
 def call(root: Path, tool: str, /, **arguments: Any) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def begun(tmp_path: Path) -> Path:
 
 @contextmanager
 def meddling(acts: dict[int, Act], *, always: Act | None = None) -> Iterator[list[str]]:
-    """After so many looks at a file do this, or `always` while nobody has the lock; the names looked at."""
+    """Run this after so many reads of a file, or `always` while the lock is free; yields the names that were read."""
     seen: list[str] = []
     busy: list[bool] = []
 
@@ -96,7 +96,7 @@ def half_closed(root: Path) -> None:
 
 
 def test_an_undisturbed_look_takes_no_lock(begun: Path) -> None:
-    """Each file is read twice, with a look for the journal before and in between, and nobody is kept out."""
+    """Each file is read twice, with a check for the journal before and between, and no writer is blocked."""
     with patch.object(lock, "acquire", side_effect=AssertionError), meddling({}) as seen:
         assert both(begun) == (("Topic", "pending"), ["Do"])
     assert seen == ["txn.json", "plan.json", "tasks.json", "txn.json", "plan.json", "tasks.json"]

@@ -19,7 +19,7 @@ _NOTE = {"filename": "a/note.md", "content": ACKNOWLEDGED}
 
 @dataclass(frozen=True)
 class Scene:
-    """A call of `tool`, after the calls `before`, while somebody saves the file at `path` below `.nexus`."""
+    """A call of `tool`, after the calls `before`, while an editor saves the file at `path` below `.nexus`."""
 
     path: str
     tool: str

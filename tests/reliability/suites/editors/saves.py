@@ -13,7 +13,7 @@ TOKEN = "save-%06d"
 
 
 def added(path: Path, token: str) -> bytes:
-    """The file with the token in it, as somebody has it who loaded it just now."""
+    """The file with the token in it, as an editor has it that loaded it just now."""
     try:
         text = path.read_text()
     except FileNotFoundError:

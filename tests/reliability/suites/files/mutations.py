@@ -221,7 +221,7 @@ def mutated(rng: random.Random, data: bytes, other: bytes) -> bytes:
 
 
 def with_odd_members(rng: random.Random, data: bytes, other: bytes) -> list[bytes]:
-    """The object with each of the odd values in a member that nobody knows, and some of them in the place of others."""
+    """Yield the object with each odd value in an unknown field, and some of them in place of known fields."""
     there = [_placed(rng, data, text) for text in rng.sample(_ODD, k=15)]
     twice = '1, "x": 2'
     value = json.loads(data.decode("utf-8-sig"))

@@ -18,7 +18,7 @@ from tests.support import Clock
 Json = Any
 Files = dict[str, bytes]
 
-LOCK = "state/lock"  # what is in it is nobody's promise
+LOCK = "state/lock"  # no promise covers its content
 ADVICE = "state/oplog.jsonl"  # a change may add to it, and is none if it does not
 _INDEX = f"state/{cache.FOLDER}"
 

@@ -51,7 +51,7 @@ _DIGITS = 4300
 
 
 class Broken(Exception):
-    """The file is one that nobody may answer for, or write over. The text says why."""
+    """The file is invalid: no tool may answer from it, or overwrite it. The text says why."""
 
 
 class Spelled(str):

@@ -101,7 +101,7 @@ def _parsed(line: bytes) -> tuple[Json, Fault | None]:
     try:
         value = json.loads(line.decode(), object_pairs_hook=members, parse_constant=_no_constant, parse_int=_integer)
     except RecursionError:
-        # Far too deep, and perhaps no JSON behind that: whoever answers may have stopped anywhere.
+        # Far too deep, and perhaps not JSON after that: a reader may stop anywhere.
         return None, Fault(frozenset({INVALID_REQUEST, PARSE_ERROR}), _ids(line))
     except ValueError:
         return None, Fault(frozenset({PARSE_ERROR}), _ids(line))
@@ -145,7 +145,7 @@ def _ids(line: bytes, *, is_cut: bool = False, is_json: bool = False) -> frozens
 
 
 def _ids_of_long(line: bytes) -> frozenset[str]:
-    """The same for a line that nobody keeps whole: the id has to be told where it stands at the beginning, alone."""
+    """The same for a line that is not stored whole: only an id at the beginning has to be found."""
     found = list(_visible(_without_its_middle(line)))
     texts = {id_text(id) for doubtful, id in found if not doubtful}
     short = len(found) == 1 and all(len(text) < _BEGINNING for text in texts)

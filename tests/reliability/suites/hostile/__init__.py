@@ -139,7 +139,7 @@ def _hold(ground: Ground, rng: random.Random) -> None:
         lambda: ground.hook(event, {"session_id": "s", **params}),
         ground.serve,
     ]
-    # Whoever comes first reads what the others find kept.
+    # The first reader fills the cache for the others.
     steps: list[Callable[[], object]] = [*rng.sample(others, 2), lambda: ground.is_denied("gardener")]
     rng.shuffle(steps)
     for step in steps:

@@ -11,7 +11,7 @@ from tests.reliability.suites.kills.registers import overwritten
 
 
 def tasks(book: Book, files: Files) -> Iterable[str]:
-    """Each acknowledged task is stored once, as it was answered; one that nobody was told of, at most once."""
+    """Each acknowledged task is stored once, as it was answered; an unacknowledged one at most once."""
     added = {str(call.arguments["title"]): call for call in book.calls if call.tool == "task_add"}
     stored = Counter(task["title"] for task in files.all_tasks)
     by_title = {task["title"]: task for task in files.all_tasks}

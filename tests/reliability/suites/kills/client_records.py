@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from tests.reliability.suite import Json
 
-# What a server may refuse: by then somebody else has closed the cycle, or numbered it differently.
+# Errors that a server may return, because another client has closed or renumbered the cycle meanwhile.
 _REFUSALS = re.compile(
     r"tasks\.json not found|Task id \d+ not found|No active plan session|Issue \d+ not found|Could not get the lock .*"
 )
@@ -35,7 +35,7 @@ class Sent:
 
     @property
     def is_open(self) -> bool:
-        """Whether nobody told the client what became of it: it may have happened, or not."""
+        """Whether the client got no answer: the call may have happened, or not."""
         return self.answer is None and not self.refused
 
 

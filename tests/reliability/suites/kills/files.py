@@ -57,7 +57,7 @@ def leftovers(root: Path) -> list[str]:
 
 @dataclass
 class Reader:
-    """Somebody without our lock, who looks at the files now and then. `faults` are what nobody may ever see."""
+    """A process without our lock that reads the files now and then. `faults`: states that no reader may ever see."""
 
     root: Path
     faults: list[str] = field(default_factory=list)

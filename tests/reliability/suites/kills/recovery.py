@@ -16,7 +16,7 @@ from tests.reliability.suites.kills.load import ARTIFACTS, text
 
 
 class Observer:
-    """A client with a server that nobody kills, in this process. Its calls go into the book like all others."""
+    """A client with a server in this process, which is never killed. Its calls go into the book like all others."""
 
     def __init__(self, root: Path, book: Book) -> None:
         self._app = App(Workspace(str(root)))
@@ -50,7 +50,7 @@ def _retried(root: Path, book: Book, observer: Observer, tally: Tally) -> list[s
     before = read(root)
     if before.plan or before.tasks or not before.cycles or before.cycles[-1]["completed_at"] in book.closed():
         return []
-    # Nothing is open, so a close made the newest cycle and nothing followed; and nobody was told of it.
+    # Nothing is open, so an unanswered close made the newest cycle, and nothing followed.
     tally.counts["closes repeated after a kill"] += 1
     newest = before.cycles[-1]["completed_at"]
     answer = observer("task_close")

@@ -46,7 +46,7 @@ class Script:
 
 
 class Recorder:
-    """Runs scripts at once on the project at `root`. `faults` are processes that ended when nobody had killed them."""
+    """Runs scripts at once on the project at `root`. `faults` are processes that ended without a kill."""
 
     def __init__(self, root: Path, rng: random.Random) -> None:
         self._root = root
@@ -71,7 +71,7 @@ class Recorder:
         os.close(start)
 
     def finish(self) -> History:
-        """Look at everything once more, as whoever comes last; the whole history."""
+        """Read everything once more after all others, and return the whole history."""
         app = App(Workspace(str(self._root)))
         for tool, arguments in FINALLY:
             began = time.monotonic_ns()

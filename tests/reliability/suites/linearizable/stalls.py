@@ -36,7 +36,7 @@ def stall(recorder: Recorder, root: Path, number: int, first: Sequence[Call], se
 
 
 def _reports(worker: Worker, report: int) -> bool:
-    """Wait until somebody reports (True), or the worker has ended."""
+    """Wait until a process reports (True), or the worker has ended."""
     while True:
         ready, _, _ = select.select([worker.out, report], [], [])
         if report in ready:

@@ -17,7 +17,7 @@ _CLOSES, _UNDOES = range(25, 61), range(30, 57)  # system calls of a close, and 
 class Step(NamedTuple):
     """A call, whether its answer arrives, and before which of its system calls the process dies (0: none).
 
-    `tool` may be the path of a session file, which somebody edits: `given` is what he puts there.
+    `tool` may be the path of a session file that another program edits: `given` is its new content.
     """
 
     tool: str

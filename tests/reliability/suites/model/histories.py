@@ -23,7 +23,7 @@ Cycles = list[Any]
 
 
 def changed_in_place(world: World) -> None:
-    """Somebody changes a letter, again and again; each time all see it, whoever wrote the file before."""
+    """Another program changes a letter, again and again; all servers see it, whichever wrote the file before."""
     for by in (0, 1):
         _close(world, by, summary=_LENGTHY)
         _look(world, "alpha")

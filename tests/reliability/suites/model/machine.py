@@ -93,7 +93,7 @@ class Machine(RuleBasedStateMachine):
     def crash_while_archiving(
         self, at: int, call: tuple[str, dict[str, Any]], numbers: list[int], look: tuple[str, dict[str, Any]]
     ) -> None:
-        """The deaths after the first come while somebody looks, who completes what was begun."""
+        """Later deaths happen in reads, which complete the interrupted change."""
         for number in numbers:
             self._tell(f"process {at} dies before system call {number} of {call}")
             self.world.crash(at, *call, number)

@@ -18,7 +18,7 @@ def died(state: Possible, tool: str, given: dict[str, Any]) -> list[Possible]:
     _, then, wrote = state.after(tool, given)
     if wrote is None:
         return [state]
-    # What goes through the journal is logged by whoever completes it.
+    # The call that completes a journal logs its change.
     return [state, *_unanswered(state, then, wrote, [then.log] if wrote.journaled else [then.log, wrote.log])]
 
 
@@ -53,7 +53,7 @@ def _recovered(state: Possible) -> list[Possible]:
 
 
 def _unanswered(state: Possible, then: Possible, wrote: Wrote, logs: list[Any]) -> list[Possible]:
-    """The change is made, or a journal has it, and its answer, where one is kept, waits for whoever asks again."""
+    """The change is made, or a journal has it; its stored answer, if any, waits for a repeated call."""
     kept = [] if wrote.answer is None else [wrote.answer]
     found = [_with(then, [*markers, *kept], log) for markers in _left_markers(state, then) for log in logs]
     for possible in found:
@@ -62,7 +62,7 @@ def _unanswered(state: Possible, then: Possible, wrote: Wrote, logs: list[Any]) 
 
 
 def _left_markers(state: Possible, then: Possible) -> list[list[Any]]:
-    """A change of plan or tasks forgets the answers that nobody asked for again, unless disturbed before that."""
+    """A change of plan or tasks removes unrequested answers, unless it is disturbed before that."""
     return [then.markers] if then.markers == state.markers else [then.markers, state.markers]
 
 

@@ -54,7 +54,7 @@ class Wrote:
 class Possible(Model):
     """A state of the project, and of what is kept beside the files that the contract knows.
 
-    `markers` are the answers of closes that nobody has got yet; `waiting` what a journal may still
+    `markers` are the undelivered answers of closes; `waiting` what a journal may still
     have to complete; `conflicts` the contents that were set aside; `log` the operation log without what was taken back.
     """
 
@@ -88,7 +88,7 @@ class Possible(Model):
         return other
 
     def key(self) -> str:
-        """The same for two states that nobody can ever tell apart."""
+        """Return the same key for two states that no call can distinguish."""
         return repr((self.files(), self.markers, self.waiting, self.conflicts, self.log))
 
     def bytes_of(self, name: str) -> bytes | None:
@@ -109,7 +109,7 @@ class Possible(Model):
         return {**super().files(), **{name: data for name, data in given.items() if data is not None}}
 
     def put(self, name: str, data: bytes | None) -> None:
-        """Let the file hold what somebody put there, whatever its layout; None removes it."""
+        """Give the file this foreign content, whatever its layout; None removes it."""
         if name.startswith(ARTIFACTS):
             self.artifacts.pop(name.removeprefix(ARTIFACTS), None)
             if data is not None:
@@ -129,7 +129,7 @@ class Possible(Model):
         then = self.copy()
         then.waiting = None
         if tool == UNDO and self.waiting is not None and self.waiting.cycle is None:
-            return Outcome(mention=("was completed just now",)), then, None  # whoever repeats it gets no second one
+            return Outcome(mention=("was completed just now",)), then, None  # a repeated call gets no second one
         try:
             outcome = (
                 Outcome(result=then.undo(given["count"])) if tool == UNDO else then.call(tool, copy.deepcopy(given))
@@ -174,7 +174,7 @@ class Possible(Model):
     def _archived(self, tool: str, before: Possible, result: Any) -> Wrote:
         assert self.cycles
         self.log.append(self.cycles[-1]["completed_at"])
-        self.markers = []  # whoever did not get his answer has gone on
+        self.markers = []  # a client without its answer has continued
         if tool == "plan_start":
             return Wrote(before._had((PLAN,)), tuple(before.log), self.cycles[-1], journaled=True)
         files = before._had(name for name in (PLAN, TASKS) if before.bytes_of(name) is not None)

@@ -40,7 +40,7 @@ class World:
         self._on_its_way: dict[int, tuple[Answer, Any]] = {}
 
     def call(self, at: int, tool: str, given: dict[str, Any], arrives: bool | None = True) -> None:
-        """A call by process number `at`. `arrives`: None while nobody knows yet whether its answer does."""
+        """A call by process number `at`. `arrives`: whether its answer arrives; None while that is unknown."""
         self._know_the_journal()
         before = None if self._is_interrupted() else self.project.snapshot()
         answer = self._callers[at].call(tool, given)
@@ -163,7 +163,7 @@ class World:
         return next((state.waiting.cycle for state in self.possible if state.waiting is not None), None)
 
     def edit(self, name: str, data: bytes | None) -> None:
-        """Somebody without our lock puts another file in the place of plan.json or tasks.json, or removes it."""
+        """A program without our lock replaces or removes plan.json or tasks.json."""
         self._know_the_journal()
         if name in self._edited:
             return  # what the first edit left may be set aside already, or not
@@ -237,7 +237,7 @@ class World:
 
 
 def _without_cache(files: dict[str, Any]) -> dict[str, Any]:
-    """Less what the index of a long history is kept in, which anybody who looks may add to."""
+    """Leave out the cached index of a long history, to which any read may add."""
     return {path: content for path, content in without_lock(files).items() if not path.startswith(_CACHE)}
 
 

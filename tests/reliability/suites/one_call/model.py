@@ -23,9 +23,9 @@ class Heard(Enum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """Files that may be found. `closed` is the answer of a close that nobody has had yet, "" for none.
+    """Files that may be found. `closed` is the undelivered answer of a close, "" for none.
 
-    The next close that finds nothing open must give it; when somebody may have had it, `perhaps`, it need not.
+    The next close that finds nothing open must return it, unless it may have been delivered (`perhaps`).
     """
 
     files: Files

@@ -142,7 +142,7 @@ def files_of(of: Tree) -> Files:
 
 
 def leftovers(of: Tree) -> list[str]:
-    """What a crash left and somebody has to complete or to take away."""
+    """The leftovers of a crash that a later call has to complete or to remove."""
     return [path for path in of if path == JOURNAL or path.startswith(MARKER) or is_temporary(path)]
 
 

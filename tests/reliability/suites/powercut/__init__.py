@@ -78,9 +78,9 @@ def work(piece: Piece) -> Tally:
     tally = Tally()
     played = play(SCENARIOS[name].dying(deaths), piece.folder, piece.rng)
     if any(answer is not None for answer in played.answers[: len(deaths)]):
-        return tally  # the call has fewer operations: nobody died
+        return tally  # the call has fewer operations: no process died
     seen: dict[tuple[bool, frozenset[Any], frozenset[str]], Found] = {}
-    # Before the last death all is as it is where nobody dies that late: those cuts are another piece's.
+    # Before the last death the states equal those of a piece without it, which has those cuts.
     first = played.operations.index(Mark(len(deaths), "began")) if deaths else 0
     ends = _share(first, len(played.operations) + 1, piece.item["part"], piece.item["parts"])
     for end in ends[:: _QUICK_STEP if is_long and quick else 1]:

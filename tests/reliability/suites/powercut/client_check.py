@@ -91,7 +91,7 @@ def faults(found: Found, played: Played, end: int) -> list[str]:
 
 
 def _holds(text: str) -> Callable[[str], bool]:
-    """Whether a state has this file: a change that nobody was told of may be kept beside what is there."""
+    """Whether a state has this file: an unacknowledged change may be kept beside the present one."""
 
     def holds(state: str) -> bool:
         value = json.loads(state)

@@ -127,7 +127,7 @@ class Disk:
 
 @dataclass
 class Cut:
-    """The power gone at one point: what is durable, and the changes of which nobody knows."""
+    """A power cut at one point: the durable state, and the changes that may be lost."""
 
     durable: Disk
     open: list[Change]

@@ -139,7 +139,7 @@ class Played:
     def retries(self, end: int) -> bool:
         """Whether the client of the first step, a close, may repeat it and be answered as before, if the files say it.
 
-        That is: no answer has arrived, nobody closed again or was told of another change.
+        That is: no answer has arrived, no client closed again, and no other change was acknowledged.
         """
         marks = [mark for mark in self.operations[:end] if isinstance(mark, Mark)]
         began = [self.scenario.steps[mark.step].tool for mark in marks if mark.what == "began"]
@@ -193,7 +193,7 @@ def _recorded(recording: Recording, step: Step, number: int, rng: random.Random)
 
 
 def _state(root: Path, folder: Path) -> str:
-    """What the files say once somebody has looked, without the recorded project being looked at."""
+    """Return the files after a read, in a copy of the recorded project."""
     copy = folder / "looked-at"
     with put_tree(copy, tree_of(root)):
         called(copy, LOOK.tool)

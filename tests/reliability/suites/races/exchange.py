@@ -24,7 +24,7 @@ def at_once(fd: int, name: str) -> None:
 
 
 def one_by_one(fd: int, name: str) -> None:
-    """The same by renames: for a moment there is nothing of this name, and somebody may put something there.
+    """The same by renames: for a moment the name is free, and another process may take it.
 
     What was to be moved may also be gone by then: a write that fails takes back what it had made under that name.
     """

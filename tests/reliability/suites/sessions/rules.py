@@ -90,7 +90,7 @@ class Judge:
         return str(handle("pre_tool_use", given, self._workspace, self._clock, 0.0)["decision"])
 
     def at_the_end(self) -> list[str]:
-        """What is wrong with the files, once somebody had the lock undisturbed."""
+        """Return the faults of the files, after one undisturbed lock holder."""
         last = {"session_id": "s-last", "agent_id": "a-last", "agent_name": "writer"}
         handle("agent_spawn", last, self._workspace, self._clock, 0.0)
         entries = json.loads((self._own / "agent-tracker.json").read_text())
