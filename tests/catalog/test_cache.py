@@ -153,7 +153,7 @@ def test_cache_that_is_no_catalog_is_ignored(project: Path, text: str) -> None:
 
 
 def test_leftover_of_a_crash_is_deleted_with_the_next_write(project: Path) -> None:
-    """The next write of the cache removes an unfinished file, unless a process is writing it, or it is a foreign file."""
+    """The next write of the cache removes an unfinished file, unless a process writes it, or it is a foreign file."""
     cache = (project / KEPT).parent
     for name in ("catalog-0.new", "catalog-1.new", "catalog-2", "history-0.new"):
         (cache / name).write_text("{")

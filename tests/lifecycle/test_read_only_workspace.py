@@ -39,7 +39,7 @@ def _no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.requirement("events.readable", "events.logged")
 def test_agent_spawned_while_the_lock_is_held_gets_its_limits(working: Project) -> None:
-    """An agent gets its limits and is recorded while the lock is held elsewhere; the next event counts as its resume."""
+    """An agent gets its limits and is recorded while the lock is held; the next event counts as its resume."""
     params = {"agent_name": "architect", "agent_id": "a1"}
     with locked(working):
         answer = told(working, "subagent_spawn", **params)
