@@ -1,4 +1,4 @@
-"""Compose the text for the agent of a task: the task, what binds it, notes, tools, restrictions. Reads no files."""
+"""Compose the text for the agent of a task: task, binding decisions, notes, tools, restrictions. Reads no files."""
 
 from __future__ import annotations
 

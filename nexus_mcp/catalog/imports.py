@@ -36,7 +36,7 @@ class Import:
     """The files that a package becomes in a project.
 
     `files` maps the path of a file below .nexus/ to its content; `entries` lists the entries with files; `unmapped`
-    lists (path in the package, what is missing or why it is left out).
+    lists (path in the package, the missing names or the reason why it is left out).
     """
 
     __slots__ = ("entries", "files", "unmapped")

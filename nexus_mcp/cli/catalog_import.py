@@ -25,7 +25,7 @@ _WORDS = {
 
 
 def run(values: Values) -> int:
-    """Print what became of each entry, and what could not be mapped. Raise UsageError, CatalogError, StorageError."""
+    """Print the result of each entry and the unmapped names. Raise UsageError, CatalogError, StorageError."""
     from nexus_mcp.catalog import imports
     from nexus_mcp.catalog.foreign_package import read_package
     from nexus_mcp.catalog.sources import read_shipped

@@ -60,8 +60,8 @@ def run(
 
     `on_start` gets the id of each fixture, `on_result` its result, as they come; the results returned are in the order
     of the fixtures. Raises HarnessFault when the target cannot be run at all, when the project of a fixture cannot be
-    created, or for a fault of this package. In every case all processes and folders of the run are removed; what cannot
-    be deleted is in the result, or goes to `on_left` when there is no result.
+    created, or for a fault of this package. In every case all processes and folders of the run are removed; paths that
+    cannot be deleted are in the result, or go to `on_left` when there is no result.
     """
     mark = secrets.token_hex(8)
     left: tuple[Leftover, ...] = ()

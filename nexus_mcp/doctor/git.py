@@ -32,7 +32,7 @@ _PROBES = tuple(
 
 @dataclass(frozen=True)
 class Facts:
-    """What git knows of the project.
+    """The facts about the project that git reports.
 
     `answered`: git answered. `reason`: why it did not although there is a repository, "" without a repository.
     `not_ignored`: session files, existing or not, that git does not ignore. `tracked`: those in its index.

@@ -23,7 +23,7 @@ WIDTH = 80
 """Columns of a line of text."""
 MOST_PLACES = 6
 _FIELDS = ("code", "severity", "file", "line", "column", "pointer", "problem", "next_step")
-"""What the JSON report holds of a finding."""
+"""The fields of a finding in the JSON report."""
 _INDENT = 9
 _COLOURS = {ERROR: "\x1b[1;31m", WARNING: "\x1b[1;33m", NOTE: "\x1b[1;36m"}
 _PLAIN = "\x1b[0m"

@@ -88,7 +88,7 @@ class Site(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What to install: the parts, the words that start nexus-mcp, and the options."""
+    """A request for an installation: the parts, the words that start nexus-mcp, and the options."""
 
     parts: Sequence[str]
     command: Sequence[str]

@@ -26,7 +26,7 @@ _TRIES = 4
 
 
 class Outcome(NamedTuple):
-    """What was carried out: the plan, and where copies of edited files are."""
+    """The result of an installation or removal: the plan, and the copies of edited files."""
 
     plan: Plan
     copies: list[str]

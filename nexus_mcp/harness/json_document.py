@@ -1,4 +1,4 @@
-"""Edit JSON by splicing its text: what was there keeps every byte (docs/decisions/0074).
+"""Edit JSON by splicing its text: everything outside of the edit keeps its bytes (docs/decisions/0074).
 
 Each edit also changes a plain value, and the finished text has to parse to exactly that value.
 """

@@ -44,7 +44,7 @@ class Change(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What an installation or its removal does. `record` is the record afterwards.
+    """The changes by an installation or its removal. `record` is the record afterwards.
 
     `befores`: absolute path → the bytes that a file of the user has without our entries, None for no file.
     `copies`: edited files to copy before they are replaced.
@@ -297,7 +297,7 @@ class _Work:
         if is_item:
             index = self._index(current, known["hash"])
             if index < 0:
-                return  # the entry is gone; what is there belongs to the user
+                return  # our entry is gone; the present one belongs to the user
             is_edited = marks.value_digest(current[index]) != known["hash"]
             if is_edited and self._refuses(EDITED, what):
                 return

@@ -1,4 +1,4 @@
-"""Edit TOML by appending and removing the lines of tables: what was there keeps every byte (docs/decisions/0074).
+"""Edit TOML by appending and removing the lines of tables: all other bytes stay (docs/decisions/0074).
 
 Each edit also changes a plain value, and the finished text has to parse to exactly that value.
 """

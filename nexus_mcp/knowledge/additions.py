@@ -75,7 +75,7 @@ class _Additions:
         return [self.place(draft) for draft in drafts]
 
     def place(self, draft: Draft) -> dict[str, Any]:
-        """Return what becomes of a draft, and count it as made. Raises PathRefused for a name that is not valid."""
+        """Return the result for a draft, and count it as made. Raises PathRefused for a name that is not valid."""
         start = beginning(draft.text)
         same = self._paths.get(start)
         if same is not None:

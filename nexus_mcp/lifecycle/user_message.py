@@ -104,7 +104,7 @@ def _start_text(skill: str, mode: str, words: str) -> str:
 
 
 def _describe(name: str, tag: dict[str, Any]) -> str:
-    """Describe one tag: what it asks for, and what to do first or instead."""
+    """Describe one tag: the requested action, and the advice on what to do first or instead."""
     advice = f" {tag['advice']}" if tag["advice"] else ""
     if tag["outcome"] == "skill":
         return f"{name} starts the skill {tag['skill']}.{advice}"

@@ -169,7 +169,7 @@ def repair(
             kept = "" if data is None else nexus.show(write_backup(nexus, data, at.held.check))
             try:
                 Replacement(nexus, HISTORY, original).put(repaired, at.held.check)
-            except ChangedMeanwhile as error:  # git does not take our lock: what it wrote is not in the result
+            except ChangedMeanwhile as error:  # git does not take our lock: its write would not be in the result
                 step = f"Run it again.{_backup_note(kept)}"
                 raise StateError(SHOWN_HISTORY, "was changed meanwhile", next_step=step) from error
             except (NotConfirmed, StateError, StorageError) as error:

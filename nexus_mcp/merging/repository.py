@@ -76,7 +76,7 @@ def query(
 ) -> tuple[int, bytes]:
     """Run git in `folder`. Returns (exit code, stdout).
 
-    Raises Undecided with `question`, what git does not report, and `advice` when the exit code is not `allowed`.
+    Raises Undecided when the exit code is not `allowed`, with `question`, the unknown fact, and `advice`.
     """
     try:
         code, data, complaint = run_git(folder, *words)

@@ -40,7 +40,7 @@ def find_plain_brackets(text: str, last: int) -> Iterator[int]:
     if not _MARKUP.search(text):
         yield from _places(text, 0, last + 1)
         return
-    # What follows the paragraph of the last bracket matters only if it defines a link.
+    # Text after the paragraph of the last bracket matters only if it defines a link.
     end = _PARAGRAPH_END.search(text, last)
     if end and not _TARGET.search(text, end.start()):
         text = text[: end.start()]

@@ -293,7 +293,7 @@ def _step_faults(step: Any, place: str) -> Iterator[Fault]:
 
 
 def _answer_faults(step: dict[str, Any], place: str) -> Iterator[Fault]:
-    """Yield faults of assertions on an answer that does not exist, or only sometimes."""
+    """Yield faults of assertions on an answer that never exists, or exists only sometimes."""
     asserted = [name for name in ("assert_return", "assert_result", "assert_error") if name in step]
     if not any(name in step for name in ANSWERING):
         message = f"has no answer to check: only {', '.join(ANSWERING)} have one"
@@ -318,7 +318,7 @@ def _postcondition_faults(raw: dict[str, Any]) -> Iterator[Fault]:
 
 
 def _last_answer_faults(raw: dict[str, Any], asserted: list[str]) -> Iterator[Fault]:
-    """Yield faults of the postcondition about a last answer that does not exist, or only sometimes."""
+    """Yield faults of a postcondition about a last answer that never exists, or exists only sometimes."""
     steps = [members(step) for _, step in each(raw.get("steps"), "")]
     requests = [step for step in steps or [raw] if any(name in step for name in ANSWERING)]
     if not requests:

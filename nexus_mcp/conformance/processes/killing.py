@@ -295,7 +295,7 @@ def _adopted() -> list[psutil.Process]:
     found = []
     for pid in _children() - _nursery.before - _nursery.servers.keys():
         with suppress(psutil.Error, ProcessLookupError, ChildProcessError):
-            # A process in our session was started by this process: what a server starts never has it.
+            # A process in our session was started by this process: a server and its children are in another session.
             if os.getsid(pid) == os.getsid(0):
                 continue
             process = psutil.Process(pid)

@@ -1,4 +1,4 @@
-"""Start processes: what this system lacks for it, their environment, and what its limits allow.
+"""Start processes: check the needs and limits of this system, and build their environment.
 
 A system that is out of processes, files or memory is reported as a fault of the run, never of the target.
 """

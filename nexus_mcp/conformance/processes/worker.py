@@ -22,7 +22,7 @@ _SHOWN = 400
 
 
 def match_pattern(request: dict[str, Any]) -> dict[str, Any]:
-    """Return `fault`, what is wrong with the pattern or "", and `found`, whether it is in the text."""
+    """Return `fault`, the fault of the pattern or "", and `found`, whether the pattern is in the text."""
     try:
         compiled = re.compile(request["pattern"])
         return {"fault": "", "found": compiled.search(request.get("text", "")) is not None}
@@ -80,7 +80,7 @@ def main(kind: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the runner, which ends this process
     warnings.simplefilter("ignore")
     bound_memory(MEMORY)
-    # What the work imports is imported before the clock runs.
+    # Import the modules of the work before the clock runs.
     answer({"pattern": "", "schema": "{}", "value": None})
     print(flush=True)
     for line in sys.stdin:

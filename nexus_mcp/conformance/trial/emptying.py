@@ -171,7 +171,7 @@ class _Descent:
         try:
             os.rmdir(gone.name, dir_fd=above)
         except OSError as error:
-            # What remains in it was reported already.
+            # Its remaining entries were reported already.
             self._stuck(gone.name, error, report=not gone.stuck)
         return True
 

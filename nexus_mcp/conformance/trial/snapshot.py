@@ -68,7 +68,7 @@ def entries(root: int, prefix: str = "") -> Iterator[tuple[str, str]]:
             if name is None:
                 os.close(stack.pop().fd)
                 continue
-            # What disappears during the reading counts as absent.
+            # An entry that disappears during the reading counts as absent.
             with suppress(FileNotFoundError, NotADirectoryError):
                 what, bytes_read = _what(name, folder.fd)
                 size += bytes_read

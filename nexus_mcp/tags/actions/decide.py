@@ -42,7 +42,7 @@ _NEXT = "All issues are decided. Turn the decisions into tasks with task_add, th
 
 
 class Target:
-    """What a decision is about: `issue`, None if only the agent knows, or `problem`: why nothing can be decided."""
+    """The target of a decision: `issue`, None if only the agent knows it, or `problem`: why nothing can be decided."""
 
     __slots__ = ("issue", "pending", "problem")
 
