@@ -97,7 +97,7 @@ class App:
     """The tools of one workspace.
 
     `prefix` goes before each tool name; `now` returns seconds since 1970, for tests. `outside` is the folder of plugins
-    in which the client started the server, if it did: then every call fails, because nothing says what the project is.
+    in which the client started the server, if it did: then every call fails, because the project is unknown.
     `has_hook_tool` offers the tool of hook_tool.py, too.
     """
 

@@ -30,7 +30,7 @@ MAX_WAITING = 64
 # largest line and a little more that the client sends meanwhile.
 MAX_BYTES = MAX_LINE + 256 * 1024
 _CHECK_INTERVAL_S = 0.1
-_SCRIPTED_CALL_S = 0.001  # a program without a model sends its next call within this time
+_SCRIPTED_CALL_S = 0.001  # seconds within which a program without a model sends its next call
 RETAINED_BYTES = 2 << 20
 """Bytes allocated and freed once: glibc then keeps twice as much for later blocks (mallopt(3), M_MMAP_THRESHOLD)
 instead of returning memory to the system after each call."""

@@ -60,7 +60,7 @@ def _of_template(ctx: ReadContext, uri: str, name: str) -> Callable[[], Iterable
             if name not in resource.template.variables:
                 raise _unknown(name, resource.template.variables)
             return lambda: resource.words(ctx, name)
-    raise Fault(INVALID_PARAMS, "Unknown resource template: resources/templates/list shows those that there are")
+    raise Fault(INVALID_PARAMS, "Unknown resource template: resources/templates/list shows the templates")
 
 
 def _unknown(name: str, known: Iterable[str]) -> Fault:

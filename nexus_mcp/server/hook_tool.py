@@ -1,8 +1,8 @@
 """The tool `hook` of `serve --hook-tool`: a harness calls it as a hook, which is faster than a process for each event.
 
-It is no tool of the contract, and not in TOOLS. A model may see it and call it, so it takes only events that a model
-gains nothing by making up: a message of the user, or the start of an agent, could be forged. Payloads and answers have
-the neutral form (docs/lifecycle.md), or that of the hooks of Claude Code and Codex, which share their names.
+It is no tool of the contract, and not in TOOLS. A model may see it and call it, so it takes only events that give a
+model no advantage when it forges them. A message of the user, or the start of an agent, would. Payloads and answers
+have the neutral form (docs/lifecycle.md), or that of the hooks of Claude Code and Codex, which share their names.
 """
 
 from __future__ import annotations

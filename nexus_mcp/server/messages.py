@@ -106,7 +106,7 @@ def _load_with_diagnosis(line: bytes) -> Any:
     except RecursionError:
         raise _refused(line, f"more than {MAX_DEPTH} levels of nesting") from None
     if reader.repeated:
-        raise _refused(line, "a member of an object is given twice")
+        raise _refused(line, "a field of an object appears twice")
     _check_depth(line, text, value)
     return value
 

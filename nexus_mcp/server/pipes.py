@@ -140,7 +140,7 @@ _CHUNK = 65536
 # A writable pipe takes this much without blocking, so no write delays a stop.
 _PIECE = getattr(select, "PIPE_BUF", 4096)
 _NARROW, _WIDE = 1 << 16, 1 << 20  # bytes: default size of a Linux pipe, and the largest any user may set
-_STOP_TIMEOUT_S = 1.0  # seconds without progress until a client counts as gone, once the server is to stop
+_STOP_TIMEOUT_S = 1.0  # seconds without progress after which a client counts as gone, once the server has to stop
 _CHECK_INTERVAL_S = 5.0  # a client whose input has ended counts as gone after two of these without a read
 _HUNG_UP = getattr(select, "POLLHUP", 0) | getattr(select, "POLLRDHUP", 0)
 _GONE = (errno.EPIPE, errno.ECONNRESET)  # the client went away, which is how connections end

@@ -160,7 +160,7 @@ class _Session:
         except Fault as fault:
             self._sink.send(fault.response())
         except Exception as error:  # noqa: BLE001 - a defect met by one line must not end the others
-            log.error(f"a line could not be dealt with: {type(error).__name__}: {error}")
+            log.error(f"a line could not be handled: {type(error).__name__}: {error}")
             if message is None:
                 self._sink.send(internal_error(recover_id(line) if isinstance(line, bytes) else None).response())
             elif message.is_request:  # a notification is never answered

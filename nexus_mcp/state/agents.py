@@ -1,13 +1,13 @@
-"""The agents of all sessions of a harness: the entries of the tracker, and what the tracker has no field for.
+"""The agents of all sessions of a harness: the entries of the tracker, and data for which it has no field.
 
 The tracker has no field for an agent's session, nor for names that its schema refuses. Both are kept beside it, by the
 agent's id and its started_at, which no two entries share (store/agents.py writes them).
 
 agents.extension.jsonl holds them as lines. A hook that cannot get the lock in time appends an event (`spawn`, `resume`,
 `complete`). The next lock holder puts it into the tracker: it first appends a `fold` line, which has the checksum of
-the tracker that it is about to write, the ids of all events in that tracker, and what the tracker has no field for. A
-fold line counts only while the tracker has its checksum. So a lock holder that dies between the two writes has changed
-nothing, and no event is counted twice. A `seen` line has the time of an event that changed no agent.
+the tracker that it is about to write, the ids of all events in that tracker, and the data for which the tracker has no
+field. A fold line counts only while the tracker has its checksum. So a lock holder that dies between the two writes has
+changed nothing, and no event is counted twice. A `seen` line has the time of an event that changed no agent.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ class _Working:
         return len(self._entries) - 1
 
     def _name(self, entry: Entry, name: str) -> None:
-        """Add a name that the entry does not have: what any of its names forbids stays forbidden."""
+        """Add a name that the entry does not have: the restrictions of all its names hold."""
         key = key_of(entry)
         if key is None or not name or name == entry.get("agent_name"):
             return

@@ -1,4 +1,4 @@
-"""Entries of the operation log: what a change did to which file, and which entries can be undone.
+"""Entries of the operation log: the changes of files, and which entries can be undone.
 
 A delta turns the new bytes of a file back into the old ones: it is small for a small change.
 
@@ -30,14 +30,14 @@ VERSION = 1
 UNDO = "undo"
 UNKNOWN = "unknown"
 LOG_ADVICE = "See nexus-mcp log."
-PAST_ADVICE = "It goes no further back; later changes can be taken back as ever."
+PAST_ADVICE = "It goes no further back; later changes can be taken back as usual."
 _CLIENT_LENGTH = 100
 _CONTINUES = range(0x80, 0xC0)  # bytes within a character of UTF-8
 _SLICE_BYTES = 1 << 16  # bytes that are compared at a time
 
 
 class By:
-    """The caller of a change: the tool, the harness that the server was started for, what the client calls itself."""
+    """The caller of a change: the tool, the harness of the server, and the name that the client gives itself."""
 
     __slots__ = ("client", "harness_id", "tool")
 
@@ -153,7 +153,7 @@ def last_changes(lines: Sequence[Line], count: int) -> list[Entry]:
         if len(found) == count:
             break
         if line is None:
-            problem = f"Line {number} of the operation log cannot be read, so nobody knows what it did"
+            problem = f"Line {number} of the operation log cannot be read, so its change is unknown"
             raise _refused(found, problem, f" {PAST_ADVICE}")
         if "cycle" in line:  # before other lines are read
             raise _refused(found, f"{describe(line)} put a cycle into the history, which only grows")
@@ -193,7 +193,7 @@ def restore(file: dict[str, Any], now: bytes | None, by: Entry) -> bytes | None:
     before = file["before"]
     if not _matches(file["after"], now):
         problem = f".nexus/state/{file['name']} is not what {describe(by)} left: something else changed it"
-        raise UndoRefused(problem, next_step=f"{LOG_ADVICE} What is in the file now stays.")
+        raise UndoRefused(problem, next_step=f"{LOG_ADVICE} The present content stays.")
     data = None if before is None else apply_delta(now or b"", before)
     if not _matches(before, data):
         problem = f"The operation log does not tell rightly what {file['name']} was before {describe(by)}"

@@ -310,7 +310,7 @@ def write_gitignore(nexus: Folder, held: lock.HeldLock) -> bool:
             atomic.place(nexus, temporary, IGNORE)
         except OSError as error:
             nexus.unlink(temporary)
-            if isinstance(error, FileExistsError):  # another process wrote one meanwhile
+            if isinstance(error, FileExistsError):  # another process wrote `.gitignore` meanwhile
                 return False
             raise
     except OSError as error:
@@ -350,7 +350,7 @@ class Deadline:
         if waiting is not None and waiting.st_size > SOON:
             raise JournalError(
                 journal.SHOWN,
-                f"is to hold a change that was begun, and is larger than the {SOON >> 20} MiB that a hook completes",
+                f"should hold a pending change, but is larger than the {SOON >> 20} MiB that a hook completes",
                 next_step="Call a tool, such as task_list: it completes the change, or says what is wrong with it.",
             )
         return self.left()

@@ -37,7 +37,7 @@ _FILES = (agents_extension.OLD, agents_extension.NAME, TRACKER)
 
 
 class Agents:
-    """What `read` found: the `records`, and the reasons not to rely on them.
+    """The result of `read`: the `records`, and the reasons not to rely on them.
 
     `fault` says why the tracker cannot be used, or not all of it, and `extension_fault` says the same of the file
     beside it. `is_sure` is False if a part of that file could not be read: then an agent without a known session may
@@ -69,7 +69,7 @@ def read(store: Store, harness_id: str) -> Agents:
 
 
 def record(store: Store, harness_id: str, event: Event) -> tuple[Records | None, bool]:
-    """Record an event of an agent: in the tracker, or beside it if the lock cannot be had in time.
+    """Record an event of an agent: in the tracker, or beside it if the lock is not free in time.
 
     Return (the records after it, whether a text was truncated). For an unknown agent return None as the records, and
     write nothing. Raises StateError, PathRefused and StorageError with nothing recorded, NotConfirmed.

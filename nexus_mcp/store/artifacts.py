@@ -66,7 +66,7 @@ def _check_encoding(filename: str) -> None:
 
 
 def _replace(state: Folder, folder: Folder, names: tuple[str, str, str], data: bytes, noted: Noted) -> None:
-    """Put `data` in the place of the artifact. What another program saves from now on is kept as a copy beside it.
+    """Put `data` in the place of the artifact. A save of another program from now on is kept as a copy beside it.
 
     The call does not build on the old content, so it does not run again. Without a copy the save would be lost.
     `names`: its path from `.nexus/state`, its name in `folder`, the id of the change.

@@ -2,7 +2,7 @@
 
 The receipt is removed once the answer was written out. If the process dies before, the receipt stays, and the next
 task_close that finds nothing open returns its answer, once: a client that retries gets its answer and no second cycle.
-A living process keeps its receipt locked, so that no other process takes it for an abandoned one.
+A living process keeps its receipt locked, so that no other process treats it as abandoned.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def write_one(
 
     `read` is its name, and the file as it was read; `forward` as for Replacement.
 
-    A file in `state` itself is synced into it once the lock is let go, so that others need not wait for the disk: every
+    The name of a file in `state` is synced after the lock is released, so that others need not wait for the disk: every
     later change syncs that folder, too, before it is answered, and so never outlives this one.
     """
     if folder is not state:

@@ -95,11 +95,11 @@ def read_pending(state: Folder) -> dict[str, Any] | None:
     if isinstance(version, int) and not isinstance(version, bool) and version > VERSION_WITHOUT_CYCLE:
         problem = "holds a change that was begun and is of a version that this nexus-mcp does not know"
         raise NewerJournal(SHOWN, problem, next_step="Complete it with the newer nexus-mcp that began it.")
-    raise _damaged("is not a journal, or not what it was written as")
+    raise _damaged("is not a journal, or was changed after it was written")
 
 
 def _damaged(problem: str, where: str = "") -> JournalError:
-    problem = f"is to hold a change that was begun, and {problem}"
+    problem = f"should hold a pending change, but {problem}"
     return JournalError(SHOWN, problem, where=where, next_step=DAMAGED_ADVICE)
 
 
@@ -318,8 +318,9 @@ def roll_forward(nexus: Folder, state: Folder) -> Entry | None:
 
 
 def _find_removable(*folders: Folder) -> list[tuple[Folder, str]]:
-    """Return the removable temporary files, before recovery changes the files of the dead process. What another program
-    saved is kept as a copy. Never raises: the next sweep checks the rest.
+    """Return the removable temporary files, before recovery changes the files of the dead process.
+
+    A file that another program saved is kept as a copy. Never raises: the next sweep checks the rest.
     """
     found = []
     try:

@@ -46,7 +46,7 @@ def append(folder: Folder, name: str, line: bytes, limit: int, is_ours: Callable
         close_fd(fd)
     if not ours:
         aside = atomic.set_aside(folder, name, f"conflict-{name}")
-        log.warning(f"{folder.show(name)} was set aside as {aside}: it was full of what is none of ours")
+        log.warning(f"{folder.show(name)} was set aside as {aside}: it held nothing of ours")
         append(folder, name, line, limit)
         return
     # Synced, unlike a line: an unsynced rename may leave an empty file after a power cut. It happens rarely.

@@ -3,11 +3,11 @@
 `Original` is the file as a change read it, held open. Inode, size and times reveal most saves, the bytes reveal all:
 within a tick of the clock a file can be written again, in place, and look the same.
 
-The file is looked at right before it is replaced: a save that shows there makes the change run again, on what was
-saved. Then names are exchanged in one step, so whatever the name held, also a save that came after that look, lies
-under a temporary name and is looked at there. It gets its own name back, and the change runs again; or, where a change
-can only go forward, it is kept beside the file (docs/decisions/0070). An editor that is still writing goes on in the
-very file that is kept.
+The file is checked right before it is replaced: if another program saved it, the change runs again on the saved file.
+Then the names of both files are exchanged in one step. The old file, even one saved after that check, now has a
+temporary name, and is checked again under it. A saved file gets its own name back, and the change runs again. If the
+change can only go forward, the saved file is kept beside the new one (docs/decisions/0070). An editor that is still
+writing continues in the kept file.
 """
 
 from __future__ import annotations
@@ -338,7 +338,8 @@ class Replacement:
         """Check the replaced file, which now has the name `held`. Raises as `install` does, but no OSError."""
         folder, name, is_forward = self._folder, self._name, self._forward is not None
         try:
-            # A change of permissions counts, too, unless the change can only go forward: its file has the old ones.
+            # New permissions count as a save, too, unless the change can only go forward: the new file has the old
+            # permissions.
             if self._original.is_at(folder, held) and (is_forward or new is None or not self._original.is_chmodded):
                 self._let_go(held)
                 return
@@ -367,7 +368,7 @@ class Replacement:
             conflicts.drop_twins(self._folder, self._original.is_file)
 
     def _put_back(self, held: str, new: New | None) -> None:
-        """Give the replaced file its name back. What another program saved under that name meanwhile is kept as a copy.
+        """Give the replaced file its name back. Another file saved under that name meanwhile is kept as a copy.
 
         Raises atomic.Unsynced if the file cannot be put back, because the change was made then. Raises StorageError.
         """
@@ -394,7 +395,7 @@ class Replacement:
         place.
 
         The old file first gets a second name, so that a save in place is not lost, whatever fails or dies from then on.
-        What another program renames to that name right before our rename is lost. Raises as `install` does.
+        A file that another program renames to that name right before our rename is lost. Raises as `install` does.
         """
         folder, name, original = self._folder, self._name, self._original
         aside = ""

@@ -232,7 +232,7 @@ def _rows_by_text(known: Document, data: bytes) -> Rows | None:
                 row = _lay_out(shapes.order(value, schema))
                 row = row if row.text == text else Row(value)
             found.append(row)
-    except (ValueError, RecursionError):  # only parsing it whole tells what is wrong, and where
+    except (ValueError, RecursionError):  # only a whole parse can locate the fault
         return None
     return found
 

@@ -1,4 +1,4 @@
-"""The store: what the tools read and change (docs/decisions/0003), with artifacts and undo."""
+"""The store: read and change the files of the tools (docs/decisions/0003), with artifacts and undo."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def check_arguments(tool: Tool, call_arguments: dict[str, Any]) -> dict[str, Any
 
 
 def _shown(name: str) -> str:
-    """Return a foreign name for a message."""
+    """Return the name of an unknown parameter, safe and short enough for a message."""
     from nexus_mcp.quoting import quoted
 
     return quoted(name, _SHOWN_NAME)

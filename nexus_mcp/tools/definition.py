@@ -40,7 +40,7 @@ CLASSES = {
 
 
 class ToolContext:
-    """What `run` gets beside the arguments: the workspace, its store and the caller.
+    """The context that `run` gets beside the arguments: the workspace, its store and the caller.
 
     `unanswered` holds the receipt of a close until its response was written.
     """

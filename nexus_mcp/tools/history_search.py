@@ -1,4 +1,4 @@
-"""history_search: look through the archived cycles."""
+"""history_search: search the archived cycles for a text."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def test_refused_undo_exits_with_1(capsys: pytest.CaptureFixture[str], there: Pr
     assert (code, out) == (1, "")
     assert err == (
         f"nexus-mcp: .nexus/state/tasks.json is not what task_add of {at} left: something else changed it; "
-        "nothing was changed. See nexus-mcp log. What is in the file now stays.\n"
+        "nothing was changed. See nexus-mcp log. The present content stays.\n"
     )
     assert {**there.snapshot(), ".nexus/state/lock": b""} == {**before, ".nexus/state/lock": b""}
 

@@ -83,7 +83,7 @@ DIFFERENCES = (
     Difference(
         "a repeated field",
         _frame('"arguments":{},"arguments":{"a":1}'),
-        _error(1, -32600, "Invalid Request: a member of an object is given twice"),
+        _error(1, -32600, "Invalid Request: a field of an object appears twice"),
         "tool error",
         "the SDK takes the last one; the server cannot know which one was meant",
     ),

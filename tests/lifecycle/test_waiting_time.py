@@ -113,9 +113,7 @@ def test_large_journal_is_left_to_a_tool(project: Project, monkeypatch: pytest.M
 
     monkeypatch.setattr(Folder, "read", noted)
     answer = guard.answer_event("session_start", OWN, Workspace(str(project.root)))
-    assert (
-        ".nexus/state/txn.json is to hold a change that was begun, and is larger than the 16 " in answer["warnings"][0]
-    )
+    assert ".nexus/state/txn.json should hold a pending change, but is larger than the 16 " in answer["warnings"][0]
     edit = {**OWN, "tool": "Write", "agent_id": "a1", "agent_name": "architect"}
     assert guard.answer_event("pre_tool_use", edit, Workspace(str(project.root)))["decision"] == "deny"
     assert "txn.json" not in read

@@ -71,7 +71,7 @@ def test_completion_has_at_most_100_values(ask: Asker, project: Project) -> None
         (
             "nexus://plan",
             "x",
-            "Unknown resource template: resources/templates/list shows those that there are",
+            "Unknown resource template: resources/templates/list shows the templates",
         ),
     ],
 )

@@ -47,7 +47,7 @@ def test_too_large_journal_stops_every_call(tmp_path: Path, tool: str) -> None:
     (tmp_path / ".nexus/state/txn.json").write_bytes(bytes(1001))
     with patch.object(journal, "HISTORY_LIMIT", 1000):
         told = refused(tmp_path, tool)
-    assert "txn.json is to hold a change that was begun, and is larger than" in told
+    assert "txn.json should hold a pending change, but is larger than" in told
     assert "this call changed nothing itself" in told
     assert journal.DAMAGED_ADVICE in told
 

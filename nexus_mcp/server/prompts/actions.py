@@ -1,8 +1,8 @@
 """Write the prompts of the tags that run an action: instructions for the model and the user's text.
 
-The outcome is computed as for a tag in a message (nexus_mcp/tags/). Nothing is stored: a client may fetch a prompt
-and not use it. A prompt announces what `nexus-mcp act` does with the message that it quotes; when the text may be cut,
-it announces nothing that the missing words could change.
+The outcome is computed as for a tag in a message (nexus_mcp/tags/). Nothing is stored: a client may fetch a prompt and
+not use it. A prompt announces the effect of `nexus-mcp act` on the message that it quotes. If the text may be cut, it
+announces nothing that the missing words could change.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def rule(ctx: ReadContext, arguments: Arguments) -> str:
 
 
 def memory_template(ctx: ReadContext, values: dict[str, str]) -> str:
-    """Write the prompt of [m] for words that are not known yet."""
+    """Write the prompt of [m] as a template for words that the client inserts later."""
     act, gc = (without_expansions(command(name)) for name in ("act", "memory gc"))
     reading = (
         f"Keep the user's text below in this project's notes. `{act}` does it safely, for this message, without the "
@@ -122,7 +122,7 @@ def memory_template(ctx: ReadContext, values: dict[str, str]) -> str:
 
 
 def rule_template(ctx: ReadContext, values: dict[str, str]) -> str:
-    """Write the prompt of [rule:…] for words that are not known yet: the first placeholder may get all of them."""
+    """Write the prompt of [rule:…] as a template for later words: the first placeholder may get all of them."""
     act = without_expansions(command("act"))
     reading = (
         "Keep the user's rule below in this project's notes. The first word names the file, `.nexus/rules/WORD.md`; "

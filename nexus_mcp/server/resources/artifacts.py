@@ -133,7 +133,7 @@ RESOURCE = Resource(
     "nexus://artifacts/{+path}",
     name="artifacts",
     title="An artifact",
-    description="A file that an agent left with artifact_write; text, or base64 when it is none.",
+    description="A file that an agent left with artifact_write; text, or base64 for any other content.",
     mime_type=None,
     priority=0.4,
     read=read,

@@ -1,4 +1,4 @@
-"""What all resources share: URI template, read context, content, list entry, resource kind, and files below .nexus.
+"""Define what all resources share: URI template, read context, content, list entry, kind, and files below .nexus.
 
 Of RFC 6570 only what our URIs use is supported: at most one variable at the end, `{name}` (one segment) or `{+path}`
 (with slashes), or one list of query parameters, `{?a,b}`.
@@ -88,7 +88,7 @@ def _decoded(text: str) -> str:
     try:
         return unquote_to_bytes(text).decode()
     except UnicodeError:
-        raise BadUri("what is escaped in it is not UTF-8") from None
+        raise BadUri("its escapes are not UTF-8") from None
 
 
 JSON = "application/json"

@@ -44,8 +44,8 @@ HISTORY = Resource(
     name="history",
     title="The history",
     description=(
-        "Closed cycles as history_search answers: the last_n newest (10 when left out) whose text has the query, "
-        "case aside."
+        "Closed cycles as history_search returns them: the last_n newest (10 when left out) whose text has the query, "
+        "ignoring case."
     ),
     mime_type=JSON,
     priority=0.6,
@@ -65,7 +65,7 @@ def read_cycle(ctx: ReadContext, values: Values) -> list[Content]:
     at = values["completed_at"]
     cycles = ctx.store.history(lambda archive: archive.ended_at(at))
     if not cycles:
-        raise Missing("no cycle was closed then; nexus://history tells when those were that there are")
+        raise Missing("no cycle was closed at that time; nexus://history lists the times")
     return [Content(JSON, compact(cycle)) for cycle in cycles]
 
 

@@ -44,7 +44,7 @@ def make_resource(
         with ctx.store.nexus() as nexus:
             data = read_file(nexus, f"{kind}/{name}")
         if data is None:
-            raise Missing("there is no such note; nexus://knowledge lists those that there are")
+            raise Missing("there is no such note; nexus://knowledge lists the notes")
         content = Content(MARKDOWN, _text(data, f".nexus/{kind}/{name}"))
         if was_read is not None:
             was_read(ctx, f"{kind}/{name}")
@@ -86,9 +86,7 @@ def _names(folder: Folder) -> list[str]:
     try:
         return names_of(folder)
     except StateError as error:  # too many notes, none broken
-        advice = (
-            "Merge what is about one matter, and move out of the folder what is not needed; each can still be read."
-        )
+        advice = "Merge notes about one subject, and move unneeded notes out of the folder; each can still be read."
         raise StateError(error.file, error.problem, next_step=advice) from None
 
 
@@ -171,7 +169,7 @@ KNOWLEDGE = Resource(
     "nexus://knowledge",
     name="knowledge",
     title="The knowledge index",
-    description="The notes of memory, context and rules, with their tags and sizes: what there is to read.",
+    description="The notes of memory, context and rules, with their tags and sizes.",
     mime_type=JSON,
     priority=0.8,
     read=read_index,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nexus_mcp.server.resources.definition import Content, Entry, ReadContext, Resource, Values
 
 _YEAR_10000 = 253_402_300_800
-"""In seconds since 1970. A file may have any time; one that no date can express is left out."""
+"""In seconds since 1970. A file may have any time; a time outside this range is left out."""
 
 
 def resources(ctx: ReadContext, cursor: str | None) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def _template(resource: Resource) -> dict[str, Any]:
     return {**shown, "annotations": {"audience": list(resource.audience), "priority": resource.priority}}
 
 
-_ADVICE = "resources/list and resources/templates/list show what there is."
+_ADVICE = "resources/list and resources/templates/list name the resources."
 
 
 def read(ctx: ReadContext, uri: str) -> dict[str, Any]:

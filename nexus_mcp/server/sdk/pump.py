@@ -94,7 +94,7 @@ class Pump:
                     await self._send(fault.response())
                     continue
                 except Exception as error:  # noqa: BLE001 - a defect met by one line must not end the others
-                    log.error(f"a line could not be dealt with: {type(error).__name__}: {error}")
+                    log.error(f"a line could not be handled: {type(error).__name__}: {error}")
                     if message is None or message.is_request:
                         id = message.id if message else recover_id(line) if isinstance(line, bytes) else None
                         await self._send(internal_error(id).response())

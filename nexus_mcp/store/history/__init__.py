@@ -9,4 +9,4 @@ SHOWN = f".nexus/{NAME}"
 LIMIT = 512 << 20
 """Largest history that is read or written, in bytes."""
 EMPTY = '{\n  "cycles": []\n}\n'
-"""The text that stands for an absent file."""
+"""The content that an absent file counts as."""

@@ -96,7 +96,7 @@ class Cache:
         info = os.fstat(fd)
         if info.st_mode & _FOR_OTHERS & ~bits_for(self._source, info.st_gid):
             close_fd(fd)
-            raise ValueError("it is for more to read than the history")
+            raise ValueError("more users may read it than the history")
         return fd
 
     def new_texts(self) -> tuple[str, int] | None:

@@ -59,7 +59,7 @@ def test_entry_has_title_type_size_and_time(ask: Asker, project: Project) -> Non
         "uri": "nexus://artifacts/deep/x.png",
         "name": "artifacts/deep/x.png",
         "title": "deep/x.png",
-        "description": "A file that an agent left with artifact_write; text, or base64 when it is none.",
+        "description": "A file that an agent left with artifact_write; text, or base64 for any other content.",
         "mimeType": "image/png",
         "size": 3,
         "annotations": {"audience": ["user", "assistant"], "priority": 0.4, "lastModified": STAMP},

@@ -15,7 +15,7 @@ from tests.server.app_requests import Asker
 from tests.support import Client, Project, compact, cycle, plan, stamp, task, tasks
 
 NOT_FOUND = "Resource not found: "
-LISTS = "resources/list and resources/templates/list show what there is."
+LISTS = "resources/list and resources/templates/list name the resources."
 
 
 @pytest.mark.requirement("resources.tools")
@@ -74,7 +74,7 @@ def test_cycle_is_read_by_its_time(ask: Asker, project: Project) -> None:
     assert ask.text(f"nexus://cycle/{stamp(5)}") == compact(other)
     found = ask("resources/read", uri=f"nexus://cycle/{stamp(0)}")["contents"]
     assert [json.loads(content["text"]) for content in found] == [twin, one]
-    told = "no cycle was closed then; nexus://history tells when those were that there are"
+    told = "no cycle was closed at that time; nexus://history lists the times"
     assert ask.refused("resources/read", uri="nexus://cycle/2020-01-01T00:00:00.000Z") == (-32602, NOT_FOUND + told)
 
 
@@ -168,12 +168,12 @@ def test_own_agent_is_readable(ask: Asker, project: Project) -> None:
         ("file:///etc/passwd", -32602, NOT_FOUND + LISTS),
         ("", -32602, NOT_FOUND + LISTS),
         ("nexus://plan/", -32602, NOT_FOUND + LISTS),
-        ("nexus://memory/%FF", -32602, "Not a usable URI: what is escaped in it is not UTF-8."),
+        ("nexus://memory/%FF", -32602, "Not a usable URI: its escapes are not UTF-8."),
         ("nexus://artifacts/none.md", -32602, NOT_FOUND + "there is no such artifact"),
         (
             "nexus://memory/none.md",
             -32602,
-            f"{NOT_FOUND}there is no such note; nexus://knowledge lists those that there are",
+            f"{NOT_FOUND}there is no such note; nexus://knowledge lists the notes",
         ),
         ("nexus://agents/enginer", -32602, f'{NOT_FOUND}There is no agent "enginer". Did you mean engineer?'),
         (

@@ -48,8 +48,8 @@ def test_matching_uri_gives_its_values(template: Template, uri: str, values: obj
 @pytest.mark.parametrize(
     ("template", "uri", "told"),
     [
-        (NAME, "nexus://memory/%FF", "what is escaped in it is not UTF-8"),
-        (NAME, "nexus://memory/\ud800", "what is escaped in it is not UTF-8"),
+        (NAME, "nexus://memory/%FF", "its escapes are not UTF-8"),
+        (NAME, "nexus://memory/\ud800", "its escapes are not UTF-8"),
         (HISTORY, "nexus://history?q=a", "its query may have query and last_n, each once and with a value"),
         (HISTORY, "nexus://history?query", "its query may have query and last_n, each once and with a value"),
         (HISTORY, "nexus://history?query=a&query=b", "its query may have query and last_n, each once and with a value"),
