@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import selectors
@@ -80,6 +81,7 @@ def _work(item: Any, work: Callable[[Any], Any], writes: int, folder: str) -> No
     """The whole life of a child; does not return."""
     code = 1
     try:
+        gc.freeze()  # what the parent had is no garbage of this process: looking through it takes longer than the work
         os.setsid()
         tempfile.tempdir = folder
         os.environ["TMPDIR"] = folder

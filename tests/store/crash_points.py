@@ -69,7 +69,10 @@ def dying_at(number: int) -> Iterator[Calls]:
 
 def killed(number: int, run: Callable[[], T]) -> T | None:
     """What `run` returns, None when it died before its `number`-th call."""
-    gc.freeze()  # what is there already is no garbage of this call: looking through it takes longer than the call
+    # What is there already is no garbage of this call: looking through it takes longer than the call. It stays frozen,
+    # because thawing it thaws with it what the whole run froze, and every later collection looks through that again.
+    gc.collect()
+    gc.freeze()
     try:
         with dying_at(number):
             return run()
@@ -78,7 +81,6 @@ def killed(number: int, run: Callable[[], T]) -> T | None:
     finally:
         # The kernel closes what a dead process had open; here it still hangs in the frames of its last exception.
         gc.collect()
-        gc.unfreeze()
     return None
 
 
