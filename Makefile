@@ -1,7 +1,7 @@
 # Two commands: `make demo` shows the server at work, `make test` checks everything.
 # Both make the environment in .venv first, from requirements-dev.lock.
 
-.PHONY: help demo test pytest test-pythons lint format types docs catalog conformance miniatures catchers mutants upstream torture bench bench-page bench-trend bench-env tokens lock wheel env clean
+.PHONY: help demo test pytest test-pythons lint format types docs catalog conformance miniatures catchers mutants upstream torture bench bench-page bench-trend bench-env tokens e2e lock wheel env clean
 .DEFAULT_GOAL := help
 
 VENV := .venv
@@ -25,6 +25,7 @@ help:
 	@echo "make bench-page    rewrite the tables and charts of docs/performance.md and performance-details.md"
 	@echo "make bench-trend   check that no call became clearly slower than recorded (1 minute)"
 	@echo "make tokens        measure what tools and answers cost a model, beside other servers (1 minute, node)"
+	@echo "make e2e           run the real clients from npm with a scripted model, offline (8 minutes, npm)"
 	@echo "make wheel         build dist/"
 	@echo "make lock          resolve requirements-dev.lock and requirements-bench.lock again (needs uv)"
 
@@ -59,6 +60,7 @@ format: env
 docs: env
 	$(BIN)/python -m docs.generate
 	$(BIN)/python -m docs.rooms
+	$(BIN)/python -m tests.e2e.results
 
 conformance: env
 	@.ci/conformance $(BIN)
@@ -101,6 +103,10 @@ bench-trend: env
 # The tables of docs/tokens.md. Other servers come from npm, into .cache/.
 tokens: env
 	$(BIN)/python -m benchmarks.tokens
+
+# Clients come from npm, into a cache folder of the user (NEXUS_E2E_CACHE). HARNESS=codex runs the tests of one.
+e2e: env
+	$(BIN)/python -m tests.e2e $(HARNESS)
 
 bench-env: env
 	@$(BIN)/python -m pip --quiet --disable-pip-version-check --no-input install --require-hashes -r requirements-bench.lock

@@ -15,6 +15,7 @@ from nexus_mcp.cli.options import Command, Group, parse
 from nexus_mcp.tools import TOOLS
 from nexus_mcp.tools.definition import Tool
 from tests.cli.support import every_command, name
+from tests.e2e import results
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted(
@@ -49,6 +50,11 @@ def test_tools_page_is_current() -> None:
     """docs/tools.md and the table in the README are what the generator writes; `make docs` writes them anew."""
     assert READ["docs/tools.md"] == generate.page() + "\n", "docs/tools.md is not current: run make docs"
     assert READ["README.md"] == generate.readme(READ["README.md"]), "README.md is not current: run make docs"
+
+
+def test_harnesses_page_is_current() -> None:
+    """docs/harnesses.md is what results.json says; `make e2e` writes the results, `make docs` the page."""
+    assert READ["docs/harnesses.md"] == results.page(), "docs/harnesses.md is not current: run make docs"
 
 
 def test_architecture_page_has_the_imports_of_today() -> None:

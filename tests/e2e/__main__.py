@@ -1,0 +1,79 @@
+"""`make e2e`: get the clients, then run the tests where there is no network beside loopback.
+
+`python -m tests.e2e [CLIENT…] [-- PYTEST OPTION…]`. Exit code 0: all passed; 1: a test failed; 2: command line; 3: what
+ran passed, but a client could not be had.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.e2e.clients import RUNTIME, Client, NotHad, fetch, listed
+
+ROOT = Path(__file__).resolve().parents[2]
+NOT_RUN = 3
+_UNSHARED = (("-n",), ("-rn",))
+"""Options of unshare: for root, and for a user who may make user namespaces."""
+
+
+def main(words: list[str]) -> int:
+    """Run the tests of the clients that are named, of all by default."""
+    named, options = (words[: words.index("--")], words[words.index("--") + 1 :]) if "--" in words else (words, [])
+    clients = listed()
+    runtime = clients.pop(RUNTIME)
+    if unknown := [name for name in named if name not in clients]:
+        print(f"No client {unknown[0]}; clients.json has {', '.join(clients)}.", file=sys.stderr)
+        return 2
+    programs, missing = _get(runtime, [clients[name] for name in named or clients])
+    for fault in missing:
+        print(f"Not run: {fault}", file=sys.stderr)
+    if not programs:
+        return NOT_RUN
+    files = [f"tests/e2e/test_{name.replace('-', '_')}.py" for name in programs]
+    here = [name for name in files if (ROOT / name).exists()]
+    if not here:
+        print(f"There are no tests yet: {' '.join(files)}", file=sys.stderr)
+        return NOT_RUN
+    env = {**os.environ, "NEXUS_E2E_PROGRAMS": json.dumps(programs), "NEXUS_E2E_RECORD": "" if options else "yes"}
+    pytest = [sys.executable, "-m", "pytest", "--durations=8", *options, *here]
+    code = subprocess.run([*_without_network(), *pytest], cwd=ROOT, env=env, check=False).returncode
+    if code:
+        return 1  # pytest has a 3 of its own
+    return NOT_RUN if missing else 0
+
+
+def _get(runtime: Client, wanted: list[Client]) -> tuple[dict[str, str], list[str]]:
+    """Return client -> program, and a line for each client that could not be had. The PATH gets the runtime."""
+    programs: dict[str, str] = {}
+    missing = []
+    try:
+        node = fetch(runtime, os.environ["PATH"])
+    except NotHad as fault:
+        return {}, [f"{fault}; so {client.title} cannot run" for client in wanted]
+    os.environ["PATH"] = os.pathsep.join((str(node.parent), os.environ["PATH"]))
+    for client in wanted:
+        try:
+            programs[client.id] = str(fetch(client, os.environ["PATH"]))
+        except NotHad as fault:
+            missing.append(f"{client.title}: {fault}")
+    return programs, missing
+
+
+def _without_network() -> list[str]:
+    """Return the words before a command that give it a network with loopback only; [] where that is not allowed."""
+    unshare, ip = shutil.which("unshare"), shutil.which("ip")
+    for options in _UNSHARED if unshare and ip else ():
+        words = [str(unshare), *options, "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
+        if subprocess.run([*words, "true"], check=False, capture_output=True).returncode == 0:
+            return words
+    print("No network namespace here: proxies that are not there keep the clients from the network.", file=sys.stderr)
+    return []
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

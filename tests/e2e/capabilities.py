@@ -1,0 +1,28 @@
+"""The rows of docs/harnesses.md: each capability, its words, and the harnesses that do not offer it."""
+
+from __future__ import annotations
+
+ROWS = {
+    "install": "Our command installs, and the client starts the server",
+    "tools": "The model gets the eleven tools, and the instructions",
+    "cycle": "A whole cycle, from `plan_start` to `history_search`",
+    "errors": "A refused call and a call with a wrong type say what to do next",
+    "skill": "`[plan]` starts the skill; its whole text reaches the model",
+    "gate-warns": "An edit without a task warns",
+    "gate-blocks": "An edit without a task is denied where the gate is `block`",
+    "native-limits": "The file of an agent takes tools from it",
+    "hook-limits": "The hook denies an agent a tool",
+    "tracker": "The tracker follows agents from spawn to completion",
+    "report": "A tag in the report of an agent is text",
+    "compaction": "After a compaction the model gets plan, tasks, skill and notes once",
+    "turn-end": "The end of a turn asks for `task_close` once",
+    "session-end": "The end of a session removes its agents",
+    "worktree": "A worktree that the harness made has the state of the main worktree",
+    "limit": "A context stays below the limit with 500 notes",
+    "kill": "A kill of the client in the middle of a call loses nothing",
+    "uninstall": "Uninstall restores every byte",
+}
+"""Capability -> its words in the table."""
+
+NOT_OFFERED: dict[str, dict[str, str]] = {}
+"""Harness -> capability -> why the harness does not offer it."""

@@ -1,0 +1,113 @@
+"""The clients of npm: their versions are in clients.json, their files in a cache folder outside the checkout.
+
+Install scripts of packages are never run: each client is started by the program for this machine that its package has.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+LIST = Path(__file__).with_name("clients.json")
+RUNTIME = "runtime"
+_INSTALL_S = 300
+_START_S = 60
+
+
+class NotHad(Exception):
+    """A client that cannot be had here; the text says why, in one line."""
+
+
+@dataclass(frozen=True)
+class Client:
+    """A package of npm at one version; `programs` are patterns below its folder, the first that starts is used."""
+
+    id: str
+    title: str
+    package: str
+    version: str
+    programs: tuple[str, ...]
+
+
+def listed() -> dict[str, Client]:
+    """Return id -> client, the runtime included."""
+    rows = json.loads(LIST.read_text(encoding="utf-8"))
+    return {
+        id: Client(id, row.get("title", row["package"]), row["package"], row["version"], tuple(row["programs"]))
+        for id, row in rows.items()
+    }
+
+
+def cache_folder() -> Path:
+    """Return the folder of the clients: NEXUS_E2E_CACHE, else nexus-mcp/e2e below the user's cache folder."""
+    own = os.environ.get("NEXUS_E2E_CACHE")
+    if own:
+        return Path(own).absolute()
+    caches = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(caches) / "nexus-mcp" / "e2e"
+
+
+def fetch(client: Client, path: str) -> Path:
+    """Return the program of a client, installed first where it is missing; `path` is the PATH with the runtime.
+
+    Raise NotHad when npm is missing, the package cannot be installed, or no program of it starts on this machine.
+    """
+    folder = cache_folder() / f"{client.package.rpartition('/')[2]}-{client.version}"
+    if not folder.exists():
+        _install(client, folder, path)
+    found = [program for pattern in client.programs for program in sorted(folder.glob(pattern))]
+    for program in found:
+        if _starts(program, path):
+            return program
+    raise NotHad(f"{client.package} {client.version} has no program that starts on this machine; see {folder}")
+
+
+def _install(client: Client, folder: Path, path: str) -> None:
+    npm = shutil.which("npm", path=path)
+    if npm is None:
+        raise NotHad(f"{client.package} {client.version}: npm is not installed")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    words = [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--prefix", str(work)]
+    wanted = f"{client.package}@{client.version}"
+    try:
+        done = subprocess.run(
+            [*words, wanted],
+            env={**os.environ, "PATH": path},
+            check=False,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_INSTALL_S,
+        )
+        if done.returncode:
+            fault = " ".join(done.stderr.split())[:200]
+            raise NotHad(f"{client.package} {client.version}: npm could not install it: {fault}")
+        if not folder.exists():  # a run beside this one may have been faster
+            os.rename(work, folder)
+    except subprocess.TimeoutExpired:
+        raise NotHad(f"{client.package} {client.version}: npm took more than {_INSTALL_S} seconds") from None
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _starts(program: Path, path: str) -> bool:
+    with tempfile.TemporaryDirectory() as home:
+        try:
+            done = subprocess.run(
+                [program, "--version"],
+                env={"PATH": path, "HOME": home},
+                cwd=home,
+                check=False,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_START_S,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+    return done.returncode == 0

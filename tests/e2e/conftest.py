@@ -1,0 +1,61 @@
+"""Fixtures of the tests with real clients. They are collected only by `make e2e`, which names the programs."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e import results
+from tests.e2e.model.server import Model
+from tests.e2e.scratch import Scratch
+
+# client -> program; read now, because a test's environment has no NEXUS_ variable.
+PROGRAMS: dict[str, str] = json.loads(os.environ.get("NEXUS_E2E_PROGRAMS", "{}"))
+PATH = os.environ["PATH"]
+collect_ignore = [
+    name
+    for name in sorted(path.name for path in Path(__file__).parent.glob("test_*.py"))
+    if name.removeprefix("test_").removesuffix(".py").replace("_", "-") not in PROGRAMS
+]
+_OUTCOMES: dict[str, dict[str, bool]] = {}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "shows(capability): the row of docs/harnesses.md that the test fills")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Note for each row of the table whether all of its tests passed."""
+    outcome = yield
+    report = outcome.get_result()  # type: ignore[attr-defined]
+    if report.when == "teardown" and report.passed:
+        return
+    client = item.path.stem.removeprefix("test_").replace("_", "-")
+    for marker in item.iter_markers("shows"):
+        for capability in marker.args:
+            seen = _OUTCOMES.setdefault(client, {})
+            seen[capability] = seen.get(capability, True) and report.passed
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Record the results of a whole run; a run of some tests records nothing."""
+    if os.environ.get("NEXUS_E2E_RECORD") == "yes" and _OUTCOMES:
+        results.record(_OUTCOMES)
+
+
+@pytest.fixture
+def model() -> Iterator[Model]:
+    """A model without a script."""
+    with Model() as model:
+        yield model
+    assert model.faults == []
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Scratch:
+    return Scratch(tmp_path)

@@ -1,0 +1,126 @@
+"""A request of any dialect in one form: what the model sees, and which tools it may call."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+_TURN = re.compile(r"(?:toolu|call)_t(\d+)_")
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool that the request offers; Codex groups tools in namespaces."""
+
+    name: str
+    namespace: str = ""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call that the model made earlier in the conversation."""
+
+    id: str
+    name: str
+    input: Any
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of a call as the model sees it."""
+
+    id: str
+    text: str
+    is_error: bool = False
+
+    @property
+    def value(self) -> Any:
+        """The JSON value that the text begins with; a client may add notes of its own behind it."""
+        return json.JSONDecoder().raw_decode(self.text.lstrip())[0]
+
+
+@dataclass
+class Message:
+    """One message or item. `role` is user, assistant or tool."""
+
+    role: str
+    texts: list[str] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    results: list[Result] = field(default_factory=list)
+
+
+@dataclass
+class Conversation:
+    """A whole request."""
+
+    system: str
+    messages: list[Message]
+    tools: list[Tool]
+
+    @property
+    def text(self) -> str:
+        """Everything that the model reads, descriptions of tools left out."""
+        parts = [self.system]
+        for message in self.messages:
+            parts += message.texts
+            parts += [result.text for result in message.results]
+        return "\n".join(parts)
+
+    def users(self) -> list[str]:
+        """Return the text of each message that is no answer of the model and no result of a tool alone."""
+        return ["\n".join(message.texts) for message in self.messages if message.role == "user" and message.texts]
+
+    def results(self, tool: str = "") -> list[Result]:
+        """Return the results of calls of tools whose name ends with `tool`, in their order."""
+        names = {call.id: call.name for message in self.messages for call in message.calls}
+        return [
+            result for message in self.messages for result in message.results if names.get(result.id, "").endswith(tool)
+        ]
+
+    def last_matching(self, pattern: re.Pattern[str]) -> int:
+        """Return the place of the last message of the user that has `pattern`; -1 if none has."""
+        for place in range(len(self.messages) - 1, -1, -1):
+            message = self.messages[place]
+            if message.role == "user" and any(pattern.search(text) for text in message.texts):
+                return place
+        return -1
+
+    def turns_after(self, place: int) -> int:
+        """Return how many turns of the model follow the message at `place`: turns with calls, and texts alone."""
+        numbers: set[str] = set()
+        texts = 0
+        rest = self.messages[place + 1 :]
+        for index, message in enumerate(rest):
+            found = {number for call in message.calls for number in _TURN.findall(call.id)}
+            numbers |= found
+            # In Responses the text and the calls of one turn are items of their own.
+            goes_on = index + 1 < len(rest) and bool(rest[index + 1].calls)
+            if message.role == "assistant" and message.texts and not message.calls and not goes_on:
+                texts += 1
+        return len(numbers) + texts
+
+    def resolve(self, name: str) -> Tool:
+        """Return the offered tool with this name, or with a name that ends with it, else a tool with just this name."""
+        for tool in self.tools:
+            if name in (tool.name, f"{tool.namespace}{tool.name}", f"{tool.namespace}__{tool.name}"):
+                return tool
+        for tool in self.tools:
+            if tool.name.endswith(name):
+                return tool
+        return Tool(name)
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts of a content: a string, or a list of blocks with `text`."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for block in value:
+            yield from texts_in(block)
+    elif isinstance(value, dict):
+        for member in ("text", "content"):
+            if member in value:
+                yield from texts_in(value[member])

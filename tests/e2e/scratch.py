@@ -1,0 +1,78 @@
+"""A scratch home, and a scratch project: a git repository with one commit."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+PROGRAM = Path(sys.executable).with_name("nexus-mcp")
+_IDENTITY = ("-c", "user.name=Test", "-c", "user.email=test@example.invalid")
+
+
+class Scratch:
+    """`root` is the project, `home` the home folder of the user."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "home of user"
+        self.root = folder / "my project"
+        self.home.mkdir()
+        self.root.mkdir()
+        self.git("init", "-q", "-b", "main")
+        (self.root / "app.py").write_text("print('hello')\n")
+        self.git("add", ".")
+        self.git("commit", "-q", "-m", "First")
+
+    @property
+    def env(self) -> dict[str, str]:
+        """The variables of every process: a PATH with nexus-mcp, and folders in the scratch home."""
+        found = {name: os.environ[name] for name in ("LANG", "LC_ALL", "TERM") if name in os.environ}
+        path = os.pathsep.join((str(PROGRAM.parent), os.environ["PATH"]))
+        return {**found, "HOME": str(self.home), "PATH": path, "GIT_CONFIG_NOSYSTEM": "1"}
+
+    def git(self, *words: str) -> str:
+        """Run git in the project and return its output."""
+        done = subprocess.run(
+            ["git", *_IDENTITY, *words], cwd=self.root, env=self.env, check=True, capture_output=True, text=True
+        )
+        return done.stdout
+
+    def nexus(self, *words: str, env: dict[str, str] | None = None) -> str:
+        """Run nexus-mcp in the project and return its output. Raise AssertionError if it fails."""
+        done = subprocess.run(
+            [PROGRAM, *words],
+            cwd=self.root,
+            env={**self.env, **(env or {})},
+            check=False,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def state(self, name: str) -> Any:
+        """Return what a JSON file below .nexus/ has, None if it is not there."""
+        path = self.root / ".nexus" / name
+        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+    def write(self, name: str, text: str) -> Path:
+        """Write a file of the project."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def bytes_of(self, *left_out: str) -> dict[str, bytes]:
+        """Return path -> bytes of each file of project and home, without .git and the folders that are named."""
+        found = {}
+        for base in (self.root, self.home):
+            for path in sorted(base.rglob("*")):
+                name = path.relative_to(base.parent).as_posix()
+                if path.is_file() and not any(f"/{one}/" in f"/{name}/" for one in (".git", *left_out)):
+                    found[name] = path.read_bytes()
+        return found
