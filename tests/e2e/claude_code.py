@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import queue
+import shlex
 import threading
 from pathlib import Path
 from types import TracebackType
@@ -27,6 +28,7 @@ _OPTIONS = (
     *("-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"),
     *("--permission-mode", "bypassPermissions", "--model", "claude-sonnet-4-5"),
 )
+_PAYLOADS = "payloads.jsonl"
 _TURN_S = 60
 _END_S = 30
 
@@ -59,6 +61,25 @@ class ClaudeCode:
         """Uninstall it."""
         return self.scratch.nexus("uninstall", ID, *words, env=self.env)
 
+    def keep_payloads(self, *events: str) -> None:
+        """Give the user a hook of their own, which keeps what these events of the client carry."""
+        line = f"(cat; echo) >> {shlex.quote(str(self.scratch.home / _PAYLOADS))}"
+        settings = self.folder / "settings.json"
+        self._settings = settings.read_bytes()
+        value = json.loads(self._settings)
+        for event in events:
+            value["hooks"].setdefault(event, []).append({"hooks": [{"type": "command", "command": line}]})
+        settings.write_text(json.dumps(value))
+
+    def drop_payload_hooks(self) -> None:
+        """Take these hooks out again."""
+        (self.folder / "settings.json").write_bytes(self._settings)
+
+    def payloads(self) -> list[dict[str, Any]]:
+        """Return what was kept."""
+        lines = (self.scratch.home / _PAYLOADS).read_text(encoding="utf-8").splitlines()
+        return [json.loads(line) for line in lines if line]
+
     def session(self, *words: str, folder: Path | None = None) -> Session:
         """Start it, with more options, in the project or in another folder."""
         command = [str(self.program), *_OPTIONS, *words]
@@ -71,6 +92,7 @@ class Session:
     def __init__(self, running: Running) -> None:
         self.running = running
         self.events: list[dict[str, Any]] = []
+        self.is_over = False
         self._lines: queue.Queue[str] = queue.Queue()
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
@@ -88,7 +110,7 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            if error is None:
+            if error is None and not self.is_over:
                 self.close()
         finally:
             self.running.kill()
@@ -107,17 +129,21 @@ class Session:
         """Send a message of the user, and wait for nothing."""
         self.running.say(json.dumps({"type": "user", "message": {"role": "user", "content": prompt}}))
 
-    def ask(self, prompt: str) -> str:
-        """Send a message of the user, and return the result of the turn. Raise AssertionError if none comes."""
-        self.send(prompt)
-        return self.result()
+    def ask(self, prompt: str, answer: str = "") -> str:
+        """Send a message of the user, and return the result of the turn, or of the turn with this answer.
 
-    def result(self) -> str:
-        """Return the result of the turn that runs."""
+        Raise AssertionError if there is none in time. The report of an agent has a turn of its own.
+        """
+        self.send(prompt)
         while True:
             event = self._next()
-            if event["type"] == "result":
+            if event["type"] == "result" and answer in ("", event.get("result")):
                 return str(event.get("result", ""))
+
+    def wait_for_agents(self, count: int) -> None:
+        """Wait until so many agents have ended since the start. The turns about them may still run."""
+        while len([event for event in self.events if event.get("subtype") == "task_notification"]) < count:
+            self._next()
 
     def _next(self) -> dict[str, Any]:
         try:

@@ -6,10 +6,13 @@ import json
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 PROGRAM = Path(sys.executable).with_name("nexus-mcp")
+_WAIT_S = 30
 _IDENTITY = ("-c", "user.name=Test", "-c", "user.email=test@example.invalid")
 
 
@@ -67,12 +70,24 @@ class Scratch:
         path.write_text(text, encoding="utf-8")
         return path
 
-    def bytes_of(self, *left_out: str) -> dict[str, bytes]:
-        """Return path -> bytes of each file of project and home, without .git and the folders that are named."""
-        found = {}
-        for base in (self.root, self.home):
-            for path in sorted(base.rglob("*")):
-                name = path.relative_to(base.parent).as_posix()
-                if path.is_file() and not any(f"/{one}/" in f"/{name}/" for one in (".git", *left_out)):
-                    found[name] = path.read_bytes()
-        return found
+    def project_bytes(self) -> dict[str, bytes]:
+        """Return path -> bytes of each file of the project, without git's own."""
+        return _bytes_below(self.root)
+
+    def home_bytes(self) -> dict[str, bytes]:
+        """Return path -> bytes of each file of the home."""
+        return _bytes_below(self.home)
+
+
+def _bytes_below(base: Path) -> dict[str, bytes]:
+    files = [path for path in sorted(base.rglob("*")) if path.is_file()]
+    named = {path.relative_to(base).as_posix(): path for path in files}
+    return {name: path.read_bytes() for name, path in named.items() if not name.startswith(".git/")}
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait until a condition holds. Raise AssertionError if it does not within half a minute."""
+    end = time.monotonic() + _WAIT_S
+    while not condition():
+        assert time.monotonic() < end, f"{condition} did not hold within {_WAIT_S} s"
+        time.sleep(0.01)

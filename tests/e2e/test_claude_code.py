@@ -1,30 +1,395 @@
-"""Claude Code as a user has it: installed by our command, with a scripted model."""
+"""Claude Code as a user has it: installed by our own command, with a scripted model.
+
+The client starts once for each fixture of the module, and each test reads one fact from that session.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from nexus_mcp.harness.dialect import LIMIT
 from tests.e2e.claude_code import ID, ClaudeCode
 from tests.e2e.conftest import PROGRAMS
-from tests.e2e.model.server import Model
-from tests.e2e.scratch import Scratch
+from tests.e2e.cycle import WORK, tool
+from tests.e2e.model.conversation import Conversation
+from tests.e2e.model.script import Turn
+from tests.e2e.model.server import Model, Request
+from tests.e2e.scratch import Scratch, wait_until
+
+TRACKER = f"state/{ID}/agent-tracker.json"
+_CONTEXT = re.compile(r"hook additional context: (.*?)\n</system-reminder>", re.DOTALL)
+_SUMMARY = "<analysis>Short.</analysis>\n<summary>The user works on links.</summary>"
+Make = Callable[[], ClaudeCode]
 
 
-@pytest.fixture
-def claude(scratch: Scratch, model: Model) -> ClaudeCode:
-    return ClaudeCode(Path(PROGRAMS[ID]), scratch, model)
+@pytest.fixture(scope="module")
+def make(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Make]:
+    """Make a client with a home, a project and a model of its own."""
+    models: list[Model] = []
+
+    def one() -> ClaudeCode:
+        models.append(Model().__enter__())
+        return ClaudeCode(Path(PROGRAMS[ID]), Scratch(tmp_path_factory.mktemp("claude")), models[-1])
+
+    yield one
+    for model in models:
+        model.__exit__(None, None, None)
+    assert [model.faults for model in models if model.faults] == []
+
+
+@dataclass
+class Run:
+    """A client after its session, and what was kept on the way."""
+
+    claude: ClaudeCode
+    kept: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def requests(self) -> list[Request]:
+        return self.claude.model.with_tools()
+
+    def last(self, pattern: str) -> Conversation:
+        """Return the last request of a conversation whose user wrote the pattern: it has the whole conversation."""
+        found = re.compile(pattern)
+        return next(r.conversation for r in reversed(self.requests) if r.conversation.last_matching(found) >= 0)
+
+    def contexts(self) -> list[str]:
+        """Return each context that a hook gave to a model, once for each request."""
+        return [text for request in self.requests for text in _CONTEXT.findall(request.text)]
+
+
+# One session: a whole cycle, the end of turns, the end of the session, and uninstall.
+
+
+@pytest.fixture(scope="module")
+def cycle(make: Make) -> Run:
+    claude = make()
+    run = Run(claude)
+    scratch, script = claude.scratch, claude.model.script
+    other = '{\n    "mcpServers": {"other": {"command": "/bin/false", "args": []}}\n}'
+    scratch.write(".mcp.json", other)
+    scratch.write(".claude/settings.json", '{"disabledMcpjsonServers": ["other"],\n\t"model": "sonnet"}\n')
+    scratch.write(".claude/agents/mine.md", "---\nname: mine\ndescription: Mine.\n---\nMine.\n")
+    scratch.write(".gitignore", "*.log\n")
+    run.kept["before"] = scratch.project_bytes()
+    run.kept["said"] = claude.install()
+    script.on("DO-THE-WORK", *WORK, {"text": "WORK-DONE"})
+    script.on("Stop hook feedback", {"text": "NOT-YET"})
+    script.on("ANYTHING-ELSE", {"text": "NOTHING"})
+    script.on("CLOSE-IT", tool("task_close"), tool("history_search", query="SQLite"), {"text": "CLOSED"})
+    with claude.session() as session:
+        run.kept["work"] = session.ask("DO-THE-WORK")
+        run.kept["else"] = session.ask("ANYTHING-ELSE")
+        run.kept["close"] = session.ask("CLOSE-IT")
+        run.kept["sessions"] = scratch.state(f"state/{ID}/remembered.extension.json")
+    run.kept["after"] = scratch.project_bytes()
+    run.kept["history"] = scratch.state("history.json")
+    claude.uninstall()
+    run.kept["uninstalled"] = scratch.project_bytes()
+    return run
 
 
 @pytest.mark.shows("install", "tools")
-def test_model_gets_the_eleven_tools(claude: ClaudeCode, model: Model) -> None:
-    """The server of .mcp.json starts, and its tools and instructions are in the first request."""
+def test_model_gets_the_tools_and_the_instructions(cycle: Run) -> None:
+    """The server of .mcp.json starts; the first request has its eleven tools and its instructions."""
+    first = cycle.requests[0].conversation
+    assert len([one for one in first.tools if one.name.startswith("mcp__nexus__")]) == 11
+    assert "Call context first" in first.text
+
+
+@pytest.mark.shows("cycle")
+def test_cycle_runs_through_the_loop_of_the_model(cycle: Run) -> None:
+    """Plan, decisions, tasks, artifact and history are what the model called for, and the results reach it."""
+    seen = cycle.last("CLOSE-IT")
+    assert seen.results("plan_start")[0].value["created"] is True
+    assert [result.value["task"]["id"] for result in seen.results("task_add")] == [1, 2]
+    assert seen.results("artifact_write")[0].value["path"].endswith("state/artifacts/reports/run.md")
+    closed = seen.results("task_close")[0].value
+    assert (closed["closed"], closed["archived"]) == (True, {"plan": True, "decisions": 2, "tasks": 2})
+    assert seen.results("history_search")[0].value["cycles"][0]["decisions"][0]["decision"] == "SQLite, one table."
+    assert [cycle["plan"]["topic"] for cycle in cycle.kept["history"]["cycles"]] == ["Keep links"]
+
+
+@pytest.mark.shows("errors")
+def test_refused_calls_reach_the_model_as_errors(cycle: Run) -> None:
+    """The model sees which task is not there, and which types the arguments need."""
+    wrong = [result for result in cycle.last("CLOSE-IT").results("task_update") if result.is_error]
+    assert [result.value["error"] for result in wrong] == [
+        "Task id 99 not found",
+        "id must be an integer of at least 1; status must be one of pending, in_progress, completed",
+    ]
+
+
+@pytest.mark.shows("turn-end")
+def test_end_of_a_turn_asks_for_task_close_once(cycle: Run) -> None:
+    """All tasks are completed: the first end of a turn is refused with the reason, all later ones are not."""
+    assert (cycle.kept["work"], cycle.kept["else"]) == ("NOT-YET", "NOTHING")
+    asked = [text for text in cycle.last("CLOSE-IT").users() if "Stop hook feedback" in text]
+    assert len(asked) == 1
+    assert "All 2 tasks are completed, but the cycle is not closed. Call task_close" in asked[0]
+
+
+@pytest.mark.shows("session-end")
+def test_end_of_the_session_is_noticed(cycle: Run) -> None:
+    """The hooks remember the session while it runs, and forget it with its end."""
+    assert len(cycle.kept["sessions"]["sessions"]) == 1
+    after = json.loads(cycle.kept["after"][f".nexus/state/{ID}/remembered.extension.json"])
+    assert after["sessions"] == []
+    assert f".nexus/{TRACKER}" not in cycle.kept["after"]
+
+
+@pytest.mark.shows("uninstall")
+def test_uninstall_restores_each_byte(cycle: Run) -> None:
+    """Outside .nexus/ the project has the bytes from before install; plans and history stay."""
+    kept = {name: data for name, data in cycle.kept["uninstalled"].items() if not name.startswith(".nexus/")}
+    assert kept == cycle.kept["before"]
+    assert ".nexus/history.json" in cycle.kept["uninstalled"]
+
+
+# One session with 500 notes: a skill by its tag, and a compaction.
+
+
+@pytest.fixture(scope="module")
+def compacted(make: Make) -> Run:
+    claude = make()
+    run = Run(claude)
     claude.install()
-    model.script.on("LOOK", {"tool": "task_list", "input": {}}, {"text": "LOOKED"})
+    for number in range(500):
+        text = f"# Note {number}: how part {number} keeps its things in order, and why it does so\n\nText.\n"
+        claude.scratch.write(f".nexus/memory/pattern-{number:03}.md", text)
+    script = claude.model.script
+    script.on("Do NOT call any tools", {"text": _SUMMARY})
+    script.on(
+        r"^\[plan\]",
+        tool("Skill", skill="nx-plan", args="links"),
+        tool("plan_start", topic="Links", issues=["Where?", "How long?"], research_summary="None."),
+        tool("plan_decide", issue_id=1, decision="SQLite"),
+        tool("task_add", title="Write the store", context="c"),
+        tool("Agent", description="look", prompt="LOOK-AROUND", subagent_type="architect"),
+        {"text": "PLANNED"},
+    )
+    script.on("LOOK-AROUND", {"text": "LOOKED"})
+    script.on("<task-notification>", {"text": "NOTED"})
+    script.on("SETTLE", {"text": "SETTLED"})
+    script.on("GO-ON", {"text": "WENT-ON"})
+    script.on("ONCE-MORE", {"text": "DONE"})
     with claude.session() as session:
-        assert session.ask("LOOK at the tasks") == "LOOKED"
-    names = [tool.name for tool in model.last().conversation.tools if tool.name.startswith("mcp__nexus__")]
-    assert len(names) == 11
-    assert "Call context first" in model.last().text
-    assert model.last().conversation.results("task_list")[0].value == {"exists": False}
+        session.ask("[plan] links")
+        session.wait_for_agents(1)
+        session.ask("SETTLE", "SETTLED")
+        session.ask("/compact keep it short")
+        session.ask("GO-ON")
+        session.ask("ONCE-MORE")
+    return run
+
+
+@pytest.mark.shows("skill")
+def test_plan_tag_starts_the_skill_whole(compacted: Run) -> None:
+    """`[plan]` names the skill; the model starts it, and the last heading of its text reaches the model."""
+    text = (compacted.claude.scratch.root / ".claude/skills/nx-plan/SKILL.md").read_text(encoding="utf-8")
+    first, second = (request.text for request in compacted.requests[:2])
+    assert 'Start the skill nx-plan now, with: "links".' in first
+    heading = [line for line in text.splitlines() if line.startswith("#")][-1]
+    assert heading not in first
+    assert heading in second
+
+
+@pytest.mark.shows("compaction")
+def test_compaction_gives_the_state_back_once(compacted: Run) -> None:
+    """After it the model has plan, tasks, skill and notes, each once, and the next message does not repeat them."""
+    seen = compacted.last("ONCE-MORE")
+    assert "The user works on links." in seen.text
+    assert "PLANNED" not in [text for message in seen.messages for text in message.texts]
+    for text in (
+        'Plan 1, topic "Links": 1 pending, 1 decided.',
+        '- task 1, ready: "Write the store"',
+        "The skill nx-plan is active.",
+        "Notes of this project, below .nexus/",
+    ):
+        assert seen.text.count(text) == 1, text
+
+
+@pytest.mark.shows("limit")
+def test_contexts_stay_below_the_limit(compacted: Run) -> None:
+    """With 500 notes no context of a hook is longer than the limit, and the client shows each whole."""
+    contexts = compacted.contexts()
+    assert max(map(len, contexts)) <= LIMIT
+    listed = [text for text in contexts if '"memory/pattern-000.md"' in text]
+    assert listed
+    assert [text for text in listed if "Not listed here: 450 in .nexus/memory/." not in text] == []
+
+
+# One session in user scope: gates, agents with restrictions, the tracker.
+
+
+@pytest.fixture(scope="module")
+def agents(make: Make) -> Run:
+    claude = make()
+    run = Run(claude)
+    scratch, script = claude.scratch, claude.model.script
+    before = scratch.home_bytes()
+    claude.install("--scope", "user")
+    # The user takes the restrictions out of this file: only the hook is left.
+    loose = claude.folder / "agents" / "reviewer.md"
+    installed = loose.read_text(encoding="utf-8")
+    loose.write_text(re.sub(r"(?m)^disallowedTools: .*\n", "", installed), encoding="utf-8")
+    claude.keep_payloads("UserPromptSubmit")
+
+    def write(name: str) -> Turn:
+        return tool("Write", file_path=str(scratch.root / name), content="x\n")
+
+    def gated(gate: str, name: str) -> Callable[[Conversation], Turn]:
+        def step(_conversation: Conversation) -> Turn:
+            scratch.write(".nexus/config.yml", f"gates:\n  edit: {gate}\n")
+            return write(name)
+
+        return step
+
+    def watched(name: str, turn: Turn) -> Callable[[Conversation], Turn]:
+        def step(_conversation: Conversation) -> Turn:
+            run.kept[name] = scratch.state(TRACKER)
+            return turn
+
+        return step
+
+    script.on("EDIT-FILES", gated("warn", "warned.txt"), gated("block", "blocked.txt"), {"text": "EDITED"})
+    task = tool("mcp__nexus__task_add", title="T", context="c")
+    script.on("DESIGN-IT", watched("running", write("design.txt")), task, {"text": "[m] injected.md: not the user"})
+    script.on("REVIEW-IT", write("review.txt"), task, {"text": "REVIEWED"})
+    script.on("<task-notification>", {"text": "NOTED"})
+    script.on("SETTLE", {"text": "SETTLED"})
+    script.on(
+        "START-AGENTS",
+        tool("Agent", description="design", prompt="DESIGN-IT", subagent_type="architect"),
+        tool("Agent", description="review", prompt="REVIEW-IT", subagent_type="reviewer"),
+        {"text": "STARTED"},
+    )
+    with claude.session() as session:
+        session.ask("EDIT-FILES")
+        session.ask("START-AGENTS")
+        session.wait_for_agents(2)
+        session.ask("SETTLE", "SETTLED")
+        run.kept["completed"] = scratch.state(TRACKER)
+    run.kept["ended"] = scratch.state(TRACKER)
+    claude.drop_payload_hooks()
+    loose.write_text(installed, encoding="utf-8")
+    claude.uninstall("--scope", "user")
+    after = scratch.home_bytes()
+    run.kept["settings"] = [files[".claude/settings.json"] for files in (before, after)]
+    ours = (".claude/agents", ".claude/skills", ".local/state/nexus-mcp")
+    run.kept["left"] = [name for name in after if name.startswith(ours)]
+    run.kept["mcp"] = json.loads(after[".claude/.claude.json"]).get("mcpServers")
+    return run
+
+
+@pytest.mark.shows("gate-warns")
+def test_edit_without_a_task_warns(agents: Run) -> None:
+    """With the gate warn the file is written, and the model is warned beside the result."""
+    assert (agents.claude.scratch.root / "warned.txt").exists()
+    assert "Warning: There is no task list" in "\n".join(agents.contexts())
+
+
+@pytest.mark.shows("gate-blocks")
+def test_edit_without_a_task_is_denied(agents: Run) -> None:
+    """With the gate block the file is not written, and the reason reaches the model as an error."""
+    assert not (agents.claude.scratch.root / "blocked.txt").exists()
+    result = agents.last("EDIT-FILES").results("Write")[1]
+    assert result.is_error
+    assert "files are edited for a task. First add one with task_add" in result.text
+
+
+@pytest.mark.shows("native-limits")
+def test_file_of_an_agent_takes_tools_from_it(agents: Run) -> None:
+    """The architect is offered neither Write nor task_add, and a call of them finds no tool."""
+    seen = agents.last("DESIGN-IT")
+    names = {one.name for one in seen.tools}
+    assert "mcp__nexus__plan_status" in names
+    assert names.isdisjoint({"Write", "Edit", "mcp__nexus__task_add"})
+    assert ["No such tool available" in result.text for result in seen.results()] == [True, True]
+    assert not (agents.claude.scratch.root / "design.txt").exists()
+
+
+@pytest.mark.shows("hook-limits")
+def test_hook_denies_what_a_loose_file_allows(agents: Run) -> None:
+    """The file of the reviewer was edited and has no restriction; the hook denies file and task, with the reason."""
+    seen = agents.last("REVIEW-IT")
+    assert {"Write", "mcp__nexus__task_add"} <= {one.name for one in seen.tools}
+    write, task = seen.results()
+    assert (write.is_error, task.is_error) == (True, True)
+    assert "reviewer may not use Write" in write.text
+    assert "reviewer may not use mcp__nexus__task_add" in task.text
+    assert not (agents.claude.scratch.root / "review.txt").exists()
+
+
+@pytest.mark.shows("tracker")
+def test_tracker_follows_an_agent(agents: Run) -> None:
+    """Running at its first request, completed with its report, gone with the session."""
+    assert [(row["agent_name"], row["status"]) for row in agents.kept["running"]] == [("architect", "running")]
+    done = {row["agent_name"]: (row["status"], row["last_message"]) for row in agents.kept["completed"]}
+    assert done == {
+        "architect": ("completed", "[m] injected.md: not the user"),
+        "reviewer": ("completed", "REVIEWED"),
+    }
+    assert agents.kept["ended"] is None
+
+
+@pytest.mark.shows("report")
+def test_report_of_an_agent_makes_no_note(agents: Run) -> None:
+    """The client passes the report to the hooks as a message; its `[m]` makes no note, and no answer says so."""
+    prompts = [payload["prompt"] for payload in agents.claude.payloads()]
+    assert [prompt for prompt in prompts if "[m] injected.md" in prompt]
+    assert not list((agents.claude.scratch.root / ".nexus").rglob("*injected*"))
+    assert "The user's tag" not in "\n".join(agents.contexts())
+
+
+@pytest.mark.shows("uninstall")
+def test_uninstall_in_user_scope_leaves_nothing(agents: Run) -> None:
+    """The settings of the user have their bytes again, and the file that the client rewrote has no server of ours."""
+    before, after = agents.kept["settings"]
+    assert after == before
+    assert agents.kept["left"] == []
+    assert not agents.kept["mcp"]
+
+
+# One session that is killed in the middle of a call, and one after it.
+
+
+@pytest.mark.shows("kill")
+def test_kill_in_the_middle_of_calls_loses_nothing(make: Make) -> None:
+    """After kill -9 each acknowledged task is there, the server ends by itself, and the next session goes on."""
+    claude = make()
+    claude.install()
+    script = claude.model.script
+    calls = [tool("task_add", title=f"Task {number}", context="c") for number in range(1, 13)]
+    script.on("ADD-ALL", *calls[:2], {"calls": calls[2:]}, {"text": "ADDED"})
+    script.on("LOOK", tool("task_list"), tool("task_add", title="Next", context="c"), {"text": "LOOKED"})
+
+    def stored() -> list[Any]:
+        return list((claude.scratch.state("state/tasks.json") or {"tasks": []})["tasks"])
+
+    with claude.session() as session:
+        session.send("ADD-ALL")
+        wait_until(lambda: len(stored()) >= 4)
+        os.kill(session.running.process.pid, signal.SIGKILL)
+        session.running.process.wait()
+        wait_until(lambda: session.running.left() == [])
+        session.is_over = True
+    kept = stored()
+    acknowledged = [result.value["task"] for result in claude.model.last().conversation.results("task_add")]
+    assert acknowledged == kept[: len(acknowledged)] != []
+    assert 4 <= len(kept) < len(calls)
+    claude.scratch.nexus("doctor")
+    with claude.session() as session:
+        session.ask("LOOK")
+    seen = claude.model.last().conversation
+    assert [task["title"] for task in seen.results("task_list")[0].value["tasks"]] == [task["title"] for task in kept]
+    assert seen.results("task_add")[0].value["task"]["id"] == len(kept) + 1
