@@ -24,5 +24,12 @@ ROWS = {
 }
 """Capability -> its words in the table."""
 
+INSPECTOR_ROWS = {
+    "strict": "schemas without an error of `--strict`",
+    "calls": "200 calls, ten at once",
+    "errors": "a refused call is an error of the tool",
+}
+"""The same for MCP Inspector, which has no hooks, agents or skills."""
+
 NOT_OFFERED: dict[str, dict[str, str]] = {}
 """Harness -> capability -> why the harness does not offer it."""

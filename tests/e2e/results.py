@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.capabilities import NOT_OFFERED, ROWS
+from tests.e2e.capabilities import INSPECTOR_ROWS, NOT_OFFERED, ROWS
 from tests.e2e.clients import listed
 
 FILE = Path(__file__).with_name("results.json")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "harnesses.md"
 HARNESSES = {"claude-code": "Claude Code", "codex": "Codex", "opencode": "OpenCode"}
-SEEN, FAILED = "seen", "failed"
+SEEN, FAILED, NOT_TRIED = "seen", "failed", "not tried"
 _HEAD = """\
 # What works in which harness
 
@@ -26,8 +26,7 @@ _HEAD = """\
 is a test that ran in the client.
 """
 _INSPECTOR = """\
-MCP Inspector {version} checks the server beside them: both eras of the protocol, `--strict`, and 200 calls, over
-`serve` and `serve --sdk`.
+MCP Inspector {version}, in both eras of the protocol, over `serve` and `serve --sdk`: {rows}.
 """
 
 
@@ -58,7 +57,9 @@ def page() -> str:
         lines.append(f"| {words} | {' | '.join(cells)} |")
     lines += ["", *(f"{number}. {reason}" for number, reason in enumerate(reasons, 1)), ""] if reasons else [""]
     if "inspector" in known:
-        lines.append(_INSPECTOR.format(version=known["inspector"]["version"]))
+        seen = known["inspector"]["capabilities"]
+        rows = "; ".join(f"{words}: {seen.get(row, NOT_TRIED)}" for row, words in INSPECTOR_ROWS.items())
+        lines.append(_INSPECTOR.format(version=known["inspector"]["version"], rows=rows))
     return "\n".join(lines)
 
 
@@ -67,7 +68,7 @@ def _cell(known: Mapping[str, Any], harness: str, capability: str, reasons: list
         if reason not in reasons:
             reasons.append(reason)
         return f"not offered ({reasons.index(reason) + 1})"
-    return str(known.get(harness, {}).get("capabilities", {}).get(capability, "not tried"))
+    return str(known.get(harness, {}).get("capabilities", {}).get(capability, NOT_TRIED))
 
 
 if __name__ == "__main__":
