@@ -223,7 +223,8 @@ def give(ctx: EventContext, session: str, *, by: str) -> None:
     new = {name: text for name, text in parts.items() if digests[name] != before.get(name)}
     if skill and digests[key] != before.get(key):
         if ctx.host.has_skills:
-            ctx.give(f"The skill {active} is active. Start it again, so that you have its text.", kind=SKILL_KIND)
+            # Claude Code may keep the text of a skill through a compaction.
+            ctx.give(f"The skill {active} is active. Without its text, start it again.", kind=SKILL_KIND)
         else:
             ctx.instruct(active, skill)
     if new:

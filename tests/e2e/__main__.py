@@ -54,7 +54,7 @@ def _get(runtime: Client, wanted: list[Client]) -> tuple[dict[str, str], list[st
     try:
         node = fetch(runtime, os.environ["PATH"])
     except NotHad as fault:
-        return {}, [f"{fault}; so {client.title} cannot run" for client in wanted]
+        return {}, [f"{', '.join(client.title for client in wanted)}: {fault}"]
     os.environ["PATH"] = os.pathsep.join((str(node.parent), os.environ["PATH"]))
     for client in wanted:
         try:
