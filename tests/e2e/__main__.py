@@ -17,8 +17,11 @@ from tests.e2e.clients import RUNTIME, Client, NotHad, fetch, listed
 
 ROOT = Path(__file__).resolve().parents[2]
 NOT_RUN = 3
-_UNSHARED = (("-n",), ("-rn",))
-"""Options of unshare: for root, and for a user who may make user namespaces."""
+_ENDING = ("--pid", "--fork", "--kill-child", "--mount-proc")
+_UNSHARED = (("-n", *_ENDING), ("-rn", *_ENDING), ("-n",), ("-rn",))
+"""Options of unshare: for root, and for a user who may make user namespaces; where it can be, with processes of their
+own, all of which end with pytest."""
+_BOUND_S = 1200
 
 
 def main(words: list[str]) -> int:
@@ -41,7 +44,13 @@ def main(words: list[str]) -> int:
         return NOT_RUN
     env = {**os.environ, "NEXUS_E2E_PROGRAMS": json.dumps(programs), "NEXUS_E2E_RECORD": "" if options else "yes"}
     pytest = [sys.executable, "-m", "pytest", "--durations=8", *options, *here]
-    code = subprocess.run([*_without_network(), *pytest], cwd=ROOT, env=env, check=False).returncode
+    try:
+        code = subprocess.run(
+            [*_without_network(), *pytest], cwd=ROOT, env=env, check=False, timeout=_BOUND_S
+        ).returncode
+    except subprocess.TimeoutExpired:
+        print(f"Ended after {_BOUND_S} seconds.", file=sys.stderr)
+        return 1
     if code:
         return 1  # pytest has a 3 of its own
     return NOT_RUN if missing else 0

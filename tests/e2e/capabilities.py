@@ -10,6 +10,7 @@ ROWS = {
     "skill": "`[plan]` starts the skill; its whole text reaches the model",
     "gate-warns": "An edit without a task warns",
     "gate-blocks": "An edit without a task is denied where the gate is `block`",
+    "gate-auto": "The default gate is silent without a plan, and denies an edit while a plan has no tasks",
     "native-limits": "The file of an agent takes tools from it",
     "hook-limits": "The hook denies an agent a tool",
     "tracker": "The tracker follows agents from spawn to completion",

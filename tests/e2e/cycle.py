@@ -7,7 +7,7 @@ from typing import Any
 from tests.e2e.model.script import Turn
 
 
-def tool(name: str, **arguments: Any) -> Turn:
+def tool(name: str, /, **arguments: Any) -> Turn:
     """Return a turn that calls one tool."""
     return {"tool": name, "input": arguments}
 

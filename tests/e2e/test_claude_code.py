@@ -171,8 +171,10 @@ def compacted(make: Make) -> Run:
     script.on(
         r"^\[plan\]",
         tool("Skill", skill="nx-plan", args="links"),
+        tool("Write", file_path=str(claude.scratch.root / "early.txt"), content="x\n"),
         tool("plan_start", topic="Links", issues=["Where?", "How long?"], research_summary="None."),
         tool("plan_decide", issue_id=1, decision="SQLite"),
+        tool("Write", file_path=str(claude.scratch.root / "hasty.txt"), content="x\n"),
         tool("task_add", title="Write the store", context="c"),
         tool("Agent", description="look", prompt="LOOK-AROUND", subagent_type="architect"),
         {"text": "PLANNED"},
@@ -201,6 +203,16 @@ def test_plan_tag_starts_the_skill_whole(compacted: Run) -> None:
     heading = [line for line in text.splitlines() if line.startswith("#")][-1]
     assert heading not in first
     assert heading in second
+
+
+@pytest.mark.shows("gate-auto")
+def test_default_gate_waits_for_a_plan(compacted: Run) -> None:
+    """Without plan and tasks an edit passes without a word; while a plan has no tasks it is denied."""
+    assert (compacted.claude.scratch.root / "early.txt").exists()
+    assert not (compacted.claude.scratch.root / "hasty.txt").exists()
+    first, second = compacted.last("SETTLE").results("Write")
+    assert (first.is_error, "task_add" in first.text) == (False, False)
+    assert (second.is_error, "First add one with task_add" in second.text) == (True, True)
 
 
 @pytest.mark.shows("compaction")
