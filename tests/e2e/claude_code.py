@@ -149,7 +149,8 @@ class Session:
         try:
             line = self._lines.get(timeout=_TURN_S)
         except queue.Empty:
-            raise AssertionError(f"no event within {_TURN_S} s after {self.events[-3:]}") from None
+            last = [(event["type"], event.get("subtype"), event.get("result")) for event in self.events[-3:]]
+            raise AssertionError(f"no event within {_TURN_S} s after {last}") from None
         assert line, f"the client ended: {self._err()}"
         event: dict[str, Any] = json.loads(line)
         self.events.append(event)

@@ -58,6 +58,15 @@ class Scratch:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
+    def call(self, tool: str, **arguments: Any) -> None:
+        """Call a tool of nexus-mcp on the project, as another client does at the same time."""
+        from nexus_mcp.server.app import App
+        from nexus_mcp.workspace import Workspace
+
+        answer = App(Workspace(str(self.root), "nexus-mcp"), "").call(tool, arguments)
+        answer.delivered()
+        assert not answer.result["isError"], answer.result
+
     def state(self, name: str) -> Any:
         """Return what a JSON file below .nexus/ has, None if it is not there."""
         path = self.root / ".nexus" / name

@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from nexus_mcp.harness.dialect import LIMIT
 from tests.e2e.claude_code import ID, ClaudeCode
 from tests.e2e.conftest import PROGRAMS
 from tests.e2e.cycle import WORK, tool
@@ -26,7 +25,9 @@ from tests.e2e.model.server import Model, Request
 from tests.e2e.scratch import Scratch, wait_until
 
 TRACKER = f"state/{ID}/agent-tracker.json"
+# The newest models get it without the element around it, so the agents of these tests have the standard one.
 _CONTEXT = re.compile(r"hook additional context: (.*?)\n</system-reminder>", re.DOTALL)
+LIMIT = 9_000  # characters; Claude Code shows 2 KB of a context with more than 10 000
 _SUMMARY = "<analysis>Short.</analysis>\n<summary>The user works on links.</summary>"
 Make = Callable[[], ClaudeCode]
 
@@ -64,7 +65,9 @@ class Run:
 
     def contexts(self) -> list[str]:
         """Return each context that a hook gave to a model, once for each request."""
-        return [text for request in self.requests for text in _CONTEXT.findall(request.text)]
+        messages = [message for request in self.requests for message in request.conversation.messages]
+        texts = [text for message in messages for text in (*message.texts, *(one.text for one in message.results))]
+        return [context for text in texts for context in _CONTEXT.findall(text)]
 
 
 # One session: a whole cycle, the end of turns, the end of the session, and uninstall.
@@ -164,8 +167,13 @@ def compacted(make: Make) -> Run:
     run = Run(claude)
     claude.install()
     for number in range(500):
-        text = f"# Note {number}: how part {number} keeps its things in order, and why it does so\n\nText.\n"
-        claude.scratch.write(f".nexus/memory/pattern-{number:03}.md", text)
+        claude.scratch.write(f".nexus/memory/pattern-{number:03}-{'of-a-long-name-' * 8}.md", "# A note\n")
+
+    def add_many(_conversation: Conversation) -> Turn:
+        for number in range(1, 31):
+            claude.scratch.call("task_add", title=f"Task {number} {'of a long title ' * 12}", context="c")
+        return tool("Agent", description="look", prompt="LOOK-AROUND", subagent_type="researcher")
+
     script = claude.model.script
     script.on("Do NOT call any tools", {"text": _SUMMARY})
     script.on(
@@ -176,7 +184,7 @@ def compacted(make: Make) -> Run:
         tool("plan_decide", issue_id=1, decision="SQLite"),
         tool("Write", file_path=str(claude.scratch.root / "hasty.txt"), content="x\n"),
         tool("task_add", title="Write the store", context="c"),
-        tool("Agent", description="look", prompt="LOOK-AROUND", subagent_type="architect"),
+        add_many,
         {"text": "PLANNED"},
     )
     script.on("LOOK-AROUND", {"text": "LOOKED"})
@@ -232,12 +240,13 @@ def test_compaction_gives_the_state_back_once(compacted: Run) -> None:
 
 @pytest.mark.shows("limit")
 def test_contexts_stay_below_the_limit(compacted: Run) -> None:
-    """With 500 notes no context of a hook is longer than the limit, and the client shows each whole."""
+    """With 500 notes and 31 tasks each context fits the limit, says what is left out, and reaches the model whole."""
     contexts = compacted.contexts()
-    assert max(map(len, contexts)) <= LIMIT
-    listed = [text for text in contexts if '"memory/pattern-000.md"' in text]
-    assert listed
-    assert [text for text in listed if "Not listed here: 450 in .nexus/memory/." not in text] == []
+    agent = next(text for text in contexts if "LIMITS: you are researcher" in text)
+    assert "Not listed here: 450 in .nexus/memory/." in agent
+    longest = max(contexts, key=len)
+    assert LIMIT - 500 < len(longest) <= LIMIT
+    assert longest.endswith("the folders memory, context and rules below .nexus/ have the notes.)")
 
 
 # One session in user scope: gates, agents with restrictions, the tracker.
