@@ -3,8 +3,9 @@
     python -m benchmarks.tokens [--page]
 
 Measures our server beside the upstream server and two other products of npm, writes benchmarks/results/tokens.json and
-the tables of docs/tokens.md. --page writes only the tables. A product that cannot be had keeps its row, which says why.
-The exit code is 2 when our own server could not be measured.
+the tables of docs/tokens.md. --page writes only the tables. A product that cannot be installed here keeps the row that
+was measured before; stdout says so. The exit code is 1 when our server exceeds a budget, 2 when it could not be
+measured.
 
 Sizes are bytes of UTF-8 of JSON with a space after each comma and colon. Tokens are an estimate, the same for all: a
 word of up to eight letters, three digits, or a run of other characters counts one token, a longer word one more for
@@ -13,6 +14,7 @@ each eight letters begun.
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import subprocess
@@ -29,8 +31,11 @@ from benchmarks.peers.servers import CONTEXT, SERVERS, Server
 
 RESULT = results.FOLDER / "tokens.json"
 PAGE = ROOT / "docs" / "tokens.md"
+CONTRACT_TOOLS = 11
 BUDGETS = {"inputs": 8_500, "tools": 15_000, "instructions": 500}
 """Most bytes of names, descriptions and input schemas, of the whole tools/list, and of the instructions."""
+FURTHER = {"inputs": 8_500 // CONTRACT_TOOLS, "tools": 15_000 // CONTRACT_TOOLS, "instructions": 0}
+"""Bytes that each tool beyond the eleven of the contract may add: as much as these take on average."""
 INSTRUCTION_TOKENS = 119
 TASKS, CYCLES, HITS = 30, 100, 5
 ANSWERS: dict[str, dict[str, Any]] = {
@@ -77,6 +82,24 @@ def measure_session(tools: Sequence[Mapping[str, Any]], instructions: str) -> di
         "tools": measure_text(written({"tools": list(tools)})),
         "instructions": measure_text(instructions),
     }
+
+
+def find_excess(session: Mapping[str, Any]) -> list[str]:
+    """Return a sentence for each budget that the figures of `measure_session` exceed."""
+    further = max(0, session["count"] - CONTRACT_TOOLS)
+    limits = {part: budget + further * FURTHER[part] for part, budget in BUDGETS.items()}
+    return [
+        f"{part}: {session[part]['bytes']} bytes, {session[part]['bytes'] - limit} more than the budget for "
+        f"{session['count']} tools. Shorten their texts; the budgets are in benchmarks/tokens.py and docs/tokens.md."
+        for part, limit in limits.items()
+        if session[part]["bytes"] > limit
+    ]
+
+
+def keep_rows(found: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `found` with the figures from before for each peer that could not be measured now."""
+    kept = {name: before.get(name, {}) for name, figures in found.items() if name != OURS and "missing" in figures}
+    return {name: kept[name] if "inputs" in kept.get(name, {}) else figures for name, figures in found.items()}
 
 
 def fill(project: Project) -> None:
@@ -187,14 +210,25 @@ def write_page() -> None:
 
 def main(argv: Sequence[str]) -> int:
     """Measure, unless --page is given, and write the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.tokens", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--page", action="store_true", help="only write the tables of docs/tokens.md again")
     found: dict[str, Any] = {}
-    if "--page" not in argv:
+    if not parser.parse_args(argv).page:
         found = measure_all()
-        results.write(RESULT, found)
+        if "missing" in found[OURS]:
+            print(f"Our server could not be measured: {found[OURS]['missing']}. Nothing was written.")
+            return 2
+        for name, figures in found.items():
+            if "missing" in figures:
+                print(f"{_name(name)} was not measured: {figures['missing']}. A row from before stays.")
+        results.write(RESULT, keep_rows(found, results.read(RESULT)))
     write_page()
     for text in blocks(results.read(RESULT)).values():
         print(text, end="\n\n")
-    return 2 if "missing" in found.get(OURS, {}) else 0
+    excess = find_excess(found[OURS]) if found else []
+    for sentence in excess:
+        print(sentence)
+    return 1 if excess else 0
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ TOOL = Tool(
     required=("id", "status"),
     output=answer({"task": {**TASK, "description": "The whole task, as tasks.json has it."}}),
     run=run,
-    # No other tool changes tasks yet: an agent without one of the two classes does not get this one.
+    # It changes state and metadata of a task: an agent without one of the two classes does not get it.
     classes=(TASK_STATE, TASK_METADATA),
     idempotent=True,
 )

@@ -110,7 +110,7 @@ def check(site: Site) -> Iterator[Finding]:
     """Yield each empty note of the folder rules/."""
     for entry in site.files(places.KNOWLEDGE_NOTE):
         if entry.path.startswith(".nexus/rules/") and entry.size == 0:
-            yield Finding("empty-note", entry.path, "is empty")
+            yield Finding("made-up-code", entry.path, "is empty")
 '''
 _TASK = {
     "id": 1,
@@ -146,7 +146,7 @@ TOOL_FIXTURES, TASKS_MODEL = "conformance/tools/task_rename.json", "tests/model/
 EVENT_FILE, EVENTS = "nexus_mcp/lifecycle/session_idle.py", "nexus_mcp/lifecycle/__init__.py"
 EVENT_FIXTURES, EVENT_PAGE = "conformance/lifecycle/session_idle.json", "docs/lifecycle.md"
 COMMANDS_PAGE = "docs/commands.md"
-CHECK_FILE, CHECKS = "nexus_mcp/doctor/checks/empty_note.py", "nexus_mcp/doctor/checks/__init__.py"
+CHECK_FILE, CHECKS = "nexus_mcp/doctor/checks/made_up.py", "nexus_mcp/doctor/checks/__init__.py"
 CODES, CHECK_PAGE, CASES = "nexus_mcp/doctor/codes.py", "docs/doctor.md", "tests/doctor/cases.py"
 
 
@@ -161,8 +161,8 @@ def _session_idle() -> Event:
 
 """
 EVENT_ROW = '    "session_idle": Row("the session waits", _session_idle),\n'
-CHECK_ROW = "    empty_note.check,\n"
-CASE = '    Case("empty-note", "rules/a.md", puts("rules/a.md", "")),\n'
+CHECK_ROW = "    made_up.check,\n"
+CASE = '    Case("made-up-code", "rules/a.md", puts("rules/a.md", "")),\n'
 _TABLE, _NEXT_EVENT = "# Loaded on demand", '    "agent_complete": '
 _AFTER_EVENTS = "\n- `agent_spawn` and `agent_complete` are"
 
@@ -195,9 +195,10 @@ def add_event(tree: Tree) -> None:
 def add_check(tree: Tree) -> None:
     """Add a check with one code: its file, its row, the row of its code here and in the page, its case."""
     tree.write(CHECK_FILE, CHECK)
-    imports, names = "import files, git,", "import empty_note, files, git,"
-    tree.edit(CHECKS, {imports: names, "    lock.check,\n": f"    lock.check,\n{CHECK_ROW}"})
-    code = '    "empty-note": Code(NOTE, "A rule without text.", "Write it, or move the file away."),\n'
+    first = "from nexus_mcp.doctor.checks import"
+    imports = f"from nexus_mcp.doctor.checks import made_up\n{first}"
+    tree.edit(CHECKS, {first: imports, "    lock.check,\n": f"    lock.check,\n{CHECK_ROW}"})
+    code = '    "made-up-code": Code(NOTE, "A rule without text.", "Write it, or move the file away."),\n'
     tree.edit(CODES, {'    "old-cycle": Code(': f'{code}    "old-cycle": Code('})
-    tree.edit(CHECK_PAGE, {"| `old-cycle` |": "| `empty-note` | note | A rule without text. |\n| `old-cycle` |"})
+    tree.edit(CHECK_PAGE, {"| `old-cycle` |": "| `made-up-code` | note | A rule without text. |\n| `old-cycle` |"})
     tree.edit(CASES, {'    Case("not-utf8", ': f'{CASE}    Case("not-utf8", '})

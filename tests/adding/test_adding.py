@@ -97,12 +97,12 @@ def test_new_check_passes_only_with_all_its_parts(tree: Tree) -> None:
     parts.add_check(tree)
     assert tree.touched == {parts.CHECK_FILE, parts.CHECKS, parts.CODES, parts.CHECK_PAGE, parts.CASES}
     tested = (KNOWN, "tests/doctor/test_page.py", "tests/doctor/test_cases.py")
-    assert not (told := tree.tested(*tested, "-k", "test_completeness or test_page or empty-note")), told
+    assert not (told := tree.tested(*tested, "-k", "test_completeness or test_page or made-up-code")), told
     tree.edit(parts.CASES, {parts.CASE: ""})
     tree.edit(parts.CHECKS, {parts.CHECK_ROW: ""})
     told = tree.tested(KNOWN)
     for message in (
-        "doctor: the check empty_note is unknown. Add a row empty_note.check in nexus_mcp/doctor/checks/__init__.py",
-        "cases of doctor: the code empty-note is unknown. Add a Case that breaks a healthy workspace so, to CASES of",
+        "doctor: the check made_up is unknown. Add a row made_up.check in nexus_mcp/doctor/checks/__init__.py",
+        "cases of doctor: the code made-up-code is unknown. Add a Case that breaks a healthy workspace so, to CASES of",
     ):
         assert message in told

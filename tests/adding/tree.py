@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 _PARTS = ("nexus_mcp", "assets", "conformance", "schemas", "docs", "tests")
 _FILES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile", "pyproject.toml")
-_SECONDS = 120
+_SECONDS = 600
 
 
 class Tree:
