@@ -6,6 +6,7 @@ For commands whose imports are not what a test is about. `python -m tests.forked
 from __future__ import annotations
 
 import atexit
+import gc
 import importlib
 import json
 import os
@@ -88,6 +89,8 @@ def _process(preload: tuple[str, ...]) -> socket.socket:
 def main(fd: int, preload: Sequence[str]) -> int:
     for name in preload:
         importlib.import_module(name)
+    gc.collect()
+    gc.freeze()  # what was imported is no garbage: a command, and pytest at its end, would look through it again
     asked = socket.socket(fileno=fd)
     asked.set_inheritable(False)
     while True:
