@@ -7,6 +7,8 @@
 VENV := .venv
 BIN := $(VENV)/bin
 UV ?= uv
+# Compiled tests are kept: each worker, and each process of a test, would compile them anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo          run one whole cycle on a temporary project with the official MCP client"
