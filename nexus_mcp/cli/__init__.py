@@ -33,6 +33,7 @@ COMMANDS = {
         "init",
         "install",
         "uninstall",
+        "package",
         "hook",
         "log",
         "undo",

@@ -17,6 +17,7 @@ from nexus_mcp.cli.hook_event import (
     GATE,
     LIMIT,
     NATIVE,
+    PLUGIN,
     SKILLS,
     Event,
     Unusable,
@@ -75,7 +76,7 @@ def run(values: Values) -> int:
 
 def _name(values: Values) -> str:
     """Return the event of the command line. Raise UsageError when there is none, or an option needs --native."""
-    for option in (SKILLS, SERVE):
+    for option in (SKILLS, PLUGIN, SERVE):
         if option.name in values:
             raise UsageError(f"{option.name} needs {NATIVE.name}.", next_step="See nexus-mcp hook --help.")
     if EVENT.name not in values:
@@ -151,7 +152,7 @@ COMMAND = Command(
     "which refuses it because any agent may have sent it. After an error the exit\n"
     "code is still 0, and the answer has the reason. Exit code 1: the answer could\n"
     "not be written.",
-    (PROJECT, HARNESS_ID, NATIVE, GATE, SKILLS, SERVE),
+    (PROJECT, HARNESS_ID, NATIVE, GATE, SKILLS, PLUGIN, SERVE),
     run,
     argument=EVENT,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 
-from nexus_mcp.cli.hook_event import Event, Unusable, host_of, parse_params, write_line
+from nexus_mcp.cli.hook_event import PLUGIN, Event, Unusable, host_of, parse_params, write_line
 from nexus_mcp.harness import dialect
 from nexus_mcp.lifecycle.definition import CONTINUE, UNREADABLE, own_fault
 
@@ -29,6 +29,8 @@ class NativeEvent(Event):
         name, _ = dialect.EVENTS[dialect.DECIDING]
         super().__init__(name, host_of(values, limit=dialect.LIMIT, is_deaf=True))
         self.native_name = dialect.DECIDING
+        self._harness = values["--native"]
+        self._is_of_plugin = PLUGIN.name in values
         folder = os.environ.get("CLAUDE_PROJECT_DIR")
         if folder and values["--native"] == "claude-code" and os.path.isdir(folder):
             # The working directory follows the model's cd, which may lead into another project.
@@ -42,6 +44,8 @@ class NativeEvent(Event):
         row = dialect.EVENTS.get(self.native_name)
         if row is None:
             self._log_unknown()
+            return self._nothing()
+        if self._is_of_plugin and self._is_second():
             return self._nothing()
         self.name, translate = row
         self.params = translate(payload)
@@ -68,6 +72,13 @@ class NativeEvent(Event):
             self.native_name = name
             self.name = dialect.EVENTS[name][0]
         return {ours: found[theirs] for theirs, ours in dialect.NAMES.items() if theirs in found}, is_whole
+
+    def _is_second(self) -> bool:
+        """Return whether an installed hook answers the event, so that this one of a plugin is too much."""
+        from nexus_mcp.harness.second_hook import is_answered
+
+        root = os.getcwd() if self.workspace is None else self.workspace.root
+        return is_answered(self._harness, self.native_name, root, os.environ)
 
     def _nothing(self) -> dict[str, Any]:
         return {"event": self.name, "harness_id": "", "decision": CONTINUE, "warnings": []}

@@ -25,7 +25,7 @@ def carry_out(changes: Sequence[Change], finish: Callable[[list[str]], None]) ->
     """
     written: list[Change] = []
     folders: list[str] = []
-    with _signals_wait():
+    with signals_wait():
         try:
             for change in changes:
                 if change.data is not None:
@@ -55,7 +55,7 @@ def _take_back(written: Sequence[Change]) -> None:
 
 
 @contextmanager
-def _signals_wait() -> Iterator[None]:
+def signals_wait() -> Iterator[None]:
     """Hold SIGINT and SIGTERM back while the block runs."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:

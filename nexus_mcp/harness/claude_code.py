@@ -68,13 +68,10 @@ class ClaudeCode:
             pointer = ("mcpServers", SERVER_NAME)
             rows.append(Spliced(SERVER, _server_file(site), JSON, pointer, value))
         if HOOKS in request.parts:
-            line = shlex.join(request.hook_words(ID))
-            hook = {"type": "command", "command": line, "timeout": HOOK_TIMEOUT_S}
-            for event in EVENTS:
-                pointer = ("hooks", event)
-                rows.append(Spliced(HOOKS, _settings(site), JSON, pointer, {"hooks": [hook]}, is_item=True))
+            for event, group in hook_groups(request).items():
+                rows.append(Spliced(HOOKS, _settings(site), JSON, ("hooks", event), group, is_item=True))
         if AGENTS in request.parts:
-            rows += _agents(site, request)
+            rows += agent_rows(request, os.path.join(_folder(site), "agents"))
         if SKILLS in request.parts:
             rows += skill_rows(request, os.path.join(_folder(site), "skills"), (ID, "opencode"))
         return rows
@@ -112,21 +109,32 @@ class ClaudeCode:
         return []
 
 
-def skill_rows(request: Request, folder: str, readers: tuple[str, ...]) -> list[Row]:
-    """Return SKILL.md of each skill below `folder`, for the harnesses that read it."""
+def hook_groups(request: Request, *options: str) -> dict[str, dict[str, Any]]:
+    """Return event → the entry for it in a table of hooks. `options` are more options of the command."""
+    line = shlex.join([*request.hook_words(ID), *options])
+    hook = {"type": "command", "command": line, "timeout": HOOK_TIMEOUT_S}
+    return {event: {"hooks": [hook]} for event in EVENTS}
+
+
+def skill_rows(request: Request, folder: str, readers: tuple[str, ...], mounts: texts.Mounts = texts.SAME) -> list[Row]:
+    """Return SKILL.md of each skill below `folder`, for the harnesses that read it.
+
+    `mounts` are the names of our tools in the notes of a harness, and those to write instead.
+    """
     command = shlex.join(request.command)
     skills = {name: skill for name, skill in request.catalog.skills.items() if has_text(skill)}
     return [
         Whole(
             SKILLS,
             os.path.join(folder, name, "SKILL.md"),
-            marked(texts.skill_file(request.catalog, name, command, readers), "#"),
+            marked(texts.skill_file(request.catalog, name, command, readers, mounts), "#"),
         )
         for name in skills
     ]
 
 
-def _agents(site: Site, request: Request) -> list[Row]:
+def agent_rows(request: Request, folder: str) -> list[Row]:
+    """Return the file of each agent below `folder`."""
     catalog = request.catalog
     naming = texts.naming_of(catalog, ID, request.prefix, shlex.join(request.command))
     rows: list[Row] = []
@@ -137,7 +145,7 @@ def _agents(site: Site, request: Request) -> list[Row]:
         if tools := texts.exact_tools(catalog, name, ID, request.prefix):
             lines.append(f"disallowedTools: {', '.join(tools)}")
         text = texts.front_matter(lines, texts.role(catalog, name, naming, _RESULT))
-        rows.append(Whole(AGENTS, os.path.join(_folder(site), "agents", f"{name}.md"), marked(text, "#")))
+        rows.append(Whole(AGENTS, os.path.join(folder, f"{name}.md"), marked(text, "#")))
     return rows
 
 

@@ -70,10 +70,8 @@ class Codex:
             config = os.path.join(_folder(site), "config.toml")
             rows.append(Spliced(SERVER, config, TOML, pointer, _server(request)))
         if HOOKS in request.parts:
-            line = shlex.join(request.hook_words(ID))
-            for event, timeout in EVENTS.items():
-                value = {"hooks": [{"type": "command", "command": line, "timeout": timeout}]}
-                rows.append(Spliced(HOOKS, _hooks_file(site), JSON, ("hooks", event), value, is_item=True))
+            for event, group in hook_groups(request).items():
+                rows.append(Spliced(HOOKS, _hooks_file(site), JSON, ("hooks", event), group, is_item=True))
         if AGENTS in request.parts:
             rows += _agents(site, request)
         if SKILLS in request.parts:
@@ -117,6 +115,15 @@ class Codex:
         if site.scope == PROJECT and ID in record.installed and not _is_trusted(settings, site.root):
             found.append("Codex does not trust this project, and reads nothing of .codex/: start codex in it.")
         return found
+
+
+def hook_groups(request: Request, *options: str) -> dict[str, dict[str, Any]]:
+    """Return event → the entry for it in a table of hooks. `options` are more options of the command."""
+    line = shlex.join([*request.hook_words(ID), *options])
+    return {
+        event: {"hooks": [{"type": "command", "command": line, "timeout": timeout}]}
+        for event, timeout in EVENTS.items()
+    }
 
 
 def _server(request: Request) -> dict[str, Any]:

@@ -25,6 +25,21 @@ SOME_HARNESS = "<harness>"
 _TITLES = {"claude-code": "Claude Code", "codex": "Codex", "opencode": "OpenCode"}
 
 
+class Mounts(NamedTuple):
+    """The name of our tools in the notes of a harness, and the one to write instead (`*` for the tool)."""
+
+    noted: str
+    written: str
+
+    def rename(self, text: str) -> str:
+        """Return the text with the names that it has replaced."""
+        return text.replace(self.noted.split(ANY, 1)[0], self.written.split(ANY, 1)[0]) if self.noted else text
+
+
+SAME = Mounts("", "")
+"""The notes are right as they are."""
+
+
 class Naming(NamedTuple):
     """How a text names things: our tools (`*` for the name), the harness in commands, the words that start us."""
 
@@ -41,6 +56,15 @@ def naming_of(catalog: Catalog, harness: str, prefix: str, command: str) -> Nami
 def mount(catalog: Catalog, harness: str, prefix: str) -> str:
     """Return how the harness names our tools, with `*` for the name of the tool."""
     return own_name(catalog.maps[harness]["nexus_tools"], f"{prefix}{ANY}")
+
+
+def mounted(catalog: Catalog, harness: str, naming: str) -> Catalog:
+    """Return the catalog with another name of our tools in the capability map of a harness (`*` for the tool)."""
+    from copy import copy
+
+    found = copy(catalog)
+    found.maps = {**catalog.maps, harness: {**catalog.maps[harness], "nexus_tools": naming}}
+    return found
 
 
 def resolve(text: str, naming: Naming, catalog: Catalog) -> str:
@@ -73,14 +97,16 @@ def usable_agents(catalog: Catalog) -> dict[str, dict[str, Any]]:
     return {name: agent for name, agent in catalog.agents.items() if has_text(agent)}
 
 
-def skill_file(catalog: Catalog, skill: str, command: str, readers: Sequence[str]) -> str:
+def skill_file(catalog: Catalog, skill: str, command: str, readers: Sequence[str], mounts: Mounts = SAME) -> str:
     """Return SKILL.md of a skill for the harnesses `readers`, without its mark. Raises CatalogError."""
     entry = catalog.skill(skill)
     harness = readers[0] if len(readers) == 1 else SOME_HARNESS
     text = resolve(catalog.body("skills", skill), Naming(PLAIN, harness, command), catalog).strip()
     parts = [text]
     if entry["harness_notes"] and (notes := [(name, read_notes(name)) for name in readers]):
-        chapters = [f"### In {_TITLES.get(name, name)}\n\n{_lowered(note)}" for name, note in notes if note]
+        chapters = [
+            f"### In {_TITLES.get(name, name)}\n\n{mounts.rename(_lowered(note))}" for name, note in notes if note
+        ]
         head = "## The harness\n\nRead the chapter of the harness that you run in."
         parts.append("\n\n".join([head, *chapters]))
     if SOME_HARNESS in text:

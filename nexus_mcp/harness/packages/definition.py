@@ -1,0 +1,85 @@
+"""What a package is: a folder of files that a harness installs by its own command."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from nexus_mcp import __version__
+from nexus_mcp.harness.definition import SERVER_NAME
+from nexus_mcp.program import NAME
+from nexus_mcp.store.codec import pretty
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from nexus_mcp.harness.definition import Request, Row
+
+PLUGIN = SERVER_NAME
+"""The name of the plugin; it is also a part of the names of its tools."""
+MARKETPLACE = NAME
+PLUGIN_FOLDER = f"plugins/{PLUGIN}"
+"""In the package. Codex finds no plugin in the root of a marketplace."""
+DESCRIPTION = "A shared, durable plan and task list for coding agents, over MCP"
+AUTHOR = "The nexus-mcp authors"
+LICENSE = "MIT"
+KEYWORDS = ("mcp", "model-context-protocol", "coding-agents", "plan", "tasks")
+OF_A_PLUGIN = "--plugin"
+"""The option of a hook in a plugin: it stays silent where an installed hook answers (second_hook.py)."""
+
+
+class Order(NamedTuple):
+    """What to package: the installation that it stands for, and our tools, name → one sentence."""
+
+    request: Request
+    tools: Mapping[str, str]
+
+
+class Package(Protocol):
+    """One package. A module of its own has it as PACKAGE; the table PACKAGES names it."""
+
+    id: str
+    title: str
+    harness: str
+    """The harness that it is for, "" for any client."""
+    has_program: bool
+    """Whether it holds nexus-mcp itself, and starts no other one."""
+
+    def files(self, order: Order) -> dict[str, bytes]:
+        """Return path in the package → bytes. The same order gives the same bytes. Raise CatalogError."""
+
+    def next_steps(self, folder: str) -> Sequence[str]:
+        """Return what to do with the package in `folder`, one step each."""
+
+
+def json_file(value: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a JSON file."""
+    return f"{pretty(value)}\n".encode()
+
+
+def identity() -> dict[str, Any]:
+    """Return the fields that manifests of plugins share."""
+    return {
+        "name": PLUGIN,
+        "version": __version__,
+        "description": DESCRIPTION,
+        "author": {"name": AUTHOR},
+        "license": LICENSE,
+        "keywords": list(KEYWORDS),
+    }
+
+
+def server_file(request: Request, harness: str) -> bytes:
+    """Return `.mcp.json` of a plugin."""
+    first, *rest = request.serve_words(harness)
+    return json_file({"mcpServers": {SERVER_NAME: {"command": first, "args": rest}}})
+
+
+def generated(rows: Sequence[Row]) -> dict[str, bytes]:
+    """Return path → bytes of generated files."""
+    return {row.path.replace(os.sep, "/"): row.text.encode() for row in rows if hasattr(row, "text")}
+
+
+def in_plugin(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the files with the folder of the plugin before their paths."""
+    return {f"{PLUGIN_FOLDER}/{path}": data for path, data in files.items()}

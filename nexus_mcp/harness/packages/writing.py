@@ -1,0 +1,169 @@
+"""Write a package as a whole: a new folder is finished beside the old one, then takes its name in one step.
+
+A record in the folder has the hash of each file, so that a folder of somebody else and edits by hand are seen.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from nexus_mcp import __version__
+from nexus_mcp.errors import EditedByHand, InstallRefused
+from nexus_mcp.harness import marks
+from nexus_mcp.harness.carry_out import signals_wait
+from nexus_mcp.harness.packages.definition import json_file
+from nexus_mcp.log import printable
+from nexus_mcp.store import atomic
+from nexus_mcp.store.folder import Folder, reason
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+RECORD = ".nexus-package.json"
+VERSION = 1
+_LIMIT = 64 << 20
+ADDED, UPDATED, SAME = "written", "updated", "unchanged"
+
+
+def write(folder: str, name: str, files: Mapping[str, bytes]) -> str:
+    """Write the package `name` as the folder `folder`; return ADDED, UPDATED or SAME.
+
+    Raise InstallRefused for a folder that cannot be written or is not ours, EditedByHand for one that was edited.
+    """
+    path = os.path.abspath(folder)
+    shown = printable(path)
+    real = os.path.realpath(path)
+    try:
+        known = _look(real, shown, name)
+    except OSError as error:
+        raise _unusable(shown, error) from error
+    hashes = {key: marks.digest(data) for key, data in sorted(files.items())}
+    record = json_file({"version": VERSION, "package": name, "nexus_mcp": __version__, "files": hashes})
+    if known == {**hashes, RECORD: marks.digest(record)}:
+        return SAME
+    with signals_wait():
+        _place(real, shown, {**files, RECORD: record}, known or {})
+    return UPDATED if known else ADDED
+
+
+def _look(path: str, shown: str, name: str) -> dict[str, str] | None:
+    """Return the files that are there and their hashes, the record among them; None without a folder.
+
+    Raise InstallRefused, EditedByHand, OSError.
+    """
+    above = os.path.dirname(path)
+    if not os.path.isdir(above):
+        raise InstallRefused([f"{printable(above)} does not exist. Make that folder first."])
+    try:
+        info = os.lstat(path)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISDIR(info.st_mode):
+        raise InstallRefused([f"{shown} is no folder. Name one that is empty or new."])
+    if os.path.join(os.path.realpath(os.curdir), "").startswith(os.path.join(path, "")):
+        raise InstallRefused([f"{shown} is the folder you are in, and would be replaced. Name a folder in it."])
+    if not info.st_mode & stat.S_IWUSR:
+        raise InstallRefused([f"{shown} is read-only. Name another folder."])
+    if not os.listdir(path):
+        return {}
+    recorded = _recorded(path, shown)
+    if recorded["package"] != name:
+        there = printable(str(recorded["package"]))[:40]
+        raise InstallRefused([f"{shown} has the package {there}. Name another folder."])
+    found = _hashes(path)
+    own = found.pop(RECORD)
+    if edits := sorted(key for key in {*found, *recorded["files"]} if found.get(key) != recorded["files"].get(key)):
+        faults = [f"{printable(os.path.join(path, key))} was {_edit(key, found, recorded['files'])}." for key in edits]
+        raise EditedByHand(faults, next_step="Name another folder, or move this one away.")
+    return {**found, RECORD: own}
+
+
+def _edit(key: str, found: Mapping[str, str], recorded: Mapping[str, str]) -> str:
+    return "added" if key not in recorded else "edited by hand" if key in found else "deleted"
+
+
+def _recorded(path: str, shown: str) -> dict[str, Any]:
+    """Return the record. Raise InstallRefused when there is none."""
+    with suppress(OSError, ValueError, RecursionError):
+        with open(os.path.join(path, RECORD), "rb") as file:
+            value = json.loads(file.read(_LIMIT))
+        files = value.get("files") if isinstance(value, dict) else None
+        if isinstance(files, dict) and isinstance(value.get("package"), str):
+            return value
+    raise InstallRefused([f"{shown} is not empty, and no package of nexus-mcp. Name a folder that is empty or new."])
+
+
+def _hashes(path: str) -> dict[str, str]:
+    """Return the path of each file below the folder → its hash, "" for what is no plain file. Raise OSError."""
+    found = {}
+    for place, folders, names in os.walk(path):
+        for name in [*names, *(one for one in folders if os.path.islink(os.path.join(place, one)))]:
+            full = os.path.join(place, name)
+            key = os.path.relpath(full, path).replace(os.sep, "/")
+            if not stat.S_ISREG(os.lstat(full).st_mode):
+                found[key] = ""
+                continue
+            with open(full, "rb") as file:
+                found[key] = marks.digest(file.read(_LIMIT))
+    return found
+
+
+def _place(path: str, shown: str, files: Mapping[str, bytes], known: Mapping[str, str]) -> None:
+    """Write the files into a new folder, and let it take the place of `path`, whose files are `known`.
+
+    Raise InstallRefused with the old folder in its place.
+    """
+    above, name = os.path.split(path)
+    temporary = f"{atomic.PREFIX}{os.urandom(8).hex()}"
+    new = os.path.join(above, temporary)
+    try:
+        _fill(new, files)
+        with Folder.root(above) as folder:
+            if not known:
+                folder.rename(temporary, name)  # over an empty folder, if there is one
+            else:
+                _exchange(folder, temporary, name)
+                if _hashes(new) != known:
+                    _exchange(folder, temporary, name)
+                    raise InstallRefused([f"{shown} was changed meanwhile. Run it again."])
+            with suppress(OSError):  # some file systems cannot sync a folder
+                folder.sync()
+    except OSError as error:
+        raise _unusable(shown, error) from error
+    finally:
+        shutil.rmtree(new, ignore_errors=True)  # unfinished, or the old one
+
+
+def _fill(folder: str, files: Mapping[str, bytes]) -> None:
+    """Make the folder with the files. Raise OSError."""
+    os.mkdir(folder)
+    for key, data in files.items():
+        target = os.path.join(folder, *key.split("/"))
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with open(target, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _exchange(folder: Folder, temporary: str, name: str) -> None:
+    """Exchange two folders; in three steps where the system has no call for it. Raise OSError with nothing changed."""
+    if atomic.exchange(folder, temporary, name):
+        return
+    aside = f"{temporary}-old"
+    folder.rename(name, aside)
+    try:
+        folder.rename(temporary, name)
+    except BaseException:
+        folder.rename(aside, name)
+        raise
+    folder.rename(aside, temporary)
+
+
+def _unusable(shown: str, error: OSError) -> InstallRefused:
+    return InstallRefused([f"{shown} cannot be written: {reason(error)}. Correct that, or name another folder."])

@@ -1,0 +1,127 @@
+"""Find out for a hook of a plugin whether an installed hook answers the same event.
+
+`install` refuses where a plugin is, but a plugin may come later. Then the harness runs both hooks, and each event would
+count twice. The hook of the plugin stays silent if a file of the harness has our hook for the event, and that one will
+run. In doubt both answer: a second answer is a nuisance, no answer opens the gate.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+_LIMIT = 4 << 20  # bytes
+
+
+def is_answered(harness: str, event: str, root: str, environ: Mapping[str, str]) -> bool:
+    """Return whether a hook that `install` wrote answers `event`, by the harness's own name. `root` is the project."""
+    row = HARNESSES.get(harness)
+    if row is None:
+        return False
+    files, does_run = row
+    sign = f" hook --native {harness}"
+    for path in files(root, environ):
+        for group, number, line in _hooks(path, event, sign):
+            if _is_program(line) and does_run(path, event, f"{group}:{number}", environ):
+                return True
+    return False
+
+
+def _claude_files(root: str, environ: Mapping[str, str]) -> list[str]:
+    """Return the files with hooks. Those of a project are in the folder that the session was started in."""
+    project = os.path.join(environ.get("CLAUDE_PROJECT_DIR") or root, ".claude")
+    user = _user_folder("CLAUDE_CONFIG_DIR", ".claude", environ)
+    return [*(os.path.join(project, name) for name in ("settings.json", "settings.local.json")), *_in(user)]
+
+
+def _in(user: str) -> list[str]:
+    return [os.path.join(user, "settings.json")] if user else []
+
+
+def _codex_files(root: str, environ: Mapping[str, str]) -> list[str]:
+    user = _user_folder("CODEX_HOME", ".codex", environ)
+    folders = [os.path.join(root, ".codex"), *([user] if user else [])]
+    return [os.path.join(folder, "hooks.json") for folder in folders]
+
+
+def _user_folder(variable: str, default: str, environ: Mapping[str, str]) -> str:
+    home = environ.get("HOME", "")
+    return environ.get(variable) or (os.path.join(home, default) if home else "")
+
+
+def _always(path: str, event: str, place: str, environ: Mapping[str, str]) -> bool:
+    return True
+
+
+def _is_trusted(path: str, event: str, place: str, environ: Mapping[str, str]) -> bool:
+    """Return whether the user trusted the hook: Codex skips every other one without a word."""
+    import tomllib
+
+    config = os.path.join(_user_folder("CODEX_HOME", ".codex", environ), "config.toml")
+    with suppress(OSError, ValueError, RecursionError):
+        with open(config, "rb") as file:
+            settings = tomllib.load(file)
+        hooks = settings.get("hooks")
+        states = hooks.get("state") if isinstance(hooks, dict) else None
+        row = states.get(f"{path}:{_label(event)}:{place}") if isinstance(states, dict) else None
+        return isinstance(row, dict) and bool(row.get("trusted_hash")) and row.get("enabled", True) is not False
+    return False
+
+
+def _label(event: str) -> str:
+    """Return the name of an event in Codex's list of trusted hooks: PreToolUse → pre_tool_use."""
+    return "".join(f"_{char.lower()}" if char.isupper() else char for char in event).lstrip("_")
+
+
+HARNESSES: dict[
+    str, tuple[Callable[[str, Mapping[str, str]], list[str]], Callable[[str, str, str, Mapping[str, str]], bool]]
+] = {
+    "claude-code": (_claude_files, _always),
+    "codex": (_codex_files, _is_trusted),
+}
+"""Harness → (its files with hooks, whether it runs the hook in a file for an event at `group:number`)."""
+
+
+def _hooks(path: str, event: str, sign: str) -> list[tuple[int, int, str]]:
+    """Return (group, number, command line) of our hooks for every use of the event in a file; [] if it has none."""
+    found: list[tuple[int, int, str]] = []
+    with suppress(OSError, ValueError, RecursionError):
+        with open(path, "rb") as file:
+            data = file.read(_LIMIT)
+        if sign.encode() not in data:  # the usual case, and it costs no parsing
+            return []
+        settings = json.loads(data)
+        for group, entry in enumerate(_list(_member(_member(settings, "hooks"), event))):
+            if _member(entry, "matcher") not in (None, "", "*"):
+                continue
+            for number, hook in enumerate(_list(_member(entry, "hooks"))):
+                line = _member(hook, "command")
+                if _member(hook, "type") == "command" and isinstance(line, str) and sign in line:
+                    found.append((group, number, line))
+    return found
+
+
+def _member(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _is_program(line: str) -> bool:
+    """Return whether the first word of a command line is a program that is there."""
+    import shlex
+    import shutil
+
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        return False
+    return bool(words) and shutil.which(words[0]) is not None
