@@ -251,6 +251,8 @@ def _list(values: Values) -> int:
             print(f"  {scope:8} {parts}{'; the server answers' * (where['answers'] is True)}")
             for notice in where["notices"]:
                 print(f"           {printable(notice)}")
+        for place, parts in one["plugins"].items():
+            print(f"  {'plugin':8} {', '.join(parts)}: {printable(place)}")
         for double in one["doubles"]:
             print(f"  twice: {printable(double)}")
     return exits.OK

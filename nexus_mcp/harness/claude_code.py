@@ -18,6 +18,7 @@ from nexus_mcp.harness.definition import (
     SERVER,
     SERVER_NAME,
     SKILLS,
+    USER,
     Double,
     Row,
     Site,
@@ -94,14 +95,18 @@ class ClaudeCode:
         return steps
 
     def doubles(self, site: Site) -> list[Double]:
-        found = []
-        for path in (_settings(site), _settings(site._replace(scope="user"))):
+        found: dict[str, object] = {}
+        local = os.path.join(site.root, ".claude", "settings.local.json")
+        user, project = (_settings(site._replace(scope=scope)) for scope in (USER, PROJECT))
+        for path in (user, project, local):  # the later one wins
             enabled = files.read_settings(path).get("enabledPlugins")
-            for name, is_on in enabled.items() if isinstance(enabled, dict) else ():
-                if is_on and name.partition("@")[0] == SERVER_NAME:
-                    step = f"Run claude plugin uninstall {name} first."
-                    found += [Double(part, f"the plugin {name}", step) for part in (SERVER, HOOKS)]
-        return found
+            found |= enabled if isinstance(enabled, dict) else {}
+        return [
+            Double(part, f"the plugin {name}", f"Run claude plugin uninstall {name} first.")
+            for name, is_on in found.items()
+            if is_on and name.partition("@")[0] == SERVER_NAME
+            for part in (SERVER, HOOKS, AGENTS, SKILLS)
+        ]
 
     def notices(self, site: Site, record: Record) -> list[str]:
         if files.read_settings(_settings(site)).get("disableAllHooks") is True:

@@ -99,7 +99,7 @@ class Codex:
         for name, settings in plugins.items() if isinstance(plugins, dict) else ():
             is_on = not isinstance(settings, dict) or settings.get("enabled", True) is not False
             if is_on and name.partition("@")[0] == SERVER_NAME:
-                step = f"Run codex plugin remove {name} first."
+                step = f"Run codex plugin remove {name} first, or install the agents alone: --with agents."
                 found += [Double(part, f"the plugin {name}", step) for part in (SERVER, HOOKS, SKILLS)]
         return found
 

@@ -141,7 +141,7 @@ Row = Spliced | Whole
 
 
 class Double(NamedTuple):
-    """Another installation that does the same as one of ours: which part, and where."""
+    """A part that another installation has, such as a plugin, and where."""
 
     part: str
     place: str
@@ -167,7 +167,7 @@ class Harness(Protocol):
         """Return what the user does after an installation, one step each."""
 
     def doubles(self, site: Site) -> list[Double]:
-        """Return installations in another way, such as a plugin, that would run beside ours."""
+        """Return what a plugin of ours has, where the user installed one: it would run beside an installation."""
 
     def notices(self, site: Site, record: Record) -> list[str]:
         """Return what the harness does not use yet, such as hooks that it does not trust."""

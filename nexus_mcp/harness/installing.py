@@ -121,10 +121,13 @@ def _finish(site: Site, plan: Plan) -> None:
 
 def _check_doubles(site: Site, harness: Harness, request: Request) -> None:
     """Raise InstallRefused when another installation does the same: each event would be reported twice."""
+    twice: dict[tuple[str, str], list[str]] = {}
+    for double in harness.doubles(site):
+        if double.part in request.parts:
+            twice.setdefault((double.place, double.next_step), []).append(double.part)
     faults = [
-        f"{double.place} of {harness.title} already has the {double.part} of nexus-mcp. {double.next_step}"
-        for double in harness.doubles(site)
-        if double.part in request.parts
+        f"{place} of {harness.title} already has {', '.join(parts)} of nexus-mcp. {next_step}"
+        for (place, next_step), parts in twice.items()
     ]
     other = site._replace(scope=USER if site.scope == PROJECT else PROJECT)
     if HOOKS in request.parts and HOOKS in read_record(other).parts(harness.id):
@@ -133,7 +136,7 @@ def _check_doubles(site: Site, harness: Harness, request: Request) -> None:
             f"{harness.id} --scope {other.scope} first, or leave out hooks with --with."
         )
     if faults:
-        raise InstallRefused(list(dict.fromkeys(faults)))
+        raise InstallRefused(faults)
 
 
 def _initialise(site: Site) -> None:

@@ -31,13 +31,26 @@ _HELLO = {
 
 
 def status(harness: Harness, site: Site) -> dict[str, Any]:
-    """Return id, title, version ("" when not found), scopes (parts, notices, answers) and doubles."""
+    """Return id, title, version ("" when not found), scopes (parts, notices, answers), plugins and doubles.
+
+    plugins: place → its parts. doubles: a line for each part that is there twice.
+    """
     scopes = {scope: _scope(harness, site._replace(scope=scope)) for scope in SCOPES}
-    shared = set.intersection(*(set(row["parts"]) for row in scopes.values()))
-    doubles = [f"{part} in both scopes" for part in sorted(shared)]
-    doubles += [f"{one.part}: {one.place}. {one.next_step}" for one in harness.doubles(site)]
-    version = find_version(harness, site.environ.get("PATH", ""))
-    return {"id": harness.id, "title": harness.title, "version": version, "scopes": scopes, "doubles": doubles}
+    sets = [set(row["parts"]) for row in scopes.values()]
+    doubles = [f"{part} in both scopes" for part in sorted(set.intersection(*sets))]
+    plugins: dict[str, list[str]] = {}
+    for one in harness.doubles(site):
+        plugins.setdefault(one.place, []).append(one.part)
+        if one.part in set.union(*sets):
+            doubles.append(f"{one.part} here and in {one.place}. Run nexus-mcp uninstall {harness.id}, or remove it.")
+    return {
+        "id": harness.id,
+        "title": harness.title,
+        "version": find_version(harness, site.environ.get("PATH", "")),
+        "scopes": scopes,
+        "plugins": plugins,
+        "doubles": doubles,
+    }
 
 
 def find_version(harness: Harness, path: str) -> str:

@@ -120,23 +120,24 @@ def _place(path: str, shown: str, files: Mapping[str, bytes], known: Mapping[str
     """
     above, name = os.path.split(path)
     temporary = f"{atomic.PREFIX}{os.urandom(8).hex()}"
-    new = os.path.join(above, temporary)
+    aside = f"{temporary}-old"
     try:
-        _fill(new, files)
+        _fill(os.path.join(above, temporary), files)
         with Folder.root(above) as folder:
             if not known:
                 folder.rename(temporary, name)  # over an empty folder, if there is one
             else:
-                _exchange(folder, temporary, name)
-                if _hashes(new) != known:
-                    _exchange(folder, temporary, name)
+                _exchange(folder, temporary, name, aside)
+                if _hashes(os.path.join(above, aside)) != known:
+                    _exchange(folder, aside, name, temporary)
                     raise InstallRefused([f"{shown} was changed meanwhile. Run it again."])
             with suppress(OSError):  # some file systems cannot sync a folder
                 folder.sync()
     except OSError as error:
         raise _unusable(shown, error) from error
     finally:
-        shutil.rmtree(new, ignore_errors=True)  # unfinished, or the old one
+        for left in (temporary, aside):  # unfinished, and the old one
+            shutil.rmtree(os.path.join(above, left), ignore_errors=True)
 
 
 def _fill(folder: str, files: Mapping[str, bytes]) -> None:
@@ -151,18 +152,24 @@ def _fill(folder: str, files: Mapping[str, bytes]) -> None:
             os.fsync(file.fileno())
 
 
-def _exchange(folder: Folder, temporary: str, name: str) -> None:
-    """Exchange two folders; in three steps where the system has no call for it. Raise OSError with nothing changed."""
-    if atomic.exchange(folder, temporary, name):
+def _exchange(folder: Folder, new: str, name: str, aside: str) -> None:
+    """Give the folder `new` the name `name`, and the one that has it the name `aside`.
+
+    In one step where the system has a call for it. Raise OSError with the old folder in its place.
+    """
+    if atomic.exchange(folder, new, name):
+        try:
+            folder.rename(new, aside)
+        except BaseException:
+            atomic.exchange(folder, new, name)
+            raise
         return
-    aside = f"{temporary}-old"
     folder.rename(name, aside)
     try:
-        folder.rename(temporary, name)
+        folder.rename(new, name)
     except BaseException:
         folder.rename(aside, name)
         raise
-    folder.rename(aside, temporary)
 
 
 def _unusable(shown: str, error: OSError) -> InstallRefused:

@@ -1,0 +1,411 @@
+"""`nexus-mcp package`: what is in the packages, how they are written, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nexus_mcp import __version__
+from nexus_mcp.cli import main
+from nexus_mcp.harness.packages import PACKAGES, writing
+from nexus_mcp.store import atomic
+from tests.support import NAMES
+
+PLUGINS = {"claude": ("claude-code", "claude_code"), "codex": ("codex", "codex")}
+OWN = "mcp__plugin_nexus_nexus__"
+
+
+def tree(root: Path) -> dict[str, bytes | None]:
+    """Path → bytes of each file, None for a folder and a special file."""
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes() if path.is_file() else None
+        for path in sorted(root.rglob("*"))
+    }
+
+
+def package(kind: str, folder: Path | str, *options: str) -> int:
+    return main(["package", kind, "--out", str(folder), *options])
+
+
+def plugin(folder: Path) -> Path:
+    return folder / "plugins" / "nexus"
+
+
+def unpack(folder: Path, to: Path) -> Path:
+    """Unpack the bundle of a package."""
+    with zipfile.ZipFile(folder / "nexus-mcp.mcpb") as archive:
+        archive.extractall(to)
+    return to
+
+
+@pytest.mark.parametrize("kind", PACKAGES)
+def test_the_same_call_gives_the_same_bytes(
+    tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In another folder, with other dates of files, other orders of folders; and again in the same one."""
+    walk = os.walk
+
+    def backwards(top: str, **more: Any) -> Any:
+        for place, folders, names in walk(top, **more):
+            yield place, folders, names[::-1]
+
+    assert package(kind, tmp_path / "one") == 0
+    monkeypatch.setattr(os, "walk", backwards)
+    assert package(kind, tmp_path / "two") == 0
+    monkeypatch.undo()
+    assert tree(tmp_path / "one") == tree(tmp_path / "two")
+    (inode,) = {(tmp_path / "one").stat().st_ino}
+    capsys.readouterr()
+    assert package(kind, tmp_path / "one") == 0
+    assert "unchanged" in capsys.readouterr().out
+    assert (tmp_path / "one").stat().st_ino == inode
+
+
+@pytest.mark.parametrize("kind", PLUGINS)
+def test_the_hooks_find_the_program_and_know_that_they_are_of_a_plugin(tmp_path: Path, kind: str) -> None:
+    """Each event that install writes has one hook; --command, --gate and --tool-prefix reach server and hooks."""
+    harness, module = PLUGINS[kind]
+    events = __import__(f"nexus_mcp.harness.{module}", fromlist=("EVENTS",)).EVENTS
+    for options, program, gate, prefix in (
+        ((), "nexus-mcp", "auto", []),
+        (
+            ("--command", "/opt/a b/nexus-mcp", "--gate", "block", "--tool-prefix", "nx_"),
+            "'/opt/a b/nexus-mcp'",
+            "block",
+            ["--tool-prefix", "nx_"],
+        ),
+    ):
+        assert package(kind, tmp_path / kind, *options) == 0
+        hooks = json.loads((plugin(tmp_path / kind) / "hooks/hooks.json").read_text())["hooks"]
+        assert list(hooks) == list(events)
+        lines = {hook["command"] for groups in hooks.values() for group in groups for hook in group["hooks"]}
+        assert lines == {f"{program} hook --native {harness} --gate {gate} --skills --plugin"}
+        server = json.loads((plugin(tmp_path / kind) / ".mcp.json").read_text())["mcpServers"]["nexus"]
+        assert server == {"command": program.strip("'"), "args": ["serve", "--harness-id", harness, *prefix]}
+
+
+@pytest.mark.parametrize("kind", PLUGINS)
+def test_manifests_have_the_version(tmp_path: Path, kind: str) -> None:
+    """A harness updates a plugin when the version has changed."""
+    assert package(kind, tmp_path / kind) == 0
+    manifest = json.loads((plugin(tmp_path / kind) / f".{kind}-plugin/plugin.json").read_text())
+    assert (manifest["name"], manifest["version"]) == ("nexus", __version__)
+
+
+def test_names_in_the_claude_plugin_follow_the_mount(tmp_path: Path) -> None:
+    """Agents are denied our tools under the plugin's names, and no skill names a tool as another mount has it."""
+    assert package("claude", tmp_path / "p", "--tool-prefix", "nx_") == 0
+    tester = (plugin(tmp_path / "p") / "agents/tester.md").read_text()
+    (denied,) = [line for line in tester.splitlines() if line.startswith("disallowedTools: ")]
+    assert f"{OWN}nx_task_add" in denied.split(", ")
+    agents = "".join(path.read_text() for path in (plugin(tmp_path / "p") / "agents").iterdir())
+    assert f"`{OWN}nx_task_list`" in agents or f"`{OWN}nx_context`" in agents
+    skills = {path.parent.name: path.read_text() for path in (plugin(tmp_path / "p") / "skills").rglob("SKILL.md")}
+    assert sorted(skills) == ["nx-init", "nx-plan", "nx-run", "nx-sync"]
+    assert [name for name, text in skills.items() if "mcp__nexus__" in text] == []
+    assert f"{OWN}plan_decide" in skills["nx-plan"]
+    assert "`nexus:<id>`" in skills["nx-run"]
+
+
+def test_skills_for_codex_have_its_notes_alone(tmp_path: Path) -> None:
+    """Codex names the tools of a plugin as those of any server, and no other harness reads these files."""
+    assert package("codex", tmp_path / "p") == 0
+    text = (plugin(tmp_path / "p") / "skills/nx-run/SKILL.md").read_text()
+    assert "spawn_agent" in text
+    assert "Claude" not in text
+
+
+def test_the_bundle_works_a_whole_cycle_without_a_library(tmp_path: Path) -> None:
+    """The server of the bundle, on a Python without site-packages, answers each of the eleven tools."""
+    assert package("mcpb", tmp_path / "p") == 0
+    bundle, project = unpack(tmp_path / "p", tmp_path / "unpacked"), tmp_path / "project"
+    project.mkdir()
+    manifest = json.loads((bundle / "manifest.json").read_text())
+    assert [tool["name"] for tool in manifest["tools"]] == list(NAMES)
+    assert all(tool["description"].endswith(".") for tool in manifest["tools"])
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("plan_start", {"topic": "T", "issues": ["Q?"], "research_summary": "R"}),
+        ("plan_update", {"action": "add", "title": "R?"}),
+        ("plan_decide", {"issue_id": 1, "decision": "D"}),
+        ("plan_decide", {"issue_id": 2, "decision": "E"}),
+        ("plan_status", {}),
+        ("task_add", {"title": "A", "context": "C"}),
+        ("task_list", {}),
+        ("context", {}),
+        ("task_update", {"id": 1, "status": "completed"}),
+        ("artifact_write", {"filename": "a.md", "content": "x"}),
+        ("task_close", {}),
+        ("history_search", {"query": "T"}),
+    ]
+    client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    bodies: list[dict[str, Any]] = [{"method": "initialize", "params": client}]
+    bodies += [{"method": "tools/call", "params": {"name": name, "arguments": values}} for name, values in calls]
+    lines = [json.dumps({"jsonrpc": "2.0", "id": number, **body}) for number, body in enumerate(bodies)]
+    words = [
+        word.replace("${__dirname}", str(bundle)).replace("${user_config.project}", str(project))
+        for word in manifest["server"]["mcp_config"]["args"]
+    ]
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", *words],
+        input="".join(f"{line}\n" for line in lines),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    answers = {one["id"]: one for one in map(json.loads, done.stdout.splitlines())}
+    results = {number: answers[number].get("result", {}) for number in range(1, len(bodies))}
+    assert [result for result in results.values() if "structuredContent" not in result] == []
+    assert {name for name, _ in calls} == set(NAMES)
+
+
+def test_the_bundle_says_which_python_it_needs(tmp_path: Path) -> None:
+    """An older Python stops with one sentence instead of a syntax error."""
+    assert package("mcpb", tmp_path / "p") == 0
+    source = (unpack(tmp_path / "p", tmp_path / "unpacked") / "server/main.py").read_text()
+    old = f"import sys\nsys.version_info = (3, 10)\n{source}"
+    done = subprocess.run([sys.executable, "-c", old], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("nexus-mcp needs Python 3.11 or newer, and this is ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_bundle_holds_no_file_of_somebody_else(tmp_path: Path) -> None:
+    """Program, data, licence and manifest are in it; caches and the conformance fixtures are not."""
+    assert package("mcpb", tmp_path / "p") == 0
+    names = zipfile.ZipFile(tmp_path / "p/nexus-mcp.mcpb").namelist()
+    assert {name.split("/")[0] for name in names} == {"manifest.json", "LICENSE", "server"}
+    assert [name for name in names if "__pycache__" in name or "/_data/conformance" in name] == []
+    assert names == sorted(names)
+
+
+def test_a_folder_of_ours_is_replaced_as_a_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Another call changes the files; those that the package no longer has go."""
+    assert package("claude", tmp_path / "p") == 0
+    extra = tmp_path / "p" / "plugins/nexus/agents/gone.md"
+    extra.write_text("x")
+    record = tmp_path / "p" / writing.RECORD
+    value = json.loads(record.read_text())
+    value["files"]["plugins/nexus/agents/gone.md"] = writing.marks.digest(b"x")
+    record.write_text(json.dumps(value))
+    assert package("claude", tmp_path / "p", "--gate", "off") == 0
+    assert "updated" in capsys.readouterr().out
+    assert not extra.exists()
+    assert package("claude", tmp_path / "q", "--gate", "off") == 0
+    assert tree(tmp_path / "p") == tree(tmp_path / "q")
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+
+
+@pytest.mark.parametrize(
+    ("edit", "problem"),
+    [
+        (lambda root: (root / ".mcp.json").write_text("{}"), ".mcp.json was edited by hand."),
+        (lambda root: (root / "mine.md").write_text("x"), "mine.md was added."),
+        (lambda root: (root / "README.md").unlink(), "README.md was deleted."),
+        (lambda root: (root / "link").symlink_to("/"), "link was added."),
+    ],
+)
+def test_an_edit_by_hand_stops_it(tmp_path: Path, capsys: pytest.CaptureFixture[str], edit: Any, problem: str) -> None:
+    """Exit code 3 with the file, and nothing changes."""
+    assert package("claude", tmp_path / "p") == 0
+    edit(plugin(tmp_path / "p"))
+    before = tree(tmp_path / "p")
+    assert package("claude", tmp_path / "p", "--gate", "off") == 3
+    error = capsys.readouterr().err
+    assert problem in error
+    assert "Nothing was changed." in error
+    assert tree(tmp_path / "p") == before
+
+
+def _other_package(path: Path) -> None:
+    assert package("codex", path) == 0
+
+
+def _folder_with_file(path: Path) -> None:
+    path.mkdir()
+    (path / "mine").write_text("x")
+
+
+def _folder_with_record(path: Path) -> None:
+    path.mkdir()
+    (path / writing.RECORD).write_text('{"files": [], "package": 1}')
+
+
+def _read_only(path: Path) -> None:
+    path.mkdir(mode=0o500)
+
+
+def _working_folder(path: Path) -> None:
+    (path / "below").mkdir(parents=True)
+    os.chdir(path / "below")
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (lambda path: path.write_text("x"), "is no folder"),
+        (os.mkfifo, "is no folder"),
+        (_folder_with_file, "is not empty, and no package of nexus-mcp"),
+        (_folder_with_record, "is not empty, and no package of nexus-mcp"),
+        (_other_package, "has the package codex"),
+        (_read_only, "is read-only"),
+        (_working_folder, "is the folder you are in"),
+    ],
+)
+def test_a_place_that_cannot_be_used_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, make: Any, problem: str
+) -> None:
+    """One sentence with the next step, exit code 1, and no byte changes."""
+    monkeypatch.chdir(tmp_path)
+    make(tmp_path / "p")
+    before = tree(tmp_path)
+    capsys.readouterr()
+    assert package("claude", tmp_path / "p") == 1
+    error = capsys.readouterr().err.splitlines()
+    assert problem in error[0]
+    assert error[1:] == ["nexus-mcp: Nothing was changed."]
+    assert tree(tmp_path) == before
+
+
+def test_a_missing_parent_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The parent is not made: its name may be mistyped."""
+    assert package("claude", tmp_path / "a" / "b") == 1
+    assert f"{tmp_path / 'a'} does not exist." in capsys.readouterr().err
+    assert tree(tmp_path) == {"away": None, "home": None}
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("package",), "needs an argument PACKAGE"),
+        (("package", "claude"), "needs --out DIR"),
+        (("package", "claude", "--out", ""), "needs --out DIR"),
+        (("package", "claude", "--out", "a\0b"), "--out names no folder"),
+        (("package", "opencode", "--out", "x"), "has no PACKAGE 'opencode'"),
+        (("package", "mcpb", "--out", "x", "--gate", "off"), "--gate means nothing for mcpb"),
+        (("package", "claude", "--out", "x", "--command", "./nexus-mcp"), "an absolute path, not './nexus-mcp'"),
+        (("package", "claude", "--out", "x", "--command", "a\nb"), "an absolute path, not 'a\\nb'"),
+        (("package", "claude", "--out", "x", "--tool-prefix", "9"), "The tool prefix '9' is not usable"),
+    ],
+)
+def test_a_wrong_command_line_is_refused(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], problem: str
+) -> None:
+    """Exit code 2, and no folder is made."""
+    assert main(list(words)) == 2
+    assert problem in capsys.readouterr().err
+    assert tree(Path.cwd()) == {}
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(28, "No space left on device")])
+@pytest.mark.parametrize("function", ["fsync", "mkdir", "replace"])
+@pytest.mark.parametrize("is_there", [False, True], ids=["new", "replaced"])
+def test_an_interruption_leaves_the_old_or_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, function: str, is_there: bool
+) -> None:
+    """Whichever file it comes after: the old folder or the whole new one is there, and nothing beside it."""
+    folder, other = tmp_path / "p", tmp_path / "q"
+    assert package("claude", other, "--gate", "off") == 0
+    after = tree(other)
+    if is_there:
+        assert package("claude", folder) == 0
+        monkeypatch.setattr(atomic, "exchange", lambda *_: False)  # so that replace is called
+    before = tree(folder)
+    beside = sorted(path.name for path in tmp_path.iterdir())
+    real = getattr(os, function)
+    for number in range(30):
+        calls: list[int] = []
+
+        def fails(*arguments: Any, _number: int = number, _calls: list[int] = calls, **more: Any) -> Any:
+            _calls.append(1)
+            if len(_calls) == _number + 1:
+                raise error
+            return real(*arguments, **more)
+
+        monkeypatch.setattr(os, function, fails)
+        code = package("claude", folder, "--gate", "off")
+        monkeypatch.setattr(os, function, real)
+        if code == 0:
+            break
+        assert tree(folder) in (before, after)
+        assert {path.name for path in tmp_path.iterdir()} - {"p"} == {*beside} - {"p"}
+    assert code == 0
+    assert tree(folder) == after
+
+
+def test_signals_wait_until_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C after the first file comes when the folder is finished."""
+    fill = writing._fill
+
+    def interrupted(folder: str, files_: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        fill(folder, files_)
+
+    monkeypatch.setattr(writing, "_fill", interrupted)
+    assert package("claude", tmp_path / "p") == 130
+    monkeypatch.undo()
+    assert package("claude", tmp_path / "p") == 0
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_what_is_saved_meanwhile_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file that comes into the old folder while the new one is written stays, and the call is refused."""
+    assert package("claude", tmp_path / "p") == 0
+    fill = writing._fill
+
+    def slow(folder: str, files_: Any) -> None:
+        fill(folder, files_)
+        (tmp_path / "p" / "mine").write_text("x")
+
+    monkeypatch.setattr(writing, "_fill", slow)
+    assert package("claude", tmp_path / "p", "--gate", "off") == 1
+    assert "was changed meanwhile" in capsys.readouterr().err
+    assert (tmp_path / "p" / "mine").read_text() == "x"
+
+
+def test_files_have_usual_permissions(tmp_path: Path) -> None:
+    """A package is given to others: nothing in it is for its owner only."""
+    before = os.umask(0o022)
+    try:
+        assert package("claude", tmp_path / "p") == 0
+    finally:
+        os.umask(before)
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in [tmp_path / "p", *(tmp_path / "p").rglob("*")]}
+    assert modes == {0o755, 0o644}
+
+
+def test_a_link_to_a_folder_is_followed(tmp_path: Path) -> None:
+    """The folder behind the link is replaced, and the link stays."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    assert package("claude", tmp_path / "link") == 0
+    assert (tmp_path / "link").is_symlink()
+    assert plugin(tmp_path / "real").is_dir()
+
+
+def test_facts_are_those_of_the_project() -> None:
+    """Description, licence and author are in pyproject.toml as in the manifests."""
+    import tomllib
+
+    from nexus_mcp.harness.packages import definition, mcpb_bundle
+
+    root = Path(__file__).resolve().parents[2]
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    assert definition.DESCRIPTION == project["description"]
+    assert definition.LICENSE == project["license"]
+    assert [{"name": definition.AUTHOR}] == project["authors"]
+    assert list(definition.KEYWORDS) == project["keywords"]
+    assert f">={mcpb_bundle.PYTHON[0]}.{mcpb_bundle.PYTHON[1]}" == project["requires-python"]
+    assert project["scripts"].keys() == {definition.MARKETPLACE}
