@@ -16,24 +16,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    Environ = Mapping[str, str]
+    Files = Callable[[str, Environ], list[str]]
+    Runs = Callable[[str, str, str, Environ], bool]
+
 _LIMIT = 4 << 20  # bytes
 
 
-def is_answered(harness: str, event: str, root: str, environ: Mapping[str, str]) -> bool:
+def is_answered(harness: str, event: str, root: str, environ: Environ) -> bool:
     """Return whether a hook that `install` wrote answers `event`, by the harness's own name. `root` is the project."""
     row = HARNESSES.get(harness)
     if row is None:
         return False
-    files, does_run = row
+    files, runs = row
     sign = f" hook --native {harness}"
     for path in files(root, environ):
         for group, number, line in _hooks(path, event, sign):
-            if _is_program(line) and does_run(path, event, f"{group}:{number}", environ):
+            if _is_program(line) and (runs is None or runs(path, event, f"{group}:{number}", environ)):
                 return True
     return False
 
 
-def _claude_files(root: str, environ: Mapping[str, str]) -> list[str]:
+def _claude_files(root: str, environ: Environ) -> list[str]:
     """Return the files with hooks. Those of a project are in the folder that the session was started in."""
     project = os.path.join(environ.get("CLAUDE_PROJECT_DIR") or root, ".claude")
     user = _user_folder("CLAUDE_CONFIG_DIR", ".claude", environ)
@@ -44,22 +48,18 @@ def _in(user: str) -> list[str]:
     return [os.path.join(user, "settings.json")] if user else []
 
 
-def _codex_files(root: str, environ: Mapping[str, str]) -> list[str]:
+def _codex_files(root: str, environ: Environ) -> list[str]:
     user = _user_folder("CODEX_HOME", ".codex", environ)
     folders = [os.path.join(root, ".codex"), *([user] if user else [])]
     return [os.path.join(folder, "hooks.json") for folder in folders]
 
 
-def _user_folder(variable: str, default: str, environ: Mapping[str, str]) -> str:
+def _user_folder(variable: str, default: str, environ: Environ) -> str:
     home = environ.get("HOME", "")
     return environ.get(variable) or (os.path.join(home, default) if home else "")
 
 
-def _always(path: str, event: str, place: str, environ: Mapping[str, str]) -> bool:
-    return True
-
-
-def _is_trusted(path: str, event: str, place: str, environ: Mapping[str, str]) -> bool:
+def _is_trusted(path: str, event: str, place: str, environ: Environ) -> bool:
     """Return whether the user trusted the hook: Codex skips every other one without a word."""
     import tomllib
 
@@ -79,13 +79,11 @@ def _label(event: str) -> str:
     return "".join(f"_{char.lower()}" if char.isupper() else char for char in event).lstrip("_")
 
 
-HARNESSES: dict[
-    str, tuple[Callable[[str, Mapping[str, str]], list[str]], Callable[[str, str, str, Mapping[str, str]], bool]]
-] = {
-    "claude-code": (_claude_files, _always),
+HARNESSES: dict[str, tuple[Files, Runs | None]] = {
+    "claude-code": (_claude_files, None),
     "codex": (_codex_files, _is_trusted),
 }
-"""Harness → (its files with hooks, whether it runs the hook in a file for an event at `group:number`)."""
+"""Harness → (its files with hooks, whether it runs the hook in a file for an event at `group:number`; None: always)."""
 
 
 def _hooks(path: str, event: str, sign: str) -> list[tuple[int, int, str]]:

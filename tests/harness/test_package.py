@@ -16,6 +16,7 @@ import pytest
 
 from nexus_mcp import __version__
 from nexus_mcp.cli import main
+from nexus_mcp.harness import marks
 from nexus_mcp.harness.packages import PACKAGES, writing
 from nexus_mcp.store import atomic
 from tests.support import NAMES
@@ -180,7 +181,7 @@ def test_the_bundle_says_which_python_it_needs(tmp_path: Path) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_the_bundle_holds_no_file_of_somebody_else(tmp_path: Path) -> None:
+def test_the_bundle_holds_only_its_own_files(tmp_path: Path) -> None:
     """Program, data, licence and manifest are in it; caches and the conformance fixtures are not."""
     assert package("mcpb", tmp_path / "p") == 0
     names = zipfile.ZipFile(tmp_path / "p/nexus-mcp.mcpb").namelist()
@@ -196,7 +197,7 @@ def test_a_folder_of_ours_is_replaced_as_a_whole(tmp_path: Path, capsys: pytest.
     extra.write_text("x")
     record = tmp_path / "p" / writing.RECORD
     value = json.loads(record.read_text())
-    value["files"]["plugins/nexus/agents/gone.md"] = writing.marks.digest(b"x")
+    value["files"]["plugins/nexus/agents/gone.md"] = marks.digest(b"x")
     record.write_text(json.dumps(value))
     assert package("claude", tmp_path / "p", "--gate", "off") == 0
     assert "updated" in capsys.readouterr().out
@@ -358,7 +359,7 @@ def test_signals_wait_until_it_is_written(tmp_path: Path, monkeypatch: pytest.Mo
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
-def test_what_is_saved_meanwhile_is_not_lost(
+def test_a_file_saved_meanwhile_is_not_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A file that comes into the old folder while the new one is written stays, and the call is refused."""
@@ -403,9 +404,9 @@ def test_facts_are_those_of_the_project() -> None:
 
     root = Path(__file__).resolve().parents[2]
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
-    assert definition.DESCRIPTION == project["description"]
-    assert definition.LICENSE == project["license"]
-    assert [{"name": definition.AUTHOR}] == project["authors"]
+    assert project["description"] == definition.DESCRIPTION
+    assert project["license"] == definition.LICENSE
+    assert project["authors"] == [{"name": definition.AUTHOR}]
     assert list(definition.KEYWORDS) == project["keywords"]
     assert f">={mcpb_bundle.PYTHON[0]}.{mcpb_bundle.PYTHON[1]}" == project["requires-python"]
     assert project["scripts"].keys() == {definition.MARKETPLACE}

@@ -105,7 +105,7 @@ def test_codex_counts_only_a_trusted_hook(at: Path) -> None:
 
 @pytest.mark.parametrize("harness", HARNESS_FILES)
 def test_the_second_hook_stays_silent(at: Path, harness: str) -> None:
-    """The same event: the installed hook denies, the one of the plugin says nothing, and answers again after uninstall."""
+    """The installed hook denies, and the one of the plugin says nothing; after uninstall it answers the event."""
     assert main(["install", harness, "--gate", "block", "--with", "hooks"]) == 0
     trust(Path(os.environ["HOME"]), at / ".codex/hooks.json", trusted_hash="sha256:1")
     text = "*** Begin Patch\n*** Add File: a.txt\n+x\n*** End Patch"
@@ -115,10 +115,10 @@ def test_the_second_hook_stays_silent(at: Path, harness: str) -> None:
     payload = json.dumps({"hook_event_name": "PreToolUse", "session_id": "s", "cwd": str(at), **tool})
 
     def hook(*options: str) -> str:
-        words = [PROGRAM, "hook", "--native", harness, "--gate", "block", *options]
+        words = [str(PROGRAM), "hook", "--native", harness, "--gate", "block", *options]
         done = subprocess.run(words, input=payload, capture_output=True, text=True, check=True)
         assert done.stderr == ""
-        return done.stdout
+        return str(done.stdout)
 
     assert '"deny"' in hook()
     assert hook("--plugin") == ""
@@ -129,7 +129,7 @@ def test_the_second_hook_stays_silent(at: Path, harness: str) -> None:
 def test_an_unreadable_payload_is_denied_by_both(at: Path) -> None:
     """Which event it is cannot be known, so the hook of the plugin refuses it, too."""
     put(at / ".claude/settings.json", {"hooks": {"PreToolUse": [group()]}})
-    words = [PROGRAM, "hook", "--native", "claude-code", "--gate", "block", "--plugin"]
+    words = [str(PROGRAM), "hook", "--native", "claude-code", "--gate", "block", "--plugin"]
     done = subprocess.run(words, input='{"hook_event', capture_output=True, text=True, check=True)
     assert '"deny"' in done.stdout
 

@@ -33,9 +33,9 @@ _README = f"""# nexus-mcp for Claude Code
 
 {DESCRIPTION}.
 
-The plugin mounts the server `{SERVER_NAME}`, connects its hooks, and brings its agents and skills. It starts the program
-`{{command}}`, which you install first; without it the hooks fail and the server does not start. The state is in the
-folder `.nexus` of your project.
+The plugin mounts the server `{SERVER_NAME}`, connects its hooks, and brings its agents and skills. It starts the
+program `{{command}}`, which you install first; without it the hooks fail and the server does not start. The state is in
+the folder `.nexus` of your project.
 
 Type `[plan]` and what you want to do. `[run]` carries out the tasks. `claude plugin uninstall {PLUGIN}` removes the
 plugin; plans, tasks and history stay.

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from nexus_mcp import __version__
-from nexus_mcp.harness.definition import SERVER_NAME
+from nexus_mcp.harness.definition import SERVER_NAME, Whole
 from nexus_mcp.program import NAME
 from nexus_mcp.store.codec import pretty
 
@@ -77,7 +77,7 @@ def server_file(request: Request, harness: str) -> bytes:
 
 def generated(rows: Sequence[Row]) -> dict[str, bytes]:
     """Return path → bytes of generated files."""
-    return {row.path.replace(os.sep, "/"): row.text.encode() for row in rows if hasattr(row, "text")}
+    return {row.path.replace(os.sep, "/"): row.text.encode() for row in rows if isinstance(row, Whole)}
 
 
 def in_plugin(files: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -91,7 +91,7 @@ def _recorded(path: str, shown: str) -> dict[str, Any]:
     """Return the record. Raise InstallRefused when there is none."""
     with suppress(OSError, ValueError, RecursionError):
         with open(os.path.join(path, RECORD), "rb") as file:
-            value = json.loads(file.read(_LIMIT))
+            value: dict[str, Any] = json.loads(file.read(_LIMIT))
         files = value.get("files") if isinstance(value, dict) else None
         if isinstance(files, dict) and isinstance(value.get("package"), str):
             return value
