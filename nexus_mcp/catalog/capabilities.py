@@ -78,7 +78,7 @@ def restricted_agents(catalog: Catalog, tool: str, harness: str) -> list[str]:
 
 
 def alternative(catalog: Catalog, capability: str, harness: str, tool: str = "") -> str:
-    """Return what a restricted agent does instead of using the tool, and which agents may do it."""
+    """Return the advice to a restricted agent: the alternative to the tool, and the agents that may use the tool."""
     text: str = catalog.vocabulary["capabilities"][capability]["instead"]
     return text.replace(AGENTS, _or(_able(catalog, capability, harness, tool)) or LEAD)
 

@@ -78,7 +78,7 @@ class Catalog:
         return naming.replace(ANY, prefix + ANY)
 
     def resolved_body(self, kind: str, name: str, harness: str, prefix: str = "") -> str:
-        """Return the text of an entry with its placeholders resolved for a harness. Raises what `body` raises."""
+        """Return the text of an entry with its placeholders resolved for a harness. Raises the errors of `body`."""
         from nexus_mcp.catalog.placeholders import resolve
 
         text = self.body(kind, name)

@@ -32,9 +32,10 @@ _EXPANDED = frozenset("$`\\")
 
 
 def patch_paths(text: str) -> tuple[list[str], bool]:
-    """Return (the paths in the headers of a patch, each once, whether they are certain to be all).
+    """Return (the paths in the headers of a patch, each once; whether they are certainly complete).
 
-    If it is not, the list still has everything that looks like a header, so that a guard may refuse one of them.
+    If they may be incomplete, the list also has the paths of lines that only look like headers, so that a guard may
+    refuse one of them.
     """
     if _is_too_long(text):
         return [], False
@@ -48,7 +49,7 @@ def patch_paths(text: str) -> tuple[list[str], bool]:
 
 
 def command_patch_paths(command: object) -> tuple[list[str], bool] | None:
-    """Return what `touched` does for the patch that a shell command hands to apply_patch; None where it hands none.
+    """Return the result of `touched` for the patch that a shell command hands to apply_patch; None without one.
 
     `command` is a script, or the list of a program and its arguments. The result is certain only if the whole script is
     `apply_patch <<'EOF'`, the patch, `EOF`, with or without `cd FOLDER &&` before it.

@@ -147,7 +147,7 @@ def _ran_between(other: Entry, entry: Entry) -> bool:
 
 
 def _logged_edit(edits: Iterable[Edit], entries: Sequence[Entry], entry: Entry, targets: list[str]) -> str:
-    """Return what `_later_edit` returns, by the tool log. Edits of a running agent always count: more may follow."""
+    """Return the reason as `_later_edit` does, from the tool log. Edits of a running agent always count."""
     running = {other["agent_id"] for other in entries if other["status"] == "running"}
     since = _since(entry)
     for editor, path, time in edits:

@@ -42,7 +42,7 @@ class Refused(ValueError):
 
 
 def value_of(text: str) -> str | int | float | bool | None:
-    """Return what the plain scalar `text` means. Raises Refused."""
+    """Return the value of the plain scalar `text`. Raises Refused."""
     if text in _NULL:
         return None
     if text[0] not in _FIRST:

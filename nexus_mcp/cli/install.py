@@ -76,7 +76,7 @@ def chosen(values: Values, verb: str) -> list[str]:
 
 
 def report_edits(action: Callable[[], int]) -> int:
-    """Return what `action` returns; EDITED, with a line for each edit, when files were edited by hand."""
+    """Return the exit code of `action`; EDITED, with a printed line for each edit, when files were edited by hand."""
     try:
         return action()
     except EditedByHand as error:

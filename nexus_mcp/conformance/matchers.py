@@ -79,7 +79,7 @@ _VALUES: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def mismatch(expected: Any, seen: Any) -> str:
-    """Return what is wrong with `seen`, in one line; "" when it matches. `seen` may be MISSING."""
+    """Return the mismatch of `seen`, in one line; "" when it matches. `seen` may be MISSING."""
     if isinstance(expected, dict):
         return _against_matcher(expected, seen)
     if isinstance(expected, list):

@@ -80,7 +80,7 @@ class Target(ABC):
 
     @abstractmethod
     def source(self, place: Place) -> Any:
-        """Return what the client connects to. Raises OSError when a command cannot be started."""
+        """Return the transport or server for the client. Raises OSError when a command cannot be started."""
 
 
 def in_memory(make: Callable[[str], Any], options: TargetOptions | None = None, label: str = "in memory") -> Target:

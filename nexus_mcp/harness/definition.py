@@ -158,19 +158,19 @@ class Harness(Protocol):
     """The npm package, whose package.json has the version."""
 
     def rows(self, site: Site, request: Request, record: Record) -> list[Row]:
-        """Return what an installation writes. Raise InstallRefused."""
+        """Return the rows of an installation. Raise InstallRefused."""
 
     def recognizes(self, value: Any) -> bool:
         """Return whether an entry is one of ours, even if no record names it."""
 
     def next_steps(self, site: Site, request: Request) -> list[str]:
-        """Return what the user does after an installation, one step each."""
+        """Return the steps that the user takes after an installation."""
 
     def doubles(self, site: Site) -> list[Double]:
         """Return what a plugin of ours has, where the user installed one: it would run beside an installation."""
 
     def notices(self, site: Site, record: Record) -> list[str]:
-        """Return what the harness does not use yet, such as hooks that it does not trust."""
+        """Return the parts that the harness does not use yet, such as hooks that it does not trust."""
 
 
 def pointer_of(key: str) -> tuple[tuple[str, ...], bool]:

@@ -39,14 +39,14 @@ def read_record(site: Site) -> Record:
 
 
 def plan_for(site: Site, harness: Harness, request: Request, *, force: bool = False) -> Plan:
-    """Return what an installation would do. Write nothing. Raise InstallRefused, EditedByHand."""
+    """Return the plan of an installation. Write nothing. Raise InstallRefused, EditedByHand."""
     record = read_record(site)
     rows = harness.rows(site, request, record)
     return plan_install(site, harness, rows, request.parts, record, force=force)
 
 
 def plan_without(site: Site, harness: Harness, *, force: bool = False) -> Plan:
-    """Return what the removal would do. Write nothing. Raise InstallRefused, EditedByHand."""
+    """Return the plan of the removal. Write nothing. Raise InstallRefused, EditedByHand."""
     return plan_removal(site, harness, read_record(site), Vault(site.vault, harness.id).read(), force=force)
 
 
@@ -148,7 +148,7 @@ def _initialise(site: Site) -> None:
 
 
 def _locked(site: Site, attempt: Callable[[], Outcome]) -> Outcome:
-    """Return what `attempt` returns, one installation at a time; repeat it when a file changed meanwhile."""
+    """Return the result of `attempt`, one installation at a time; repeat it when a file changed meanwhile."""
     with _lock(site):
         for number in range(_TRIES):
             try:

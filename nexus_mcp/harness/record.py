@@ -42,7 +42,7 @@ class Record:
         return found
 
     def entry(self, path: str, pointer: str) -> dict[str, Any] | None:
-        """Return what is recorded of an entry."""
+        """Return the record of an entry."""
         return self.entries.get(path, {}).get(pointer)
 
     def owned_files(self, harness: str) -> list[str]:

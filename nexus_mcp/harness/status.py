@@ -1,4 +1,4 @@
-"""Report what is installed for a harness, in which scope, and what is wrong with it."""
+"""Report the installed parts of a harness in each scope, and their faults."""
 
 from __future__ import annotations
 

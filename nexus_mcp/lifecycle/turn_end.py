@@ -43,7 +43,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _reason(ctx: EventContext, memory: SessionMemory, tasks: list[dict[str, Any]]) -> str:
-    """Return what the model should do before it stops; "" if it may stop."""
+    """Return the instruction for the model before it stops; "" if it may stop."""
     left = select_unfinished(tasks)
     if not left:
         count = "The only task is" if len(tasks) == 1 else f"All {len(tasks)} tasks are"

@@ -72,7 +72,7 @@ class Access:
             yield state
 
     def look(self, at: Callable[[Folder | None, Folder | None], Found], *, several: bool = False) -> Found:
-        """Return what `at` returns for the folders, while no change of several files is about to replace these files.
+        """Return the result of `at` for the folders, while no change of several files is about to replace these files.
 
         Takes no lock unless a journal exists before or after. A read during a change may see a file from before it, but
         then the journal exists after the read: the change is completed, and `at` is called again. With `several` files,

@@ -92,7 +92,7 @@ def decode_text(data: bytes, file: str, advice: str = "") -> str:
 
 
 def parse_guarded(text: str, file: str, parse: Callable[[], Any], depth: int, advice: str = "") -> Any:
-    """Return what `parse()` returns. Raises StateError for every way in which reading `text` can fail.
+    """Return the result of `parse()`. Raises StateError for every way in which reading `text` can fail.
 
     `advice` is the next step for a text that is no JSON, or has conflict markers; "" for the usual one.
     """
@@ -167,7 +167,7 @@ def encode(value: object) -> bytes:
 
 
 def encode_part(value: object, margin: str = "\n") -> bytes:
-    """Return the same without the newline at the end. `margin` begins each line after the first."""
+    """Return the text of `encode` without the newline at the end. `margin` begins each line after the first."""
     return encode_utf8(pretty(value, margin))
 
 

@@ -103,7 +103,7 @@ class HeldLock:
         return self._fd is None or self._state.is_file(NAME, self._fd, in_place=True)
 
     def end(self) -> None:
-        """Call `afterwards` now. Raises what it raises."""
+        """Call `afterwards` now. Raises its errors."""
         afterwards, self.afterwards = self.afterwards, None
         if afterwards is not None:
             afterwards()

@@ -47,7 +47,7 @@ def find(stack: ExitStack, state: Folder, name: str) -> tuple[Folder | None, str
 
 
 def make(stack: ExitStack, state: Folder, name: str, new: list[tuple[Folder, str]]) -> tuple[Folder, str]:
-    """Return the same as `find`, but create missing folders, and add each to `new` with its parent."""
+    """Return the result of `find`, after creating missing folders. Each of them is added to `new` with its parent."""
     *folders, last = name.split("/")
     folder = state
     for part in folders:

@@ -226,7 +226,7 @@ TRIES = 8
 
 
 def retry(change: Callable[[], Result]) -> Result:
-    """Return what `change` returns. It is called again while it raises ChangedMeanwhile, at most TRIES times."""
+    """Return the result of `change`. It is called again while it raises ChangedMeanwhile, at most TRIES times."""
     for _ in range(TRIES - 1):
         try:
             return change()
@@ -273,7 +273,7 @@ class Replacement:
         atomic.confirm_file(self._folder, self._name)
 
     def put_unsynced(self, data: bytes | None, check: Callable[[], None] | None = None) -> None:
-        """Do the same as `put`, and leave the sync of the folder (atomic.confirm_file) to the caller."""
+        """Replace the file as `put` does, and leave the sync of the folder (atomic.confirm_file) to the caller."""
         folder, name, temporary = self._folder, self._name, ""
         try:
             if data is not None:

@@ -107,7 +107,7 @@ class SessionCache:
         return found
 
     def compose(self, name: str, value: dict[str, Any]) -> Document:
-        """Return the same as `compose`. The cache knows the document before it is written, even if it never is."""
+        """Return the result of `compose`. The cache knows the document before it is written, even if it never is."""
         made = compose(name, value)
         self._put(made)
         return made
@@ -121,7 +121,7 @@ class SessionCache:
             return
         for name in paths.SESSION:
             schemas.readable(KINDS[name].schema).keeps(None)
-            with suppress(NexusError, ValueError):  # the next read reports what is wrong
+            with suppress(NexusError, ValueError):  # the next read reports the fault
                 found = self.read(state, name)
                 if found is not None:
                     made = compose(name, found.value)

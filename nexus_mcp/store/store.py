@@ -107,7 +107,7 @@ class Store:
             return SessionSnapshot(self._session, error)
 
     def history(self, at: Callable[[Archive], Found]) -> Found:
-        """Return what `at` returns for history.json as it is now. Raises StateError, PathRefused, StorageError."""
+        """Return the result of `at` for history.json as it is now. Raises StateError, PathRefused, StorageError."""
 
         from nexus_mcp.store.history.archive import look  # imported late: start-up does not need it
 
@@ -127,7 +127,7 @@ class Store:
         imports do.
         """
         for name in SESSION:
-            # The next read reports what is wrong.
+            # The next read reports the fault.
             with suppress(NexusError), self._access.folders() as (_, state):
                 self._session.read(state, name)
             yield
@@ -164,7 +164,7 @@ class Store:
         return self._change(make, by)[0]
 
     def preview(self, make: Make, by: By) -> dict[str, Any]:
-        """Return what `change` would answer now. Nothing is written; an interrupted change is completed first.
+        """Return the answer that `change` would give now. Nothing is written; an interrupted change is completed first.
 
         The lock is held, because otherwise a file could be read after a change, and the log before its entry.
         """

@@ -156,7 +156,7 @@ def _or_error(output: Schema) -> Schema:
 
 
 def _advertised(schema: Schema) -> Schema:
-    """Return what clients use of an answer's field: names and types, at every depth.
+    """Return the part of a field's schema that clients use: names and types, at every depth.
 
     No client shows descriptions of answers to a model or checks more than the fields of an answer itself.
     """

@@ -304,13 +304,13 @@ class Session:
 
     @property
     def fault(self) -> str:
-        """Return what its process or the server at its URL did wrong so far, else ""."""
+        """Return the fault of its process, or of the server at its URL, so far; "" without one."""
         if self._remote is not None:
             return self._remote.fault
         return self.process.fault if self.process else ""
 
     async def end(self) -> str:
-        """End it as a client does after its last call. Return what its process did wrong up to its end, else ""."""
+        """End it as a client does after its last call. Return the fault of its process until then; "" for none."""
         if self._over:
             return ""
         self._over = True

@@ -35,7 +35,7 @@ _FREE = frozenset(
 
 
 def fault(message: Any) -> str:
-    """Return what is wrong with the size of a JSON-RPC message, "" when nothing is."""
+    """Return the bound that a JSON-RPC message exceeds, as a fault; "" when it exceeds none."""
     left = [getattr(message, "result", None), getattr(message, "params", None)]
     count = 0
     while left:
@@ -133,7 +133,7 @@ class _Checked:
 
 
 class HttpTransport:
-    """A URL as a transport for `mcp.Client`. `fault` is what the server did wrong, or ""."""
+    """A URL as a transport for `mcp.Client`. `fault` is the fault of the server, or ""."""
 
     def __init__(self, url: str, allowance: Allowance) -> None:
         self.fault = ""

@@ -106,7 +106,7 @@ class Budget:
 
 @functools.cache
 def find_fault(pattern: str) -> str:
-    """Return what is wrong with a pattern, "" when it can be used."""
+    """Return the fault of a pattern, "" when it can be used."""
     try:
         return str(_match({"pattern": pattern}, MOST_S)["fault"])
     except TooSlow:

@@ -85,7 +85,7 @@ class ServerProcess:
 
     @property
     def unfinished(self) -> bytes:
-        """Return what it printed to stdout after the last line end."""
+        """Return its stdout after the last line end."""
         return bytes(self._incoming)
 
     @property

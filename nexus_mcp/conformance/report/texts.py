@@ -100,7 +100,7 @@ def seen(assertion: Assertion, limit: int = 200) -> str:
 
 
 def in_words(assertion: Assertion, limit: int = 200) -> str:
-    """Return one line of about `limit` characters: kind, place, path and what is wrong."""
+    """Return one line of about `limit` characters: kind, place, path and fault."""
     head = ": ".join(dict.fromkeys(part for part in (assertion.kind, place(assertion)) if part))
     wrong = assertion.message
     if assertion.path:

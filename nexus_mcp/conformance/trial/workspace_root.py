@@ -108,7 +108,7 @@ def claim_folder(folder: str) -> Anchor:
 
 
 def _remove(folder: Anchor) -> list[Leftover]:
-    """Delete a folder of the run with its content, and close it. Return what remains."""
+    """Delete a folder of the run with its content, and close it. Return the remaining paths."""
     try:
         left = empty_folder(folder.fd, folder.path)
         if not folder.stands:

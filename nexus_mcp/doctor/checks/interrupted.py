@@ -63,7 +63,7 @@ def _journal(site: Site, entry: Entry) -> Iterator[Finding]:
 
 
 def _first(site: Site, pending: dict[str, Any]) -> str:
-    """Return what you have to do before a call can complete the change, "" when nothing."""
+    """Return the step that the user has to do before a call can complete the change; "" for none."""
     cycle, past = pending["cycle"], site.history
     if cycle is not None and past.file is None and any(site.entries(places.HISTORY)):
         return f"Repair {SHOWN_HISTORY} first. Then any call completes the change."

@@ -68,7 +68,7 @@ def get(ctx: ReadContext, name: str, values: dict[str, str]) -> dict[str, Any]:
 
 
 def _text(name: str, write: Callable[[], str]) -> str:
-    """Return what `write` returns. Raises Fault for its errors."""
+    """Return the result of `write`. Raises Fault for its errors."""
     try:
         return write()
     except Wrong as error:

@@ -139,7 +139,7 @@ class ReadContext:
         self._catalog: Catalog | None = None
 
     def catalog(self) -> Catalog:
-        """Return the usable part of the catalog and log what is wrong with the rest. Raises StorageError."""
+        """Return the usable part of the catalog, and log the faults of the rest. Raises StorageError."""
         if self._catalog is None:
             from nexus_mcp.catalog.load import usable
 

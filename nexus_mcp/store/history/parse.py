@@ -1,4 +1,4 @@
-"""Build the index of history.json: parse it window by window, and explain what is wrong with a malformed one.
+"""Build the index of history.json: parse it window by window, and explain the fault of a malformed one.
 
 A window is a part of the file, as bytes and as text, so a long file is never in memory as a whole.
 """

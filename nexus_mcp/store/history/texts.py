@@ -42,7 +42,7 @@ def normalize(text: str) -> str:
 
 
 def normalize_parsed(value: object, text: str, *, floats: bool) -> str:
-    """Return the same as `normalize`, from the parsed value where possible; `floats`: it has numbers that are no ints.
+    """Return the result of `normalize`, from the parsed value where possible; `floats`: some numbers are no ints.
 
     A float or a minus zero can be written in many ways. For everything else this is ten times faster.
     """
@@ -55,7 +55,7 @@ def lower(text: str) -> bytes:
 
 
 def lower_bytes(data: bytes) -> bytes:
-    """Return the same as `lower` for UTF-8, working on bytes: few characters beyond ASCII have another lower case."""
+    """Return the result of `lower` for UTF-8, working on bytes: few characters beyond ASCII have another lower case."""
     others = data.translate(None, _ASCII).decode()
     lower_others = others.lower()
     if lower_others == others:

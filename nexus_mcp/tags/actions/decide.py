@@ -138,14 +138,14 @@ def _tasks(now: Transaction) -> dict[str, Any] | None:
 
 
 def _result(issue: dict[str, Any], text: str) -> str:
-    """Return what recording the text would come to. A harness may send one message twice."""
+    """Return the predicted result of recording the text. A harness may send one message twice."""
     if issue["status"] != plans.DECIDED:
         return "recorded"
     return UNCHANGED if issue.get("decision") == text else "replaced"
 
 
 def _advice(issue: dict[str, Any], text: str, tasks: dict[str, Any] | None) -> str:
-    """Return what is lost by recording the text, and whether the cycle is finished."""
+    """Return the warnings about recording the text: a replaced decision, a finished cycle."""
     old = quoted(str(issue.get("decision", "")), _LONGEST)
     is_new = _result(issue, text) == "replaced"
     replaced = f"It replaces the decision {old}; {command('undo')} restores that." if is_new else ""
@@ -158,7 +158,7 @@ def _warning(tasks: dict[str, Any] | None) -> str:
 
 
 def _rest(plan: dict[str, Any]) -> str:
-    """Return what remains to be decided, as plan_decide answers it."""
+    """Return a sentence about the undecided issues, or the next step when there are none."""
     pending = plans.pending(plan)
     if not pending:
         return _NEXT

@@ -106,7 +106,7 @@ def _result(
 
 
 def _preview_result(found: Candidates) -> dict[str, Any]:
-    """Return the fields of a preview: what `run` would delete at once, and what it would propose."""
+    """Return the fields of a preview: the notes that `run` would delete at once, and those that it would propose."""
     if not found.certain:
         return _result(found, {})
     from nexus_mcp.tags.actions.notes_git import MOST

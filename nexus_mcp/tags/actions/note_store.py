@@ -128,7 +128,7 @@ def _choice(placement: Placement) -> dict[str, Any]:
 
 
 def _would(before: str | None, text: str) -> str:
-    """Return what storing the text in a note with this content would do."""
+    """Return the effect of storing the text in a note with this content."""
     return "creates" if before is None else "unchanged" if notes.contains(before, text) else "extends"
 
 
