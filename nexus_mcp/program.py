@@ -1,7 +1,7 @@
 """Find the command that starts this program, for texts that name a command to run.
 
-The server is often mounted by its absolute path, and nothing on the PATH leads to it: then a bare `nexus-mcp` in a
-text for an agent would end with exit code 127.
+The server is often mounted by its absolute path, and is not on the PATH. Then a bare `nexus-mcp` in a text for an agent
+would end with exit code 127.
 """
 
 from __future__ import annotations

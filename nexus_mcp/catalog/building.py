@@ -1,7 +1,7 @@
 """Build the catalog as a value: the shipped one, kept in assets/catalog.json, and the additions of a project.
 
 A project's catalog is built file by file, and intermediate results are saved every SAVE_EVERY_S seconds: a hook that
-is killed leaves the next one with less work. A hook whose time is over leaves the rest unread. Unread files count as
+is killed leaves the next one with less work. A hook stops reading at its deadline. Unread files count as
 faulty, so that no restriction in them is lost.
 
 `python -m nexus_mcp.catalog.building` (`make catalog`) rewrites assets/catalog.json.

@@ -102,7 +102,7 @@ def remove_file(nexus: Folder, path: str, original: Original, held: HeldLock) ->
             atomic.confirm(above)
         except atomic.Unsynced as error:
             raise NotConfirmed(nexus.show(path), reason(error.cause)) from error
-    nexus.remove_folder(folders[0])  # stays if it has other entries
+    nexus.remove_folder(folders[0])  # the folder stays if it has other entries
     return True
 
 

@@ -164,7 +164,7 @@ def _bound_fault(tools: list[str]) -> str:
 def _clashes(
     document: Document, pointer: str, known: Map, vocabulary: Mapping[str, Any]
 ) -> Iterator[Callable[[], str]]:
-    """Yield tools that are in a class and under reading. Unknown classes have their own fault."""
+    """Yield a fault for each tool that is in a class and under `reading`. Unknown classes have their own fault."""
     clashes: dict[tuple[str, str], None] = {}
     reading = {tool: place for place, tool in reversed(list(enumerate(known["reading"])))}
     patterns = [(tool, place) for tool, place in reading.items() if ANY in tool]
@@ -172,8 +172,8 @@ def _clashes(
         for index, tool in enumerate(class_tools(known, name, vocabulary)):
             place = _clash(tool, reading, patterns)
             if place is not None:
-                # Report a place that is in this file, in the class if possible: most likely the tool was meant to be
-                # there.
+                # Report a place in this file, in the class if possible, because most likely the user meant the tool to
+                # be there.
                 places = (f"/classes/{escape(name)}/{index}", f"/reading/{place}", "/nexus_tools")
                 at = next((one for one in places if document.has(f"{pointer}{one}")), "")
                 clashes[f"{pointer}{at}", tool] = None

@@ -195,7 +195,7 @@ class _Composer:
             if len(name) > KEY:  # the pointer of each value below repeats the key
                 raise _fault(f"a key longer than {KEY} characters", key)
             if name in members:
-                raise _fault("this key is repeated", key)  # without its name: the message may go to a model
+                raise _fault("this key is repeated", key)  # without the key's text: the message may go to a model
             at = f"{pointer}/{escape(name)}"
             members[name] = self._value(self._events.get_event(), at, depth)
             self.places[at] = (mark.line + 1, mark.column + 1)

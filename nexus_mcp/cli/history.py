@@ -124,7 +124,7 @@ def note_reverts(root: str, diagnosis: Diagnosis) -> list[str]:
         return []
     try:
         note = _BROUGHT_BACK.get(pending_operation(root), "")
-    except UsageError:  # only a hint: go on without it
+    except UsageError:  # only a hint, so continue without it
         return []
     return [note] if note else []
 

@@ -120,7 +120,7 @@ def write_line(value: dict[str, Any], on_error: Callable[[Exception], dict[str, 
 
         line = without_surrogates(compact(value)).encode()
     except Exception as error:  # noqa: BLE001 - as above
-        import json  # already imported
+        import json  # this module is already imported
 
         line = json.dumps(on_error(error)).encode()
     # Bytes, because the encoding of the terminal is not that of JSON.

@@ -142,7 +142,7 @@ class Ending:
         self._loop.call_soon_threadsafe(self._task.cancel)
 
     def close(self) -> None:
-        """Let the process go on."""
+        """Cancel the forced end of the process."""
         if self._timer is not None:
             self._timer.cancel()
 

@@ -69,7 +69,8 @@ def _inner(text: str, at: int, name: str) -> int | None:
 T = TypeVar("T")
 _WHERE = re.compile(r"line (\d+)(?:, (?:column|byte) (\d+))?")
 _BEGIN, _MIDDLE, _END = b"<<<<<<<", b"=======", b">>>>>>>"
-_SHORT = re.compile(rb"^<<<+(?=[ \r\n]|\Z)", re.MULTILINE)  # no JSON has such a line, so any length counts
+# No valid JSON has a line of this form, so a marker of any length counts.
+_SHORT = re.compile(rb"^<<<+(?=[ \r\n]|\Z)", re.MULTILINE)
 _REPAIR = "Run nexus-mcp history repair --dry-run. It shows what can be repaired, and changes nothing."
 
 

@@ -54,7 +54,7 @@ class Survey:
     """The listing. `entries` are sorted by path.
 
     `temporary`: the first temporary files of the store; `temporaries` counts all. `closed`: folders that cannot be
-    listed, with the system's reason. `cut`: folders that were not listed completely, with the limit.
+    listed, with the reason of the system. `cut`: folders that were not listed completely, with the limit.
     """
 
     entries: dict[str, Entry] = field(default_factory=dict)

@@ -56,7 +56,7 @@ def _take_back(written: Sequence[Change]) -> None:
 
 @contextmanager
 def signals_wait() -> Iterator[None]:
-    """Hold SIGINT and SIGTERM back while the block runs."""
+    """Defer SIGINT and SIGTERM until the end of the block."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield

@@ -1,6 +1,6 @@
 """Read and replace configuration files that belong to the user, without losing a byte that another program saves.
 
-A file is replaced by exchanging names with a finished new file, then comparing what came out with what was read.
+A finished new file and the old file exchange their names. Then the old file is compared with the bytes that were read.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def remove_folders(paths: list[str]) -> None:
 def write(found: Found, data: bytes | None) -> None:
     """Replace the file by `data`, or remove it for None.
 
-    Raise Interference if the file is not as it was read any more, and InstallRefused when the system refuses.
+    Raise Interference if the file has changed since it was read, and InstallRefused when the system refuses.
     """
     folder_path, name = os.path.split(found.real)
     try:
@@ -130,7 +130,7 @@ def write(found: Found, data: bytes | None) -> None:
                 _create(folder, name, found, data)
             else:
                 _exchange(folder, name, found, data)
-            with suppress(OSError):  # some file systems cannot sync a folder, and the rename is made
+            with suppress(OSError):  # some file systems cannot sync a folder, and the rename was made already
                 folder.sync()
     except OSError as error:
         raise _unusable(found.path, error) from error

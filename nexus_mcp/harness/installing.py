@@ -67,7 +67,7 @@ def install(site: Site, harness: Harness, request: Request, options: dict[str, A
         for path, before in plan.befores.items():
             data = after.get(path)
             if data is None:
-                continue  # it stays as it is
+                continue  # the edited file stays as it is
             there, known = current[path], old.get(path)
             is_ours = known is not None and there is not None and marks.digest(there) == known[0]
             rows[path] = (marks.digest(data), known[1] if is_ours and known is not None else before)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ABSENT, SAME, OUTDATED, EDITED, FOREIGN = "absent", "same", "outdated", "edited", "foreign"
 OBSOLETE = "obsolete"
-"""Recorded as ours, and no longer written: it is removed."""
+"""An entry or file that is recorded as ours, and no longer part of an installation: it is removed."""
 
 Document = JsonDocument | TomlDocument
 

@@ -42,7 +42,7 @@ _BLOCKS = (">", ">-", ">+", "|", "|-", "|+")
 
 
 class Draft:
-    """A note to be made: the file it is from, its `kind` (a prefix or ""), a `name` without suffix, tags and text."""
+    """A draft of a note: its source file, its `kind` (a prefix or ""), a `name` without suffix, tags and text."""
 
     __slots__ = ("kind", "name", "source", "tags", "text")
 

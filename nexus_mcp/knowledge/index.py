@@ -27,7 +27,7 @@ MOST_NOTES = 10_000
 """Maximum notes in one folder; a longer list would be useless."""
 _MOST_NAMES = 2 * MOST_NOTES
 """Maximum file names in one folder."""
-_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)  # a pipe of that name must not block
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)  # so that a pipe of that name does not block
 _ADVICE = "Look at what was put there and why; move it away yourself if it is not needed, then call again."
 FIRST_BYTES = 1024
 """Bytes of a note in which its tag line must end."""

@@ -58,7 +58,7 @@ def _complete(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     records, is_cut = record(ctx.store, ctx.harness_id, event)
     entry = None if records is None else records.own(agent_id, session)
     if records is None or entry is None:
-        ctx.warnings.clear()  # warnings about files of an unknown agent are useless
+        ctx.warnings.clear()  # warnings about the files of an unknown agent would help no reader
         warn_unknown(ctx, agent_id)
         return {"agent_id": agent_id, "completed": False}
     if is_cut:

@@ -57,7 +57,7 @@ def kind_of(path: str) -> int:
     """
     names = parts(path)
     if not names:
-        return STATE  # the project itself, .nexus and all
+        return STATE  # the project folder itself, which contains .nexus
     kind = FILE
     for index, name in enumerate(names):
         if not _is(name, NEXUS):

@@ -143,6 +143,6 @@ def _reason(catalog: Catalog, agents: list[dict[str, Any]], tool: str, file: str
 EVENT = Event(
     required=("tool",),
     optional=("tool_input", "file", "agent_id", "agent_name", "session_id"),
-    types={"agent_name": TEXT},  # any text: a harness may have agents of its own
+    types={"agent_name": TEXT},  # any name is accepted: a harness may have agents of its own
     run=run,
 )

@@ -272,7 +272,8 @@ def _active_text(ctx: EventContext, skill: str, mode: str) -> str:
     }
     routed = {
         "skill": skill,
-        "mode": mode if mode in modes else "",  # from an untrusted file, and the text is an instruction
+        # The name is from an untrusted file, and its text would be an instruction.
+        "mode": mode if mode in modes else "",
         "body": body,
         "harness_notes": read_notes(ctx.harness_id) if entry["harness_notes"] else "",
     }

@@ -27,7 +27,7 @@ _WIDE = "\u2e80"  # from here on, scripts without blanks between words
 def give_hints(ctx: EventContext, memory: SessionMemory, prompt: str) -> None:
     """Add the hints of the matching skills to the context, if this is the first message of the session.
 
-    The memory notes that; the caller saves it.
+    The session memory records that; the caller saves the memory.
     """
     if HINTED in memory.fields or not memory.has_place:
         return

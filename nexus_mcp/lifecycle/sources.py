@@ -116,7 +116,7 @@ def list_ids(tasks: list[dict[str, Any]]) -> str:
 
 
 def tell_copies(ctx: EventContext) -> None:
-    """Add a line to the context if there are copies that keep what another program saved during a call."""
+    """Add a line to the context if there are copies of files that another program saved during a call."""
     try:
         with ctx.store.nexus() as nexus:
             names = [] if nexus is None else [name for name in nexus.names() if name.startswith("conflict-")]

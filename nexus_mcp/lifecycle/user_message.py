@@ -1,7 +1,7 @@
 """user_message: handle the tags of a message, and describe the progress.
 
-Tags that write files are carried out here. For any other tag the answer tells the model what to do. A [d] is one of
-these if only the model knows which question the user decided. The rules are in docs/tags.md.
+Tags that write files are carried out here. For any other tag the answer tells the model what to do. A [d] also goes to
+the model if only the model knows which question the user decided. The rules are in docs/tags.md.
 
 Only the words of the user have tags. Some harnesses report the answer of a subagent, the text of a command or their
 own notices as messages too: a tag in those is text.

@@ -161,7 +161,7 @@ def repair(
         data = original.content()
         found = seen.diagnosis if data == before else _diagnose(root, data, revision)
         repaired = _repaired_data(found, damage=damage)
-        if repaired is None:  # repaired by another process meanwhile
+        if repaired is None:  # another process repaired the file meanwhile
             return Repair(found, "", interrupted=_has_journal(state))
 
         with carried():

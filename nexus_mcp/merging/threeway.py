@@ -21,7 +21,7 @@ _LEAD = "\n    "
 
 
 def assemble(items: Sequence[Item], ours: Side, theirs: Side, shell: Side) -> bytes:
-    """Return a history with these cycles, of any side, and the other fields of `shell`.
+    """Return a history with these cycles, from either side, and the other fields of `shell`.
 
     The layout is that of one side; a common prefix with ours is copied as it is. Raises Undecided when the result is
     wrong, or too large to be read back.

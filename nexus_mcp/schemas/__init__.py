@@ -340,7 +340,7 @@ def _object(schema: dict[str, Any]) -> Keeps | None:
 
 
 _REFUSING = {"object": _object, "array": _array, "string": _string}
-"""By type: the check that also refuses values of other types."""
+"""Type -> the check that also refuses values of other types."""
 
 
 def is_integer(value: object) -> bool:

@@ -80,7 +80,7 @@ class CallQueue:
         job = _Job(call, size)
         with self._lock:
             self._known[job.key] = job
-            self._waiting.append(job)  # the last step that may raise: a call that raises is not run
+            self._waiting.append(job)  # the last step that may raise: if it does, the call is not queued
             self._bytes += size
             self._tell()
 
@@ -196,7 +196,7 @@ class CallQueue:
         self._tell()
 
     def _tell(self) -> None:
-        if self._side_reader.is_constant:  # otherwise no thread waits for this
+        if self._side_reader.is_constant:  # without a reading thread no thread waits on this condition
             self._changed.notify_all()
 
     def _forget(self, job: _Job) -> None:

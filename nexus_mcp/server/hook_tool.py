@@ -1,8 +1,9 @@
 """The tool `hook` of `serve --hook-tool`: a harness calls it as a hook, which is faster than a process for each event.
 
 It is no tool of the contract, and not in TOOLS. A model may see it and call it, so it takes only events that give a
-model no advantage when it forges them. A message of the user, or the start of an agent, would. Payloads and answers
-have the neutral form (docs/lifecycle.md), or that of the hooks of Claude Code and Codex, which share their names.
+model no advantage when it forges them. A forged message of the user, or a forged start of an agent, would give it one.
+Payloads and answers have the neutral form (docs/lifecycle.md), or that of the hooks of Claude Code and Codex, which
+share their names.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def definition(prefix: str) -> Json:
 
 
 def answer(workspace: Workspace, arguments: Json) -> Json:
-    """Return the answer to an event in the form of its payload: neutral, or {} for a native one with nothing to say.
+    """Return the answer to an event in the form of its payload; {} for a native event without a decision or text.
 
     A malformed payload of pre_tool_use is answered as the command `hook` does: restrictions still apply. Raises
     NexusError for an unknown event or harness, and unknown arguments.
@@ -105,7 +106,7 @@ def _object(value: object) -> Json | None:
 
 
 def _clean(payload: Json) -> None:
-    """Drop what a harness fills in for absent fields, "", and read an input that came as JSON text."""
+    """Drop the "" that a harness sends for absent fields, and parse an input that came as JSON text."""
     for name in [name for name, value in payload.items() if value in (None, "")]:
         del payload[name]
     if isinstance(payload.get("tool_input"), str):

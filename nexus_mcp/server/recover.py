@@ -113,7 +113,7 @@ class Nesting:
                 return
 
     def is_whole(self) -> bool:
-        """Return whether the bytes so far are one object or array with all that was opened in it closed, in order."""
+        """Return whether the bytes so far are one object or array with every opened container closed, in order."""
         return self._begun and not (self._broken or self._open or self._string)
 
     def _take(self, mark: bytes) -> bool:

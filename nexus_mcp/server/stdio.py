@@ -93,7 +93,7 @@ class _Session:
         self._take_lines()
         if self._calls is None or not self._calls.begin():
             return False
-        self._take_lines()  # there is room for one more
+        self._take_lines()  # a slot of the queue is free again
         return not self._stop.requested
 
     def _load(self) -> None:

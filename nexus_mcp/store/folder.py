@@ -60,7 +60,7 @@ class Folder:
     def close(self) -> None:
         if self.descriptor is not None and self.descriptor >= 0:
             close_fd(self.descriptor)
-            self.descriptor = -1  # no descriptor; None would be the current folder
+            self.descriptor = -1  # an unsupported descriptor; None would mean the current folder
 
     def make(self, name: str, *, confirm: bool = True) -> tuple[Folder, bool]:
         """Return (the folder `name`, whether it is new); `confirm` syncs its name. Raises PathRefused, StorageError."""
@@ -284,7 +284,7 @@ def open_at(name: str, flags: int, within: int | None = None, mode: int = 0) -> 
         if not undated or error.errno not in _NO_ATIME_REFUSED:
             raise
     fd = os.open(name, flags, mode, dir_fd=within)
-    _no_atime[0] = 0  # that flag was the cause: do not use it again
+    _no_atime[0] = 0  # the flag was the cause of the error: do not use it again
     return fd
 
 
@@ -334,7 +334,7 @@ def reason(error: OSError) -> str:
 HAS_MODES = hasattr(os, "fchmod") and hasattr(os, "getegid")
 _OWNER, _GROUP, _OTHERS = stat.S_IRWXU, stat.S_IRWXG, stat.S_IRWXO
 _READ_WRITE = 0o666
-_TRIES = 5  # to open a file that another process creates and removes
+_TRIES = 5  # attempts to open a file that another process creates and removes
 
 
 def bits_of(info: os.stat_result) -> int:

@@ -46,7 +46,7 @@ except ImportError:  # Windows
 
 NAME = "lock"
 WAIT_SECONDS = 10.0
-_SIZE = 48  # of the content: a constant size saves work of the file system
+_SIZE = 48  # bytes of the content: a constant size saves work of the file system
 _CLEAN = b"settled "
 _STOP_CHECK_S = 0.1  # seconds between checks for a stop of the server
 # Errors of a file system without locks: no process can hold one there.
@@ -347,7 +347,7 @@ class _WaitThread:
             if self in _idle:
                 _idle.remove(self)
                 return False
-        return self._called.acquire()  # by the caller that took it just now
+        return self._called.acquire()  # by the caller that took the thread just now
 
 
 def join_queue(fd: int) -> Waiter:

@@ -100,7 +100,7 @@ class Original:
         return seen is not None and self.info is not None and os.path.samestat(seen, self.info)
 
     def disown(self) -> None:
-        """Treat the file as a save of another program, which is kept whatever it holds."""
+        """Treat the file as a save of another program, which is kept with any content."""
         self.is_foreign = True
 
     def check(self, folder: Folder, name: str) -> None:

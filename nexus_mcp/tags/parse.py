@@ -95,6 +95,6 @@ def _read_tag(text: str, start: int, until: int) -> dict[str, Any]:
     close = text.index("]", start)
     name, _, variant = text[start + 1 : close].partition(":")
     after = text[close + 1 : until].strip()
-    if after.startswith(":") and not after[1:2].strip():  # [plan]: as people write a label
+    if after.startswith(":") and not after[1:2].strip():  # users write `[plan]:` like a label
         after = after[1:].strip()
     return {"tag": name.lower(), "variant": variant.strip().lower(), "start": start, "end": close + 1, "text": after}

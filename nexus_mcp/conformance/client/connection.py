@@ -103,7 +103,7 @@ class Connection:
         future: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
         self._jobs.put_nowait((tool, dict(arguments), future))
         await self._wait_for(future, seconds, tool)
-        # At this point the target's time is over, and the error is not an error of its connection.
+        # The error at this point is the timeout of the call, not an error of the connection.
         result, took = future.result()
         answer = make_reply(result, took)
         if isinstance(result, str) or answer.is_error or tool not in self.described:
@@ -324,7 +324,7 @@ class Session:
         return self.fault or complaint
 
     def kill(self) -> None:
-        """End it at once, with everything that it started."""
+        """End it at once, with all processes that it started."""
         self._over = True
         self._drop()
 

@@ -183,7 +183,7 @@ class _Helper:
             while left:
                 stopping.check()
                 left = left[self._process.stdin.write(left[:_CHUNK]) :]
-        # On a busy machine the computing time passes slowly.
+        # On a busy machine computing time passes more slowly than the clock.
         response: dict[str, Any] = json.loads(self._read(4 * seconds + 10))
         return response
 
@@ -197,7 +197,7 @@ class _Helper:
     def abandon(self) -> None:
         """Close our ends of the pipes and leave the process running."""
         atexit.unregister(self.end)
-        self._process.returncode = 0  # it is not our child
+        self._process.returncode = 0  # after a fork the process is not our child
         self._close_pipes()
 
     def _close_pipes(self) -> None:

@@ -59,7 +59,7 @@ class Death:
             self._loop.add_reader(self._fd, self._look)
 
     async def wait(self, seconds: float) -> None:
-        """Return when the child is dead or no longer watched, at the latest after `seconds`."""
+        """Wait until the child is dead or no longer watched, at most for `seconds`."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._done.wait()

@@ -109,7 +109,7 @@ class ServerProcess:
         self._feed.finish()
 
     def fail(self, fault: str) -> None:
-        """Kill it because of `fault`; the first fault is reported. Later output is ignored."""
+        """Kill it because of `fault`. The first of several faults is reported. Later output is ignored."""
         if self.ended or self.fault:
             return
         self.fault = fault

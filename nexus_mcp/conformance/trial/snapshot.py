@@ -52,7 +52,7 @@ def snapshot(root: int, prefix: str = "") -> Snapshot:
 
 
 def entries(root: int, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the same one by one, each folder before its content and by name.
+    """Yield the entries one by one, each folder before its content, by name.
 
     Raises TooMuch, TargetFailure for a mount, Halted when the work has to stop.
     """
@@ -141,7 +141,7 @@ def _what(name: str, folder: int) -> tuple[str, int]:
     except PermissionError:
         return "a file that may not be read", 0
     with os.fdopen(fd, "rb") as file:
-        # It may be growing.
+        # The file may be growing.
         while size <= LARGEST_READ and (chunk := file.read(_CHUNK)):
             hashed.update(chunk)
             stopping.check()

@@ -93,7 +93,7 @@ class Trial:
             self.assertions += unchanged_checks(step.asserts, before, self._sandbox.snapshot(), label)
 
     def _judge_end(self, last: Answer | None) -> None:
-        """Judge the postcondition. `last` is the answer it is about, None when a kill prevented it."""
+        """Judge the postcondition. `last` is the answer that it asserts, None when a kill prevented that answer."""
         post = self._fixture.postcondition
         if last is not None and self._fixture.single:
             self.assertions += answer_checks(post, last.reply) + schema_checks(last)

@@ -41,7 +41,7 @@ class WorkspaceRoot:
         _check_not_replaced(self._folder)
         try:
             name = secrets.token_hex(8)
-            self._names.add(name)  # first: another thread may look for unknown names at any moment
+            self._names.add(name)  # register it first: another thread may search for unknown names at any moment
             os.mkdir(name, 0o700, dir_fd=self._folder.fd)
             around = Anchor(os.path.join(self._folder.path, name))
             os.mkdir("project", dir_fd=around.fd)

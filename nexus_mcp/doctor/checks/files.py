@@ -98,7 +98,7 @@ def _of(entry: Entry) -> Iterator[Finding]:
 
 
 def _closed_to_group(site: Site) -> Iterator[Finding]:
-    """Yield what the group of a shared folder cannot use. Session files are replaced, so read permission is enough."""
+    """Yield entries that the group of a shared folder cannot use. Session files are replaced, so reading is enough."""
     entries = site.survey.entries
     for entry in entries.values():
         role = places.role(entry.path, entry.kind)

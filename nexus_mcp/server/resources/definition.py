@@ -237,7 +237,7 @@ def as_json(value: dict[str, Any]) -> list[Content]:
 
 
 def size_of(read: Callable[[], list[Content]]) -> int | None:
-    """Return the size of the content in bytes; None when it cannot be read now. Reading it reports why."""
+    """Return the size of the content in bytes; None if it cannot be read now: a read of the resource says why."""
     try:
         # A lone surrogate goes out as U+FFFD, which has as many bytes as the surrogate that is accepted here.
         return sum(len((content.text or "").encode("utf-8", "surrogatepass")) for content in read())

@@ -81,7 +81,7 @@ class Subscribing:
         self._streams: Streams | None = None
         self._portal: BlockingPortal | None = None
         self._open: dict[anyio.Event, None] = {}  # in the order in which they came
-        self.listens = Listens()  # for a transport that replaces their ids
+        self.listens = Listens()  # set by a transport that replaces the ids
 
     @asynccontextmanager
     async def lifespan(self, _server: object) -> AsyncIterator[None]:

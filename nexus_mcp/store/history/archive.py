@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 _TRIES = 5
-_CYCLES = Frame()  # reads single cycles
+_CYCLES = Frame()  # a decoder for single cycles
 _CHANGED = "it was changed meanwhile"
 
 

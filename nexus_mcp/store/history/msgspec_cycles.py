@@ -92,6 +92,6 @@ def compact(data: bytes) -> bytes | None:
         return None
     try:
         found: bytes = msgspec.json.format(data, indent=-1)
-    except msgspec.MsgspecError:  # it was changed since
+    except msgspec.MsgspecError:  # the cycle was changed since
         return None
     return found

@@ -80,7 +80,7 @@ def find_switch(store: Store) -> tuple[bool, str]:
     try:
         with store.nexus() as nexus:
             mode = config.read(nexus).get("tags", {}).get("decide", "")
-    except NexusError as error:  # the setting may be there
+    except NexusError as error:  # the unreadable file may have the setting
         return False, f"{error_text(error)} Until then no tag records a decision by itself."
     return mode != BY_MODEL, ""
 
@@ -104,7 +104,7 @@ def preview_target(store: Store, target: Target, text: str, tasks: dict[str, Any
 
 def run(ctx: ActionContext, variant: str, text: str) -> dict[str, Any]:
     """Record the decision if its question is certain. Raise NexusError."""
-    target = find_target(ctx.store.plan(), variant, text)  # without the lock first: mostly nothing is written
+    target = find_target(ctx.store.plan(), variant, text)  # first without the lock: most often nothing is written
     if target.problem:
         return {"result": FAILED, "next_step": target.problem}
     is_on, fault = (False, "") if target.issue is None else find_switch(ctx.store)

@@ -55,7 +55,7 @@ def preview(ctx: ActionContext, _: str, text: str) -> dict[str, Any]:
 
 
 def run(ctx: ActionContext, _: str, text: str) -> dict[str, Any]:
-    with ctx.store.nexus() as nexus:  # without the lock first: if nothing is written, no folder is created
+    with ctx.store.nexus() as nexus:  # first without the lock: if nothing is written, no folder is created
         placement = _refresh_and_place(ctx, nexus, text)
     if not placement.name:
         return _choice(placement)

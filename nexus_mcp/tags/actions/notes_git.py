@@ -81,7 +81,7 @@ class Deletion:
         try:
             self.git.check(self.contents)
         except NexusError:
-            self._check_there(folder)  # another clean-up may be why
+            self._check_there(folder)  # another clean-up may have deleted the notes
             raise
         self.restore = {one.path: self.git.way_back(self.parent, one.path) for one in chosen}
         self.commit = self.git.commit(self.parent, list(self.contents), _message(chosen, self.restore))
@@ -108,7 +108,8 @@ class Deletion:
         for name, data in self.contents.items():
             # Editors do not take the lock: a file saved at this moment stays, as a new file for git.
             (gone if _removed(folder, name, data) else left).append(name)
-        with suppress(OSError):  # already gone for every reader; a power cut may restore one, which git shows
+        # The notes are gone for every reader; a power cut may restore one, and git then shows it.
+        with suppress(OSError):
             folder.sync()
         return gone, left, self.git.unstage(list(self.contents))
 
@@ -282,7 +283,7 @@ def _shell_command(words: str, path: str) -> str:
     """Return a git command about this path only, quoted for a shell."""
     from shlex import quote
 
-    # The option only if git would read the path as a pattern: without it the command looks familiar.
+    # Add the option only if git would read the path as a pattern: the command looks more familiar without it.
     is_pattern = path.startswith(":") or not _MAGIC.isdisjoint(path)
     return f"git {'--literal-pathspecs ' if is_pattern else ''}{words}{quote(path)}"
 
